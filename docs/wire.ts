@@ -45,294 +45,293 @@ export type Frame = RequestFrame | ResponseFrame | EventFrame;
 /** Every method: what it takes and what it answers. */
 export interface Methods {
   /**
-   * Registers this connection as a service and answers the routing table.
+   * Registers this connection as a service and returns the routing table.
    *
    * Needs scope `admin` or `service:NAME`; the latter may offer only methods and events under
-   * `NAME.`. Names of built-in services are never given away. A service that connects again
-   * with the same credential takes its routes back from its former connection.
+   * `NAME.`. Names of built-in services are reserved. A service that reconnects with the same
+   * credential takes over the routes of its previous connection.
    */
   "gateway.register": { params: GatewayRegisterParams; result: GatewayRoutingTable };
   /**
    * Subscribes this connection to topics; `run.*` and `*` are wildcards.
    *
-   * Answers the `seq` after which events follow. With `since` the logged events after that
-   * one come first; it may be given only while the connection has no subscription. A `since`
-   * that the log does not lead up to, because older files were restored, is answered by
-   * `gateway.gap`, and what is new follows: give `logId` with it, since numbers are then given
-   * again.
+   * Returns the `seq` after which events follow. With `since`, the logged events after that one
+   * come first; this is allowed only while the connection has no subscription. If the log does
+   * not contain `since`, because older files were restored, `gateway.gap` is sent and new events
+   * follow. Send `logId` with `since`, because a restored log reuses numbers.
    */
-  "gateway.subscribe": { params: GatewaySubscribeParams; result: GatewaySubscribed };
-  /** Ends subscriptions of this connection: those named, or all. */
-  "gateway.unsubscribe": { params: GatewayUnsubscribeParams; result: GatewayUnsubscribed };
-  /** Shows every service and connection. */
-  "gateway.inspect": { params: GatewayInspectParams; result: GatewayInspection };
+  "gateway.subscribe": { params: GatewaySubscribeParams; result: GatewaySubscribeResult };
+  /** Ends the named subscriptions of this connection, or all. */
+  "gateway.unsubscribe": { params: GatewayUnsubscribeParams; result: GatewayUnsubscribeResult };
+  /** Shows all services and connections. */
+  "gateway.inspect": { params: GatewayInspectParams; result: GatewayInspectResult };
   /** Counts services, connections, requests and events. */
   "gateway.stats": { params: GatewayStatsParams; result: GatewayCounters };
   /** Describes methods, events, error codes and limits, with their schemas. */
-  "gateway.describe": { params: GatewayDescribeParams; result: GatewayDescription };
+  "gateway.describe": { params: GatewayDescribeParams; result: GatewayDescribeResult };
   /** Shows the latest requests that carried a trace id, with their timings. */
-  "gateway.trace": { params: GatewayTraceParams; result: GatewayTraced };
+  "gateway.trace": { params: GatewayTraceParams; result: GatewayTraceResult };
   /** Presents a token on a transport without headers: the first line on the unix socket. */
-  "gateway.auth": { params: GatewayAuthParams; result: GatewayAuthenticated };
-  /** Shows the daemon: version, addresses, store. */
+  "gateway.auth": { params: GatewayAuthParams; result: GatewayAuthResult };
+  /** Shows the daemon's version, addresses and store. */
   "daemon.status": { params: DaemonStatusParams; result: DaemonStatus };
   /**
-   * Checks everything that is stored: the database, its rows, its blobs, the audit record.
+   * Checks everything that is stored: the database, its rows, its blobs and the audit log.
    *
-   * It reads all of it, so it can take minutes; `daemon.verifying` tells how far it is. Work
-   * goes on meanwhile.
+   * It reads all data, so it can take minutes. `daemon.verifying` reports the progress. The
+   * daemon continues to work meanwhile.
    */
-  "daemon.verify": { params: DaemonVerifyParams; result: DaemonVerified };
+  "daemon.verify": { params: DaemonVerifyParams; result: DaemonVerifyResult };
   /** Creates a session, or returns the one that already has this key. */
-  "session.create": { params: SessionCreateParams; result: SessionCreated };
+  "session.create": { params: SessionCreateParams; result: SessionCreateResult };
   /** Shows one session. */
   "session.get": { params: SessionGetParams; result: Session };
-  /** Lists sessions, the most recently used first. */
-  "session.list": { params: SessionListParams; result: Sessions };
-  /** Pages back through the messages of a session; each page is oldest first. */
+  /** Lists sessions, most recently used first. */
+  "session.list": { params: SessionListParams; result: SessionListResult };
+  /** Pages backward through the messages of a session. Each page is oldest first. */
   "session.history": { params: SessionHistoryParams; result: SessionMessages };
   /**
-   * Adds a message to a session; the answer means it is on disk.
+   * Adds a message to a session. The answer confirms that it is on disk.
    *
-   * With `idempotencyKey`, sending the same again adds nothing and answers the same.
+   * With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
    */
-  "session.send": { params: SessionSendParams; result: SessionSent };
+  "session.send": { params: SessionSendParams; result: SessionSendResult };
   /** Deletes a session and its messages. */
-  "session.delete": { params: SessionDeleteParams; result: SessionDeleted };
-  /** Reads a session forward from its first message, a page at a time. */
+  "session.delete": { params: SessionDeleteParams; result: SessionDeleteResult };
+  /** Pages forward through a session from its first message. */
   "session.export": { params: SessionExportParams; result: SessionMessages };
-  /** Sets entries of a session's metadata; `null` takes one away, the others stay. */
+  /** Sets entries of a session's metadata. `null` removes an entry; the others stay. */
   "session.annotate": { params: SessionAnnotateParams; result: Session };
-  /** Names a session for people, or takes its name away. */
+  /** Sets or removes the label of a session. */
   "session.label": { params: SessionLabelParams; result: Session };
   /**
-   * Runs a task on a session; a missing session is created.
+   * Runs a task on a session. Creates the session if it does not exist.
    *
-   * Answers once the run is durably accepted, or at its end with `wait`.
+   * Answers once the run is stored, or at its end with `wait`.
    */
-  "agent.run": { params: AgentRunParams; result: AgentRunReply };
-  /** Stops the run of a session, or one run, and says what had already happened. */
-  "agent.abort": { params: AgentRunSelector; result: AgentAborted };
-  /** Shows a run with the text it has produced so far. */
+  "agent.run": { params: AgentRunParams; result: AgentRunResult };
+  /** Aborts a run, or the runs of a session, and returns what had already happened. */
+  "agent.abort": { params: AgentRunSelector; result: AgentAbortResult };
+  /** Shows a run and its text so far. */
   "agent.status": { params: AgentRunSelector; result: RunView };
-  /** Waits for the end of a run, and shows it as it stands then. */
+  /** Waits for the end of a run and shows it. */
   "agent.wait": { params: AgentWaitParams; result: RunView };
-  /** Lists runs, the newest first. */
-  "agent.list": { params: AgentListParams; result: AgentRuns };
+  /** Lists runs, newest first. */
+  "agent.list": { params: AgentListParams; result: AgentListResult };
   /** Counts runs, tokens and money. */
   "agent.stats": { params: AgentStatsParams; result: AgentStats };
-  /** Answers a conversation that the caller keeps; nothing is stored but the ledger. */
-  "agent.chat": { params: AgentChatParams; result: AgentChatReply };
-  /** Allows a paused run more money. */
+  /** Answers a conversation that the caller stores. hob stores only the ledger entry. */
+  "agent.chat": { params: AgentChatParams; result: AgentChatResult };
+  /** Gives a paused run more money. */
   "agent.allow": { params: AgentAllowParams; result: RunView };
-  /** Answers for a tool call that was cut off: it happened, it did not, or give up. */
+  /** Resolves an interrupted tool call: it happened, it did not, or give up. */
   "agent.resolve": { params: AgentResolveParams; result: RunView };
   /** Sums the ledger by day and model. */
   "cost.summary": { params: CostSummaryParams; result: CostSummary };
-  /** Shows settings: one, those below a prefix, or all. */
-  "config.get": { params: ConfigGetParams; result: ConfigSettings };
-  /** Changes one setting in the config file and applies it at once where that can be done. */
-  "config.set": { params: ConfigSetParams; result: ConfigChanged };
-  /** Makes a token; its text is shown only now. */
-  "token.create": { params: TokenCreateParams; result: TokenCreated };
-  /** Lists tokens without their texts. */
-  "token.list": { params: TokenListParams; result: Tokens };
-  /** Ends a token and closes every connection that uses it. */
-  "token.revoke": { params: TokenRevokeParams; result: TokenRevoked };
-  /** Lists the tools there are. */
-  "tool.list": { params: ToolListParams; result: Tools };
-  /** Shows what one tool declares. */
+  /** Shows one setting, the settings under a prefix, or all settings. */
+  "config.get": { params: ConfigGetParams; result: ConfigGetResult };
+  /** Changes one setting in the config file and applies it at once if possible. */
+  "config.set": { params: ConfigSetParams; result: ConfigChange };
+  /** Creates a token. Its text is shown only once. */
+  "token.create": { params: TokenCreateParams; result: TokenCreateResult };
+  /** Lists the tokens without their texts. */
+  "token.list": { params: TokenListParams; result: TokenListResult };
+  /** Revokes a token and closes all connections that use it. */
+  "token.revoke": { params: TokenRevokeParams; result: TokenRevokeResult };
+  /** Lists the available tools. */
+  "tool.list": { params: ToolListParams; result: ToolListResult };
+  /** Shows the declaration of a tool. */
   "tool.describe": { params: ToolDescribeParams; result: ToolSpec };
   /** Runs a tool. A call made for a model needs the ticket of its approval. */
-  "tool.execute": { params: ToolExecuteParams; result: Executed };
-  /** Stops a call under way; answers when it has ended. */
-  "tool.cancel": { params: ToolCancelParams; result: ToolCancelled };
-  /** Asks whether an earlier call happened. */
-  "tool.probe": { params: ToolExecuteParams; result: ToolProbed };
-  /** Shows what a call would do now, and what that rests on; changes nothing. */
-  "tool.preview": { params: ToolExecuteParams; result: ToolPreviewed };
-  /** Undoes what a run changed in files, the newest change first; leaves what was changed since. */
-  "tool.undo": { params: ToolUndoParams; result: ToolUndone };
+  "tool.execute": { params: ToolExecuteParams; result: ToolExecuteResult };
+  /** Cancels a running call. Answers when it has ended. */
+  "tool.cancel": { params: ToolCancelParams; result: ToolCancelResult };
+  /** Checks if an earlier call happened. */
+  "tool.probe": { params: ToolExecuteParams; result: ToolProbeResult };
+  /** Shows what a call would do now. Changes nothing. */
+  "tool.preview": { params: ToolExecuteParams; result: ToolPreviewResult };
+  /** Undoes the file changes of a run, newest first. Files that changed since are left alone. */
+  "tool.undo": { params: ToolUndoParams; result: ToolUndoResult };
   /**
-   * Sets how far a tool of an outside service reaches, and believes what it declares of repeats.
+   * Sets the tier of a tool of an external service, and trusts its declared effect.
    *
-   * Until then such a tool counts as `external` and its calls as `opaque`, whatever it declares.
-   * Holds until its service declares it differently, or `reset` takes it back.
+   * Until then the tool counts as `external` and its calls as `opaque`, whatever it declares.
+   * The tier is valid until the service changes the declaration, or until `reset`.
    */
   "tool.tier": { params: ToolSetTierParams; result: OutsideTool };
   /**
-   * Offers the tools of a registered service; they go when it goes.
-   * Each counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
+   * Offers the tools of a registered service until it disconnects.
+   * Each tool counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
    */
-  "tool.offer": { params: ToolOfferParams; result: ToolOffered };
-  /** Lists the stored rules, the newest first. */
-  "permission.list": { params: PermissionListParams; result: PermissionRules };
-  /** Stores a rule for calls to come. */
-  "permission.add": { params: PermissionAddParams; result: Rule };
-  /** Takes a stored rule away. */
-  "permission.remove": { params: PermissionRemoveParams; result: Rule };
-  /** Says what would be decided of a call, and by which rule; asks nobody. */
-  "permission.check": { params: PermissionCheckParams; result: PermissionChecked };
-  /** Answers a question; the first valid answer counts. */
-  "permission.answer": { params: PermissionAnswerParams; result: PermissionAnswered };
-  /** Decides a call by rule, or asks a person and waits; an allowed one gets a ticket. */
+  "tool.offer": { params: ToolOfferParams; result: ToolOfferResult };
+  /** Lists the stored rules, newest first. */
+  "permission.list": { params: PermissionListParams; result: PermissionListResult };
+  /** Stores a rule for future calls. */
+  "permission.add": { params: PermissionAddParams; result: PermissionRule };
+  /** Removes a stored rule. */
+  "permission.remove": { params: PermissionRemoveParams; result: PermissionRule };
+  /** Shows the decision for a call and the rule behind it, without asking anybody. */
+  "permission.check": { params: PermissionCheckParams; result: PermissionCheckResult };
+  /** Answers a question. The first valid answer counts. */
+  "permission.answer": { params: PermissionAnswerParams; result: PermissionAnswer };
+  /** Decides a call by rule, or asks a person and waits. An allowed call gets a ticket. */
   "permission.ask": { params: PermissionAskParams; result: PermissionRuling };
-  /** Takes up a ticket, once, for exactly the call it was given for. */
-  "permission.redeem": { params: PermissionRedeemParams; result: PermissionRedeemed };
-  /** Takes back the questions of a run that is over; whoever waits for one is denied. */
-  "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawn };
+  /** Redeems a ticket, once, for exactly the call it was issued for. */
+  "permission.redeem": { params: PermissionRedeemParams; result: PermissionRedeemResult };
+  /** Withdraws the questions of a run that has ended. Calls that wait for them are denied. */
+  "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawResult };
   /**
    * Marks this connection as one that shows questions to a person, until it closes.
-   * While there is one, questions have no deadline; when the last one closes, each gets its whole
-   * time from then on. Needs a connection that stays: a WebSocket or the unix socket.
+   * While there is such a connection, questions have no deadline. When the last one closes, each
+   * question's full time starts. Needs a WebSocket or the unix socket.
    */
-  "permission.attend": { params: PermissionAttendParams; result: PermissionAttended };
-  /** Lists the questions that wait for an answer. */
-  "permission.pending": { params: PermissionPendingParams; result: PermissionQuestions };
-  /** Lists what was decided, the newest first. */
-  "audit.list": { params: AuditListParams; result: AuditEntries };
-  /** Checks that nothing of the record was changed or taken out. */
-  "audit.verify": { params: AuditVerifyParams; result: AuditVerified };
-  /** Gives the record in order, a page at a time, as it can be checked elsewhere. */
-  "audit.export": { params: AuditExportParams; result: AuditPage };
+  "permission.attend": { params: PermissionAttendParams; result: PermissionAttendResult };
+  /** Lists the unanswered questions. */
+  "permission.pending": { params: PermissionPendingParams; result: PermissionPendingResult };
+  /** Lists decisions, newest first. */
+  "audit.list": { params: AuditListParams; result: AuditListResult };
+  /** Checks that no entry of the audit log was changed or removed. */
+  "audit.verify": { params: AuditVerifyParams; result: AuditVerifyResult };
+  /** Exports the audit log in order, one page at a time, for checking elsewhere. */
+  "audit.export": { params: AuditExportParams; result: AuditExportResult };
   /** Lists the models of every configured provider. */
-  "model.list": { params: ModelListParams; result: Models };
-  /** Adds a provider, or changes one. */
-  "model.add": { params: ModelAddParams; result: Provider };
+  "model.list": { params: ModelListParams; result: ModelListResult };
+  /** Adds or changes a provider. */
+  "model.add": { params: ModelAddParams; result: ProviderInfo };
   /** Removes a provider. */
-  "model.remove": { params: ModelRemoveParams; result: ModelRemoved };
-  /** Asks a model for one word and says how that went. */
-  "model.test": { params: ModelTestParams; result: ModelTested };
+  "model.remove": { params: ModelRemoveParams; result: ModelRemoveResult };
+  /** Tests a model: asks it for one word and reports the result. */
+  "model.test": { params: ModelTestParams; result: ModelTestResult };
   /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
-  "model.set": { params: ModelSetParams; result: Alias };
-  /** Lists the services there are, with what each is doing. */
-  "service.list": { params: ServiceListParams; result: Services };
-  /** Shows what one service is doing. */
-  "service.status": { params: ServiceNameParams; result: ServiceStatus };
-  /** Starts a service and those it needs. One that runs stays as it is. */
+  "model.set": { params: ModelSetParams; result: ModelAlias };
+  /** Lists the services and their states. */
+  "service.list": { params: ServiceListParams; result: ServiceListResult };
+  /** Shows the state of a service. */
+  "service.status": { params: ServiceSelector; result: ServiceStatus };
+  /** Starts a service and its dependencies. A running service stays as it is. */
   "service.start": { params: ServiceStartParams; result: ServiceStatus };
-  /** Stops a service and, before it, those that need it. Answers when nothing of them lives. */
-  "service.stop": { params: ServiceNameParams; result: ServiceStatus };
+  /** Stops a service after its dependents. Answers when all their processes have ended. */
+  "service.stop": { params: ServiceSelector; result: ServiceStatus };
   /** Stops a service and starts it again. */
   "service.restart": { params: ServiceStartParams; result: ServiceStatus };
-  /** Shows the last lines a service printed. */
+  /** Shows the last output lines of a service. */
   "service.logs": { params: ServiceLogsParams; result: ServiceLogs };
   /**
-   * Installs a service, or shows what that would do.
-   * It needs a person's yes, answers once the work has begun, and `service.install.progress`
-   * tells the rest.
+   * Installs a service, or shows the installation plan.
+   * Installing needs a person's consent (`yes`). It answers once the work has begun;
+   * `service.install.progress` reports the progress.
    */
-  "service.install": { params: ServiceInstallParams; result: ServiceInstalling };
-  /** Stops a service and removes what installing it brought. */
-  "service.uninstall": { params: ServiceNameParams; result: ServiceUninstalled };
+  "service.install": { params: ServiceInstallParams; result: ServiceInstallResult };
+  /** Stops a service and removes its installation. */
+  "service.uninstall": { params: ServiceSelector; result: ServiceUninstallResult };
   /**
-   * Starts a service if it does not run, and says where it answers once it is ready.
-   * For rooms of the house: the answer may hold the service's password.
+   * Starts a service if needed, and returns its address once it is ready.
+   * For built-in services only: the answer may contain the service's password.
    */
-  "service.reach": { params: ServiceNameParams; result: ServiceReached };
-  /** Speaks a text. The service is started if it does not run. */
-  "speech.say": { params: SpeechSayParams; result: SpeechSpoken };
-  /** Makes a loop; it does not run yet. */
+  "service.reach": { params: ServiceSelector; result: ServiceReachResult };
+  /** Converts a text to speech. Starts the service if needed. */
+  "speech.say": { params: SpeechSayParams; result: SpeechSayResult };
+  /** Creates a loop without starting it. */
   "loop.create": { params: LoopCreateParams; result: Loop };
-  /** Changes a loop; what is not named stays. A running one takes it up with its next iteration. */
+  /** Changes a loop. Missing fields stay. A running loop applies changes in its next iteration. */
   "loop.update": { params: LoopUpdateParams; result: Loop };
   /** Shows one loop. */
-  "loop.get": { params: LoopNameParams; result: Loop };
+  "loop.get": { params: LoopSelector; result: Loop };
   /** Lists the loops by name. */
-  "loop.list": { params: LoopListParams; result: Loops };
-  /** Starts a loop; one that runs already is a conflict. */
-  "loop.start": { params: LoopNameParams; result: Loop };
-  /** Stops a loop with its prompt, its monitor and its sleep. Answers when nothing of it works. */
-  "loop.stop": { params: LoopNameParams; result: Loop };
-  /** Runs one iteration of a loop that is not running, and answers when it has begun. */
+  "loop.list": { params: LoopListParams; result: LoopListResult };
+  /** Starts a loop. A loop that is already running is a conflict. */
+  "loop.start": { params: LoopSelector; result: Loop };
+  /** Stops a loop, including its prompt, monitor and sleep. Answers when all of it has stopped. */
+  "loop.stop": { params: LoopSelector; result: Loop };
+  /** Runs one iteration of a loop that is not running. Answers when the iteration has started. */
   "loop.once": { params: LoopOnceParams; result: Loop };
   /** Deletes a loop that is not running, with its history. */
-  "loop.delete": { params: LoopNameParams; result: LoopDeleted };
-  /** Lists iterations, the newest first. */
-  "loop.history": { params: LoopHistoryParams; result: LoopIterations };
-  /** Sets the working memory: what the next iteration is shown, and no other. */
-  "loop.working": { params: LoopWorkingParams; result: Memory };
-  /** Shows, sets or takes back the persistent memory. Every revision is kept. */
-  "loop.persistent": { params: LoopPersistentParams; result: LoopMemories };
-  /** Lists the jobs, with when each is due next. */
-  "cron.list": { params: CronListParams; result: CronJobs };
+  "loop.delete": { params: LoopSelector; result: LoopDeleteResult };
+  /** Lists iterations, newest first. */
+  "loop.history": { params: LoopHistoryParams; result: LoopHistoryResult };
+  /** Sets the working memory, which only the next iteration sees. */
+  "loop.working": { params: LoopWorkingParams; result: LoopMemory };
+  /** Shows, sets or reverts the persistent memory. Every revision is kept. */
+  "loop.persistent": { params: LoopPersistentParams; result: LoopPersistentResult };
+  /** Lists the jobs with their next due times. */
+  "cron.list": { params: CronListParams; result: CronListResult };
   /** Adds a job. */
-  "cron.add": { params: CronAddJobParams; result: Job };
-  /** Changes a job; what is not named stays. */
-  "cron.update": { params: CronUpdateJobParams; result: Job };
-  /** Removes a job with its history; a run of it that is under way goes on. */
-  "cron.remove": { params: CronJobParams; result: CronRemoved };
-  /** Runs a job now, whatever its schedule says. */
-  "cron.run": { params: CronFireParams; result: Slot };
-  /** Lists slots with their outcomes, the newest first. */
-  "cron.history": { params: CronHistoryParams; result: CronSlots };
-  /** Lets a job run by its schedule again, from now on. */
-  "cron.enable": { params: CronJobParams; result: Job };
-  /** Keeps a job from running by its schedule. */
-  "cron.disable": { params: CronJobParams; result: Job };
-  /** Shows the secret of a job that is called by `POST /hooks/NAME`, or makes a new one. */
+  "cron.add": { params: CronAddParams; result: CronJob };
+  /** Changes a job. Missing fields stay as they are. */
+  "cron.update": { params: CronUpdateParams; result: CronJob };
+  /** Removes a job with its history. A run in progress continues. */
+  "cron.remove": { params: CronJobSelector; result: CronRemoveResult };
+  /** Runs a job now, regardless of its schedule. */
+  "cron.run": { params: CronRunParams; result: JobSlot };
+  /** Lists slots with their outcomes, newest first. */
+  "cron.history": { params: CronHistoryParams; result: CronHistoryResult };
+  /** Enables a job: it runs by its schedule from now on. */
+  "cron.enable": { params: CronJobSelector; result: CronJob };
+  /** Disables a job: it no longer runs by its schedule. */
+  "cron.disable": { params: CronJobSelector; result: CronJob };
+  /** Shows the secret of a webhook job (`POST /hooks/NAME`), or creates a new one. */
   "cron.secret": { params: CronSecretParams; result: CronHookSecret };
   /**
-   * Says whether a caller of `POST /hooks/NAME` shows the secret itself, by its headers alone.
-   * For the gateway: it asks before it reads a body.
+   * Checks if the headers of a `POST /hooks/NAME` request contain the secret.
+   * For the gateway, which checks before it reads the body.
    */
-  "cron.check_caller": { params: CronCallerParams; result: CronCheckedCaller };
+  "cron.check_caller": { params: CronCheckCallerParams; result: CronCheckCallerResult };
   /**
-   * Takes what another system sent to `POST /hooks/NAME`, once it has shown who it is.
-   * For the gateway: it hands over the request as it came.
+   * Delivers a request to `POST /hooks/NAME` after authenticating its sender.
+   * For the gateway, which passes on the request unchanged.
    */
-  "cron.deliver": { params: CronDeliverParams; result: CronDelivered };
-  /** Makes a terminal, or shows the one of that name. */
-  "terminal.create": { params: TerminalCreateParams; result: TerminalCreated };
+  "cron.deliver": { params: CronDeliverParams; result: CronDeliverResult };
+  /** Creates a terminal, or shows the existing one of that name. */
+  "terminal.create": { params: TerminalCreateParams; result: TerminalCreateResult };
   /** Lists the terminals by name. */
-  "terminal.list": { params: TerminalListParams; result: Terminals };
+  "terminal.list": { params: TerminalListParams; result: TerminalListResult };
   /**
-   * Runs commands one after the other in a terminal, behind what waits there already.
-   * A terminal that is not there is made.
+   * Runs commands one after the other in a terminal, after those already queued.
+   * Creates the terminal if it does not exist.
    */
-  "terminal.execute": { params: TerminalExecuteParams; result: TerminalExecuted };
-  /** Types into a terminal as a keyboard would, whatever runs there. */
-  "terminal.keys": { params: TerminalKeysParams; result: TerminalTyped };
+  "terminal.execute": { params: TerminalExecuteParams; result: TerminalExecuteResult };
+  /** Sends keystrokes to a terminal, whatever runs there. */
+  "terminal.keys": { params: TerminalKeysParams; result: TerminalKeysResult };
   /** Shows the last lines of a terminal. */
-  "terminal.capture": { params: TerminalCaptureParams; result: TerminalCaptured };
-  /** Shows one command; with `waitMs`, when it has ended or that time is over. */
+  "terminal.capture": { params: TerminalCaptureParams; result: TerminalCaptureResult };
+  /** Shows one command. With `waitMs`, waits for its end or for that time. */
   "terminal.command": { params: TerminalCommandParams; result: TerminalCommand };
-  /** Lists the commands of a terminal, the newest first. */
-  "terminal.history": { params: TerminalHistoryParams; result: TerminalCommands };
+  /** Lists the commands of a terminal, newest first. */
+  "terminal.history": { params: TerminalHistoryParams; result: TerminalHistoryResult };
   /**
-   * Ends a command, or all of hob's in a terminal, and answers when they have ended.
-   * One that waits is dropped, one that runs is interrupted and, if it does not heed that,
-   * killed.
+   * Cancels a command, or all of hob's commands in a terminal. Answers when they have ended.
+   * A queued command is dropped. A running command is interrupted, and killed if it does not
+   * stop.
    */
-  "terminal.cancel": { params: TerminalCancelParams; result: TerminalCancelled };
-  /** Opens a window of the desktop attached to a terminal, which is made if it is not there. */
-  "terminal.open": { params: TerminalOpenParams; result: TerminalOpened };
-  /** Closes a terminal with what runs in it, or only the windows hob opened on it. */
-  "terminal.close": { params: TerminalCloseParams; result: TerminalClosed };
-  /** What a command's output says: its kind, its facts, and what deserves attention. */
-  "terminal.analyze": { params: TerminalAnalyzeParams; result: TerminalAnalysis };
-  /** Shows what machine this is. */
+  "terminal.cancel": { params: TerminalCancelParams; result: TerminalCancelResult };
+  /** Opens a desktop window that is attached to a terminal. Creates the terminal if needed. */
+  "terminal.open": { params: TerminalOpenParams; result: TerminalOpenResult };
+  /** Closes a terminal and everything in it, or only the windows that hob opened for it. */
+  "terminal.close": { params: TerminalCloseParams; result: TerminalCloseResult };
+  /** Analyses a command's output: its format, its facts, and findings. */
+  "terminal.analyze": { params: TerminalAnalyzeParams; result: TerminalOutputAnalysis };
+  /** Shows information about this machine. */
   "desktop.system": { params: DesktopSystemParams; result: DesktopSystemInfo };
-  /** Says whether a program can be run from a shell, and where it is. */
-  "desktop.program": { params: DesktopProgramParams; result: DesktopProgramFound };
-  /** Finds an application of the desktop by its name. */
-  "desktop.find": { params: DesktopFindParams; result: DesktopEntryFound };
-  /** Starts an application of the desktop. */
-  "desktop.launch": { params: DesktopLaunchParams; result: DesktopLaunched };
+  /** Looks up a program in the shell's search path. */
+  "desktop.program": { params: DesktopProgramParams; result: DesktopProgramResult };
+  /** Finds a desktop application by name. */
+  "desktop.find": { params: DesktopFindParams; result: DesktopFindResult };
+  /** Launches a desktop application. */
+  "desktop.launch": { params: DesktopLaunchParams; result: DesktopLaunchResult };
 }
 
 /** Every event and its payload. */
 export interface Events {
   /** A service registered. */
-  "service.connected": ServiceNamed;
-  /** A service went away; its routes are gone and its waiting callers were told. */
-  "service.disconnected": ServiceNamed;
+  "service.connected": ServiceConnectionPayload;
+  /** A service disconnected. Its routes are removed and its pending calls have failed. */
+  "service.disconnected": ServiceConnectionPayload;
   /**
    * Logged events `from` to `to` cannot be delivered to this connection.
    *
-   * `reason` says why. After `slow` and `unreadable` the connection is closed, and the events
-   * can be had by subscribing again. After `otherLog` everything that was learnt from events
-   * is to be read anew: the daemon's files are not those that it was learnt from.
+   * After the reasons `slow` and `unreadable` the connection is closed; subscribe again to get
+   * the events. After `otherLog`, discard all state that was built from events and read it
+   * again: the daemon's files were replaced.
    */
   "gateway.gap": GatewayGapRange;
   /** A session was created. */
@@ -341,50 +340,50 @@ export interface Events {
   "session.message": SessionMessagePayload;
   /** A session was deleted. */
   "session.deleted": SessionDeletedPayload;
-  /** A run was accepted and waits for its turn. */
+  /** A run was accepted and queued. */
   "run.queued": RunQueuedPayload;
-  /** A run began, or went on after a restart. */
+  /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
-  /** A server that hob found on this machine, and nobody configured, is sent the prompt now. */
+  /** The prompt is sent to a server that hob found on this machine and nobody configured. */
   "run.server": RunServerPayload;
   /**
-   * A piece of the answer as it is produced.
+   * A piece of the streamed answer.
    *
-   * A new `attempt` of a step starts at offset 0: drop the former attempt's text.
+   * A new `attempt` of a step starts at offset 0: discard the text of the previous attempt.
    */
   "run.delta": RunDeltaPayload;
   /** A tool call began or ended. */
   "run.tool": RunToolPayload;
-  /** A step ended: the model answered, and its calls, if any, follow. */
+  /** A step ended: the model answered. Its tool calls, if any, follow. */
   "run.step": RunStepPayload;
   /**
-   * A budget of the session, the day or the house is used up: a person must allow more.
+   * A budget of the session, the day or the daemon is used up. A person must allow more.
    * Runs of loops, jobs and webhooks end instead, with the cause `budget`.
    */
   "run.paused": RunPausedPayload;
-  /** Nobody knows whether a tool call happened: a person must say. */
+  /** It is unknown if a tool call happened. A person must resolve it. */
   "run.in_doubt": RunInDoubtPayload;
-  /** The last event of every run, after an abort too. */
+  /** The last event of every run, also after an abort. */
   "run.completed": RunCompletedPayload;
   /** A setting changed. */
-  "config.changed": ConfigChanged;
-  /** A line of the daemon's log, secrets masked. */
-  "log.line": LogLine;
-  /** A call waits for a person's yes or no. */
-  "permission.requested": Question;
-  /** A question was answered, was taken back, or its deadline passed. */
-  "permission.answered": PermissionAnswered;
+  "config.changed": ConfigChange;
+  /** A line of the daemon's log. Secrets are masked. */
+  "log.line": LogRecord;
+  /** A call waits for a person's decision. */
+  "permission.requested": PermissionQuestion;
+  /** A question was answered or withdrawn, or its deadline passed. */
+  "permission.answered": PermissionAnswer;
   /** A tool began to run. */
   "tool.started": ToolStartedPayload;
-  /** A piece of what a running tool prints; the whole is in its result. */
+  /** A piece of a running tool's output. Its result has the whole output. */
   "tool.output": ToolOutputPayload;
-  /** A tool has ended; `run.tool` is the durable record of a run's calls. */
+  /** A tool call has ended. `run.tool` is the durable record of a run's calls. */
   "tool.finished": ToolFinishedPayload;
-  /** What a service is doing has changed. */
+  /** The state of a service has changed. */
   "service.status": ServiceStatus;
-  /** A line a service printed. */
+  /** An output line of a service. */
   "service.log": ServiceLogPayload;
-  /** How far an installation is. */
+  /** The progress of an installation. */
   "service.install.progress": InstallProgress;
   /** An iteration began. */
   "loop.iteration": LoopIterationPayload;
@@ -392,70 +391,73 @@ export interface Events {
   "loop.monitor": LoopMonitorPayload;
   /** The prompt of an iteration was sent. */
   "loop.prompt": LoopPromptPayload;
-  /** An iteration was answered. */
+  /** The model answered an iteration. */
   "loop.response": LoopResponsePayload;
   /** An iteration, a monitor or the loop itself failed. */
   "loop.error": LoopErrorPayload;
-  /** A loop was made, changed, or one of its memories was. */
+  /** A loop was created or changed, or one of its memories was changed. */
   "loop.config": LoopConfiguredPayload;
-  /** What a loop is doing has changed. */
+  /** The state of a loop has changed. */
   "loop.state": LoopStatePayload;
-  /** A loop ended: stopped, at its last iteration, or given up. */
+  /** A loop ended: it was stopped, reached its last iteration, or failed. */
   "loop.stopped": LoopStoppedPayload;
   /** A loop was deleted. */
   "loop.deleted": LoopDeletedPayload;
-  /** A job's time has come, and its work begins. */
+  /** A job is due, and its work begins. */
   "cron.trigger": CronTriggerPayload;
   /** A slot has its outcome. */
-  "cron.slot": Slot;
+  "cron.slot": JobSlot;
   /** A job was added, changed, enabled, disabled or removed. */
   "cron.changed": CronChangedPayload;
-  /** What a terminal is doing has changed. */
-  "terminal.status": Terminal;
+  /** The state of a terminal has changed. */
+  "terminal.status": TerminalInfo;
   /**
-   * A command waits, has begun or has ended, whoever typed it.
-   * Its output is left out: the method of the same name has it.
+   * A command was queued, has begun or has ended, whoever typed it.
+   * The output is not included; the method of the same name returns it.
    */
   "terminal.command": TerminalCommand;
-  /** What is printed in a terminal, as plain text: control sequences are taken out. */
+  /** New output of a terminal as plain text, without control sequences. */
   "terminal.output": TerminalOutputPayload;
 }
 
-export interface AgentAborted {
-  /** The runs this ended, waiting ones included. */
+export interface AgentAbortResult {
+  /** The aborted runs, including queued ones. */
   runs: RunView[];
 }
 
 export interface AgentAllowParams {
   runId: RunId;
-  /** Millionths of a dollar on top of what stopped it. */
+  /** Millionths of a dollar on top of the limit that paused it. */
   microDollars: number;
 }
 
-/** A conversation to answer. Its deltas are `run.delta` events of the session `chat:CHAT_ID`. */
+/**
+ * A conversation to answer. The answer is streamed as `run.delta` events of the session
+ * `chat:CHAT_ID`.
+ */
 export interface AgentChatParams {
-  /** Made by the caller, so that it can listen, and stop it with `agent.abort`. */
+  /** Chosen by the caller, so that it can subscribe first and stop the chat with `agent.abort`. */
   chatId: RunId;
   messages: ChatMessage[];
   model?: string | null;
-  /** Tools that are the caller's to run: a call of one ends the answer. */
+  /** Tools that the caller runs. A call of one ends the answer. */
   clientTools?: ClientTool[];
-  /** Whether and which client tool the model must call. */
+  /** The client tool the model must call, if any. */
   toolChoice?: ToolChoice | null;
-  /** Our own tools it may use; none when missing. */
+  /** The tools of hob that the model may use; none when missing. */
   tools?: string[];
   ceiling?: Tier | null;
   schema?: unknown;
   budget?: Budget | null;
-  options?: Sampling;
+  options?: SamplingParams;
 }
 
-export interface AgentChatReply {
-  /** Words and calls of client tools, in order. */
-  content: Part[];
+export interface AgentChatResult {
+  /** Text and calls of client tools, in order. */
+  content: ContentPart[];
   success: boolean;
-  cause: Cause;
-  /** The cause in a sentence, when it is not an answer. */
+  cause: RunEndCause;
+  /** The cause as a sentence; missing if the model answered. */
   message?: string | null;
   /** The answer was cut at the output limit. */
   cut?: boolean;
@@ -468,10 +470,17 @@ export interface AgentListParams {
   /** Only runs of this session. */
   sessionKey?: string | null;
   state?: RunState | null;
-  /** At most this many; 50 when missing, 500 at the most. */
+  /** The most runs to return; 50 when missing, at most 500. */
   limit?: number | null;
-  /** Where the page before ended: its `next`. */
+  /** The `next` of the previous page. */
   before?: RunId | null;
+}
+
+export interface AgentListResult {
+  runs: RunView[];
+  next?: RunId | null;
+  /** Damaged rows. They are not in `runs`. */
+  damaged?: DamagedRow[];
 }
 
 export interface AgentResolveParams {
@@ -479,83 +488,76 @@ export interface AgentResolveParams {
   /** The call in doubt. */
   callId: string;
   answer: DoubtAnswer;
-  /** With `happened`: what the tool answered, in words. */
+  /** With `happened`: the result of the tool as text. */
   result?: string | null;
 }
 
 export interface AgentRunParams {
   /** The session's key or id. */
   sessionKey: string;
-  /** What to do, in words. */
+  /** The task in plain language. */
   task: string;
-  /** The kind of a session that is made for it; `main` when missing. */
+  /** The kind of a newly created session; `main` when missing. */
   kind?: string | null;
   /** `provider/model` or an alias; the default model when missing. */
   model?: string | null;
-  /** Pictures that go with the task. */
-  images?: Image[];
-  /** The channel the task came by, such as `telegram`; it may narrow what is allowed. */
+  /** Images for the task. */
+  images?: InlineImage[];
+  /** The channel of the task, such as `telegram`. It may restrict what is allowed. */
   channel?: string | null;
   context?: ContextPolicy | null;
   budget?: Budget | null;
   mode?: QueueMode | null;
-  /** Answer only at the end of the run. */
+  /** Answers only at the end of the run. */
   wait?: boolean;
-  /** Makes repeating this request one run. */
+  /** A repeated request with the same key is the same run. */
   idempotencyKey?: string | null;
-  /** The caller's own layer of the system prompt. */
+  /** Text that the caller adds to the system prompt. */
   system?: string | null;
-  /** A JSON Schema the final answer must fit. */
+  /** A JSON Schema for the final answer. */
   schema?: unknown;
-  /** Only these tools; all that the session may use when missing, none when empty. */
+  /** The allowed tools; all tools of the session when missing, none when empty. */
   tools?: string[] | null;
-  /** The folder the tools work in. */
+  /** The working folder of the tools. */
   workspace?: string | null;
-  /** The farthest its tools may reach; a call beyond it is denied without asking. */
+  /** The highest allowed tier. A call above it is denied without asking. */
   ceiling?: Tier | null;
-  /** Nobody is there to be asked: what no stored rule allows is denied at once. */
+  /** True if nobody can be asked: calls that no stored rule allows are denied at once. */
   unattended?: boolean;
   /**
-   * The run that starts this one: it reaches no farther than that one and ends with it. Only
-   * the house itself sets it, for a call of that run.
+   * The run that starts this one. This run has at most its permissions and ends with it. Only
+   * the daemon sets it, for a call of that run.
    */
   parent?: RunId | null;
-  /** Names the session for people; only with `parent`. */
+  /** The label of the session; only with `parent`. */
   label?: string | null;
 }
 
-export interface AgentRunReply {
+export interface AgentRunResult {
   runId: RunId;
   sessionKey: string;
   state: RunState;
   /** The answer; only with `wait`. */
   response?: string | null;
   success?: boolean | null;
-  cause?: Cause | null;
+  cause?: RunEndCause | null;
   cost?: Cost | null;
   /** The model that answered. */
   model?: string | null;
 }
 
-/** One run, by its id or by its session; with a session, the one running or else the latest. */
+/** One run, by its id or its session. A session selects its current run, or else the latest. */
 export interface AgentRunSelector {
   sessionKey?: string | null;
   runId?: RunId | null;
-}
-
-export interface AgentRuns {
-  runs: RunView[];
-  next?: RunId | null;
-  /** Damaged rows, which are left out above. */
-  damaged?: DamagedRow[];
 }
 
 export interface AgentStats {
   runs: number;
   active: number;
   /**
-   * Of the active ones those that wait for a person: for a permission, for money, or for a word
-   * about a call in doubt.
+   * The active runs that wait for a person: for a permission, for money, or for the resolution
+   * of an interrupted call.
    */
   waiting?: number;
   queued: number;
@@ -566,70 +568,71 @@ export type AgentStatsParams = Record<string, never>;
 
 export interface AgentWaitParams {
   runId: RunId;
-  /** How long at the most; 240 s when missing, and never longer. */
+  /** The longest time to wait; 240 s when missing, which is also the maximum. */
   waitMs?: number | null;
 }
 
 export interface AgentWork {
   /**
-   * What to do, in words. For a webhook a template: `{{body}}`, `{{body.field}}`,
-   * `{{header.name}}`, `{{query.name}}`.
+   * The task in plain language. For a webhook, a template with `{{body}}`, `{{body.field}}`,
+   * `{{header.name}}` and `{{query.name}}`.
    */
   task: string;
   model?: string | null;
   budget?: BudgetView | null;
-  /** The folder its tools work in. */
+  /** The working folder of its tools. */
   workspace?: string | null;
-  /** Only these tools; all when missing, none when empty. */
+  /** The allowed tools; all when missing, none when empty. */
   tools?: string[] | null;
 }
 
-export interface Alias {
-  alias: string;
-  models: string[];
-}
+/** The reach of an answer: how long it applies and where. */
+export type AnswerReach = "once" | "run" | "session" | "folder" | "always";
 
-/** When a change takes effect. */
-export type Applied =
-  /** Already. */
+/** The time at which a change takes effect. */
+export type ApplyStatus =
+  /** The change is in effect. */
   | "now"
-  /** After `hob restart`. */
+  /** The change takes effect after `hob restart`. */
   | "restart"
-  /** Not while the environment variable that beats the file is set. */
+  /** The change has no effect while an environment variable overrides the file. */
   | "overridden";
 
-export interface AuditEntries {
-  entries: AuditEntry[];
-  more?: boolean;
-  /** Damaged rows, which are left out above. */
-  damaged?: DamagedRow[];
-}
-
-/** One entry. Its hash covers everything else in it, and `previous` the entry before. */
+/**
+ * An entry of the audit log. Its hash covers all other fields, including `previous`, the hash of
+ * the previous entry.
+ */
 export interface AuditEntry {
-  /** Counts from 1 without gaps. */
+  /** The position, from 1 without gaps. */
   seq: number;
   at: number;
   /**
-   * What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
+   * The action: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
    * `tool-tier-set`, `tool-tier-reset`.
    */
   act: string;
-  /** Who did it: a rule, a token's name, `deadline`, `unattended`. */
+  /** The decider: a rule, a token's name, `deadline`, `unattended`. */
   by: string;
   sessionKey?: string | null;
   runId?: RunId | null;
   tool?: string | null;
-  /** What was decided about: arguments within bounds, the digest, the rule. */
+  /** The subject of the decision: truncated arguments, the digest, the rule. */
   matter: unknown;
-  /** The hash of the entry before, of zeros for the first. */
+  /** The hash of the previous entry; zeros for the first. */
   previous: string;
   hash: string;
 }
 
 export interface AuditExportParams {
-  /** Go on after this entry. */
+  /** Returns entries after this one. */
   after?: number;
+}
+
+export interface AuditExportResult {
+  entries: AuditEntry[];
+  more?: boolean;
+  /** Damaged rows. They are not in `entries`. */
+  damaged?: DamagedRow[];
 }
 
 export interface AuditListParams {
@@ -641,172 +644,136 @@ export interface AuditListParams {
   limit?: number | null;
 }
 
-export interface AuditPage {
+export interface AuditListResult {
   entries: AuditEntry[];
   more?: boolean;
-  /** Damaged rows, which are left out above. */
+  /** Damaged rows. They are not in `entries`. */
   damaged?: DamagedRow[];
 }
 
-export interface AuditVerified {
-  entries: number;
-  /** The hash of the last entry: keep it elsewhere, and a record cut short is noticed. */
-  head: string;
-  /** What is wrong and where, if anything. */
-  problem?: string | null;
-}
-
 export interface AuditVerifyParams {
-  /** The hash of an entry seen earlier: it must still be there. */
+  /** The hash of an entry seen earlier. It must still exist. */
   head?: string | null;
 }
 
-/** What happens after an iteration that failed: the interval doubles with each in a row. */
-export interface Backoff {
-  /** The longest the interval grows to. */
+export interface AuditVerifyResult {
+  entries: number;
+  /** The hash of the last entry. Store it elsewhere to detect a truncated log later. */
+  head: string;
+  /** The first problem and its position; missing if there is none. */
+  problem?: string | null;
+}
+
+/** The backoff after failed iterations. The interval doubles with each consecutive failure. */
+export interface BackoffConfig {
+  /** The longest interval. */
   maxMs: number;
-  /** Failures in a row after which the loop gives up; 0 is never. */
+  /** Consecutive failures after which the loop ends; 0 means never. */
   errorsMax: number;
 }
 
-/** What happens after an iteration that failed: the interval doubles with each in a row. */
-export interface BackoffView {
-  /** The longest the interval grows to. */
+/** The backoff after failed iterations. The interval doubles with each consecutive failure. */
+export interface BackoffConfigView {
+  /** The longest interval. */
   maxMs: number;
-  /** Failures in a row after which the loop gives up; 0 is never. */
+  /** Consecutive failures after which the loop ends; 0 means never. */
   errorsMax: number;
 }
 
-/** A file `services/NAME.toml` that does not describe a service. */
+/** A file `services/NAME.toml` that is not a valid descriptor. */
 export interface BrokenService {
   name: string;
   file: string;
-  /** What is wrong, with the file and the line. */
+  /** The problem, with the file and the line. */
   problem: string;
 }
 
-/** Where a run must stop. What is missing takes the configured default. */
+/** The limits of a run. A missing limit is the configured default. */
 export interface Budget {
-  /** Model calls. */
+  /** The number of model calls. */
   steps?: number | null;
-  /** Tokens in and out. */
+  /** Input and output tokens. */
   tokens?: number | null;
   /** Money, in millionths of a dollar. */
   microDollars?: number | null;
-  /** Time from its start. */
+  /** The time since its start. */
   wallMs?: number | null;
 }
 
-/** Where a run must stop. What is missing takes the configured default. */
+/** The limits of a run. A missing limit is the configured default. */
 export interface BudgetView {
-  /** Model calls. */
+  /** The number of model calls. */
   steps?: number | null;
-  /** Tokens in and out. */
+  /** Input and output tokens. */
   tokens?: number | null;
   /** Money, in millionths of a dollar. */
   microDollars?: number | null;
-  /** Time from its start. */
+  /** The time since its start. */
   wallMs?: number | null;
 }
-
-export type CallState =
-  | "done" | "denied"
-  /** Asked for; not begun. */
-  | "asked"
-  /** Begun; the outcome is not known yet. */
-  | "begun"
-  /** Begun before a crash, and nobody knows. */
-  | "in-doubt"
-  /** Never begun, or stopped while it ran. */
-  | "cancelled";
 
 export interface CallView {
   step: number;
   call: ToolCall;
-  state: CallState;
-  /** Why it was not allowed, with the state `denied`. */
-  denial?: Denial | null;
+  state: ToolCallState;
+  /** The denial, with the state `denied`. */
+  denial?: PermissionDenial | null;
   result?: ToolResult | null;
 }
 
-/** Why a run ended. */
-export type Cause =
-  | "step-limit" | "token-limit" | "money-limit" | "time-limit"
-  /** The model gave its answer. */
-  | "answered"
-  /** Somebody stopped it. */
-  | "aborted"
-  /**
-   * A budget of the session, the day or everything together was used up, and nobody was there
-   * to allow more.
-   */
-  | "budget"
-  /** Too many failures in a row. */
-  | "error-streak"
-  /** The model asked for the same call with the same arguments again and again. */
-  | "repeated-call"
-  /** No model of the list could answer. */
-  | "model-failed"
-  /** A needed permission was denied. */
-  | "denied"
-  /** A call in doubt was given up: by a person, or because nobody was there to be asked. */
-  | "given-up"
-  /** It was resumed several times without finishing a step. */
-  | "parked";
-
 export interface ChatMessage {
   role: Role;
-  content: Content;
+  content: MessageContent;
 }
 
-/** A tool the caller runs itself. */
+/** A tool that the caller runs. */
 export interface ClientTool {
   name: string;
   description?: string;
-  /** A JSON Schema of its arguments, an object. */
+  /** A JSON Schema of its arguments, which are an object. */
   parameters: unknown;
 }
 
-/** Who had a command run. */
-export type CommandBy =
-  /** Typed in the terminal itself. */
-  | "person"
-  /** Sent by a client of the person's. */
-  | "client"
-  /** A model asked for it and was allowed to. */
-  | "model";
-
 export type CommandId = string;
 
-/** What a command in a terminal is doing, or how it ended. */
+/** The origin of a command. */
+export type CommandOrigin =
+  /** Typed in the terminal itself. */
+  | "person"
+  /** Sent by a client of the user. */
+  | "client"
+  /** Requested by a model and allowed. */
+  | "model";
+
+/** The state of a command in a terminal. */
 export type CommandState =
   | "running"
-  /** Waits for its turn. */
+  /** It waits in the queue. */
   | "queued"
-  /** It ended by itself; `exitCode` says how. */
+  /** It ended by itself; see `exitCode`. */
   | "done"
-  /** Dropped before it began, or interrupted by somebody. */
+  /** It was dropped before it began, or interrupted by somebody. */
   | "cancelled"
-  /** Interrupted at its deadline. */
+  /** It was interrupted at its deadline. */
   | "timeout"
-  /** The terminal went away under it. */
+  /** The terminal ended while it ran. */
   | "lost";
 
 export interface CommandWork {
   /** A command line for bash. */
   command: string;
-  /** The folder it works in and may change; an empty one of its own when missing. */
+  /** The writable working folder; a new empty folder when missing. */
   workspace?: string | null;
-  /** Which network it may use. */
+  /** The network it may use. */
   network?: NetworkGrant;
-  /** How long it may take; ten minutes when missing. */
+  /** The time limit; ten minutes when missing. */
   timeoutMs?: number | null;
 }
 
-export interface ConfigChanged {
+export interface ConfigChange {
   key: string;
   value: unknown;
-  applied: Applied;
+  applied: ApplyStatus;
 }
 
 export interface ConfigGetParams {
@@ -814,21 +781,32 @@ export interface ConfigGetParams {
   key?: string | null;
 }
 
+export interface ConfigGetResult {
+  settings: ConfigSetting[];
+}
+
+/** The source of a setting's value. Later variants override earlier ones. */
+export type ConfigOrigin = "default" | "file" | "env";
+
 export interface ConfigSetParams {
   key: string;
-  /** The new value; null goes back to the default. */
+  /** The new value; null resets it to the default. */
   value: unknown;
 }
 
-export interface ConfigSettings {
-  settings: Setting[];
+export interface ConfigSetting {
+  key: string;
+  value: unknown;
+  origin: ConfigOrigin;
+  /** True if a change applies without a restart. */
+  live: boolean;
 }
 
 export interface ConnectionInfo {
   id: number;
-  /** Who it is: the token's name, or the service's. */
+  /** The name of the token or of the service. */
   name: string;
-  /** How it came: `ws`, `unix`, `http`, `vargos`, `house`. */
+  /** The surface it came by: `ws`, `unix`, `http`, `vargos`, `house` (the daemon itself). */
   surface: string;
   scopes: string[];
   connectedAt: number;
@@ -836,34 +814,59 @@ export interface ConnectionInfo {
   subscriptions: string[];
 }
 
-/** The content of a message: a text, or parts in order. */
-export type Content = string | Part[];
+/** One part of a message. */
+export type ContentPart =
+  /** Plain text. */
+  | {
+    type: "text";
+    text: string;
+  }
+  /** The model's reasoning. `signature` is the provider's proof and is sent back unchanged. */
+  | {
+    type: "thinking";
+    text: string;
+    signature?: string | null;
+  }
+  /** An image in base64. */
+  | {
+    type: "image";
+    mimeType: string;
+    data: string;
+  }
+  /** A tool call requested by the model. */
+  | {
+    type: "toolCall";
+  } & ToolCall
+  /** The result of a tool call. */
+  | {
+    type: "toolResult";
+  } & ToolResult;
 
-/** What a run sees of its session's past. */
+/** The part of the session's history that a run sees. */
 export type ContextPolicy =
   /** The whole history. */
   | "continue"
-  /** Nothing but the task. */
+  /** Only the task. */
   | "fresh"
-  /** The history, but the answer goes to a new session whose parent this one is. */
+  /** The whole history. The answer goes to a new session, whose parent is this one. */
   | "fork";
 
-/** What a run cost. */
+/** The cost of model calls. */
 export interface Cost {
-  /** Millionths of a dollar; missing when a price is unknown. */
+  /** Millionths of a dollar; missing if a price is unknown. */
   microDollars?: number | null;
   inputTokens: number;
   outputTokens: number;
-  /** Model calls. */
+  /** The number of model calls. */
   calls: number;
 }
 
 export interface CostRow {
   /** A date such as `2026-11-15`, or a model id. */
   name: string;
-  /** What is known of it: money is missing only when no call has a known price. */
+  /** The known cost. The money is missing only if no call has a known price. */
   cost: Cost;
-  /** Calls whose price is not known. */
+  /** Calls with an unknown price. */
   unpriced?: number;
 }
 
@@ -876,27 +879,27 @@ export interface CostSummary {
 }
 
 export interface CostSummaryParams {
-  /** The last this many days; 30 when missing. */
+  /** The number of days, counted back from today; 30 when missing. */
   days?: number | null;
   /** Only this session, by key or id. */
   sessionKey?: string | null;
 }
 
 /**
- * A job to add, as Vargos words it and beyond. Exactly one of `task`, `loop` and
- * `command` says what it does.
+ * A job to add. The fields are those of Vargos, with additions. Exactly one of `task`,
+ * `loop` and `command` defines the work.
  */
-export interface CronAddJobParams {
+export interface CronAddParams {
   /** Lower-case letters, digits and dashes; unique. */
   name: string;
   /** Cron fields, `@daily`, `every 10m`, `at 2026-12-24T18:00`, or `webhook`. */
   schedule: string;
   /**
-   * What to do, in words; for a webhook a template with `{{body}}`, `{{body.field}}`,
+   * The task in plain language. For a webhook, a template with `{{body}}`, `{{body.field}}`,
    * `{{header.name}}` and `{{query.name}}`.
    */
   task?: string | null;
-  /** The loop of which one iteration is run. */
+  /** The loop to run one iteration of. */
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
@@ -906,40 +909,32 @@ export interface CronAddJobParams {
   enabled?: boolean | null;
   /** With `task`: `provider/model` or an alias. */
   model?: string | null;
-  /** With `task`: where a run must stop. */
+  /** With `task`: the budget of a run. */
   budget?: Budget | null;
-  /** The folder that tools or the command work in. */
+  /** The working folder of the tools or the command. */
   workspace?: string | null;
-  /** With `task`: only these tools. */
+  /** With `task`: the allowed tools. */
   tools?: string[] | null;
-  /** With `command`: which network it may use. */
+  /** With `command`: the network it may use. */
   network?: NetworkGrant | null;
-  /** With `command`: how long it may take. */
+  /** With `command`: the time limit. */
   timeoutMs?: number | null;
-  /** Slots that passed while nobody was there. */
-  missed?: Missed | null;
-  /** How late a slot may still be run; a day when missing. */
+  /** The policy for slots that were due while the daemon was not running. */
+  missed?: MissedPolicy | null;
+  /** The longest delay after which a slot still runs; a day when missing. */
   windowMs?: number | null;
-  /** A slot that comes due while the one before is under way. */
-  overlap?: Overlap | null;
-  /** Each slot begins up to this much later, by chance. */
+  /** The policy for a slot that is due while the previous one is in progress. */
+  overlap?: OverlapPolicy | null;
+  /** The largest random delay of each slot. */
   jitterMs?: number | null;
-  /** Only at this time of the day, such as `08:00-22:00`. */
+  /** The time of day at which it may run, such as `08:00-22:00`. */
   activeHours?: string | null;
-  /** What its runs may do without being asked; needs the scope `admin`. */
-  grants?: Grant[] | null;
-  /** Where results are told. */
-  notify?: Notify | null;
-  /** Failures in a row after which it is disabled; 0 is never. */
+  /** The tool calls that its runs may make without asking; needs the scope `admin`. */
+  grants?: ToolGrant[] | null;
+  /** The session that gets the results. */
+  notify?: NotifyTarget | null;
+  /** Consecutive failures after which the job is disabled; 0 means never. */
   failuresMax?: number | null;
-}
-
-/** The head of a request to `POST /hooks/NAME`. */
-export interface CronCallerParams {
-  /** The job's id or name. */
-  id: string;
-  /** By lower-case name. */
-  headers?: Record<string, string>;
 }
 
 export type CronChange = "added" | "updated" | "enabled" | "disabled" | "removed";
@@ -950,62 +945,69 @@ export interface CronChangedPayload {
   change: CronChange;
 }
 
-/** What the head of a call proves. A wrong secret is an error. */
-export interface CronCheckedCaller {
-  /** It holds the secret. Otherwise it holds a signature, which only the body can prove. */
+/** The headers of a request to `POST /hooks/NAME`. */
+export interface CronCheckCallerParams {
+  /** The job's id or name. */
+  id: string;
+  /** Keyed by lower-case name. */
+  headers?: Record<string, string>;
+}
+
+/** The result of a check of the headers. A wrong secret is an error. */
+export interface CronCheckCallerResult {
+  /**
+   * True if the headers contain the secret. Otherwise they contain a signature, which is checked
+   * against the body.
+   */
   proven: boolean;
 }
 
-/** A request to `POST /hooks/NAME` as it came. */
+/** An unchanged request to `POST /hooks/NAME`. */
 export interface CronDeliverParams {
   /** The job's id or name. */
   id: string;
   /** Base64 of the body. */
   body: string;
-  /** By lower-case name. */
+  /** Keyed by lower-case name. */
   headers?: Record<string, string>;
   query?: Record<string, string>;
 }
 
-/** The slot of a call. */
-export interface CronDelivered {
-  /** Rises with each slot of the house. */
+/** The slot of a webhook call. */
+export interface CronDeliverResult {
+  /** A number that increases with each slot of all jobs. */
   number: number;
   /** The job's id. */
   taskId: string;
   /** The job's name. */
   name: string;
-  /** When it was due, in milliseconds since 1970. */
+  /** The due time, in milliseconds since 1970. */
   dueAt: number;
   origin: SlotOrigin;
   state: SlotState;
-  /** Why it was skipped, missed, stopped or failed, or what was denied and how to allow it. */
+  /**
+   * The reason why it was skipped, missed, stopped or failed, or the denied calls and how to
+   * allow them.
+   */
   reason?: string | null;
-  /** How many due times before it this one stands for, where only the latest is run. */
+  /** The number of earlier due times that this slot covers, if only the latest is run. */
   standsFor?: number;
   sessionKey?: string | null;
   runId?: RunId | null;
   exitCode?: number | null;
-  /** The answer, or what the command printed, bounded. */
+  /** The answer or the command's output, truncated. */
   output?: string | null;
   cost?: Cost;
-  /** Calls of its run that were denied, those of its sub-agents included. */
+  /** Denied calls of its run, including those of its sub-agents. */
   deniedCalls?: number;
-  /** Calls of its run that failed or were invalid. */
+  /** Failed or invalid calls of its run. */
   failedCalls?: number;
-  /** How many times its work was begun. */
+  /** The number of times its work was started. */
   attempt?: number;
   startedAt?: number | null;
   endedAt?: number | null;
-  /** The same call came before: nothing new runs. */
+  /** True if the same call was delivered before: nothing new runs. */
   repeated?: boolean;
-}
-
-export interface CronFireParams {
-  /** The job's id or name. */
-  id: string;
-  /** Makes repeating this request one slot. */
-  idempotencyKey?: string | null;
 }
 
 export interface CronHistoryParams {
@@ -1013,67 +1015,115 @@ export interface CronHistoryParams {
   id?: string | null;
   /** Only slots with this outcome. */
   state?: SlotState | null;
-  /** Only slots before the one of this number: the last one of the page before. */
+  /** Only slots before this number: the last one of the previous page. */
   before?: number | null;
-  /** At most this many; 50 when missing, 500 at the most. */
+  /** The most slots to return; 50 when missing, at most 500. */
   limit?: number | null;
 }
 
+export interface CronHistoryResult {
+  slots: JobSlot[];
+  more?: boolean;
+}
+
 /**
- * What another system shows to call a job: as `Authorization: Bearer SECRET`, or as the key of
- * an HMAC-SHA256 of the body.
+ * The secret of a webhook. The caller sends it as `Authorization: Bearer SECRET`, or uses it as
+ * the key of an HMAC-SHA256 of the body.
  */
 export interface CronHookSecret {
   id: string;
-  /** Where to send: `/hooks/NAME`. */
+  /** The path to call: `/hooks/NAME`. */
   path: string;
   secret: string;
 }
 
-export interface CronJobParams {
+/** A job and its current state. */
+export interface CronJob {
+  id: string;
+  name: string;
+  schedule: string;
+  /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
+  zone?: string | null;
+  description?: string | null;
+  work: JobWork;
+  /** The policy for slots that were due while the daemon was not running. */
+  missed?: MissedPolicy;
+  /** The longest delay after which a slot still runs; older slots are missed. A day when missing. */
+  windowMs?: number | null;
+  /** The policy for a slot that is due while the previous one is in progress. */
+  overlap?: OverlapPolicy;
+  /** The largest random delay of each slot. */
+  jitterMs?: number;
+  /** The time of day, in the job's zone, at which it may run; `22:00-06:00` spans midnight. */
+  activeHours?: string | null;
+  /** The tool calls that its runs may make without asking. */
+  grants?: ToolGrantView[];
+  notify?: NotifyTargetView | null;
+  /** Consecutive failures after which the job is disabled; 0 means never. */
+  failuresMax?: number;
+  enabled: boolean;
+  /** The next few due times; empty if there are none. */
+  next?: number[];
+  /** The schedule in plain language. */
+  about: string;
+  /** The last finished slot. */
+  last?: JobSlot | null;
+  /** Slots in progress. */
+  active?: number;
+  /** Consecutive failures. */
+  failures?: number;
+  /** The reason if hob disabled it. */
+  problem?: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface CronJobSelector {
   /** The job's id or name. */
   id: string;
 }
 
-export interface CronJobs {
-  /** By name. */
-  jobs: Job[];
-  /** There are more: ask again after the last one. */
-  more?: boolean;
-  /** Damaged jobs, which are left out above and do not run. */
-  damaged?: DamagedRow[];
-}
-
 export interface CronListParams {
-  /** Go on after the job of this name. */
+  /** Returns jobs after the one with this name. */
   after?: string | null;
-  /** At most this many; 500 when missing, and never more. */
+  /** The most jobs to return; 500 when missing, which is also the maximum. */
   limit?: number | null;
 }
 
-export interface CronRemoved {
+export interface CronListResult {
+  /** Sorted by name. */
+  jobs: CronJob[];
+  /** True if there are more: ask again with `after` set to the last one. */
+  more?: boolean;
+  /** Damaged jobs. They are not in `jobs` and do not run. */
+  damaged?: DamagedRow[];
+}
+
+export interface CronRemoveResult {
   id: string;
   name: string;
+}
+
+export interface CronRunParams {
+  /** The job's id or name. */
+  id: string;
+  /** A repeated request with the same key is the same slot. */
+  idempotencyKey?: string | null;
 }
 
 export interface CronSecretParams {
   /** The job's id or name. */
   id: string;
-  /** Makes a new secret; the old one opens nothing any more. */
+  /** Creates a new secret and invalidates the old one. */
   renew?: boolean;
-}
-
-export interface CronSlots {
-  slots: Slot[];
-  more?: boolean;
 }
 
 export interface CronTriggerPayload {
   /** The job's id. */
   taskId: string;
-  /** What is to be done: the task, the loop's name, or the command. */
+  /** The task, the loop's name, or the command. */
   task: string;
-  /** The session its run has. */
+  /** The session of its run. */
   sessionKey: string;
   /** The job's name. */
   name: string;
@@ -1083,20 +1133,20 @@ export interface CronTriggerPayload {
 }
 
 /**
- * What to change of a job; what is missing stays. A text that is empty goes back to its
+ * Changes to a job. Missing fields stay as they are. An empty text resets a field to its
  * default.
  */
-export interface CronUpdateJobParams {
+export interface CronUpdateParams {
   /** The job's id or name. */
   id: string;
   name?: string | null;
   schedule?: string | null;
   /**
-   * What to do, in words; for a webhook a template with `{{body}}`, `{{body.field}}`,
+   * The task in plain language. For a webhook, a template with `{{body}}`, `{{body.field}}`,
    * `{{header.name}}` and `{{query.name}}`.
    */
   task?: string | null;
-  /** The loop of which one iteration is run. */
+  /** The loop to run one iteration of. */
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
@@ -1106,31 +1156,31 @@ export interface CronUpdateJobParams {
   enabled?: boolean | null;
   /** With `task`: `provider/model` or an alias. */
   model?: string | null;
-  /** With `task`: where a run must stop. */
+  /** With `task`: the budget of a run. */
   budget?: Budget | null;
-  /** The folder that tools or the command work in. */
+  /** The working folder of the tools or the command. */
   workspace?: string | null;
-  /** With `task`: only these tools. */
+  /** With `task`: the allowed tools. */
   tools?: string[] | null;
-  /** With `command`: which network it may use. */
+  /** With `command`: the network it may use. */
   network?: NetworkGrant | null;
-  /** With `command`: how long it may take. */
+  /** With `command`: the time limit. */
   timeoutMs?: number | null;
-  /** Slots that passed while nobody was there. */
-  missed?: Missed | null;
-  /** How late a slot may still be run; a day when missing. */
+  /** The policy for slots that were due while the daemon was not running. */
+  missed?: MissedPolicy | null;
+  /** The longest delay after which a slot still runs; a day when missing. */
   windowMs?: number | null;
-  /** A slot that comes due while the one before is under way. */
-  overlap?: Overlap | null;
-  /** Each slot begins up to this much later, by chance. */
+  /** The policy for a slot that is due while the previous one is in progress. */
+  overlap?: OverlapPolicy | null;
+  /** The largest random delay of each slot. */
   jitterMs?: number | null;
-  /** Only at this time of the day, such as `08:00-22:00`. */
+  /** The time of day at which it may run, such as `08:00-22:00`. */
   activeHours?: string | null;
-  /** What its runs may do without being asked; needs the scope `admin`. */
-  grants?: Grant[] | null;
-  /** Where results are told. */
-  notify?: Notify | null;
-  /** Failures in a row after which it is disabled; 0 is never. */
+  /** The tool calls that its runs may make without asking; needs the scope `admin`. */
+  grants?: ToolGrant[] | null;
+  /** The session that gets the results. */
+  notify?: NotifyTarget | null;
+  /** Consecutive failures after which the job is disabled; 0 means never. */
   failuresMax?: number | null;
 }
 
@@ -1138,13 +1188,13 @@ export interface DaemonStatus {
   version: string;
   protocol: number;
   pid: number;
-  /** Counts this home's daemon starts; it fences the writes of former ones. */
+  /** The number of daemon starts in this home. It fences off writes of earlier daemons. */
   epoch: number;
   startedAt: number;
   home: string;
   /** Each listener as `surface address`. */
   listeners: string[];
-  /** What a person must know of them, such as that the usual port was taken. */
+  /** Notes for people about the listeners, such as that the default port was taken. */
   notes?: string[];
   store: StoreStatus;
   sessions: number;
@@ -1154,96 +1204,79 @@ export interface DaemonStatus {
 
 export type DaemonStatusParams = Record<string, never>;
 
+export type DaemonVerifyParams = Record<string, never>;
+
 /** The result of a check of the whole store. */
-export interface DaemonVerified {
-  /** Whether nothing is damaged or missing. */
+export interface DaemonVerifyResult {
+  /** True if nothing is damaged or missing. */
   sound: boolean;
-  /** What was checked, in this order: `database`, `rows`, `blobs`, `audit`. */
+  /** The checked parts, in this order: `database`, `rows`, `blobs`, `audit`. */
   parts: VerifiedPart[];
-  /** The damaged rows among the problems, for a program. */
+  /** The damaged rows among the problems, for programs. */
   damaged?: DamagedRow[];
-  /** Acknowledged writes that may be lost, where nothing is left that could tell. */
+  /** Acknowledged writes that may be lost and cannot be verified. */
   doubts?: string[];
-  /** What is unusual and harmless. */
+  /** Unusual but harmless findings. */
   notes?: string[];
 }
 
-export type DaemonVerifyParams = Record<string, never>;
-
-/** A stored row that is damaged or missing. It is named wherever it would have been shown. */
+/** A stored row that is damaged or missing. Listings report it instead of leaving it out silently. */
 export interface DamagedRow {
-  /**
-   * The kind of row: `messages`, `journal`, `runs`, `run_tasks`, `rules`, `jobs`, `tokens` or
-   * `audit`.
-   */
+  /** The table: `messages`, `journal`, `runs`, `run_tasks`, `rules`, `jobs`, `tokens` or `audit`. */
   table: string;
   /** The session it belongs to. */
   sessionKey?: string | null;
-  /** Its number: a message's `seq`, an entry's place. */
+  /** Its number: the `seq` of a message, or the position of a journal entry. */
   number?: number | null;
   /** Its id, or the id of its run. */
   id?: string | null;
-  /** A sentence that names it, and what to do. */
+  /** A sentence for people that names the row and says what to do. */
   message: string;
 }
 
-export type Decision = "allow" | "deny";
-
 export type DeltaKind = "text" | "thinking" | "tool";
 
-/** A call that was not allowed. */
-export interface Denial {
-  /** The call's id within its run. */
-  callId: string;
-  tool: string;
-  /** Who decided, as in a ruling; `unattended` when nobody could be asked. */
-  by: string;
-  reason: string;
-  /** The rule that would have allowed it, where nobody could be asked. */
-  grant?: Terms | null;
-}
-
-/** An application of the desktop. */
+/** A desktop application. */
 export interface DesktopEntry {
-  /** Its file's name without `.desktop`. */
+  /** The name of its file without `.desktop`. */
   id: string;
   file: string;
   name: string;
   genericName?: string | null;
-  /** The command line it starts, placeholders taken out. */
+  /** The command line without placeholders. */
   exec: string;
-  /** Whether it wants a terminal window. */
+  /** True if it runs in a terminal window. */
   terminal: boolean;
 }
 
-export interface DesktopEntryFound {
-  entry?: DesktopEntry | null;
+export interface DesktopFindParams {
+  /** An informal name, such as `firefox` or `text editor`. */
+  name: string;
 }
 
-export interface DesktopFindParams {
-  /** A name as a person says it, such as `firefox` or `text editor`. */
-  name: string;
+export interface DesktopFindResult {
+  entry?: DesktopEntry | null;
 }
 
 export interface DesktopLaunchParams {
   /** An entry's id or file. */
   entry: string;
-  /** The desktop of whoever asks; the daemon's own when missing. */
-  display?: Display | null;
+  /** The caller's display; the daemon's own when missing. */
+  display?: DisplayEnv | null;
 }
 
-export interface DesktopLaunched {
+export interface DesktopLaunchResult {
   entry: DesktopEntry;
-}
-
-export interface DesktopProgramFound {
-  program: string;
-  found: boolean;
-  path?: string | null;
 }
 
 export interface DesktopProgramParams {
   program: string;
+}
+
+export interface DesktopProgramResult {
+  program: string;
+  found: boolean;
+  path?: string | null;
 }
 
 export interface DesktopSystemInfo {
@@ -1261,14 +1294,14 @@ export interface DesktopSystemInfo {
   load: number[];
   /** `wayland`, `x11`, or missing on a machine without a display. */
   display?: string | null;
-  /** Programs that show a terminal window, in the order hob would take them. */
+  /** Terminal emulators, in hob's order of preference. */
   terminals: string[];
 }
 
 export type DesktopSystemParams = Record<string, never>;
 
-/** What a program needs to know to show a window. */
-export interface Display {
+/** The environment variables that a program needs to open a window. */
+export interface DisplayEnv {
   x11?: string | null;
   wayland?: string | null;
   authority?: string | null;
@@ -1276,62 +1309,51 @@ export interface Display {
   bus?: string | null;
 }
 
-/** What a person says of a call in doubt. */
+/** A person's answer about an interrupted call. */
 export type DoubtAnswer =
-  /** It happened; go on with the given result. */
+  /** It happened. The run continues with the given result. */
   | "happened"
-  /** It did not; run it again. */
+  /** It did not happen. It is run again. */
   | "did-not"
-  /** End the run. */
+  /** Ends the run. */
   | "give-up";
 
-/** Whether an event survives in the log. */
+/** The persistence of an event. */
 export type Durability =
   /** Numbered by the store in commit order, replayed after `since`. */
   | "logged"
-  /** For whoever listens now; coalesced for a slow consumer. */
+  /** Sent to current subscribers only, and dropped for a slow consumer. */
   | "volatile";
 
-/** What repeating a call does, which decides how it may be retried after a crash. */
-export type Effect =
-  /** Reads only: repeat at will. */
-  | "pure"
-  /** Carries a key that makes a repeat one effect. */
-  | "keyed"
-  /** Whether it happened can be looked up. */
-  | "probeable"
-  /** Neither: a person must say whether it happened. */
-  | "opaque";
-
-/** Why a request failed. */
+/** The kind of a failed request. */
 export type ErrorCode =
-  /** The frame is not JSON of the wire's form; the answer's id is `unknown` if none could be read. */
+  /** The frame is not valid. The answer's id is `unknown` if the frame's id could not be read. */
   | "PARSE_ERROR"
   /** No service offers this method, or `target` does not name its owner. */
   | "NO_HANDLER"
-  /** The service that owns the method went away or cannot work now. */
+  /** The service that owns the method disconnected or cannot work now. */
   | "SERVICE_UNAVAILABLE"
-  /** The service stayed silent past the deadline. */
+  /** The service did not answer in time. */
   | "TIMEOUT"
-  /** A registration was refused; the message says which name and why. */
+  /** A registration was refused. The message names the method or event, and the reason. */
   | "REGISTER_FAILED"
-  /** The service's own handler failed. */
+  /** The service's handler failed. */
   | "METHOD_ERROR"
   /** The params do not fit the method's schema. */
   | "INVALID_PARAMS"
-  /** No valid credential. */
+  /** The credential is missing or not valid. */
   | "UNAUTHORIZED"
-  /** The credential lacks the scope this needs. */
+  /** The credential lacks the required scope. */
   | "FORBIDDEN"
-  /** The request contradicts the present state. */
+  /** The request conflicts with the current state. */
   | "CONFLICT"
-  /** What the request names does not exist. */
+  /** The object that the request names does not exist. */
   | "NOT_FOUND"
-  /** A bound is reached; try again after a while. */
+  /** A limit is reached. Try again later. */
   | "OVERLOADED"
   /** The work was cancelled. */
   | "CANCELLED"
-  /** A fault of hob's own. */
+  /** An internal error of hob. */
   | "INTERNAL";
 
 export interface ErrorDescription {
@@ -1348,53 +1370,37 @@ export interface EventDescription {
   payload?: unknown;
 }
 
-export interface Executed {
-  content: Part[];
-  /** The tool ran and says it failed; the model is told. */
-  isError?: boolean;
-  /** More for a program. */
-  metadata?: unknown;
-}
-
-/** Something in the output that deserves attention. */
-export interface Finding {
-  /** What it is about, such as `disk`, `network`, `service` or `error`. */
-  category: string;
-  message: string;
-  importance: Importance;
-}
-
-/** Why events cannot be delivered. */
+/** The reason why events cannot be delivered. */
 export type GapReason =
-  /** They left the log, which keeps events for a while. */
+  /** They are older than the log's retention. */
   | "expired"
-  /** This consumer was too slow. */
+  /** The consumer was too slow. */
   | "slow"
-  /** The event is larger than a frame may be. */
+  /** The event is larger than the frame limit. */
   | "tooLarge"
   /** The log cannot be read now. */
   | "unreadable"
-  /** The log does not lead up to the event `since`: older files were restored. */
+  /** The log does not contain the event `since`, because older files were restored. */
   | "otherLog"
-  /** A reason that this version does not know. */
+  /** A reason from a newer version. */
   | "unknown";
 
 export interface GatewayAuthParams {
   token: string;
-  /** The wire's version the peer speaks; 1 when missing. */
+  /** The protocol version of the peer; 1 when missing. */
   protocol?: number | null;
 }
 
-export interface GatewayAuthenticated {
+export interface GatewayAuthResult {
   name: string;
   scopes: string[];
   protocol: number;
 }
 
 export interface GatewayCounters {
-  /** Since the daemon started, in milliseconds. */
+  /** The time since the daemon started, in milliseconds. */
   uptime: number;
-  /** Services registered now. */
+  /** Registered services. */
   services: number;
   connections: number;
   /** Requests forwarded and not yet answered. */
@@ -1404,13 +1410,13 @@ export interface GatewayCounters {
   requestsTotal: number;
   errorsTotal: number;
   eventsTotal: number;
-  /** Volatile events left out for slow consumers. */
+  /** Volatile events that were dropped for slow consumers. */
   coalescedTotal: number;
   /** Connections closed because they could not keep up. */
   slowClosedTotal: number;
-  /** Answers to no request of their connection: forged, or later than the timeout. */
+  /** Answers without a matching request on their connection: forged, or after the timeout. */
   strayAnswersTotal?: number;
-  /** Handlers of built-in services that panicked; each failed only its request. */
+  /** Panics in handlers of built-in services. Each failed only its own request. */
   handlerPanicsTotal?: number;
 }
 
@@ -1419,10 +1425,10 @@ export interface GatewayDescribeParams {
   method?: string | null;
 }
 
-export interface GatewayDescription {
+export interface GatewayDescribeResult {
   protocol: number;
   version: string;
-  /** Names the event log as this daemon writes it; see `gateway.subscribe`. */
+  /** The id of the daemon's event log; see `gateway.subscribe`. */
   logId?: string | null;
   limits: Record<string, number>;
   errors: ErrorDescription[];
@@ -1438,9 +1444,9 @@ export interface GatewayGapRange {
 
 export type GatewayInspectParams = Record<string, never>;
 
-export interface GatewayInspection {
+export interface GatewayInspectResult {
   services: ServiceInfo[];
-  /** The newest connections, at most 200 of them. */
+  /** The newest connections, at most 200. */
   connections: ConnectionInfo[];
 }
 
@@ -1452,13 +1458,13 @@ export interface GatewayRegisterParams {
   methods?: string[];
   /** Events it emits. */
   events?: string[];
-  /** Which of `events` are volatile; the others are logged. */
+  /** The volatile ones of `events`; the others are logged. */
   volatile?: string[];
   /** Topics it wants to receive. */
   subscriptions?: string[];
 }
 
-/** Every name that can be reached now. */
+/** All services, methods and events that are available now. */
 export interface GatewayRoutingTable {
   services: string[];
   methods: string[];
@@ -1472,66 +1478,36 @@ export interface GatewaySubscribeParams {
   events: string[];
   /** Only events of this session, by key or id. */
   sessionKey?: string | null;
-  /** Replay the logged events after this `seq` first. */
+  /** Replays the logged events after this `seq` first. */
   since?: number | null;
   /** The `logId` of the subscription in which the event `since` was received. */
   logId?: string | null;
 }
 
-export interface GatewaySubscribed {
+export interface GatewaySubscribeResult {
   /** The last logged event when the subscription began. */
   seq: number;
-  /** Names the log that the numbers of this connection's events belong to. */
+  /** The id of the log that the `seq` numbers of this connection belong to. */
   logId?: string | null;
 }
 
 export interface GatewayTraceParams {
-  /** The trace id; the latest requests of any when missing. */
+  /** The trace id; the latest requests of all traces when missing. */
   trace?: string | null;
 }
 
-export interface GatewayTraced {
-  spans: Span[];
+export interface GatewayTraceResult {
+  spans: TraceSpan[];
 }
 
 export interface GatewayUnsubscribeParams {
-  /** The patterns to end, as they were given; all when missing. */
+  /** The patterns to end, as subscribed; all when missing. */
   events?: string[] | null;
 }
 
-export interface GatewayUnsubscribed {
+export interface GatewayUnsubscribeResult {
   /** The patterns still subscribed to. */
   remaining: string[];
-}
-
-/**
- * What the runs of one loop or job may do without being asked: a stored rule for their sessions
- * only, which is shown among the rules and goes with the loop or job.
- */
-export interface Grant {
-  /** A tool's name or alias; `*` at the end stands for any rest. */
-  tool: string;
-  /** Patterns of arguments, as in a rule. */
-  match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
-  path?: string | null;
-  /** Every host of the call is this one. */
-  host?: string | null;
-}
-
-/**
- * What the runs of one loop or job may do without being asked: a stored rule for their sessions
- * only, which is shown among the rules and goes with the loop or job.
- */
-export interface GrantView {
-  /** A tool's name or alias; `*` at the end stands for any rest. */
-  tool: string;
-  /** Patterns of arguments, as in a rule. */
-  match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
-  path?: string | null;
-  /** Every host of the call is this one. */
-  host?: string | null;
 }
 
 export interface HeartbeatWork {
@@ -1539,159 +1515,185 @@ export interface HeartbeatWork {
   budget?: BudgetView | null;
 }
 
-/** A picture, base64. */
-export interface Image {
+/** The effect of repeating a call. It decides how a call is retried after a crash. */
+export type Idempotency =
+  /** Only reads. It can be repeated freely. */
+  | "pure"
+  /** Has a key. A repeat with the same key has no further effect. */
+  | "keyed"
+  /** A probe can tell if it happened. */
+  | "probeable"
+  /** None of these. A person must say if it happened. */
+  | "opaque";
+
+export type Importance = "low" | "medium" | "high" | "critical";
+
+/** An image in base64. */
+export interface InlineImage {
   mimeType: string;
   data: string;
 }
 
-export type Importance = "low" | "medium" | "high" | "critical";
-
-/** What installing would do. */
+/** The plan of an installation. */
 export interface InstallPlan {
-  /** Nothing is to be done: it can be started. */
+  /** True if nothing has to be done: the service can be started. */
   ready: boolean;
   steps: InstallStep[];
-  /** What is still to be fetched. */
+  /** The remaining download size. */
   downloadBytes: number;
-  /** What it takes on disk in the end. */
+  /** The disk space after installation. */
   diskBytes: number;
-  /** Where it goes. */
+  /** The installation folder. */
   folder: string;
   licences?: string[];
-  /** Why it cannot be installed here, and what to do instead. */
+  /** The reason why it cannot be installed here, and what to do instead. */
   obstacle?: string | null;
 }
 
 export interface InstallProgress {
   name: string;
   state: InstallState;
-  /** The step under way, from 1; its number in the plan. */
+  /** The number of the current step in the plan, from 1. */
   step: number;
   steps: number;
   about: string;
   bytesDone: number;
   bytesTotal: number;
-  /** Why it failed and what to do; nothing is left half done. */
+  /** The reason for a failure and what to do. A failed installation leaves nothing half done. */
   message?: string | null;
 }
 
 export type InstallState = "running" | "done" | "failed";
 
 export interface InstallStep {
-  /** What it does, in one line. */
+  /** A one-line description. */
   about: string;
-  /** The command that does it, for steps that are one. */
+  /** The command, if the step is one. */
   command?: string | null;
   bytes?: number | null;
   sha256?: string | null;
-  /** Done by an earlier attempt. */
+  /** True if an earlier attempt completed it. */
   done?: boolean;
 }
 
 /** One iteration. */
-export interface Iteration {
+export interface IterationRecord {
   iteration: number;
   sessionKey: string;
   runId?: RunId | null;
   prompt: string;
-  /** The answer; missing while it is under way. */
+  /** The answer; missing while the iteration runs. */
   response?: string | null;
-  /** Whether the model answered; `outcome` says more. */
+  /** True if the model answered; see `outcome` for details. */
   success?: boolean | null;
   outcome?: WorkOutcome | null;
-  cause?: Cause | null;
-  /** Why it failed, or what was denied and how to allow it. */
+  cause?: RunEndCause | null;
+  /** The reason for a failure, or the denied calls and how to allow them. */
   message?: string | null;
-  /** Calls of its run that were denied, those of its sub-agents included. */
+  /** Denied calls of its run, including those of its sub-agents. */
   deniedCalls?: number;
-  /** Calls of its run that failed or were invalid. */
+  /** Failed or invalid calls of its run. */
   failedCalls?: number;
   cost?: Cost;
   startedAt: number;
   endedAt?: number | null;
 }
 
-/** A job as it stands. */
-export interface Job {
-  id: string;
+/** One due time of a job, and its outcome. */
+export interface JobSlot {
+  /** A number that increases with each slot of all jobs. */
+  number: number;
+  /** The job's id. */
+  taskId: string;
+  /** The job's name. */
   name: string;
-  schedule: string;
-  /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
-  zone?: string | null;
-  description?: string | null;
-  work: Work;
-  /** Slots that passed while nobody was there. */
-  missed?: Missed;
-  /** How late a slot may still be run; older ones are missed for good. A day when missing. */
-  windowMs?: number | null;
-  /** A slot that comes due while the one before is under way. */
-  overlap?: Overlap;
-  /** Each slot begins up to this much later, by chance. */
-  jitterMs?: number;
-  /** Only at this time of the day, in its zone; `22:00-06:00` reaches over midnight. */
-  activeHours?: string | null;
-  /** What its runs may do without being asked. */
-  grants?: GrantView[];
-  notify?: NotifyView | null;
-  /** Failures in a row after which it is disabled; 0 is never. */
-  failuresMax?: number;
-  enabled: boolean;
-  /** When it is due next, the next few times; empty when never. */
-  next?: number[];
-  /** The schedule in words. */
-  about: string;
-  /** How the last slot that is over went. */
-  last?: Slot | null;
-  /** Slots under way. */
-  active?: number;
-  /** Failures in a row. */
-  failures?: number;
-  /** Why hob itself disabled it. */
-  problem?: string | null;
-  createdAt: number;
-  updatedAt: number;
+  /** The due time, in milliseconds since 1970. */
+  dueAt: number;
+  origin: SlotOrigin;
+  state: SlotState;
+  /**
+   * The reason why it was skipped, missed, stopped or failed, or the denied calls and how to
+   * allow them.
+   */
+  reason?: string | null;
+  /** The number of earlier due times that this slot covers, if only the latest is run. */
+  standsFor?: number;
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  exitCode?: number | null;
+  /** The answer or the command's output, truncated. */
+  output?: string | null;
+  cost?: Cost;
+  /** Denied calls of its run, including those of its sub-agents. */
+  deniedCalls?: number;
+  /** Failed or invalid calls of its run. */
+  failedCalls?: number;
+  /** The number of times its work was started. */
+  attempt?: number;
+  startedAt?: number | null;
+  endedAt?: number | null;
 }
 
-/** How a process ended: an exit code, or the name of the signal. */
+/** The work of a job. */
+export type JobWork =
+  /** An agent run in its own session. */
+  | {
+    kind: "agent";
+  } & AgentWork
+  /** One iteration of a loop. */
+  | {
+    kind: "loop";
+    /** The loop's name. */
+    name: string;
+  }
+  /** A command in the sandbox. The user approves its exact bytes by setting it. */
+  | {
+    kind: "command";
+  } & CommandWork
+  /** The instructions in `HEARTBEAT.md` of the home, if there are any. */
+  | {
+    kind: "heartbeat";
+  } & HeartbeatWork;
+
+/** The end of a process: an exit code, or the name of a signal. */
 export type LastExit = number | string;
 
-export interface LogLine {
+export interface LogRecord {
   at: number;
   /** `error`, `warn`, `info`, `debug` or `trace`. */
   level: string;
-  /** The module it comes from. */
+  /** The module that logged it. */
   target: string;
   message: string;
 }
 
-/** A loop as it stands. */
+/** A loop: its settings, state and memories. */
 export interface Loop {
   name: string;
   config: LoopConfig;
   state: LoopState;
-  /** What every iteration is shown. */
-  persistent: Memory;
-  /** What the next iteration is shown, and no other. */
-  working: Memory;
+  /** The persistent memory, which every iteration sees. */
+  persistent: LoopMemory;
+  /** The working memory, which only the next iteration sees. */
+  working: LoopMemory;
   createdAt: number;
   updatedAt: number;
 }
 
-/** Settings to change; what is missing stays, what is `null` goes back to its default. */
+/** Changes to the settings. A missing field stays; `null` resets it to its default. */
 export interface LoopChange {
   model?: string | null;
   system?: string | null;
   user?: string | null;
   intervalMs?: number | null;
   maxIterations?: number | null;
-  monitor?: Monitor | null;
+  monitor?: MonitorConfig | null;
   budget?: Budget | null;
   totalMicroDollars?: number | null;
   /** Needs the scope `admin`. */
-  grants?: Grant[] | null;
-  backoff?: Backoff | null;
-  notify?: Notify | null;
+  grants?: ToolGrant[] | null;
+  backoff?: BackoffConfig | null;
+  notify?: NotifyTarget | null;
   workspace?: string | null;
   tools?: string[] | null;
 }
@@ -1702,31 +1704,34 @@ export interface LoopConfig {
   model?: string | null;
   /** Fixed instructions. */
   system?: string;
-  /** What is asked in each iteration. */
+  /** The prompt of each iteration. */
   user?: string;
-  /** Between the end of an iteration and the next one. */
+  /** The pause between two iterations. */
   intervalMs: number;
-  /** Iterations of one start; 0 is no limit. */
+  /** The most iterations per start; 0 means no limit. */
   maxIterations?: number;
-  monitor?: MonitorView | null;
-  /** Where one iteration must stop. */
+  monitor?: MonitorConfigView | null;
+  /** The budget of one iteration. */
   budget?: BudgetView;
-  /** Money of all iterations of one start, in millionths of a dollar; the loop ends there. */
+  /**
+   * The money limit for all iterations of one start, in millionths of a dollar. The loop ends
+   * there.
+   */
   totalMicroDollars?: number | null;
-  /** What its iterations may do without being asked. */
-  grants?: GrantView[];
-  backoff?: BackoffView;
-  notify?: NotifyView | null;
-  /** The folder its tools and its monitor work in. */
+  /** The tool calls that its iterations may make without asking. */
+  grants?: ToolGrantView[];
+  backoff?: BackoffConfigView;
+  notify?: NotifyTargetView | null;
+  /** The working folder of its tools and its monitor. */
   workspace?: string | null;
-  /** Only these tools; all when missing, none when empty. */
+  /** The allowed tools; all when missing, none when empty. */
   tools?: string[] | null;
 }
 
 export interface LoopConfiguredPayload {
   name: string;
   config: LoopConfig;
-  /** The revisions of its memories, whose texts `loop.get` has. */
+  /** The revision of the persistent memory; `loop.get` returns the text. */
   persistent: number;
   working: number;
 }
@@ -1739,7 +1744,7 @@ export interface LoopCreateParams {
   working?: string | null;
 }
 
-export interface LoopDeleted {
+export interface LoopDeleteResult {
   name: string;
 }
 
@@ -1747,17 +1752,17 @@ export interface LoopDeletedPayload {
   name: string;
 }
 
-/** Why a loop ended. */
+/** The reason why a loop ended. */
 export type LoopEnd =
   /** Somebody stopped it. */
   | "stopped"
   /** Its last iteration is done. */
   | "max-iterations"
-  /** Its money is used up. */
+  /** Its money limit is reached. */
   | "money"
-  /** Too many failures in a row. */
+  /** Too many consecutive failures. */
   | "errors"
-  /** One iteration was asked for, and is done. */
+  /** The single requested iteration is done. */
   | "once";
 
 export interface LoopErrorPayload {
@@ -1771,8 +1776,14 @@ export interface LoopHistoryParams {
   name: string;
   /** Only iterations before this one. */
   before?: number | null;
-  /** At most this many; 50 when missing, 500 at the most. */
+  /** The most iterations to return; 50 when missing, at most 500. */
   limit?: number | null;
+}
+
+export interface LoopHistoryResult {
+  iterations: IterationRecord[];
+  /** True if there are more: ask again with `before` set to the last one. */
+  more?: boolean;
 }
 
 export interface LoopIterationPayload {
@@ -1781,27 +1792,24 @@ export interface LoopIterationPayload {
   sessionKey: string;
 }
 
-export interface LoopIterations {
-  iterations: Iteration[];
-  /** There are more: ask again before the last one. */
-  more?: boolean;
-}
-
 export interface LoopListParams {
-  /** Only those that run, or only those that do not. */
+  /** True: only running loops. False: only loops that are not running. */
   running?: boolean | null;
 }
 
-/** A memory and its revision, which rises by one with each change. */
-export interface LoopMemories {
+/** Loops without their memories and answers; see `loop.get` for those. */
+export interface LoopListResult {
+  loops: Loop[];
+}
+
+/** A memory of a loop. Its revision increases by one with each change. */
+export interface LoopMemory {
   revision: number;
   text: string;
-  /** Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
+  /** The author of this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
   by?: string;
   /** Milliseconds since 1970. */
   at?: number;
-  /** Earlier revisions, the newest first; only where they were asked for. */
-  earlier?: Memory[];
 }
 
 export interface LoopMonitorPayload {
@@ -1809,42 +1817,49 @@ export interface LoopMonitorPayload {
   output: MonitorOutput;
 }
 
-export interface LoopNameParams {
-  /** The loop's name. */
-  name: string;
-}
-
 export interface LoopOnceParams {
   /** The loop's name. */
   name: string;
-  /** Makes repeating this request one iteration. */
+  /** A repeated request with the same key is the same iteration. */
   idempotencyKey?: string | null;
 }
 
-/** Shows the memory when neither `text` nor `undo` is there. */
+/** Without `text` and `undo`, the memory is only shown. */
 export interface LoopPersistentParams {
   /** The loop's name. */
   name: string;
   text?: string | null;
-  /** Goes back to the revision before, as a new revision. */
+  /** Restores the previous revision as a new revision. */
   undo?: boolean;
-  /** Refuses when the memory is of another revision by now. */
+  /** Refuses the change if the memory has another revision. */
   ifRevision?: number | null;
-  /** Shows this many earlier revisions. */
+  /** The number of earlier revisions to show. */
   earlier?: number | null;
-  /** Makes repeating this request one revision. */
+  /** A repeated request with the same key is the same revision. */
   idempotencyKey?: string | null;
-  /** The iteration that writes. Only the house itself sets it, for a call of that run. */
+  /** The session of the iteration that writes. Only the daemon sets it, for a call of that run. */
   sessionKey?: string | null;
+}
+
+/** A memory of a loop. Its revision increases by one with each change. */
+export interface LoopPersistentResult {
+  revision: number;
+  text: string;
+  /** The author of this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
+  by?: string;
+  /** Milliseconds since 1970. */
+  at?: number;
+  /** Earlier revisions, newest first; only if requested with `earlier`. */
+  earlier?: LoopMemory[];
 }
 
 export type LoopPhase =
   | "idle" | "stopping"
   /** The monitor runs before the iteration. */
   | "monitor"
-  /** The model is at work. */
+  /** The model works on the prompt. */
   | "prompt"
-  /** Until the next iteration. */
+  /** The loop waits for the next iteration. */
   | "sleep";
 
 export interface LoopPromptPayload {
@@ -1861,33 +1876,38 @@ export interface LoopResponsePayload {
   response: string;
 }
 
-/** What a loop is doing. */
+export interface LoopSelector {
+  /** The loop's name. */
+  name: string;
+}
+
+/** The state of a loop. */
 export interface LoopState {
-  /** Whether it is wanted to run: it goes on after a restart. */
+  /** True if the loop is started. It continues after a restart of the daemon. */
   running: boolean;
   phase: LoopPhase;
-  /** The iteration under way or the last one; 0 before the first. */
+  /** The current or the last iteration; 0 before the first. */
   iteration: number;
-  /** How many iterations this start has begun. */
+  /** The number of iterations since the last start. */
   sinceStart: number;
-  /** The session of that iteration. */
+  /** The session of `iteration`. */
   sessionKey?: string | null;
-  /** Its run. */
+  /** The run of `iteration`. */
   runId?: RunId | null;
-  /** When the next iteration begins, while it sleeps. */
+  /** The time of the next iteration, while it sleeps. */
   nextAt?: number | null;
   /** The last answer. */
   lastResponse?: string | null;
-  /** What the monitor last printed. */
+  /** The last output of the monitor. */
   monitor?: MonitorOutput | null;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   errors?: number;
   lastError?: string | null;
-  /** The outcome of the last iteration that is over. */
+  /** The outcome of the last finished iteration. */
   outcome?: WorkOutcome | null;
-  /** Why it is not running, once it ran. */
+  /** The reason why it ended; missing if it never ran or is running. */
   stopped?: LoopEnd | null;
-  /** What this start has cost. */
+  /** The cost since the last start. */
   cost?: Cost;
 }
 
@@ -1898,9 +1918,9 @@ export interface LoopStatePayload {
   iteration: number;
   nextAt?: number | null;
   errors?: number;
-  /** How the iteration went that ends with this; missing when none does. */
+  /** The outcome of the iteration that just ended; missing if none did. */
   outcome?: WorkOutcome | null;
-  /** Why that iteration failed, or what was denied and how to allow it. */
+  /** The reason for a failure of that iteration, or the denied calls and how to allow them. */
   message?: string | null;
   cost?: Cost;
 }
@@ -1909,7 +1929,7 @@ export interface LoopStoppedPayload {
   name: string;
   iteration: number;
   end: LoopEnd;
-  /** The end in a sentence. */
+  /** The reason as a sentence. */
   message: string;
 }
 
@@ -1924,31 +1944,55 @@ export interface LoopWorkingParams {
   text: string;
 }
 
-/** Loops without their memories and answers, which `loop.get` shows. */
-export interface Loops {
-  loops: Loop[];
-}
-
-/** A memory and its revision, which rises by one with each change. */
-export interface Memory {
-  revision: number;
-  text: string;
-  /** Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
-  by?: string;
-  /** Milliseconds since 1970. */
-  at?: number;
+/** A managed service and its state. */
+export interface ManagedService {
+  name: string;
+  state: ServiceState;
+  /** The main process, if hob started it. */
+  pid?: number | null;
+  port?: number | null;
+  /** The reason for the state, as a sentence. */
+  detail?: string | null;
+  /** The last exit of its process. */
+  lastExit?: LastExit | null;
+  /** Automatic restarts since a person started it or it started on demand. */
+  restarts: number;
+  /** A one-line description. */
+  about: string;
+  /** Its role for hob, if it has one. */
+  role?: ServiceRole | null;
+  /** True if it can be started: it is installed, or was found on this machine. */
+  installed: boolean;
+  /** The reason why it cannot be started here, and what to do. */
+  missing?: string | null;
+  /** True if hob can install it. */
+  installable: boolean;
+  autostart: boolean;
+  /** True if it runs but was not started by hob. hob uses it and never stops it. */
+  adopted: boolean;
+  aliases?: string[];
+  /** Services that must be ready before it starts. */
+  needs?: string[];
+  /** Its descriptor file; missing for services that hob ships. */
+  file?: string | null;
+  licence?: string | null;
+  /** The current installation, or the last failed one. */
+  installation?: InstallProgress | null;
 }
 
 /** A message of a session. */
 export interface Message {
   id: MessageId;
-  /** Position in its session, from 1, without holes. */
+  /** The position in its session, from 1, without gaps. */
   seq: number;
   role: Role;
-  content: Content;
-  /** When it was committed, in milliseconds since 1970. */
+  content: MessageContent;
+  /** The commit time, in milliseconds since 1970. */
   at: number;
 }
+
+/** The content of a message: a text, or a list of parts. */
+export type MessageContent = string | ContentPart[];
 
 export type MessageId = string;
 
@@ -1956,71 +2000,78 @@ export interface MethodDescription {
   name: string;
   service: string;
   summary: string;
-  /** Missing for a method of an outside service, as are the schemas. */
+  /** Missing, like the schemas, for a method of an external service. */
   scope?: Scope | null;
-  effect?: Effect | null;
+  effect?: Idempotency | null;
   params?: unknown;
   result?: unknown;
 }
 
-/** What becomes of slots that passed while nobody was there. */
-export type Missed =
-  /** The latest one is run, once. */
+/** The policy for slots that were due while the daemon was not running. */
+export type MissedPolicy =
+  /** Only the latest one is run. */
   | "once"
-  /** Each of them is run, in order. */
+  /** All of them are run, in order. */
   | "all"
-  /** None of them is. */
+  /** None of them is run. */
   | "skip";
 
-/** What the house does with a call that no stored rule covers. */
-export type Mode =
-  /** Looking inside the workspace is allowed, all else denied. */
-  | "read-only"
-  /** Looking inside the workspace is allowed, all else asked. */
-  | "ask"
-  /** Changes and sandboxed commands inside the workspace are allowed, all else asked. */
-  | "workspace"
-  /** Everything is allowed but what a rule denies or asks for; the sandbox stays on. */
-  | "full";
+export interface ModelAddParams {
+  /** The provider's name, which is the prefix of its models' ids. */
+  name: string;
+  kind: ProviderKind;
+  /** The base URL; the provider's public address when missing. */
+  url?: string | null;
+  /** The environment variable that holds its API key. */
+  keyEnv?: string | null;
+}
 
-export interface Model {
+export interface ModelAlias {
+  alias: string;
+  models: string[];
+}
+
+export interface ModelInfo {
   /** `provider/model`. */
   id: string;
   provider: string;
   name: string;
-  /** The window, in tokens, if known. */
+  /** The context window in tokens, if known. */
   contextTokens?: number | null;
-  price?: Price | null;
-}
-
-export interface ModelAddParams {
-  /** What its models' ids begin with. */
-  name: string;
-  kind: ProviderKind;
-  /** Where it answers; the provider's public address when missing. */
-  url?: string | null;
-  /** The environment variable that holds its key. */
-  keyEnv?: string | null;
+  price?: ModelPrice | null;
 }
 
 export interface ModelListParams {
-  /** Only this provider's. */
+  /** Only models of this provider. */
   provider?: string | null;
-  /** Asks no provider: tells the providers and the aliases, at once, and no models. */
+  /** Returns only providers and aliases, without asking the providers for their models. */
   namesOnly?: boolean;
+}
+
+export interface ModelListResult {
+  models: ModelInfo[];
+  providers: ProviderInfo[];
+  aliases: ModelAlias[];
+}
+
+/** Prices in millionths of a dollar per million tokens. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+  cached?: number | null;
 }
 
 export interface ModelRemoveParams {
   name: string;
 }
 
-export interface ModelRemoved {
+export interface ModelRemoveResult {
   name: string;
 }
 
 export interface ModelSetParams {
   alias: string;
-  /** `provider/model`, in the order they are tried. */
+  /** Models as `provider/model`, in the order they are tried. */
   models: string[];
 }
 
@@ -2029,69 +2080,62 @@ export interface ModelTestParams {
   model: string;
 }
 
-export interface ModelTested {
+export interface ModelTestResult {
   model: string;
   ok: boolean;
-  /** What it answered, or why it could not. */
+  /** The answer, or the reason for the failure. */
   message: string;
   firstTokenMs?: number | null;
   totalMs: number;
 }
 
-export interface Models {
-  models: Model[];
-  providers: Provider[];
-  aliases: Alias[];
-}
-
 /**
- * A command whose output the model is shown. Setting one is the person's act: it is run as it
- * stands here, in the sandbox, and nothing else is.
+ * A command whose output the model sees. The user approves it by setting it: exactly this
+ * command runs, in the sandbox.
  */
-export interface Monitor {
+export interface MonitorConfig {
   /** A command line for bash. */
   command: string;
-  /** Run every so often, apart from the iterations; before each iteration when missing. */
+  /**
+   * The interval of the monitor, independent of the iterations. When missing, it runs before
+   * each iteration.
+   */
   intervalMs?: number | null;
-  /** Which network it may use. */
+  /** The network it may use. */
   network?: NetworkGrant;
-  /** How long one run of it may take; 30 s when missing. */
+  /** The time limit of one run; 30 s when missing. */
   timeoutMs?: number | null;
 }
 
-/** What a monitor printed, bounded: the beginning and the end of each stream. */
+/**
+ * A command whose output the model sees. The user approves it by setting it: exactly this
+ * command runs, in the sandbox.
+ */
+export interface MonitorConfigView {
+  /** A command line for bash. */
+  command: string;
+  /**
+   * The interval of the monitor, independent of the iterations. When missing, it runs before
+   * each iteration.
+   */
+  intervalMs?: number | null;
+  /** The network it may use. */
+  network?: NetworkGrant;
+  /** The time limit of one run; 30 s when missing. */
+  timeoutMs?: number | null;
+}
+
+/** The output of a monitor. Long streams are cut in the middle. */
 export interface MonitorOutput {
-  /** When it ended, in milliseconds since 1970. */
+  /** The end time, in milliseconds since 1970. */
   at: number;
   durationMs: number;
-  /** Missing when it was killed or did not start. */
+  /** Missing if it was killed or did not start. */
   exitCode?: number | null;
   stdout: string;
   stderr: string;
-  /** Why it has no exit code. */
+  /** The reason if there is no exit code. */
   problem?: string | null;
-}
-
-/**
- * A command whose output the model is shown. Setting one is the person's act: it is run as it
- * stands here, in the sandbox, and nothing else is.
- */
-export interface MonitorView {
-  /** A command line for bash. */
-  command: string;
-  /** Run every so often, apart from the iterations; before each iteration when missing. */
-  intervalMs?: number | null;
-  /** Which network it may use. */
-  network?: NetworkGrant;
-  /** How long one run of it may take; 30 s when missing. */
-  timeoutMs?: number | null;
-}
-
-/** An argument that a permission rule can match by what it names. */
-export interface Need {
-  kind: NeedKind;
-  /** The argument that names it. */
-  arg: string;
 }
 
 export type NeedKind =
@@ -2101,147 +2145,127 @@ export type NeedKind =
   /** A command line. */
   | "command"
   /**
-   * A switch: when true, the call also reaches the network, whatever the tool's tier; when
-   * `"host"`, services on this machine too.
+   * A switch. If true, the call also uses the network, whatever the tool's tier. If `"host"`, it
+   * can also access services on this machine.
    */
   | "network"
-  /** The only hosts that a call with the network reaches; any when missing. */
+  /** The only hosts that a call with network access can use; any when missing. */
   | "hosts"
   /** A session, by its key; the caller's own when missing. */
   | "session"
-  /** Something of the house itself: what such a call tells is no look inside the workspace. */
+  /** Data of hob itself. A call that reads it is not a read inside the workspace. */
   | "house";
 
-/** `true`: hosts of the open internet, through hob's proxy. `"host"`: this machine's own network, services on it included. */
+/** `true`: public internet hosts through hob's proxy. `"host"`: the network of this machine, including all local services. */
 export type NetworkGrant = boolean | "host";
 
-/** Where results are told beside the history. */
-export interface Notify {
-  /** The key of a session that gets each result as a message. */
+/** A session that gets the results as messages, in addition to the history. */
+export interface NotifyTarget {
+  /** The key of the session. */
   sessionKey: string;
   /** Only failures. */
   failuresOnly?: boolean;
 }
 
-/** Where results are told beside the history. */
-export interface NotifyView {
-  /** The key of a session that gets each result as a message. */
+/** A session that gets the results as messages, in addition to the history. */
+export interface NotifyTargetView {
+  /** The key of the session. */
   sessionKey: string;
   /** Only failures. */
   failuresOnly?: boolean;
 }
 
-/** Where a setting's value comes from; the later beats the earlier. */
-export type Origin = "default" | "file" | "env";
+/** Something in the output that needs attention. */
+export interface OutputFinding {
+  /** The subject, such as `disk`, `network`, `service` or `error`. */
+  category: string;
+  message: string;
+  importance: Importance;
+}
 
 export type OutputStream = "stdout" | "stderr";
 
-/** A tool that a service outside offers. */
+/** A tool of an external service. */
 export interface OutsideTool {
   name: string;
   /** The service that offers it. */
   service: string;
-  /** What it declares of itself; not believed until an admin sets a tier. */
+  /** The declared tier. It is not trusted until an admin sets a tier. */
   declaredTier: Tier;
-  declaredEffect: Effect;
-  /** The tier that counts. */
+  declaredEffect: Idempotency;
+  /** The effective tier. */
   tier: Tier;
-  /** Who set that tier; missing when nobody did. */
+  /** The name of the token that set the tier; missing if it was not set. */
   setBy?: string | null;
 }
 
-/** What becomes of a slot that comes due while the one before is under way. */
-export type Overlap =
-  /** It waits; at most one does, a later one is skipped. */
+/** The policy for a slot that is due while the previous one is in progress. */
+export type OverlapPolicy =
+  /** It waits. At most one slot waits; later ones are skipped. */
   | "queue"
   /** It is skipped. */
   | "skip"
-  /** The one under way is stopped. */
+  /** The one in progress is stopped. */
   | "replace";
-
-/** One part of a message. */
-export type Part =
-  /** Words. */
-  | {
-    type: "text";
-    text: string;
-  }
-  /** What the model thought aloud; `signature` is the provider's proof, sent back unchanged. */
-  | {
-    type: "thinking";
-    text: string;
-    signature?: string | null;
-  }
-  /** A picture, base64. */
-  | {
-    type: "image";
-    mimeType: string;
-    data: string;
-  }
-  /** The model asks for a tool. */
-  | {
-    type: "toolCall";
-  } & ToolCall
-  /** What the tool answered. */
-  | {
-    type: "toolResult";
-  } & ToolResult;
 
 /** A rule to store. */
 export interface PermissionAddParams {
-  /** A tool's name or alias; `*` at the end stands for any rest. */
+  /** A tool's name or alias. A trailing `*` matches any suffix. */
   tool: string;
   decision: RuleDecision;
-  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
-  scope: Reach;
+  /** The reach of the rule: one run, one session, one folder, or all calls. */
+  scope: AnswerReach;
   /**
-   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
-   * what a shell would understand as more than words, and in the program's name at a space, `/`
-   * and `=`. A rule that denies or asks looks at every program that the line names.
+   * Patterns for arguments; `*` matches anything. In the command of an allow rule, `*` does not
+   * match shell syntax, and in the program's name it does not match spaces, `/` and `=`. A deny
+   * or ask rule is checked against every program in the command line.
    */
   match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
+  /** All paths of the call must be in this folder. */
   path?: string | null;
-  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  /**
+   * All hosts of the call must be this one. `*.example.org` matches its subdomains, `*` any
+   * host.
+   */
   host?: string | null;
-  /** The session's key or id; needed with scope `session`. */
+  /** The session's key or id; required with scope `session`. */
   sessionKey?: string | null;
-  /** The run; needed with scope `run`. */
+  /** The run; required with scope `run`. */
   runId?: RunId | null;
-  /** The workspace of the calls; needed with scope `folder`. */
+  /** The workspace of the calls; required with scope `folder`. */
   folder?: string | null;
-  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
+  /** Only sessions whose key matches this. A trailing `*` matches any suffix. */
   sessions?: string | null;
   /** Only sessions of this kind. */
   kind?: string | null;
-  /** Only runs that came by this channel. */
+  /** Only runs from this channel. */
   channel?: string | null;
-  /** How long it lasts; until it is removed when missing. */
+  /** The time until it expires; it does not expire when missing. */
   expiresMs?: number | null;
-  /** Makes repeating this request one rule. */
+  /** A repeated request with the same key is the same rule. */
   idempotencyKey?: string | null;
+}
+
+export interface PermissionAnswer {
+  id: string;
+  sessionKey: string;
+  runId: RunId;
+  decision: PermissionDecision;
+  scope?: AnswerReach;
+  /** The decider: a token's name, `deadline`, or `withdrawn` if its run ended. */
+  by: string;
 }
 
 export interface PermissionAnswerParams {
   id: string;
-  decision: Decision;
+  decision: PermissionDecision;
   /**
-   * How far the answer reaches; `once` when missing. Beyond that it stores a rule for like
+   * The reach of the answer; `once` when missing. A longer reach stores a rule for similar
    * calls.
    */
-  scope?: Reach | null;
-  /** The digest shown; an answer to something else is refused. */
+  scope?: AnswerReach | null;
+  /** The digest of the shown question. An answer with another digest is refused. */
   digest?: string | null;
-}
-
-export interface PermissionAnswered {
-  id: string;
-  sessionKey: string;
-  runId: RunId;
-  decision: Decision;
-  scope?: Reach;
-  /** Who answered: a token's name, `deadline`, or `withdrawn` with its run. */
-  by: string;
 }
 
 /** A call that needs a decision. */
@@ -2249,27 +2273,27 @@ export interface PermissionAskParams {
   tool: ToolSpec;
   args: unknown;
   context: ToolContext;
-  /** The farthest this call may reach; beyond it, it is denied without asking. */
+  /** The highest allowed tier. A call above it is denied without asking. */
   ceiling?: Tier | null;
   /**
-   * The digest of an earlier yes, as the run's journal has it: the very same call, taken up
-   * after a restart, is not asked again.
+   * The digest of an earlier approval, from the run's journal. After a restart the same call is
+   * not asked about again.
    */
   approved?: string | null;
-  /** The channel its run's task came by; its ceiling narrows what is allowed. */
+  /** The channel of the run's task. The channel's ceiling also applies. */
   channel?: string | null;
-  /** Nobody is there to be asked. */
+  /** True if nobody can be asked. */
   unattended?: boolean;
 }
 
 export type PermissionAttendParams = Record<string, never>;
 
-export interface PermissionAttended {
-  /** Connections that show questions to a person now, this one included. */
+export interface PermissionAttendResult {
+  /** Connections that show questions to a person, including this one. */
   connections: number;
 }
 
-/** A call that nobody makes. */
+/** A hypothetical call. */
 export interface PermissionCheckParams {
   tool: string;
   args?: unknown;
@@ -2278,302 +2302,397 @@ export interface PermissionCheckParams {
   channel?: string | null;
 }
 
-export interface PermissionChecked {
+export interface PermissionCheckResult {
   decision: RuleDecision;
-  /** The rule that decides: `rule:ID`, or the name of a built-in one. */
+  /** The deciding rule: `rule:ID`, or the name of a built-in rule. */
   by: string;
   reason?: string | null;
 }
 
+export type PermissionDecision = "allow" | "deny";
+
+/** A denied call. */
+export interface PermissionDenial {
+  /** The id of the call within its run. */
+  callId: string;
+  tool: string;
+  /** The decider, as in the result of `permission.ask`; `unattended` if nobody could be asked. */
+  by: string;
+  reason: string;
+  /** The rule that would have allowed it, if nobody could be asked. */
+  grant?: RuleTerms | null;
+}
+
 export interface PermissionListParams {
-  /** Only those for this tool. */
+  /** Only rules for this tool. */
   tool?: string | null;
-  /** Only those that could cover calls of this session. */
+  /** Only rules that could cover calls of this session. */
   sessionKey?: string | null;
-  /** Go on after this rule's id. */
+  /** Returns rules after the one with this id. */
   after?: string | null;
   limit?: number | null;
 }
 
+export interface PermissionListResult {
+  /** The mode for calls that no rule covers. */
+  mode: PermissionMode;
+  rules: PermissionRule[];
+  /** Notes about rules, keyed by id, such as that a rule covers less than it once did. */
+  notes?: Record<string, string>;
+  /** True if there are more: ask again with `after` set to the last one. */
+  more?: boolean;
+  /**
+   * Damaged rules. They are not in `rules`. While there is one, every call that is not denied is
+   * asked about.
+   */
+  damaged?: DamagedRow[];
+}
+
+/** The permission mode: the decision about calls that no stored rule covers. */
+export type PermissionMode =
+  /** Reads inside the workspace are allowed, all else is denied. */
+  | "read-only"
+  /** Reads inside the workspace are allowed, all else is asked. */
+  | "ask"
+  /** Changes and sandboxed commands inside the workspace are allowed, all else is asked. */
+  | "workspace"
+  /** Everything is allowed except what a rule denies or asks about. The sandbox stays on. */
+  | "full";
+
 export interface PermissionPendingParams {
-  /** Only those of this session. */
+  /** Only questions of this session. */
   sessionKey?: string | null;
 }
 
-export interface PermissionQuestions {
-  questions: Question[];
+export interface PermissionPendingResult {
+  questions: PermissionQuestion[];
+}
+
+/** A question to a person. */
+export interface PermissionQuestion {
+  id: string;
+  sessionKey: string;
+  runId: RunId;
+  /** The id of the call within its run. */
+  callId: string;
+  tool: string;
+  args: unknown;
+  tier: Tier;
+  /** The question as a sentence. Control characters are escaped. */
+  sentence: string;
+  /** The rules that an answer beyond `once` would store, by scope. */
+  offers?: RuleTerms[];
+  /** A description of exactly what will run: argv, folder, environment, diff. */
+  preview?: string | null;
+  /**
+   * The hash that the answer is bound to. If the call differs at run time, a new question is
+   * asked.
+   */
+  digest: string;
+  askedAt: number;
+  /** The time at which it is denied without an answer, unless it is `attended`. */
+  deadlineAt: number;
+  /**
+   * True if a connection shows it to a person (`permission.attend`). It then has no deadline;
+   * its full time starts when the last such connection closes.
+   */
+  attended?: boolean;
 }
 
 export interface PermissionRedeemParams {
   ticket: string;
   tool: string;
-  /** The hash of what the tool declares now: a tool that changed since the question is not run. */
+  /**
+   * The hash of the tool's current declaration. A tool that changed since the question is not
+   * run.
+   */
   fingerprint: string;
   args: unknown;
   context: ToolContext;
   /**
-   * What the tool sees now of what it would change: a file that changed since the question is
-   * another call.
+   * The current state of what the call would change, such as a file's hash. If it changed since
+   * the question, the ticket is not valid.
    */
   state?: string | null;
 }
 
-export interface PermissionRedeemed {
-  /** The digest it was bound to. */
+export interface PermissionRedeemResult {
+  /** The digest that the ticket was bound to. */
   digest: string;
 }
 
 export interface PermissionRemoveParams {
-  /** The rule's id, or the first characters of it if they fit one rule only. */
+  /** The rule's id, or a unique prefix of it. */
   id: string;
 }
 
-export interface PermissionRules {
-  /** What the house does with what no rule covers. */
-  mode: Mode;
-  rules: Rule[];
-  /** What to know of some of them, by their ids: that one covers less than it once did. */
-  notes?: Record<string, string>;
-  /** There are more: ask again after the last one. */
-  more?: boolean;
+/**
+ * A stored rule. It covers a call if all its conditions match. A missing condition matches any
+ * call.
+ */
+export interface PermissionRule {
+  id: string;
+  /** A tool's name or alias. A trailing `*` matches any suffix. */
+  tool: string;
+  decision: RuleDecision;
+  /** The reach of the rule: one run, one session, one folder, or all calls. */
+  scope: AnswerReach;
   /**
-   * Damaged rules, which are left out above. While there is one, every call that is not denied
-   * is asked about.
+   * Patterns for arguments; `*` matches anything. In the command of an allow rule, `*` does not
+   * match shell syntax, and in the program's name it does not match spaces, `/` and `=`. A deny
+   * or ask rule is checked against every program in the command line.
    */
-  damaged?: DamagedRow[];
+  match?: Record<string, string>;
+  /** All paths of the call must be in this folder. */
+  path?: string | null;
+  /**
+   * All hosts of the call must be this one. `*.example.org` matches its subdomains, `*` any
+   * host.
+   */
+  host?: string | null;
+  /** The session's key or id; required with scope `session`. */
+  sessionKey?: string | null;
+  /** The run; required with scope `run`. */
+  runId?: RunId | null;
+  /** The workspace of the calls; required with scope `folder`. */
+  folder?: string | null;
+  /** Only sessions whose key matches this. A trailing `*` matches any suffix. */
+  sessions?: string | null;
+  /** Only sessions of this kind. */
+  kind?: string | null;
+  /** Only runs from this channel. */
+  channel?: string | null;
+  /** The time until it expires; it does not expire when missing. */
+  expiresMs?: number | null;
+  createdAt: number;
+  /** The name of the token that created it. */
+  createdBy: string;
+  /** The time from which it covers nothing. */
+  expiresAt?: number | null;
 }
 
 export interface PermissionRuling {
-  decision: Decision;
-  /** For `tool.execute`, when allowed. */
+  decision: PermissionDecision;
+  /** The ticket for `tool.execute`, if allowed. */
   ticket?: string | null;
   /**
-   * Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
-   * [`BY_CANNOT_RUN`] when there was nothing to ask, or `withdrawn` with its run.
+   * The decider: a rule, a token's name, `deadline`, `unattended` if nobody could be asked,
+   * `rule:cannot-run` if the call can never run, or `withdrawn` if its run ended.
    */
   by: string;
-  /** What the ticket is bound to; a journal keeps it as `approved`. */
+  /** The digest that the ticket is bound to. The journal stores it for `approved`. */
   digest?: string | null;
-  /** Why it was denied, for the model and the person. */
+  /** The reason for a denial, for the model and for people. */
   reason?: string | null;
-  /** The rule that would have allowed it, where nobody could be asked. */
-  grant?: Terms | null;
+  /** The rule that would have allowed it, if nobody could be asked. */
+  grant?: RuleTerms | null;
 }
 
 export interface PermissionWithdrawParams {
   runId: RunId;
 }
 
-export interface PermissionWithdrawn {
-  /** The questions that were open. */
+export interface PermissionWithdrawResult {
+  /** The number of withdrawn questions. */
   questions: number;
 }
 
-/** Millionths of a dollar for a million tokens. */
-export interface Price {
-  input: number;
-  output: number;
-  cached?: number | null;
-}
-
-export interface Provider {
+export interface ProviderInfo {
   name: string;
   kind: ProviderKind;
   url: string;
-  /** The environment variable its key is read from. */
+  /** The environment variable that holds its API key. */
   keyEnv?: string | null;
-  /** Whether it can be asked, and otherwise what is missing. */
+  /** True if it can be used. Otherwise `message` says what is missing. */
   ready: boolean;
   message?: string | null;
-  /** The local service that answers; missing for all others. */
+  /** The local service behind it; missing for remote providers. */
   service?: ProviderService | null;
 }
 
-/** The protocol a provider speaks. */
+/** The protocol of a provider. */
 export type ProviderKind =
   | "anthropic" | "gemini" | "ollama"
-  /** OpenAI's chat completions. */
+  /** The OpenAI chat completions API. */
   | "openai"
-  /** OpenAI's responses. */
+  /** The OpenAI responses API. */
   | "openai-responses"
-  /** OpenCode's server: an agent of its own, asked like a model. */
+  /** An OpenCode server: a complete agent that is used like a model. */
   | "opencode";
 
-/** A local service whose models can be asked. */
+/** A local service that provides models. */
 export interface ProviderService {
   role: ServiceRole;
-  /** Otherwise it starts when it is asked. */
+  /** True if it is running. Otherwise it starts on demand. */
   running: boolean;
-  /** The model it has, where that is known. */
+  /** Its model, if known. */
   model?: string | null;
-  /** That is the small model hob installs. */
+  /** True if that is the small model that hob installs. */
   modest: boolean;
 }
 
-/** What a person is asked. */
-export interface Question {
-  id: string;
-  sessionKey: string;
-  runId: RunId;
-  /** The call's id within its run. */
-  callId: string;
-  tool: string;
-  args: unknown;
-  tier: Tier;
-  /** The question in a sentence, control characters escaped. */
-  sentence: string;
-  /** The rules that an answer beyond `once` would store, by scope. */
-  offers?: Terms[];
-  /** Exactly what will run, for showing: argv, folder, environment, diff. */
-  preview?: string | null;
-  /** The hash the answer is bound to; any difference at run time asks again. */
-  digest: string;
-  askedAt: number;
-  /** Without an answer by then it is denied, unless it is `attended`. */
-  deadlineAt: number;
-  /**
-   * A connection shows it to a person (`permission.attend`), so it has no deadline now: its whole
-   * time begins when the last such connection closes.
-   */
-  attended?: boolean;
-}
-
-/** What happens when the session already has a run. */
+/** The policy if the session already has a run. */
 export type QueueMode =
-  /** Wait for its end. */
+  /** Waits for its end. */
   | "queue"
   /**
-   * Hand the task to the running one at its next step; where that one may do more than this
-   * request allows, wait for its end.
+   * Adds the task to the current run at its next step. If that run may do more than this request
+   * allows, waits for its end.
    */
   | "steer"
-  /** Answer `CONFLICT`. */
+  /** Answers `CONFLICT`. */
   | "reject";
 
-/** How far an answer reaches. */
-export type Reach = "once" | "run" | "session" | "folder" | "always";
+/** An argument that names a resource, so that permission rules can match it. */
+export interface ResourceNeed {
+  kind: NeedKind;
+  /** The name of the argument. */
+  arg: string;
+}
 
-/** Who speaks. */
+/** The author of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** A stored rule. It covers a call when everything it names fits; what it does not name fits any. */
-export interface Rule {
-  id: string;
-  /** A tool's name or alias; `*` at the end stands for any rest. */
+/** The decision of a stored rule. */
+export type RuleDecision =
+  | "allow" | "deny"
+  /** A person is asked, even if the mode would allow the call. */
+  | "ask";
+
+/** The conditions and the decision of a rule. */
+export interface RuleTerms {
+  /** A tool's name or alias. A trailing `*` matches any suffix. */
   tool: string;
   decision: RuleDecision;
-  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
-  scope: Reach;
+  /** The reach of the rule: one run, one session, one folder, or all calls. */
+  scope: AnswerReach;
   /**
-   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
-   * what a shell would understand as more than words, and in the program's name at a space, `/`
-   * and `=`. A rule that denies or asks looks at every program that the line names.
+   * Patterns for arguments; `*` matches anything. In the command of an allow rule, `*` does not
+   * match shell syntax, and in the program's name it does not match spaces, `/` and `=`. A deny
+   * or ask rule is checked against every program in the command line.
    */
   match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
+  /** All paths of the call must be in this folder. */
   path?: string | null;
-  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  /**
+   * All hosts of the call must be this one. `*.example.org` matches its subdomains, `*` any
+   * host.
+   */
   host?: string | null;
-  /** The session's key or id; needed with scope `session`. */
+  /** The session's key or id; required with scope `session`. */
   sessionKey?: string | null;
-  /** The run; needed with scope `run`. */
+  /** The run; required with scope `run`. */
   runId?: RunId | null;
-  /** The workspace of the calls; needed with scope `folder`. */
+  /** The workspace of the calls; required with scope `folder`. */
   folder?: string | null;
-  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
+  /** Only sessions whose key matches this. A trailing `*` matches any suffix. */
   sessions?: string | null;
   /** Only sessions of this kind. */
   kind?: string | null;
-  /** Only runs that came by this channel. */
+  /** Only runs from this channel. */
   channel?: string | null;
-  /** How long it lasts; until it is removed when missing. */
+  /** The time until it expires; it does not expire when missing. */
   expiresMs?: number | null;
-  createdAt: number;
-  /** The name of the token that made it. */
-  createdBy: string;
-  /** From then on it covers nothing. */
-  expiresAt?: number | null;
 }
 
-/** What a stored rule says of the calls it covers. */
-export type RuleDecision =
-  | "allow" | "deny"
-  /** A person is asked, even where the house would allow it by itself. */
-  | "ask";
-
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunCompletedPayload {
   sessionKey: string;
   runId: RunId;
   response: string;
   success: boolean;
-  cause: Cause;
-  /** The cause in a sentence, when it is not an answer. */
+  cause: RunEndCause;
+  /** The cause as a sentence; missing if the model answered. */
   message?: string | null;
   cost: Cost;
   model?: string | null;
   notes?: string[];
-  /** The calls that were not allowed, the first ones of many. */
-  denied?: Denial[];
+  /** The denied calls; only the first ones if there are many. */
+  denied?: PermissionDenial[];
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunDeltaPayload {
   sessionKey: string;
   runId: RunId;
   step: number;
   attempt: number;
-  /** Where `delta` begins in this attempt's text of this kind, in bytes. */
+  /** The byte offset of `delta` in this attempt's text of this kind. */
   offset: number;
   kind: DeltaKind;
   delta: string;
   cost?: Cost | null;
 }
 
+/** The reason why a run ended. */
+export type RunEndCause =
+  | "step-limit" | "token-limit" | "money-limit" | "time-limit"
+  /** The model answered. */
+  | "answered"
+  /** Somebody stopped it. */
+  | "aborted"
+  /**
+   * A budget of the session, the day or the daemon was used up, and nobody could be asked for
+   * more.
+   */
+  | "budget"
+  /** Too many consecutive failures. */
+  | "error-streak"
+  /** The model repeated the same call with the same arguments. */
+  | "repeated-call"
+  /** None of the configured models could answer. */
+  | "model-failed"
+  /** A needed permission was denied. */
+  | "denied"
+  /** An interrupted call was given up by a person, or because nobody could be asked. */
+  | "given-up"
+  /** It was resumed several times without completing a step. */
+  | "parked";
+
 export type RunId = string;
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunInDoubtPayload {
   sessionKey: string;
   runId: RunId;
   step: number;
   call: ToolCall;
   beganAt: number;
-  /** What is known, for a person. */
+  /** The known facts, for people. */
   known: string;
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunPausedPayload {
   sessionKey: string;
   runId: RunId;
-  /** Which budget, what it allows and what is used, for a person. */
+  /** A sentence for people: the budget, its limit and its use. */
   message: string;
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunQueuedPayload {
   sessionKey: string;
   runId: RunId;
   task: string;
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunServerPayload {
   sessionKey: string;
   runId: RunId;
-  /** What answers and where: `Ollama 0.12.0 at 127.0.0.1:11434`. */
+  /** The server and its address: `Ollama 0.12.0 at 127.0.0.1:11434`. */
   server: string;
-  /** What the server calls the model. */
+  /** The server's name of the model. */
   model: string;
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunStartedPayload {
   sessionKey: string;
   runId: RunId;
   model: string;
-  /** How many times it went on after a restart. */
+  /** The number of resumptions after a restart. */
   resumed?: number;
 }
 
@@ -2581,135 +2700,103 @@ export type RunState =
   | "queued" | "running" | "done"
   /** A person is asked for permission. */
   | "waiting"
-  /** A person is asked whether a tool call happened. */
+  /** A person is asked if a tool call happened. */
   | "in-doubt"
-  /** A budget is used up and a person is asked for more. */
+  /** A budget is used up, and a person is asked for more. */
   | "paused";
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunStepPayload {
   sessionKey: string;
   runId: RunId;
   step: number;
   attempt: number;
   model: string;
-  usage: Usage;
+  usage: TokenUsage;
   cost: Cost;
-  /** The step's whole text. */
+  /** The whole text of the step. */
   text: string;
 }
 
-/** Which run an event is about. */
+/** The run that an event belongs to. */
 export interface RunToolPayload {
   sessionKey: string;
   runId: RunId;
   step: number;
   phase: ToolPhase;
   call: ToolCall;
-  /** At the end of a call that was not allowed. */
-  denial?: Denial | null;
-  /** At the end. */
+  /** The denial, at the end of a denied call. */
+  denial?: PermissionDenial | null;
+  /** The result, at the end of the call. */
   result?: ToolResult | null;
 }
 
-/** A run as it stands. */
+/** A run and its current state. */
 export interface RunView {
   runId: RunId;
   /** The run that started it. */
   parent?: RunId | null;
   sessionKey: string;
   state: RunState;
-  /** Whether it is executing now. */
+  /** True if it is executing now. */
   running: boolean;
   task: string;
   model?: string | null;
   step: number;
   attempt: number;
   /**
-   * The text of the present attempt, or the whole answer of a finished run. Deltas whose
-   * `offset` is below its length are already in it.
+   * The text of the current attempt, or the whole answer of a finished run. It already contains
+   * deltas whose `offset` is below its length.
    */
   text: string;
   cost: Cost;
-  cause?: Cause | null;
-  /** The cause in a sentence, when it is not an answer. */
+  cause?: RunEndCause | null;
+  /** The cause as a sentence; missing if the model answered. */
   message?: string | null;
-  /** What a person should know: turns left out, a fallback model, what an abort could not undo. */
+  /** Notes for people: omitted turns, a fallback model, actions that an abort could not undo. */
   notes?: string[];
-  /** The calls made, with their outcome so far. */
+  /** The tool calls with their outcomes so far. */
   calls?: CallView[];
   queuedAt: number;
   startedAt?: number | null;
   endedAt?: number | null;
 }
 
-/** How a model picks its words; what is missing is the provider's choice. */
-export interface Sampling {
+/** The sampling parameters of a model call. The provider chooses missing ones. */
+export interface SamplingParams {
   temperature?: number | null;
   topP?: number | null;
   maxOutputTokens?: number | null;
   stop?: string[];
-  /** How much the model thinks before it answers, where it can be told. */
-  thinking?: Thinking | null;
+  /** The reasoning effort, for models that support it. */
+  thinking?: ThinkingLevel | null;
 }
 
-/** A rank that a method or event needs. */
+/** The rank that a method or event requires. */
 export type Scope =
-  /** See sessions, runs, events. */
+  /** Read sessions, runs and events. */
   | "read"
   /**
-   * Also talk: create sessions, send messages, run the agent. A model only reads for it, in
-   * folders that were configured.
+   * Also create sessions, send messages and run the agent. The agent may only read, in
+   * configured folders.
    */
   | "chat"
-  /** Also act: services, loops, jobs, tools, runs in any folder. */
+  /** Also control services, loops, jobs and tools, and run the agent in any folder. */
   | "control"
   /**
-   * Also rule: tokens, config, grants, answers to permissions, the shared terminal, registering
+   * Also manage tokens, config, grants and permissions, use the shared terminal, and register
    * services.
    */
   | "admin";
 
-/** A service and what it is doing. */
-export interface Service {
-  name: string;
-  state: ServiceState;
-  /** Its first process, while there is one of ours. */
-  pid?: number | null;
-  port?: number | null;
-  /** Why it is so, in a sentence. */
-  detail?: string | null;
-  /** How its process last ended. */
-  lastExit?: LastExit | null;
-  /** Restarts since it was started by a person or on demand. */
-  restarts: number;
-  /** What it is, in one line. */
-  about: string;
-  /** What it does for hob, if anything. */
-  role?: ServiceRole | null;
-  /** Whether it can be started: installed, or found on this machine. */
-  installed: boolean;
-  /** Why it cannot be started here, and what to do. */
-  missing?: string | null;
-  /** Whether hob ships how to install it. */
-  installable: boolean;
-  autostart: boolean;
-  /** Runs, but was not started by hob: it is used and never stopped. */
-  adopted: boolean;
-  aliases?: string[];
-  /** Services that must be ready before it starts. */
-  needs?: string[];
-  /** The file it is described in; missing for those hob ships. */
-  file?: string | null;
-  licence?: string | null;
-  /** An installation under way, or how the last one failed. */
-  installation?: InstallProgress | null;
+export interface ServiceConnectionPayload {
+  service: string;
 }
 
 export interface ServiceInfo {
   name: string;
   version: string;
-  /** Part of the daemon: its names cannot be taken. */
+  /** True if it is part of the daemon. Its names are reserved. */
   builtin: boolean;
   methods: string[];
   events: string[];
@@ -2722,20 +2809,30 @@ export interface ServiceInfo {
 export interface ServiceInstallParams {
   /** The service's name or alias. */
   name: string;
-  /** A person has seen the plan and wants it; without it only the plan is answered. */
+  /** True if a person has seen the plan and agrees. Otherwise only the plan is returned. */
   yes?: boolean;
 }
 
-/** The plan, and how far it is. */
-export interface ServiceInstalling {
+/** The plan of an installation and its progress. */
+export interface ServiceInstallResult {
   name: string;
   plan: InstallPlan;
-  /** Missing when only the plan was asked for. */
+  /** Missing if only the plan was requested. */
   progress?: InstallProgress | null;
 }
 
-/** A line a service printed. Numbers rise by one; a hole is lines that came too fast. */
-export interface ServiceLine {
+export type ServiceListParams = Record<string, never>;
+
+export interface ServiceListResult {
+  services: ManagedService[];
+  /** Descriptor files in the home that could not be read, each with the reason. */
+  problems?: string[];
+  /** The unreadable files that are named after a service. That service cannot be started. */
+  broken?: BrokenService[];
+}
+
+/** An output line of a service. Numbers increase by one; a gap means lines that came too fast. */
+export interface ServiceLogLine {
   number: number;
   /** Milliseconds since 1970. */
   at: number;
@@ -2743,9 +2840,7 @@ export interface ServiceLine {
   text: string;
 }
 
-export type ServiceListParams = Record<string, never>;
-
-/** A line a service printed. Numbers rise by one; a hole is lines that came too fast. */
+/** An output line of a service. Numbers increase by one; a gap means lines that came too fast. */
 export interface ServiceLogPayload {
   name: string;
   number: number;
@@ -2756,110 +2851,98 @@ export interface ServiceLogPayload {
 }
 
 export interface ServiceLogs {
-  lines: ServiceLine[];
-  /** The file with more of them. */
+  lines: ServiceLogLine[];
+  /** The log file. */
   file?: string | null;
 }
 
 export interface ServiceLogsParams {
   /** The service's name or alias. */
   name: string;
-  /** The most lines, the newest of them; 100 when missing. */
+  /** The number of newest lines to return; 100 when missing. */
   lines?: number | null;
-  /** Only lines after the one of this number. */
+  /** Only lines after this number. */
   after?: number | null;
 }
 
-export interface ServiceNameParams {
-  /** The service's name or alias. */
-  name: string;
-}
-
-export interface ServiceNamed {
-  service: string;
-}
-
-/** Where a service answers. */
-export interface ServiceReached {
+/** The address of a running service. */
+export interface ServiceReachResult {
   name: string;
   /** `http://127.0.0.1:PORT`, without a path. */
   url: string;
-  /** What it must be shown to answer. */
+  /** The password it requires. */
   password?: string | null;
   /**
-   * What answers there, for people, where hob found it running: `Ollama 0.12.0 at
+   * A description for people, if hob found the server running: `Ollama 0.12.0 at
    * 127.0.0.1:11434`.
    */
   server?: string | null;
 }
 
-/** What a service does for hob. */
+/** The role of a service for hob. */
 export type ServiceRole =
   /** Answers chat completions. */
   | "llm"
-  /** Speaks. */
+  /** Text to speech. */
   | "tts"
-  /** Answers chat completions about pictures. */
+  /** Answers chat completions about images. */
   | "vlm"
-  /** An agent of its own, with models of its own. */
+  /** A complete agent with its own models. */
   | "agent";
+
+export interface ServiceSelector {
+  /** The service's name or alias. */
+  name: string;
+}
 
 export interface ServiceStartParams {
   /** The service's name or alias. */
   name: string;
-  /** Answer once it is ready or has failed, instead of once it is starting. */
+  /** Answers once it is ready or has failed, instead of once it is starting. */
   wait?: boolean;
 }
 
 export type ServiceState =
   | "stopped" | "starting" | "running" | "stopping"
-  /** It ended and is started again after a while. */
+  /** It ended and is restarted after a delay. */
   | "backoff"
-  /** It ended too often, or could not be started; only a person starts it again. */
+  /** It ended too often or could not be started. Only a person can start it again. */
   | "failed";
 
-/** What a service is doing. */
+/** The state of a service. */
 export interface ServiceStatus {
   name: string;
   state: ServiceState;
-  /** Its first process, while there is one of ours. */
+  /** The main process, if hob started it. */
   pid?: number | null;
   port?: number | null;
-  /** Why it is so, in a sentence. */
+  /** The reason for the state, as a sentence. */
   detail?: string | null;
-  /** How its process last ended. */
+  /** The last exit of its process. */
   lastExit?: LastExit | null;
-  /** Restarts since it was started by a person or on demand. */
+  /** Automatic restarts since a person started it or it started on demand. */
   restarts: number;
 }
 
-export interface ServiceUninstalled {
+export interface ServiceUninstallResult {
   name: string;
   freedBytes: number;
-}
-
-export interface Services {
-  services: Service[];
-  /** Files of the home that could not be read as descriptors, each with the reason. */
-  problems?: string[];
-  /** Those of these files that have a service's name: such a service cannot be started. */
-  broken?: BrokenService[];
 }
 
 /** A conversation. */
 export interface Session {
   id: SessionId;
-  /** The key if it has one, else the id: what to pass as `sessionKey`. */
+  /** The key, or the id if it has no key. Use it as `sessionKey`. */
   sessionKey: string;
   /** `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes. */
   kind: string;
   label?: string | null;
   metadata?: Record<string, unknown>;
   parent?: SessionId | null;
-  /** Messages it holds. */
+  /** The number of messages. */
   messages: number;
   createdAt: number;
-  /** When it was last written to. */
+  /** The time of the last write. */
   updatedAt: number;
 }
 
@@ -2870,35 +2953,35 @@ export interface SessionAnnotateParams {
 }
 
 export interface SessionCreateParams {
-  /** A name of your choice, such as `chat:main`; without one the session has only its id. */
+  /** A key of your choice, such as `chat:main`. Without one, the session has only its id. */
   sessionKey?: string | null;
-  /** The id it gets, a UUID, for callers that choose ids; the session that has it is returned. */
+  /** The id (a UUID), for callers that choose ids. An existing session with this id is returned. */
   id?: SessionId | null;
-  /** What it is for; `main` when missing. */
+  /** The kind of session; `main` when missing. */
   kind?: string | null;
-  /** Any JSON object of yours. */
+  /** Any JSON object. */
   metadata?: Record<string, unknown> | null;
-  /** The session it came from, by key or id. */
+  /** The parent session, by key or id. */
   parent?: string | null;
   label?: string | null;
 }
 
 /** A conversation. */
-export interface SessionCreated {
+export interface SessionCreateResult {
   id: SessionId;
-  /** The key if it has one, else the id: what to pass as `sessionKey`. */
+  /** The key, or the id if it has no key. Use it as `sessionKey`. */
   sessionKey: string;
   /** `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes. */
   kind: string;
   label?: string | null;
   metadata?: Record<string, unknown>;
   parent?: SessionId | null;
-  /** Messages it holds. */
+  /** The number of messages. */
   messages: number;
   createdAt: number;
-  /** When it was last written to. */
+  /** The time of the last write. */
   updatedAt: number;
-  /** False when a session with this key was there already; nothing of it changed. */
+  /** False if a session with this key existed already. It is unchanged. */
   created: boolean;
 }
 
@@ -2913,9 +2996,9 @@ export interface SessionDeleteParams {
   sessionKey: string;
 }
 
-export interface SessionDeleted {
+export interface SessionDeleteResult {
   id: SessionId;
-  /** Messages that went with it. */
+  /** The number of deleted messages. */
   messages: number;
 }
 
@@ -2927,9 +3010,9 @@ export interface SessionDeletedPayload {
 export interface SessionExportParams {
   /** The session's key or id. */
   sessionKey: string;
-  /** Only messages after this `seq`: the `next` of the page before. */
+  /** Only messages after this `seq`: the `next` of the previous page. */
   after?: number | null;
-  /** At most this many a page; 500 when missing and at the most. */
+  /** The most messages per page; 500 when missing, which is also the maximum. */
   limit?: number | null;
 }
 
@@ -2941,9 +3024,9 @@ export interface SessionGetParams {
 export interface SessionHistoryParams {
   /** The session's key or id. */
   sessionKey: string;
-  /** At most this many; 50 when missing, 500 at the most. */
+  /** The most entries to return; 50 when missing, at most 500. */
   limit?: number | null;
-  /** Only messages before this `seq`: the `next` of the page before. */
+  /** Only messages before this `seq`: the `next` of the previous page. */
   before?: number | null;
 }
 
@@ -2952,17 +3035,23 @@ export type SessionId = string;
 export interface SessionLabelParams {
   /** The session's key or id. */
   sessionKey: string;
-  /** The new label; none takes it away. */
+  /** The new label; missing removes it. */
   label?: string | null;
 }
 
 export interface SessionListParams {
   /** Only sessions of this kind. */
   kind?: string | null;
-  /** At most this many; 50 when missing, 500 at the most. */
+  /** The most entries to return; 50 when missing, at most 500. */
   limit?: number | null;
-  /** Where the page before ended: its `next`. */
+  /** The `next` of the previous page. */
   before?: string | null;
+}
+
+export interface SessionListResult {
+  sessions: Session[];
+  /** The `before` of the next page; missing on the last page. */
+  next?: string | null;
 }
 
 /** A message of a session. */
@@ -2970,21 +3059,21 @@ export interface SessionMessagePayload {
   sessionKey: string;
   sessionId: SessionId;
   id: MessageId;
-  /** Position in its session, from 1, without holes. */
+  /** The position in its session, from 1, without gaps. */
   seq: number;
   role: Role;
-  content: Content;
-  /** When it was committed, in milliseconds since 1970. */
+  content: MessageContent;
+  /** The commit time, in milliseconds since 1970. */
   at: number;
 }
 
 export interface SessionMessages {
   messages: Message[];
-  /** The cursor of the next page; missing on the last. */
+  /** The cursor of the next page; missing on the last page. */
   next?: number | null;
   /**
-   * Messages of this page that are damaged or missing. In `messages` a note of the role
-   * `system` stands in the place of each.
+   * Damaged or missing messages of this page. In `messages` each is replaced by a note with the
+   * role `system`.
    */
   damaged?: DamagedRow[];
 }
@@ -2993,129 +3082,69 @@ export interface SessionSendParams {
   /** The session's key or id. */
   sessionKey: string;
   /** A text, or a list of parts. */
-  content: Content;
-  /** Who speaks; `user` when missing. */
+  content: MessageContent;
+  /** The author; `user` when missing. */
   role?: Role | null;
-  /** Makes repeating this request one message. */
+  /** A repeated request with the same key is the same message. */
   idempotencyKey?: string | null;
 }
 
-export interface SessionSent {
+export interface SessionSendResult {
   messageId: MessageId;
   /** The message's position in its session. */
   seq: number;
 }
 
-export interface Sessions {
-  sessions: Session[];
-  /** Pass as `before` for the next page; missing on the last. */
-  next?: string | null;
-}
-
-export interface Setting {
-  key: string;
-  value: unknown;
-  origin: Origin;
-  /** Whether a change applies without a restart. */
-  live: boolean;
-}
-
-/** One time a job was due, and what became of it. */
-export interface Slot {
-  /** Rises with each slot of the house. */
-  number: number;
-  /** The job's id. */
-  taskId: string;
-  /** The job's name. */
-  name: string;
-  /** When it was due, in milliseconds since 1970. */
-  dueAt: number;
-  origin: SlotOrigin;
-  state: SlotState;
-  /** Why it was skipped, missed, stopped or failed, or what was denied and how to allow it. */
-  reason?: string | null;
-  /** How many due times before it this one stands for, where only the latest is run. */
-  standsFor?: number;
-  sessionKey?: string | null;
-  runId?: RunId | null;
-  exitCode?: number | null;
-  /** The answer, or what the command printed, bounded. */
-  output?: string | null;
-  cost?: Cost;
-  /** Calls of its run that were denied, those of its sub-agents included. */
-  deniedCalls?: number;
-  /** Calls of its run that failed or were invalid. */
-  failedCalls?: number;
-  /** How many times its work was begun. */
-  attempt?: number;
-  startedAt?: number | null;
-  endedAt?: number | null;
-}
-
 export type SlotOrigin =
   | "schedule" | "webhook"
-  /** `cron.run`. */
+  /** Started with `cron.run`. */
   | "manual";
 
 export type SlotState =
   | "running"
-  /** Its time has come; the work has not begun. */
+  /** Due; the work has not begun. */
   | "due"
   /** It ran and succeeded. */
   | "ran"
   /** The model answered, and at least one of its calls was denied. */
   | "ran_with_denials"
-  /** The model answered, and a call of the last step that made any failed. */
+  /** The model answered, and a call failed in the last step that made calls. */
   | "ran_with_failures"
   /** It ran and failed. */
   | "failed"
-  /** It was not run, by a rule of the job. */
+  /** It was not run, because of a policy of the job. */
   | "skipped"
-  /** It passed while nobody was there and is not run any more. */
+  /** It was due while the daemon was not running, and will not run. */
   | "missed"
-  /** It was begun and stopped. */
+  /** It was started and then stopped. */
   | "stopped";
 
-/** One request as the router saw it. */
-export interface Span {
-  trace: string;
-  method: string;
-  /** The service that answered. */
-  service: string;
-  /** Who asked. */
-  caller: string;
-  startedAt: number;
-  micros: number;
-  /** Missing when it succeeded. */
-  error?: string | null;
-}
-
 export interface SpeechSayParams {
-  /** At most `SPEECH_CHARS_MAX` letters; longer texts are spoken in pieces. */
+  /** At most `SPEECH_CHARS_MAX` characters. Send longer texts in pieces. */
   text: string;
   /** A voice the service knows, such as `en`, `de` or `en-us+f3`. */
   voice?: string | null;
-  /** How fast, in percent of the ordinary: 25 to 400. */
+  /** The speed in percent of normal: 25 to 400. */
   speed?: number | null;
-  /** The service that speaks; the first that can when missing. */
+  /** The service to use; the first suitable one when missing. */
   service?: string | null;
 }
 
-export interface SpeechSpoken {
-  /** A WAV file, in base64. */
+export interface SpeechSayResult {
+  /** A WAV file in base64. */
   wav: string;
   durationMs: number;
-  /** The service that spoke. */
+  /** The service that was used. */
   service: string;
 }
 
-/** `run/daemon.json`: how a client finds the daemon of a home. */
+/** The content of `run/daemon.json`, by which a client finds the daemon of a home. */
 export interface StateFile {
   host: string;
   port: number;
   pid: number;
   startedAt: number;
-  /** The unix socket, which may stand elsewhere when the home's path is too long for one. */
+  /** The path of the unix socket. It is outside the home if the home's path is too long. */
   socket: string;
   protocol: number;
   version: string;
@@ -3124,26 +3153,26 @@ export interface StateFile {
 export type StoreState =
   /** Reads and writes. */
   | "ready"
-  /** The disk is full: reads only, until there is room. */
+  /** The disk is full: read-only until there is space. */
   | "full"
-  /** A file is damaged: reads only, as far as they go. */
+  /** A file is damaged: read-only, as far as possible. */
   | "damaged"
-  /** Another daemon took this home over: reads only, for good. */
+  /** Another daemon took over this home: read-only permanently. */
   | "fenced"
-  /** A file of the store was deleted, moved or replaced: reads only, until a restart. */
+  /** A file of the store was deleted, moved or replaced: read-only until a restart. */
   | "replaced"
-  /** The disk fails: reads as far as they go, until it works again. */
+  /** The disk reports errors: read-only, as far as possible, until it works again. */
   | "failing";
 
 export interface StoreStatus {
   state: StoreState;
-  /** What to do when it is not ready. */
+  /** Instructions for people if the store is not ready. */
   message?: string | null;
-  /** What start-up found in the files, such as a torn write-ahead log. */
+  /** Problems that start-up found in the files, such as a torn write-ahead log. */
   findings?: string[];
-  /** Those findings that tell of acknowledged writes that are, or may be, lost. */
+  /** The findings about acknowledged writes that are, or may be, lost. */
   losses?: string[];
-  /** Damaged rows that were met since the start; `daemon.verify` looks for all of them. */
+  /** Damaged rows found since the start. `daemon.verify` checks all rows. */
   damaged?: DamagedRow[];
   schema: number;
   sqlite: string;
@@ -3151,101 +3180,63 @@ export interface StoreStatus {
   bytes: number;
 }
 
-/** A terminal and what it is doing. */
-export interface Terminal {
-  name: string;
-  state: TerminalState;
-  /** Why it is so, in a sentence. */
-  detail?: string | null;
-  /** The program of its shell. */
-  shell: string;
-  /** The shell's folder when it was last at its prompt. */
-  folder?: string | null;
-  /** The shell's process. */
-  pid?: number | null;
-  columns: number;
-  rows: number;
-  /** Commands that wait for their turn. */
-  queued: number;
-  /** What runs in it, hob's or the person's. */
-  running?: CommandId | null;
-  /** Windows and terminals attached to it now. */
-  attached: number;
-  /** Milliseconds since 1970. */
-  createdAt: number;
-}
-
-/** What is read out of a command's output. */
-export interface TerminalAnalysis {
-  /** What kind of output it is, such as `df`, `ps`, `json`, `table` or `text`. */
-  format: string;
-  /** Its facts; null where the kind has none. */
-  parsed: unknown;
-  /** The most important first. */
-  findings: Finding[];
-  /** In one sentence. */
-  summary: string;
-  lineCount: number;
-  byteCount: number;
-}
-
 export interface TerminalAnalyzeParams {
-  /** A command of the record. Either this or `output`. */
+  /** A recorded command. Give either this or `output`. */
   id?: CommandId | null;
-  /** Any text a command printed. */
+  /** The output of any command. */
   output?: string | null;
-  /** The command line that printed it. */
+  /** The command line that produced the output. */
   command?: string | null;
 }
 
 export interface TerminalCancelParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** One command; everything of hob's that waits or runs there when missing. */
+  /** The command to cancel; all queued and running commands of hob when missing. */
   id?: CommandId | null;
 }
 
-export interface TerminalCancelled {
+export interface TerminalCancelResult {
   name: string;
-  /** Those that this call ended. */
+  /** The commands that this call ended. */
   ended: CommandId[];
 }
 
 export interface TerminalCaptureParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** Lines of the past beside those on the screen; 100 when missing. */
+  /** Scrollback lines in addition to the screen; 100 when missing. */
   lines?: number | null;
 }
 
-export interface TerminalCaptured {
+export interface TerminalCaptureResult {
   name: string;
-  /** Lines end with a newline; empty ones at the end of the screen are left out. */
+  /** Lines end with a newline. Empty lines at the end of the screen are left out. */
   text: string;
   lines: number;
   columns: number;
   rows: number;
-  /** Where the cursor is on the screen, from 0. */
+  /** The column of the cursor on the screen, from 0. */
   cursorColumn: number;
   cursorRow: number;
-  /** Whether a program has the whole screen, such as an editor. */
+  /** True if a program uses the full screen, such as an editor. */
   fullScreen: boolean;
-  /** Lines of the past there are. */
+  /** The number of available scrollback lines. */
   pastLines: number;
 }
 
 export interface TerminalCloseParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** Close only the windows hob opened on it; the terminal and others' windows stay. */
+  /** Closes only the windows that hob opened. The terminal and other windows stay. */
   windowsOnly?: boolean;
 }
 
-export interface TerminalClosed {
+export interface TerminalCloseResult {
   name: string;
-  /** Windows that were closed. */
+  /** The number of closed windows. */
   windows: number;
-  /** Whether the terminal itself was closed by this call. */
+  /** True if this call closed the terminal itself. */
   terminal: boolean;
 }
 
@@ -3253,251 +3244,256 @@ export interface TerminalClosed {
 export interface TerminalCommand {
   id: CommandId;
   terminal: string;
-  by: CommandBy;
-  /** Missing when the person kept it out of their shell's history. */
+  by: CommandOrigin;
+  /** Missing if the user kept it out of the shell's history. */
   command?: string | null;
   reason?: string | null;
   state: CommandState;
   exitCode?: number | null;
-  /** Between the shell's own marks. */
+  /** The time between the shell's start and end marks. */
   durationMs?: number | null;
   /** Milliseconds since 1970. */
   queuedAt: number;
   startedAt?: number | null;
   endedAt?: number | null;
   /**
-   * What it printed, as the terminal would show it: head and tail of a long one, or what there
-   * is of one that runs. Left out of lists and events.
+   * The output as the terminal shows it: head and tail if it is long, or the output so far of a
+   * running command. Not included in lists and events.
    */
   output?: string | null;
-  /** How many bytes it printed, control sequences included. */
+  /** The size of the output in bytes, including control sequences. */
   outputBytes?: number;
-  /** Whether the middle of `output` is missing. */
+  /** True if the middle of `output` is left out. */
   truncated?: boolean;
-  /** Why it ended as it did, in a sentence, where the exit code does not say it. */
+  /** The reason for its end as a sentence, if the exit code does not show it. */
   detail?: string | null;
 }
 
 export interface TerminalCommandParams {
   id: CommandId;
-  /** Wait this long for its end, 240000 at the most. */
+  /** The time to wait for its end, at most 240000. */
   waitMs?: number | null;
 }
 
-export interface TerminalCommands {
-  commands: TerminalCommand[];
-  /** Whether there are older ones. */
-  more: boolean;
-}
-
 export interface TerminalCreateParams {
-  /** Letters, digits, `-` and `_`, 64 at the most; `main` when missing. */
+  /** At most 64 letters, digits, `-` and `_`; `main` when missing. */
   name?: string | null;
-  /** The folder its shell starts in; the person's home when missing. */
+  /** The folder its shell starts in; the user's home when missing. */
   folder?: string | null;
   /** The shell; the setting `terminal.shell` when missing. */
   shell?: string | null;
-  /** Its size while nobody is attached. */
+  /** The width while no window is attached. */
   columns?: number | null;
   rows?: number | null;
 }
 
-export interface TerminalCreated {
-  /** Whether it was made by this call. */
+export interface TerminalCreateResult {
+  /** True if this call created it. */
   created: boolean;
-  terminal: Terminal;
+  terminal: TerminalInfo;
 }
 
 export interface TerminalExecuteParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** One command line. Either this or `commands`. */
+  /** One command line. Give either this or `commands`. */
   command?: string | null;
-  /** Several, run in this order. */
+  /** Several command lines, run in this order. */
   commands?: string[];
-  /** Answer at once, when they are on record and wait for their turn, instead of at their end. */
+  /** Answers as soon as the commands are stored and queued, instead of at their end. */
   detach?: boolean;
-  /** Drop the rest when one of several fails. */
+  /** Drops the remaining commands if one fails. */
   stopOnFailure?: boolean;
-  /** When a command is interrupted, counted from its own beginning; never when missing. */
+  /** The time limit of each command, from its own start; none when missing. */
   timeoutMs?: number | null;
-  /** Answer after this time even if commands still run, with what there is; they run on. */
+  /** Answers after this time with the output so far. The commands continue. */
   waitMs?: number | null;
-  /** Why, in one line; kept with the commands. */
+  /** The reason in one line, stored with the commands. */
   reason?: string | null;
-  /** The same key for the same terminal again is the same commands, typed once. */
+  /** A repeated request with the same key and terminal does not run the commands again. */
   idempotencyKey?: string | null;
-  /** The run whose model asked for it. Only the house sets it. */
+  /** The run whose model asked for it. Only the daemon sets it. */
   runId?: RunId | null;
 }
 
-export interface TerminalExecuted {
+export interface TerminalExecuteResult {
   name: string;
-  /** In the order they were given. */
+  /** In the requested order. */
   commands: TerminalCommand[];
 }
 
 export interface TerminalHistoryParams {
   /** The terminal; all of them when missing. */
   name?: string | null;
-  /** 50 when missing. */
+  /** The most commands to return; 50 when missing. */
   limit?: number | null;
-  /** Only those before this one. */
+  /** Only commands before this one. */
   before?: CommandId | null;
-  /** Only those that a request with this key asked for. */
+  /** Only commands of the request with this key. */
   idempotencyKey?: string | null;
+}
+
+export interface TerminalHistoryResult {
+  commands: TerminalCommand[];
+  /** True if there are older commands. */
+  more: boolean;
+}
+
+/** A terminal and its state. */
+export interface TerminalInfo {
+  name: string;
+  state: TerminalState;
+  /** The reason for the state, as a sentence. */
+  detail?: string | null;
+  /** The shell program. */
+  shell: string;
+  /** The shell's folder at its last prompt. */
+  folder?: string | null;
+  /** The process id of the shell. */
+  pid?: number | null;
+  columns: number;
+  rows: number;
+  /** The number of queued commands. */
+  queued: number;
+  /** The running command, of hob or of the user. */
+  running?: CommandId | null;
+  /** The number of attached windows and terminals. */
+  attached: number;
+  /** Milliseconds since 1970. */
+  createdAt: number;
 }
 
 export interface TerminalKeysParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** Typed letter by letter; nothing in it is the name of a key. */
+  /** Text that is typed literally. Key names in it have no meaning. */
   text?: string | null;
-  /** Names of keys, pressed after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`. */
+  /** Names of keys to press after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`. */
   keys?: string[];
-  /** The run whose model asked for it. Only the house sets it. */
+  /** The run whose model asked for it. Only the daemon sets it. */
   runId?: RunId | null;
+}
+
+export interface TerminalKeysResult {
+  name: string;
 }
 
 export type TerminalListParams = Record<string, never>;
 
+export interface TerminalListResult {
+  terminals: TerminalInfo[];
+  /** The socket of the tmux server. */
+  socket: string;
+  /** The version of tmux, such as `3.3a`. */
+  tmux?: string | null;
+  /** The reason why no terminal can be created here, and what to do. */
+  problem?: string | null;
+}
+
 export interface TerminalOpenParams {
   /** The terminal; `main` when missing. */
   name?: string | null;
-  /** The program of the window; the setting `terminal.window`, or the first one found. */
+  /** The terminal emulator; the setting `terminal.window` when missing, else the first one found. */
   program?: string | null;
   /**
-   * The desktop of whoever asks (`DISPLAY`, `WAYLAND_DISPLAY`, `XAUTHORITY`,
-   * `XDG_RUNTIME_DIR`, `DBUS_SESSION_BUS_ADDRESS`); the daemon's own when missing.
+   * The caller's display (`DISPLAY`, `WAYLAND_DISPLAY`, `XAUTHORITY`, `XDG_RUNTIME_DIR`,
+   * `DBUS_SESSION_BUS_ADDRESS`); the daemon's own when missing.
    */
-  display?: Display | null;
-  /** Open one even if hob has one open on this terminal already. */
+  display?: DisplayEnv | null;
+  /** Opens another window even if hob already opened one for this terminal. */
   another?: boolean;
 }
 
-export interface TerminalOpened {
+export interface TerminalOpenResult {
   name: string;
-  /** Whether a window was opened by this call. */
+  /** True if this call opened a window. */
   opened: boolean;
-  /** The program that shows it. */
+  /** The terminal emulator. */
   program: string;
-  /** Windows hob has open on this terminal. */
+  /** Windows that hob has open for this terminal. */
   windows: number;
 }
 
-/** A piece of what is printed. */
+/** The analysis of a command's output. */
+export interface TerminalOutputAnalysis {
+  /** The format of the output, such as `df`, `ps`, `json`, `table` or `text`. */
+  format: string;
+  /** The parsed facts; null if the format has none. */
+  parsed: unknown;
+  /** Sorted by importance, highest first. */
+  findings: OutputFinding[];
+  /** One sentence. */
+  summary: string;
+  lineCount: number;
+  byteCount: number;
+}
+
+/** A piece of terminal output. */
 export interface TerminalOutputPayload {
   name: string;
-  /** The command that prints it; missing for the shell's own prompt and what is typed at it. */
+  /** The running command; missing for the prompt and for typed text. */
   command?: CommandId | null;
-  /** Plain text: newlines, tabs and returns, no other control characters. */
+  /** Plain text. Newlines, tabs and returns are its only control characters. */
   text: string;
-  /** Bytes left out before this piece, because they came too fast. */
+  /** Bytes that were dropped before this piece, because they came too fast. */
   dropped?: number | null;
 }
 
 export type TerminalState =
   /** The shell has not shown its first prompt yet. */
   | "starting"
-  /** The shell waits at its prompt. */
+  /** The shell is at its prompt. */
   | "idle"
   /** A command runs. */
   | "busy"
-  /** It is gone and was not closed by anybody: its shell ended, or tmux was killed. */
+  /** It ended without being closed: its shell died, or tmux was killed. */
   | "lost"
-  /** It was closed, or its shell was left with `exit`. */
+  /** It was closed, or its shell ended with `exit`. */
   | "closed";
 
-export interface TerminalTyped {
-  name: string;
-}
-
-export interface Terminals {
-  terminals: Terminal[];
-  /** The socket of the tmux server they live in. */
-  socket: string;
-  /** Which tmux there is, such as `3.3a`. */
-  tmux?: string | null;
-  /** Why no terminal can be made here, and what to do. */
-  problem?: string | null;
-}
-
-/** What a rule covers and says. */
-export interface Terms {
-  /** A tool's name or alias; `*` at the end stands for any rest. */
-  tool: string;
-  decision: RuleDecision;
-  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
-  scope: Reach;
-  /**
-   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
-   * what a shell would understand as more than words, and in the program's name at a space, `/`
-   * and `=`. A rule that denies or asks looks at every program that the line names.
-   */
-  match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
-  path?: string | null;
-  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
-  host?: string | null;
-  /** The session's key or id; needed with scope `session`. */
-  sessionKey?: string | null;
-  /** The run; needed with scope `run`. */
-  runId?: RunId | null;
-  /** The workspace of the calls; needed with scope `folder`. */
-  folder?: string | null;
-  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
-  sessions?: string | null;
-  /** Only sessions of this kind. */
-  kind?: string | null;
-  /** Only runs that came by this channel. */
-  channel?: string | null;
-  /** How long it lasts; until it is removed when missing. */
-  expiresMs?: number | null;
-}
-
-/** How much a model thinks. */
-export type Thinking =
+/** The reasoning effort of a model. */
+export type ThinkingLevel =
   | "low" | "medium" | "high"
-  /** As little as the provider lets it. */
+  /** The lowest level the provider allows. */
   | "off";
 
-/** How far a tool reaches. */
+/** The reach of a tool, from harmless to far-reaching. */
 export type Tier =
-  /** Looks only. */
+  /** Only reads. */
   | "read"
-  /** Changes files or stored things. */
+  /** Changes files or stored data. */
   | "write"
   /** Runs programs. */
   | "exec"
-  /** Reaches other machines or people. */
+  /** Accesses other machines or people. */
   | "external";
 
 export interface TokenCreateParams {
-  /** What it is for; unique among live tokens. */
+  /** A name that says what it is for; unique among valid tokens. */
   name: string;
   /** `read`, `chat`, `control`, `admin`, `service:NAME`. */
   scopes: string[];
-  /** Life in milliseconds; for ever when missing. */
+  /** The lifetime in milliseconds; unlimited when missing. */
   expiresInMs?: number | null;
   /**
-   * Folders that a model may read for it, by their whole paths, with all below them. Only for a
-   * token without `control`; the setting `agent.workspaces` names folders for all of them.
+   * Folders that a model may read for this token, as absolute paths, with their subfolders. Only
+   * for a token without `control`. The setting `agent.workspaces` adds folders for all tokens.
    */
   workspaces?: string[];
 }
 
-export interface TokenCreated {
+export interface TokenCreateResult {
   id: string;
   name: string;
   scopes: string[];
   createdAt: number;
   expiresAt?: number | null;
   revokedAt?: number | null;
-  /** Folders that a model may read for it. */
+  /** Folders that a model may read for this token. */
   workspaces?: string[];
-  /** What changed for it since it was made, for a person. */
+  /** A note for people about changes since it was created. */
   note?: string | null;
-  /** The credential itself; it cannot be shown again. */
+  /** The credential. It cannot be shown again. */
   token: string;
 }
 
@@ -3508,72 +3504,90 @@ export interface TokenInfo {
   createdAt: number;
   expiresAt?: number | null;
   revokedAt?: number | null;
-  /** Folders that a model may read for it. */
+  /** Folders that a model may read for this token. */
   workspaces?: string[];
-  /** What changed for it since it was made, for a person. */
+  /** A note for people about changes since it was created. */
   note?: string | null;
 }
 
 export type TokenListParams = Record<string, never>;
+
+export interface TokenListResult {
+  tokens: TokenInfo[];
+  /** Damaged tokens. They are not in `tokens` and are not accepted. */
+  damaged?: DamagedRow[];
+}
 
 export interface TokenRevokeParams {
   /** The token's id or name. */
   token: string;
 }
 
-export interface TokenRevoked {
+export interface TokenRevokeResult {
   id: string;
   name: string;
 }
 
-export interface Tokens {
-  tokens: TokenInfo[];
-  /** Damaged tokens, which are left out above and open nothing. */
-  damaged?: DamagedRow[];
+/** The tokens of a model call, as reported by the provider. */
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens?: number;
 }
 
-/** A tool the model wants run. */
+/** A tool call requested by a model. */
 export interface ToolCall {
-  /** The call's id within its run; the result names it. */
+  /** The id of the call within its run. The result has the same id. */
   id: string;
   name: string;
   args: unknown;
 }
 
-/** The call to stop. */
+export type ToolCallState =
+  | "done" | "denied"
+  /** Requested by the model; not begun. */
+  | "asked"
+  /** Begun; the outcome is unknown so far. */
+  | "begun"
+  /** Begun before a crash; the outcome is unknown. */
+  | "in-doubt"
+  /** Never begun, or stopped while it ran. */
+  | "cancelled";
+
+/** The call to cancel. */
 export interface ToolCancelParams {
   runId: RunId;
   callId: string;
 }
 
-export interface ToolCancelled {
-  /** Whether such a call was under way. */
+export interface ToolCancelResult {
+  /** True if such a call was running. */
   stopped: boolean;
 }
 
 export type ToolChoice =
   | "auto" | "none" | "required"
-  /** This tool. */
+  /** The tool of this name. */
   | {
     named: string;
   };
 
-/** For whom and where a tool runs. */
+/** The context of a tool call: session, run and workspace. */
 export interface ToolContext {
   sessionKey?: string | null;
   runId?: RunId | null;
-  /** The call's id within its run. */
+  /** The id of the call within its run. */
   callId?: string | null;
-  /** The same for every repeat of the same call: what makes a keyed effect happen once. */
+  /** The idempotency key: the same for every repeat of the call. */
   key?: string | null;
-  /** The folder it works in. */
+  /** The working folder. */
   workspace?: string | null;
 }
 
 export interface ToolDescribeParams {
   /** The tool's name or alias. */
   name: string;
-  /** Wait a while for a tool whose service is gone or has not come back yet. */
+  /** Waits a while for a tool whose service is disconnected. */
   wait?: boolean;
 }
 
@@ -3581,11 +3595,19 @@ export interface ToolExecuteParams {
   name: string;
   args: unknown;
   context?: ToolContext;
-  /** The approval this call was given; single use, bound to name, arguments and context. */
+  /** The approval of this call: single use, bound to name, arguments and context. */
   ticket?: string | null;
 }
 
-/** Which call an event is about. */
+export interface ToolExecuteResult {
+  content: ContentPart[];
+  /** True if the tool ran and reported a failure. The model sees it. */
+  isError?: boolean;
+  /** More data for programs. */
+  metadata?: unknown;
+}
+
+/** The call that an event belongs to. */
 export interface ToolFinishedPayload {
   sessionKey?: string | null;
   runId?: RunId | null;
@@ -3593,27 +3615,69 @@ export interface ToolFinishedPayload {
   tool: string;
   isError: boolean;
   durationMs: number;
-  /** Why it did not answer: `stopped`, `deadline`, or the error. */
+  /** The reason why it did not answer: `stopped`, `deadline`, or the error. */
   cut?: string | null;
 }
 
+/**
+ * Tool calls that the runs of one loop or job may make without asking. It is a stored rule for
+ * their sessions only. It is listed with the rules and removed with the loop or job.
+ */
+export interface ToolGrant {
+  /** A tool's name or alias. A trailing `*` matches any suffix. */
+  tool: string;
+  /** Patterns for arguments, as in a rule. */
+  match?: Record<string, string>;
+  /** All paths of the call must be in this folder. */
+  path?: string | null;
+  /** All hosts of the call must be this one. */
+  host?: string | null;
+}
+
+/**
+ * Tool calls that the runs of one loop or job may make without asking. It is a stored rule for
+ * their sessions only. It is listed with the rules and removed with the loop or job.
+ */
+export interface ToolGrantView {
+  /** A tool's name or alias. A trailing `*` matches any suffix. */
+  tool: string;
+  /** Patterns for arguments, as in a rule. */
+  match?: Record<string, string>;
+  /** All paths of the call must be in this folder. */
+  path?: string | null;
+  /** All hosts of the call must be this one. */
+  host?: string | null;
+}
+
 export interface ToolListParams {
-  /** The `revision` of a list the caller has: if nothing changed since, it is not sent again. */
+  /** The `revision` of the caller's list. If nothing changed, the list is not sent again. */
   known?: string | null;
 }
 
+export interface ToolListResult {
+  /** Empty if the caller's list is up to date. */
+  tools: ToolSpec[];
+  /** Changes whenever a tool is added, removed or changed. */
+  revision?: string;
+  /**
+   * The tools of external services with their declared tiers and effects. `tools` has the
+   * effective ones.
+   */
+  outside?: OutsideTool[];
+}
+
 export interface ToolOfferParams {
-  /** The registered service that answers for them. */
+  /** The registered service that runs them. */
   service: string;
   tools: ToolSpec[];
 }
 
-export interface ToolOffered {
-  /** The names now offered. */
+export interface ToolOfferResult {
+  /** The names of the offered tools. */
   names: string[];
 }
 
-/** Which call an event is about. */
+/** The call that an event belongs to. */
 export interface ToolOutputPayload {
   sessionKey?: string | null;
   runId?: RunId | null;
@@ -3621,86 +3685,86 @@ export interface ToolOutputPayload {
   tool: string;
   stream: OutputStream;
   text: string;
-  /** Pieces that were left out before this one, because they came too fast. */
+  /** Pieces that were dropped before this one, because they came too fast. */
   dropped?: number | null;
 }
 
 export type ToolPhase = "start" | "end";
 
-/** What a call would do. */
-export interface ToolPreviewed {
-  /** What would change, as a diff or in words; not escaped. */
+/** The preview of a call. */
+export interface ToolPreviewResult {
+  /** The change as a diff or a description; not escaped. */
   text?: string | null;
-  /** What the call rests on, such as the hash of a file: an approval is bound to it. */
+  /** The state that the call depends on, such as the hash of a file. An approval is bound to it. */
   state?: string | null;
-  /** Why the call would do nothing, if so. */
+  /** The reason why the call would fail, if it would. */
   wouldFail?: string | null;
   /**
-   * Why the call can never run, if so: its arguments do not fit its schema, or they name what no
-   * call may reach. Nobody is asked about it.
+   * The reason why the call can never run, if so: its arguments do not fit its schema, or name
+   * something that no call may access. Nobody is asked about it.
    */
   cannotRun?: string | null;
   /**
-   * Whether a person is asked whatever rule or mode allows it: the call changes a file that
-   * something else may run by itself.
+   * True if a person is always asked, regardless of rules and mode: the call changes a file that
+   * another program may run automatically.
    */
   asksAlways?: boolean;
 }
 
-/** Whether an earlier call happened. */
-export type ToolProbed =
-  /** It did, with this outcome. */
+/** The result of checking if an earlier call happened. */
+export type ToolProbeResult =
+  /** It happened, with this outcome. */
   | {
     happened: "yes";
-    outcome: Executed;
+    outcome: ToolExecuteResult;
   }
-  /** It did not; it may be run. */
+  /** It did not happen. It may be run. */
   | {
     happened: "no";
   }
-  /** It cannot be told. */
+  /** The tool cannot tell. */
   | {
     happened: "unknown";
     known: string;
   };
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface ToolResult {
   id: string;
-  content: Part[];
+  content: ContentPart[];
   isError?: boolean;
 }
 
 export interface ToolSetTierParams {
-  /** The tool's own name. */
+  /** The name of the tool. */
   name: string;
-  /** How far it reaches: `read`, `write`, `exec` or `external`. */
+  /** The tier: `read`, `write`, `exec` or `external`. */
   tier?: Tier | null;
-  /** Take back what was set: nothing it declares is believed any more. */
+  /** Removes the set tier. The declaration is no longer trusted. */
   reset?: boolean;
 }
 
-/** What a tool declares, once; approval sentence, schema and lists derive from it. */
+/** The declaration of a tool. The approval question, schemas and lists derive from it. */
 export interface ToolSpec {
-  /** The plain name a model sees: lower-case letters, digits and underscores. */
+  /** The name that models see: lower-case letters, digits and underscores. */
   name: string;
-  /** Other names it is known by. */
+  /** Other names of the tool. */
   aliases?: string[];
-  /** What it does, for the model. */
+  /** A description for the model. */
   description: string;
-  /** A JSON Schema of its arguments, an object. */
+  /** A JSON Schema of its arguments, which are an object. */
   parameters: unknown;
   tier: Tier;
-  effect: Effect;
-  /** Which arguments name things that rules speak of. */
-  needs?: Need[];
-  /** What a person is asked, with arguments as `{name}`: `Write {path}`. */
+  effect: Idempotency;
+  /** The arguments that name resources, such as paths and hosts, for permission rules. */
+  needs?: ResourceNeed[];
+  /** The approval question, with arguments as `{name}`: `Write {path}`. */
   approval: string;
-  /** How long a call may take. */
+  /** The time limit of a call. */
   timeoutMs?: number | null;
 }
 
-/** Which call an event is about. */
+/** The call that an event belongs to. */
 export interface ToolStartedPayload {
   sessionKey?: string | null;
   runId?: RunId | null;
@@ -3710,97 +3774,74 @@ export interface ToolStartedPayload {
 }
 
 export interface ToolUndoParams {
-  /** The run whose changes are undone. */
+  /** The run whose changes to undo. */
   runId: RunId;
 }
 
-/** What was undone, and what was not. */
-export interface ToolUndone {
-  /** Places that are now as they were before the run, in the order they were undone. */
+/** The undone changes and those that were kept. */
+export interface ToolUndoResult {
+  /** Paths that are now as they were before the run, in the order they were undone. */
   restored: UndoneChange[];
-  /** Places that were left as they are, each with the reason. */
+  /** Paths that were left as they are, each with the reason. */
   kept: UndoneChange[];
-  /** What the run did that cannot be undone here. */
+  /** Actions of the run that cannot be undone here. */
   notes?: string[];
 }
 
-export interface Tools {
-  /** Empty when the caller's list is still true. */
-  tools: ToolSpec[];
-  /** Another one whenever a tool comes, goes or changes. */
-  revision?: string;
-  /** Those that services outside offer, with what they declare; the tools above have what counts. */
-  outside?: OutsideTool[];
+/** One request, as recorded by the router. */
+export interface TraceSpan {
+  trace: string;
+  method: string;
+  /** The service that answered. */
+  service: string;
+  /** The name of the calling connection. */
+  caller: string;
+  startedAt: number;
+  micros: number;
+  /** The error; missing if it succeeded. */
+  error?: string | null;
 }
 
 export interface UndoneChange {
-  /** The folder the run worked in. */
+  /** The workspace of the run. */
   workspace: string;
-  /** The place below it. */
+  /** The path below the workspace. */
   path: string;
-  /** What was done, or why nothing was. */
+  /** The action, or the reason why there was none. */
   what: string;
-}
-
-/** What a model call used, as far as the provider says. */
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  cachedTokens?: number;
 }
 
 export interface VerifiedPart {
   name: string;
-  /** Pages, rows, blobs or entries that were read. */
+  /** The number of pages, rows, blobs or entries that were read. */
   checked: number;
-  /** What is wrong, a sentence each. */
+  /** The problems, one sentence each. */
   problems: string[];
-  /** There are more problems than are listed. */
+  /** True if there are more problems than listed. */
   more?: boolean;
 }
 
 /** The `error` of a response frame. */
 export interface WireError {
   code: ErrorCode;
-  /** What happened and what to do next, for a person. */
+  /** A sentence for people: the problem and what to do next. */
   message: string;
-  /** More for a program; its form depends on the code and the method. */
+  /** More data for programs. Its form depends on the code and the method. */
   details?: unknown;
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   retryable?: boolean | null;
-  /** How long to wait before trying again. */
+  /** The time to wait before trying again. */
   retryAfterMs?: number | null;
 }
 
-/** What a job does. */
-export type Work =
-  /** A run of the agent in a session of its own. */
-  | {
-    kind: "agent";
-  } & AgentWork
-  /** One iteration of a loop. */
-  | {
-    kind: "loop";
-    /** The loop's name. */
-    name: string;
-  }
-  /** A command, in the sandbox. Setting one is the person's act, bound to its bytes. */
-  | {
-    kind: "command";
-  } & CommandWork
-  /** What `HEARTBEAT.md` of the home says, if it says anything. */
-  | {
-    kind: "heartbeat";
-  } & HeartbeatWork;
-
-/** How a piece of work went that nobody watched, once it is over. */
+/** The outcome of a finished iteration or slot. */
 export type WorkOutcome =
   | "failed" | "stopped"
-  /** The model answered, and its work was not kept from anything. */
+  /** The model answered, and no call was denied or failed at the end. */
   | "ran"
   /** The model answered, and at least one of its calls was denied. */
   | "ran_with_denials"
-  /** The model answered, and a call of the last step that made any failed. */
+  /** The model answered, and a call failed in the last step that made calls. */
   | "ran_with_failures";
 
 /** Every error code and the HTTP status it becomes. */
@@ -3829,17 +3870,17 @@ export const LIMITS = {
   unauthenticatedBytesMax: 65536,
   /** Deepest nesting of arrays and objects in a frame. */
   jsonDepthMax: 128,
-  /** Connections at once, over all listeners. */
+  /** Concurrent connections over all listeners. */
   connectionsMax: 20000,
   /** Frames waiting to be written to one connection. */
   outboxFramesMax: 1024,
   /** Bytes waiting to be written to one connection. */
   outboxBytesMax: 16777216,
-  /** Requests one connection may have unanswered. */
+  /** Unanswered requests of one connection. */
   pendingRequestsMax: 1024,
-  /** Silence of a service before its caller gets `TIMEOUT`. */
+  /** Time without an answer from a service before its caller gets `TIMEOUT`. */
   requestTimeoutMs: 300000,
-  /** Between two pings; a peer that has not answered the last one by then is closed. */
+  /** Time between two pings. A peer that did not answer the previous ping is disconnected. */
   pingIntervalMs: 30000,
   /** Logged events kept. */
   eventLogRowsMax: 1000000,
@@ -3853,26 +3894,26 @@ export const LIMITS = {
   subscriptionsMax: 256,
   /** Methods or events one service may register. */
   registrationsMax: 1024,
-  /** Rows a listing returns at the most. */
+  /** Most rows of one page of a listing. */
   pageRowsMax: 500,
-  /** Rows a listing returns unless told. */
+  /** Rows of one page of a listing by default. */
   pageRowsDefault: 50,
-  /** Message bytes a page returns at the most, well below a frame. */
+  /** Most message bytes of one page, well below the frame limit. */
   pageBytesMax: 4194304,
   /** Largest content of one message. */
   messageBytesMax: 4194304,
   /** Largest metadata of a session. */
   metadataBytesMax: 65536,
-  /** Letters of a text that is spoken at once. */
+  /** Characters of one text to speak. */
   speechCharsMax: 1000,
-  /** Terminals that are alive at once. */
+  /** Concurrent terminals. */
   terminalsMax: 64,
-  /** Letters of one command in a terminal. */
+  /** Characters of one terminal command. */
   terminalCommandCharsMax: 8192,
-  /** Commands of one request to a terminal. */
+  /** Commands of one terminal request. */
   terminalBatchMax: 1000,
-  /** Commands that wait in one terminal. */
+  /** Queued commands of one terminal. */
   terminalQueueMax: 2000,
-  /** Lines of the past that are shown of a terminal at once. */
+  /** Scrollback lines of one terminal capture. */
   terminalCaptureLinesMax: 20000,
 } as const;

@@ -1,48 +1,48 @@
-//! The command table: one row a command, from which the help derives.
+//! The command table. The help is derived from it.
 
 use crate::{faults, shell, suite, tidy};
 use anyhow::{Result, bail};
 
-struct Entry {
+struct XtaskCommand {
     name: &'static str,
     usage: &'static str,
     summary: &'static str,
-    /// Answers whether all is well.
+    /// Returns whether everything passed.
     run: fn(&[String]) -> Result<bool>,
 }
 
-const COMMANDS: &[Entry] = &[
-    Entry {
+const COMMANDS: &[XtaskCommand] = &[
+    XtaskCommand {
         name: "tidy",
         usage: "[--fast|--figures]",
-        summary: "Check the rules of the house, or print its figures; --fast: no clippy",
+        summary: "Check the project's rules, or print its figures; --fast: no clippy",
         run: run_tidy,
     },
-    Entry {
+    XtaskCommand {
         name: "test",
         usage: "[--first-answer] [NEXTEST ARGS]",
         summary: "Run every test, tidy first; asked for or in CI, a first answer last",
         run: suite::run,
     },
-    Entry {
+    XtaskCommand {
         name: "faults",
         usage: "[--break N|all] [--kills N] [--seed N] [--minutes N] [N…]",
         summary: "Run the fault tests and print their figures",
         run: faults::run,
     },
-    Entry {
+    XtaskCommand {
         name: "soak",
         usage: "[--minutes N] [--seed N]",
         summary: "Do everything at once for ten minutes: nothing may grow or be lost",
         run: faults::soak,
     },
-    Entry {
+    XtaskCommand {
         name: "docs",
         usage: "",
         summary: "Write the generated pages under docs/ anew",
         run: run_docs,
     },
-    Entry {
+    XtaskCommand {
         name: "bench",
         usage: "[BENCH ARGS]",
         summary: "Run the benchmarks beside their yardsticks",
@@ -50,7 +50,7 @@ const COMMANDS: &[Entry] = &[
     },
 ];
 
-/// Runs the command that the arguments name. Answers whether all is well.
+/// Runs the command that the arguments name. Returns whether everything passed.
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let Some((name, rest)) = arguments.split_first() else {
         shell::say(&help());
@@ -73,7 +73,7 @@ fn help() -> String {
     });
     let rows: Vec<String> = rows.collect();
     format!(
-        "The workshop of hob.\n\nUsage: cargo xtask COMMAND\n\n{}",
+        "Development commands of hob.\n\nUsage: cargo xtask COMMAND\n\n{}",
         rows.join("\n")
     )
 }
@@ -87,7 +87,7 @@ fn run_tidy(arguments: &[String]) -> Result<bool> {
     }
 }
 
-/// The generated pages are what their own tests expect; told to update, the tests write them.
+/// Writes the generated pages, by running their tests in update mode.
 fn run_docs(arguments: &[String]) -> Result<bool> {
     if !arguments.is_empty() {
         bail!("docs takes no arguments");
@@ -97,8 +97,8 @@ fn run_docs(arguments: &[String]) -> Result<bool> {
     shell::succeeds(tests.env("HOB_UPDATE_DOCS", "1"))
 }
 
-/// The benchmarks drive the binary as it is packaged, against the scripted model server, so these
-/// are built first; each by itself, so that neither gets what the other asks of a shared crate.
+/// Builds hob and the scripted model server with the `dist` profile, then runs the benchmarks. Each
+/// package is built by itself, because building them together would unify their features.
 fn run_bench(arguments: &[String]) -> Result<bool> {
     for package in ["hob", "hob-sim"] {
         let mut build = shell::cargo();

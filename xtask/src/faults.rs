@@ -1,46 +1,46 @@
 //! `cargo xtask faults`: runs the fault tests against the built binary and prints one table.
-//! `--break N` breaks the product on purpose and succeeds only if the test of fault N goes red.
+//! `--break N` breaks hob on purpose and succeeds only if the test of fault N goes red.
 //!
-//! The catalogue is read from the tests' own table, so the two cannot drift apart.
+//! The list of faults is read from the table in the tests, so there is only one.
 
 use crate::shell;
-use crate::suite::{Reports, Runner, build_fault_binary};
+use crate::suite::{ReportFile, TestRunner, build_fault_binary};
 use crate::tools::Toolbox;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Where the tests list the faults they guard.
+/// The file with the table of faults.
 const TABLE: &str = "crates/hob/tests/it/faults/mod.rs";
-/// Where nextest leaves each test's outcome, as `.config/nextest.toml` says.
+/// The report of nextest, as configured in `.config/nextest.toml`.
 const OUTCOMES: &str = "target/nextest/faults/junit.xml";
 
-/// The fault that is a soak, and how long it goes on when nobody says.
+/// The fault test that is a soak, and its default length.
 const SOAK: u32 = 100;
 const SOAK_MINUTES: u64 = 10;
 
-/// One fault as the tests list it.
+/// One row of the tests' table of faults.
 #[derive(Debug, PartialEq, Eq)]
-struct Fault {
+struct FaultTest {
     number: u32,
     test: String,
     expects: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum TestVerdict {
     Held,
     Failed,
     NotRun,
 }
 
-/// What the arguments ask for.
+/// The parsed arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Options {
+struct FaultOptions {
     breaking: Vec<u32>,
     kills: Option<u64>,
     seed: Option<u64>,
-    /// How long the soak goes on; without, it is as short as in the ordinary tests.
+    /// Length of the soak; without it, the short form of the ordinary tests.
     soak_minutes: Option<u64>,
     only: Vec<u32>,
 }
@@ -51,25 +51,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
         .with_context(|| format!("cannot read {}", path.display()))?;
     let faults = read_table(&table)?;
     let options = read_options(arguments, &faults)?;
-    if Runner::find()? != Runner::Nextest {
+    if TestRunner::find()? != TestRunner::Nextest {
         bail!("the table is made from nextest's report: `cargo install --locked cargo-nextest`");
     }
     let target = Workspace::load()?.target;
-    let bench = Bench {
+    let runner = FaultRunner {
         toolbox: Toolbox::prepare(&target)?,
-        reports: Reports::fresh(&target.join("faults"), "figures")?,
+        reports: ReportFile::fresh(&target.join("faults"), "figures")?,
         options: &options,
     };
     build_fault_binary(&target)?;
     if options.breaking.is_empty() {
-        return bench.try_all(&faults);
+        return runner.try_all(&faults);
     }
     let mut all_red = true;
     for fault in faults
         .iter()
         .filter(|fault| options.breaking.contains(&fault.number))
     {
-        all_red &= bench.try_broken(fault)?;
+        all_red &= runner.try_broken(fault)?;
     }
     Ok(all_red)
 }
@@ -84,16 +84,16 @@ pub(crate) fn soak(arguments: &[String]) -> Result<bool> {
     run(&all)
 }
 
-/// What one run of fault tests works with.
-struct Bench<'a> {
+/// Runs fault tests and collects their reports.
+struct FaultRunner<'a> {
     toolbox: Toolbox,
-    reports: Reports,
-    options: &'a Options,
+    reports: ReportFile,
+    options: &'a FaultOptions,
 }
 
-impl Bench<'_> {
-    fn try_all(&self, faults: &[Fault]) -> Result<bool> {
-        let wanted: Vec<&Fault> = faults
+impl FaultRunner<'_> {
+    fn try_all(&self, faults: &[FaultTest]) -> Result<bool> {
+        let wanted: Vec<&FaultTest> = faults
             .iter()
             .filter(|fault| {
                 self.options.only.is_empty() || self.options.only.contains(&fault.number)
@@ -101,18 +101,18 @@ impl Bench<'_> {
             .collect();
         let outcomes = self.outcomes(&wanted, None)?;
         let reports = self.reports.lines();
-        let rows: Vec<Row> = wanted
+        let rows: Vec<FaultRow> = wanted
             .iter()
-            .map(|fault| Row::new(fault, &outcomes, &reports))
+            .map(|fault| FaultRow::new(fault, &outcomes, &reports))
             .collect();
         shell::say(&render(&rows));
         let failed = rows
             .iter()
-            .filter(|row| row.verdict == Verdict::Failed)
+            .filter(|row| row.verdict == TestVerdict::Failed)
             .count();
         let not_run = rows
             .iter()
-            .filter(|row| row.verdict == Verdict::NotRun)
+            .filter(|row| row.verdict == TestVerdict::NotRun)
             .count();
         shell::say(&format!(
             "{} held, {failed} failed, {not_run} not run",
@@ -121,10 +121,10 @@ impl Bench<'_> {
         Ok(failed == 0 && (not_run == 0 || !shell::in_ci()))
     }
 
-    /// Breaks the product for one fault; answers whether its test went red.
-    fn try_broken(&self, fault: &Fault) -> Result<bool> {
+    /// Breaks hob for one fault; returns whether its test went red.
+    fn try_broken(&self, fault: &FaultTest) -> Result<bool> {
         let outcomes = self.outcomes(&[fault], Some(fault.number))?;
-        let is_red = verdict(&fault.test, &outcomes) == Verdict::Failed;
+        let is_red = verdict(&fault.test, &outcomes) == TestVerdict::Failed;
         shell::say(&format!(
             "fault {}: broken on purpose, {} {}",
             fault.number,
@@ -138,8 +138,12 @@ impl Bench<'_> {
         Ok(is_red)
     }
 
-    /// Runs the tests of these faults and reads how each ended.
-    fn outcomes(&self, faults: &[&Fault], breaking: Option<u32>) -> Result<Vec<(String, Verdict)>> {
+    /// Runs the tests of these faults and returns each test's verdict.
+    fn outcomes(
+        &self,
+        faults: &[&FaultTest],
+        breaking: Option<u32>,
+    ) -> Result<Vec<(String, TestVerdict)>> {
         shell::step(match breaking {
             Some(_) => "fault test of a broken build",
             None => "fault tests",
@@ -150,7 +154,7 @@ impl Bench<'_> {
             .iter()
             .map(|fault| format!("test(/::{}$/)", fault.test))
             .collect();
-        let mut command = Runner::Nextest.command("faults");
+        let mut command = TestRunner::Nextest.command("faults");
         command.args(["--package", "hob", "--locked", "-E", &tests.join(" | ")]);
         command.env("HOB_FIGURES", &self.reports.path);
         let number = |value: Option<u64>| value.map(|value| value.to_string());
@@ -180,8 +184,8 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-fn read_options(arguments: &[String], faults: &[Fault]) -> Result<Options> {
-    let mut options = Options::default();
+fn read_options(arguments: &[String], faults: &[FaultTest]) -> Result<FaultOptions> {
+    let mut options = FaultOptions::default();
     let mut rest = arguments.iter();
     let known = |text: &str| -> Result<u32> {
         let number = text
@@ -215,7 +219,7 @@ fn read_options(arguments: &[String], faults: &[Fault]) -> Result<Options> {
 }
 
 /// Reads `const FAULTS: &[Fault] = &[Fault { number, test, expects }, …]`.
-fn read_table(text: &str) -> Result<Vec<Fault>> {
+fn read_table(text: &str) -> Result<Vec<FaultTest>> {
     let file = syn::parse_file(text).context("the table of faults is not Rust")?;
     let rows = file.items.into_iter().find_map(|item| match item {
         syn::Item::Const(item) if item.ident == "FAULTS" => match *item.expr {
@@ -231,7 +235,7 @@ fn read_table(text: &str) -> Result<Vec<Fault>> {
     rows.iter().map(read_row).collect()
 }
 
-fn read_row(row: &syn::Expr) -> Result<Fault> {
+fn read_row(row: &syn::Expr) -> Result<FaultTest> {
     let syn::Expr::Struct(row) = row else {
         bail!("a row of the table of faults is not `Fault {{ … }}`");
     };
@@ -253,7 +257,7 @@ fn read_row(row: &syn::Expr) -> Result<Fault> {
         syn::Lit::Int(number) => number.base10_parse()?,
         _ => bail!("`number` of a fault is not a number"),
     };
-    Ok(Fault {
+    Ok(FaultTest {
         number,
         test: text("test")?,
         expects: text("expects")?,
@@ -261,7 +265,7 @@ fn read_row(row: &syn::Expr) -> Result<Fault> {
 }
 
 /// Reads each test's name and end from a `JUnit` report.
-fn read_outcomes(report: &str) -> Vec<(String, Verdict)> {
+fn read_outcomes(report: &str) -> Vec<(String, TestVerdict)> {
     let cases = report.split("<testcase ").skip(1);
     cases
         .filter_map(|case| {
@@ -269,34 +273,34 @@ fn read_outcomes(report: &str) -> Vec<(String, Verdict)> {
             let case = case.split("</testcase>").next()?;
             let has_failed = case.contains("<failure") || case.contains("<error");
             let verdict = if has_failed {
-                Verdict::Failed
+                TestVerdict::Failed
             } else {
-                Verdict::Held
+                TestVerdict::Held
             };
             Some((name.to_owned(), verdict))
         })
         .collect()
 }
 
-fn verdict(test: &str, outcomes: &[(String, Verdict)]) -> Verdict {
+fn verdict(test: &str, outcomes: &[(String, TestVerdict)]) -> TestVerdict {
     let named = outcomes
         .iter()
         .find(|(name, _)| name.rsplit("::").next() == Some(test));
-    named.map_or(Verdict::NotRun, |(_, verdict)| *verdict)
+    named.map_or(TestVerdict::NotRun, |(_, verdict)| *verdict)
 }
 
 /// One line of the printed table.
 #[derive(Debug)]
-struct Row {
+struct FaultRow {
     number: u32,
     fault: String,
     expects: String,
-    verdict: Verdict,
+    verdict: TestVerdict,
     figures: String,
 }
 
-impl Row {
-    fn new(fault: &Fault, outcomes: &[(String, Verdict)], reports: &[String]) -> Row {
+impl FaultRow {
+    fn new(fault: &FaultTest, outcomes: &[(String, TestVerdict)], reports: &[String]) -> FaultRow {
         let after = |prefix: &str| -> Vec<&str> {
             let prefix = format!("{prefix} {} ", fault.number);
             let of_this = reports.iter().filter_map(|line| line.strip_prefix(&prefix));
@@ -309,11 +313,11 @@ impl Row {
             not_run.clone()
         };
         let verdict = match verdict(&fault.test, outcomes) {
-            Verdict::Held if !not_run.is_empty() => Verdict::NotRun,
+            TestVerdict::Held if !not_run.is_empty() => TestVerdict::NotRun,
             other => other,
         };
         let words = fault.test.split('_').skip(1).collect::<Vec<_>>();
-        Row {
+        FaultRow {
             number: fault.number,
             fault: words.join(" "),
             expects: fault.expects.clone(),
@@ -323,8 +327,8 @@ impl Row {
     }
 }
 
-fn render(rows: &[Row]) -> String {
-    let width = |text: fn(&Row) -> &str, least: usize| {
+fn render(rows: &[FaultRow]) -> String {
+    let width = |text: fn(&FaultRow) -> &str, least: usize| {
         let widest = rows.iter().map(|row| text(row).chars().count()).max();
         widest.unwrap_or_default().max(least)
     };
@@ -336,9 +340,9 @@ fn render(rows: &[Row]) -> String {
     let mut text = line("#", "fault", "expects", "verdict", "figures");
     for row in rows {
         let verdict = match row.verdict {
-            Verdict::Held => "held",
-            Verdict::Failed => "FAILED",
-            Verdict::NotRun => "not run",
+            TestVerdict::Held => "held",
+            TestVerdict::Failed => "FAILED",
+            TestVerdict::NotRun => "not run",
         };
         let number = row.number.to_string();
         text.push_str(&line(

@@ -1,6 +1,8 @@
 //! The table is read as the tests write it, and a test that went red is never called held.
 
-use super::{Fault, Row, Verdict, read_options, read_outcomes, read_table, render, verdict};
+use super::{
+    FaultRow, FaultTest, TestVerdict, read_options, read_outcomes, read_table, render, verdict,
+};
 
 const TABLE: &str = r#"
 pub(crate) struct Fault { number: u32 }
@@ -27,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
 fn the_table_of_the_tests_is_read() {
     let faults = read_table(TABLE).unwrap();
     assert_eq!(faults.len(), 2);
-    let first = Fault {
+    let first = FaultTest {
         number: 7,
         test: "f07_fsync_fails_once".to_owned(),
         expects: "no ack".to_owned(),
@@ -40,10 +42,13 @@ fn the_table_of_the_tests_is_read() {
 #[test]
 fn outcomes_are_read_by_test() {
     let outcomes = read_outcomes(REPORT);
-    assert_eq!(verdict("f07_fsync_fails_once", &outcomes), Verdict::Failed);
-    assert_eq!(verdict("f10_two_daemons", &outcomes), Verdict::Held);
-    assert_eq!(verdict("f11_short", &outcomes), Verdict::Held);
-    assert_eq!(verdict("f12_absent", &outcomes), Verdict::NotRun);
+    assert_eq!(
+        verdict("f07_fsync_fails_once", &outcomes),
+        TestVerdict::Failed
+    );
+    assert_eq!(verdict("f10_two_daemons", &outcomes), TestVerdict::Held);
+    assert_eq!(verdict("f11_short", &outcomes), TestVerdict::Held);
+    assert_eq!(verdict("f12_absent", &outcomes), TestVerdict::NotRun);
 }
 
 #[test]
@@ -55,9 +60,9 @@ fn a_row_shows_its_own_figures() {
         "FIGURE 10 double writers 0".to_owned(),
         "FIGURE 10 ms 12".to_owned(),
     ];
-    let rows: Vec<Row> = faults
+    let rows: Vec<FaultRow> = faults
         .iter()
-        .map(|fault| Row::new(fault, &outcomes, &reports))
+        .map(|fault| FaultRow::new(fault, &outcomes, &reports))
         .collect();
     let text = render(&rows);
     assert!(text.contains("FAILED   false acks 1"), "{text}");
@@ -68,15 +73,15 @@ fn a_row_shows_its_own_figures() {
 fn what_could_not_be_tried_is_not_called_held() {
     let faults = read_table(TABLE).unwrap();
     let reports = ["NOT RUN 10 needs strace".to_owned()];
-    let row = Row::new(&faults[1], &read_outcomes(REPORT), &reports);
-    assert_eq!(row.verdict, Verdict::NotRun);
+    let row = FaultRow::new(&faults[1], &read_outcomes(REPORT), &reports);
+    assert_eq!(row.verdict, TestVerdict::NotRun);
     assert_eq!(row.figures, "needs strace");
-    let row = Row::new(
+    let row = FaultRow::new(
         &faults[0],
         &read_outcomes(REPORT),
         &["NOT RUN 7 x".to_owned()],
     );
-    assert_eq!(row.verdict, Verdict::Failed, "a failure stays one");
+    assert_eq!(row.verdict, TestVerdict::Failed, "a failure stays one");
 }
 
 #[test]

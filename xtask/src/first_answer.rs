@@ -1,13 +1,12 @@
-//! The README's first command, exactly as a newcomer types it: an empty home, no key, no account.
-//! It builds hob as it is shipped, has the local model installed and must end in an answer that the
-//! model knows.
+//! The README's first command as a newcomer types it: an empty home, no key, no account. It builds
+//! hob as it is shipped, installs the local model and must end with an answer of that model.
 
 use crate::shell;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Asks for it where `CI` is not set.
+/// The flag that asks for this step outside CI.
 pub(crate) const FLAG: &str = "--first-answer";
 
 const COMMAND: &[&str] = &[
@@ -20,7 +19,7 @@ const COMMAND: &[&str] = &[
 ];
 const KNOWN: &str = "Paris";
 
-/// Whether these arguments or the surroundings want it, and the arguments without its flag.
+/// Returns whether the arguments or CI ask for this step, and the arguments without its flag.
 pub(crate) fn wanted(arguments: &[String]) -> (bool, Vec<String>) {
     let mut rest = arguments.to_vec();
     rest.retain(|argument| argument != FLAG);
@@ -32,7 +31,7 @@ pub(crate) fn run(target: &Path) -> Result<bool> {
     let home = target.join("first-answer");
     let _ = std::fs::remove_dir_all(&home);
     let answer = shell::output(in_home(shell::cargo().args(COMMAND), &home));
-    // The daemon it started would live on.
+    // The daemon that the answer started keeps running otherwise.
     let hob = target.join("release/hob");
     let stopped = shell::quietly(in_home(shell::program(hob).arg("down"), &home));
     let answer = answer.context("the README's first command failed")?;
@@ -47,7 +46,8 @@ pub(crate) fn run(target: &Path) -> Result<bool> {
     Ok(answer.contains(KNOWN) && stopped)
 }
 
-/// An empty home, and nothing in the environment that could answer instead.
+/// Sets an empty home and removes provider keys from the environment, so that only the local
+/// model can answer.
 fn in_home<'c>(command: &'c mut Command, home: &Path) -> &'c mut Command {
     for name in shell::names() {
         if name.ends_with("_API_KEY") || name.starts_with("HOB_") {

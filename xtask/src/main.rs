@@ -1,6 +1,7 @@
-//! The workshop: the commands that keep hob in order. Nothing here is shipped.
+//! Development commands of hob: checks, tests, fault tests, generated pages. Nothing here is
+//! shipped.
 //!
-//! - [`tidy`]: the rules of the house, each a file
+//! - [`tidy`]: the project's rules, one file each
 //! - [`suite`]: `cargo xtask test`, every test of the project
 //! - [`first_answer`]: the README's first command, as a newcomer types it
 //! - [`faults`]: the fault tests and the table of their figures

@@ -1,4 +1,4 @@
-//! The one place in the workshop that starts processes, reads the environment and prints.
+//! Processes, environment and output of xtask. Nothing else here starts a process or prints.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -13,28 +13,25 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// A line for the person who asked.
-#[expect(clippy::print_stdout, reason = "the workshop talks to a terminal")]
+/// Prints a line.
+#[expect(clippy::print_stdout, reason = "xtask prints to a terminal")]
 pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// A line about something that is wrong.
-#[expect(clippy::print_stderr, reason = "the workshop talks to a terminal")]
+/// Prints a line about a problem.
+#[expect(clippy::print_stderr, reason = "xtask prints to a terminal")]
 pub(crate) fn warn(line: &str) {
     eprintln!("{line}");
 }
 
-/// A headline before a long step.
+/// Prints a headline before a long step.
 pub(crate) fn step(name: &str) {
     say(&format!("── {name}"));
 }
 
 /// The value of an environment variable, if it is set and not empty.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the workshop is a main of its own"
-)]
+#[expect(clippy::disallowed_methods, reason = "xtask is a program of its own")]
 pub(crate) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -45,7 +42,7 @@ pub(crate) fn names() -> Vec<String> {
     names.filter_map(Result::ok).collect()
 }
 
-/// Whether this runs unattended, where a missing tool is a failure.
+/// True in CI, where a missing tool is a failure.
 pub(crate) fn in_ci() -> bool {
     env("CI").is_some_and(|value| value == "true" || value == "1")
 }
@@ -58,7 +55,7 @@ pub(crate) fn cargo() -> Command {
 /// Any program, run in the project's root.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the workshop is not part of hob: it drives cargo and package tools"
+    reason = "xtask is not part of hob: it drives cargo and package tools"
 )]
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
@@ -66,7 +63,7 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a command with our own output; answers whether it succeeded.
+/// Runs a command with our own output; returns whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command
         .status()
@@ -74,7 +71,7 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs a command in silence; false when it fails or does not exist.
+/// Runs a command without output; false if it fails or does not exist.
 pub(crate) fn quietly(command: &mut Command) -> bool {
     let silent = command
         .stdin(Stdio::null())

@@ -5,39 +5,39 @@ use std::path::Path;
 use syn::Attribute;
 use syn::spanned::Spanned;
 
-/// Folders that hold nothing of ours.
+/// Folders without sources of the project.
 const SKIPPED: &[&str] = &["target", ".git", "node_modules"];
 
-/// A file that a person may read.
+/// A text file of the project.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct ProjectFile {
     /// From the root, with forward slashes.
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
 /// A Rust file.
-pub(crate) struct Source {
+pub(crate) struct RustSource {
     pub(crate) path: String,
     pub(crate) text: String,
     pub(crate) syntax: syn::File,
 }
 
-impl Source {
-    pub(crate) fn parse(path: &str, text: &str) -> syn::Result<Source> {
-        Ok(Source {
+impl RustSource {
+    pub(crate) fn parse(path: &str, text: &str) -> syn::Result<RustSource> {
+        Ok(RustSource {
             path: path.to_owned(),
             text: text.to_owned(),
             syntax: syn::parse_file(text)?,
         })
     }
 
-    /// Whether the whole file is test code.
+    /// True if the whole file is test code.
     pub(crate) fn is_test(&self) -> bool {
         self.path.ends_with("_tests.rs") || self.path.contains("/tests/")
     }
 
-    /// Whether it belongs to this crate.
+    /// True if the file belongs to this crate.
     pub(crate) fn is_in_crate(&self, name: &str) -> bool {
         self.path.starts_with(&format!("crates/{name}/"))
     }
@@ -50,14 +50,14 @@ impl Source {
 }
 
 /// Every readable file below `root`, in order of path.
-pub(crate) fn pages(root: &Path) -> Result<Vec<Page>> {
+pub(crate) fn pages(root: &Path) -> Result<Vec<ProjectFile>> {
     let mut found = Vec::new();
     collect(root, root, &mut found)?;
-    found.sort_by(|a: &Page, b: &Page| a.path.cmp(&b.path));
+    found.sort_by(|a: &ProjectFile, b: &ProjectFile| a.path.cmp(&b.path));
     Ok(found)
 }
 
-fn collect(root: &Path, folder: &Path, found: &mut Vec<Page>) -> Result<()> {
+fn collect(root: &Path, folder: &Path, found: &mut Vec<ProjectFile>) -> Result<()> {
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     for entry in entries {
@@ -70,17 +70,17 @@ fn collect(root: &Path, folder: &Path, found: &mut Vec<Page>) -> Result<()> {
             }
             continue;
         }
-        // What is not UTF-8 is not a page: pictures, databases of tests.
+        // Pictures and test databases are not UTF-8.
         if let Ok(text) = std::fs::read_to_string(&path) {
             let path = path.strip_prefix(root).unwrap_or(&path);
             let path = path.display().to_string();
-            found.push(Page { path, text });
+            found.push(ProjectFile { path, text });
         }
     }
     Ok(())
 }
 
-/// Whether these attributes make an item test code: `#[test]`, `#[tokio::test]`, `#[cfg(test)]`.
+/// True if these attributes make an item test code: `#[test]`, `#[tokio::test]`, `#[cfg(test)]`.
 pub(crate) fn marks_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let last = attribute.path().segments.last();
@@ -89,7 +89,7 @@ pub(crate) fn marks_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether an attribute's arguments contain this word.
+/// True if an attribute's arguments contain this word.
 pub(crate) fn mentions(attribute: &Attribute, word: &str) -> bool {
     match &attribute.meta {
         syn::Meta::List(list) => list

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test of the project, in the order in which a mistake shows soonest.
-//! Unattended, the README's first command comes last.
+//! `cargo xtask test`: every test of the project, fastest checks first. In CI the README's first
+//! command comes last.
 
 use crate::tools::Toolbox;
 use crate::workspace::Workspace;
@@ -12,8 +12,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let target = Workspace::load()?.target;
     let (with_first_answer, arguments) = first_answer::wanted(arguments);
     let toolbox = Toolbox::prepare(&target)?;
-    let runner = Runner::find()?;
-    let reports = Reports::fresh(&target.join("faults"), "test")?;
+    let runner = TestRunner::find()?;
+    let reports = ReportFile::fresh(&target.join("faults"), "test")?;
     let tidy = tidy::run(false)?;
     build_fault_binary(&target)?;
     shell::step("doc tests");
@@ -44,12 +44,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     Ok(steps.iter().all(|(_, is_well)| *is_well))
 }
 
-/// Builds hob with its failpoints as `hob-faults` beside the ordinary binary. The shipped build
-/// never has them, so the two are different files.
+/// Builds hob with failpoints as `hob-faults`, beside the ordinary binary. The shipped build never
+/// has failpoints, so these are two files.
 pub(crate) fn build_fault_binary(target: &Path) -> Result<()> {
     shell::step("fault binary");
-    // Chosen by `--workspace`, its dependencies have the features that the tests build them with,
-    // and are built once.
+    // With `--workspace` its dependencies get the features that the tests need, so they are built
+    // only once.
     let built = shell::succeeds(shell::cargo().args([
         "build",
         "--workspace",
@@ -67,17 +67,17 @@ pub(crate) fn build_fault_binary(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What runs the tests: nextest, or plain cargo where that is missing.
+/// The test runner: nextest, or plain cargo where that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runner {
+pub(crate) enum TestRunner {
     Nextest,
     Cargo,
 }
 
-impl Runner {
-    pub(crate) fn find() -> Result<Runner> {
+impl TestRunner {
+    pub(crate) fn find() -> Result<TestRunner> {
         if shell::quietly(shell::cargo().args(["nextest", "--version"])) {
-            return Ok(Runner::Nextest);
+            return Ok(TestRunner::Nextest);
         }
         let advice = "Get it with `cargo install --locked cargo-nextest`.";
         if shell::in_ci() {
@@ -86,32 +86,32 @@ impl Runner {
         shell::warn(&format!(
             "cargo-nextest is missing, so plain `cargo test` runs the tests. {advice}"
         ));
-        Ok(Runner::Cargo)
+        Ok(TestRunner::Cargo)
     }
 
     /// The command that runs tests; the profile is one of `.config/nextest.toml`.
     pub(crate) fn command(self, profile: &str) -> Command {
         let mut command = shell::cargo();
         match self {
-            Runner::Nextest => command.args(["nextest", "run", "--profile", profile]),
-            Runner::Cargo => command.args(["test", "--no-fail-fast"]),
+            TestRunner::Nextest => command.args(["nextest", "run", "--profile", profile]),
+            TestRunner::Cargo => command.args(["test", "--no-fail-fast"]),
         };
         command
     }
 }
 
 /// The file in which tests leave figures (`FIGURE N …`) and what they could not try (`NOT RUN …`).
-pub(crate) struct Reports {
+pub(crate) struct ReportFile {
     pub(crate) path: PathBuf,
 }
 
-impl Reports {
+impl ReportFile {
     /// An empty file of this name.
-    pub(crate) fn fresh(folder: &Path, name: &str) -> Result<Reports> {
+    pub(crate) fn fresh(folder: &Path, name: &str) -> Result<ReportFile> {
         std::fs::create_dir_all(folder)?;
         let path = folder.join(format!("{name}.txt"));
         std::fs::write(&path, "").with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Reports { path })
+        Ok(ReportFile { path })
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {

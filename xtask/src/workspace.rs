@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<WorkspaceCrate>,
     /// Every package that any target of the lockfile builds, ours included.
-    pub(crate) packages: Vec<Package>,
+    pub(crate) packages: Vec<LockedPackage>,
     pub(crate) target: PathBuf,
 }
 
 /// A crate of ours.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct WorkspaceCrate {
     pub(crate) name: String,
     /// Its `Cargo.toml`, from the root.
     pub(crate) manifest: String,
     pub(crate) manifest_text: String,
-    pub(crate) floor: Option<String>,
-    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) layer: Option<String>,
+    pub(crate) dependencies: Vec<CrateDependency>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Dependency {
+pub(crate) struct CrateDependency {
     pub(crate) name: String,
     pub(crate) dev: bool,
     /// From outside the workspace.
@@ -34,7 +34,7 @@ pub(crate) struct Dependency {
 }
 
 #[derive(Debug)]
-pub(crate) struct Package {
+pub(crate) struct LockedPackage {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) license: Option<String>,
@@ -78,12 +78,12 @@ impl Workspace {
         }
     }
 
-    pub(crate) fn member(&self, name: &str) -> Option<&Member> {
+    pub(crate) fn member(&self, name: &str) -> Option<&WorkspaceCrate> {
         self.members.iter().find(|member| member.name == name)
     }
 }
 
-impl Member {
+impl WorkspaceCrate {
     /// The line of its manifest that names a dependency; 1 when it cannot be found.
     pub(crate) fn line_of(&self, dependency: &str) -> usize {
         let names = |line: &str| {
@@ -95,19 +95,19 @@ impl Member {
     }
 }
 
-fn read_member(package: &Value, root: &Path) -> Member {
+fn read_member(package: &Value, root: &Path) -> WorkspaceCrate {
     let manifest = PathBuf::from(text(&package["manifest_path"]));
     let manifest = manifest.strip_prefix(root).unwrap_or(&manifest);
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
-    Member {
+    WorkspaceCrate {
         name: text(&package["name"]),
         manifest: manifest.display().to_string(),
         manifest_text: String::new(),
-        floor: package["metadata"]["hob"]["floor"]
+        layer: package["metadata"]["hob"]["layer"]
             .as_str()
             .map(str::to_owned),
         dependencies: dependencies
-            .map(|dependency| Dependency {
+            .map(|dependency| CrateDependency {
                 name: text(&dependency["name"]),
                 dev: dependency["kind"] == "dev",
                 external: !dependency["source"].is_null(),
@@ -116,8 +116,8 @@ fn read_member(package: &Value, root: &Path) -> Member {
     }
 }
 
-fn read_package(package: &Value) -> Package {
-    Package {
+fn read_package(package: &Value) -> LockedPackage {
+    LockedPackage {
         name: text(&package["name"]),
         version: text(&package["version"]),
         license: package["license"].as_str().map(str::to_owned),

@@ -1,7 +1,7 @@
 //! The processes under test: a daemon in a home of its own, the bare relay, and the scripted
 //! model server that both sides of a comparison ask.
 
-use crate::peer::Peer;
+use crate::peer::BusPeer;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// What the kernel counts processor time in.
+/// The kernel's unit of processor time.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A process that says on its first lines where it listens, ended when dropped.
+/// A process that prints its address on its first lines. Dropping it ends the process.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ServerProcess {
     child: Child,
     pub(crate) address: String,
 }
 
-impl Process {
+impl ServerProcess {
     fn start(command: &mut Command, prefix: &str) -> Result<Self> {
-        let (mut process, mut said) = Process::start_saying(command, &[prefix])?;
+        let (mut process, mut said) = ServerProcess::start_saying(command, &[prefix])?;
         process.address = said.pop().unwrap_or_default();
         Ok(process)
     }
 
-    /// Starts it and reads its lines until each of these beginnings was there; gives their ends.
+    /// Starts the process and reads lines until each prefix was seen. Returns the rest of those lines.
     fn start_saying(command: &mut Command, beginnings: &[&str]) -> Result<(Self, Vec<String>)> {
         let mut child = command
             .stdin(Stdio::null())
@@ -34,7 +34,7 @@ impl Process {
             .spawn()
             .with_context(|| format!("start {command:?}"))?;
         let stdout = child.stdout.take().context("its standard output")?;
-        let process = Process {
+        let process = ServerProcess {
             child,
             address: String::new(),
         };
@@ -89,35 +89,35 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A home with a daemon that can be started again and again.
+/// A home directory whose daemon can be started repeatedly.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct BenchHome {
     dir: TempDir,
 }
 
-impl Home {
+impl BenchHome {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Home {
+        Ok(BenchHome {
             dir: TempDir::new()?,
         })
     }
 
     /// A home whose daemon asks a scripted model by default.
-    pub(crate) fn asking(sim: &Sim, settings: &str) -> Result<Self> {
-        let home = Home::new()?;
+    pub(crate) fn asking(sim: &SimProcess, settings: &str) -> Result<Self> {
+        let home = BenchHome::new()?;
         home.point_at(sim, settings)?;
         Ok(home)
     }
 
     /// Writes the config anew, for the next start.
-    pub(crate) fn point_at(&self, sim: &Sim, settings: &str) -> Result<()> {
+    pub(crate) fn point_at(&self, sim: &SimProcess, settings: &str) -> Result<()> {
         let config = format!(
             "{settings}[model]\ndefault = [\"sim/sim-small\"]\n\
              [models.sim]\nkind = \"openai\"\nurl = \"http://{}/v1\"\n",
@@ -135,19 +135,19 @@ impl Home {
         clippy::disallowed_methods,
         reason = "the program under test is started here"
     )]
-    pub(crate) fn start(&self) -> Result<Process> {
+    pub(crate) fn start(&self) -> Result<ServerProcess> {
         let mut command = Command::new(beside("hob")?);
         command
             .args(["daemon", "--listen", "127.0.0.1:0"])
             .env("HOB_HOME", self.path())
             .env("HOB_AUTOSTART", "0");
-        Process::start(&mut command, "HOB_LISTEN_ADDR=")
+        ServerProcess::start(&mut command, "HOB_LISTEN_ADDR=")
     }
 
     /// A client of the daemon of this home.
-    pub(crate) async fn connect(&self, daemon: &Process) -> Result<Peer> {
+    pub(crate) async fn connect(&self, daemon: &ServerProcess) -> Result<BusPeer> {
         let url = format!("ws://{}/ws", daemon.address);
-        Peer::connect(&url, Some(&self.token()?)).await
+        BusPeer::connect(&url, Some(&self.token()?)).await
     }
 
     pub(crate) fn token(&self) -> Result<String> {
@@ -158,13 +158,13 @@ impl Home {
 
 /// The scripted model server in a process of its own.
 #[derive(Debug)]
-pub(crate) struct Sim {
-    pub(crate) process: Process,
+pub(crate) struct SimProcess {
+    pub(crate) process: ServerProcess,
     /// The moment from which its stamps count, in microseconds since 1970.
     pub(crate) stamps_begin_us: u64,
 }
 
-impl Sim {
+impl SimProcess {
     #[expect(
         clippy::disallowed_methods,
         reason = "the scripted server is a process like any provider's"
@@ -172,12 +172,12 @@ impl Sim {
     pub(crate) fn start(options: &[&str]) -> Result<Self> {
         let mut command = Command::new(beside("hob-sim")?);
         let beginnings = ["OpenaiChat: http://", "Stamps: "];
-        let (mut process, said) = Process::start_saying(command.args(options), &beginnings)?;
+        let (mut process, said) = ServerProcess::start_saying(command.args(options), &beginnings)?;
         let [url, begin] = said.as_slice() else {
             bail!("the scripted server said {said:?}");
         };
         url.trim_end_matches("/v1").clone_into(&mut process.address);
-        Ok(Sim {
+        Ok(SimProcess {
             process,
             stamps_begin_us: begin.parse()?,
         })
@@ -189,9 +189,9 @@ impl Sim {
     clippy::disallowed_methods,
     reason = "the yardstick is a process like what it measures"
 )]
-pub(crate) fn start_role(role: &str) -> Result<Process> {
+pub(crate) fn start_role(role: &str) -> Result<ServerProcess> {
     let mut command = Command::new(std::env::current_exe()?);
-    Process::start(command.arg(role), "LISTENS=")
+    ServerProcess::start(command.arg(role), "LISTENS=")
 }
 
 /// The bare program that answers on a socket, in a process of its own.
@@ -199,10 +199,10 @@ pub(crate) fn start_role(role: &str) -> Result<Process> {
     clippy::disallowed_methods,
     reason = "the yardstick is a process like what it measures"
 )]
-pub(crate) fn start_answerer(socket: &Path, answer: &Path) -> Result<Process> {
+pub(crate) fn start_answerer(socket: &Path, answer: &Path) -> Result<ServerProcess> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("answerer").args([socket, answer]);
-    Process::start(&mut command, "ANSWERER=")
+    ServerProcess::start(&mut command, "ANSWERER=")
 }
 
 fn proportional_kib(pid: u32) -> Result<f64> {

@@ -1,31 +1,31 @@
-//! What a daemon costs that has nothing to do: the processor time and the memory of one with
-//! something to keep, beside one with nothing, over the same while.
+//! The cost of an idle daemon: processor time and memory of a daemon with stored items, compared with
+//! an empty one over the same time.
 
-use crate::daemon::Process;
-use crate::report::Row;
+use crate::daemon::ServerProcess;
+use crate::report::BenchRow;
 use anyhow::Result;
 use std::time::Duration;
 
-/// Two daemons at rest.
-pub(crate) struct AtRest<'p> {
-    /// What is kept: `1000 loops`.
+/// Two idle daemons to compare.
+pub(crate) struct IdleComparison<'p> {
+    /// The stored items: `1000 loops`.
     pub(crate) what: String,
-    pub(crate) hob: &'p Process,
-    pub(crate) bare: &'p Process,
-    /// What the bare one has: `no loop`.
+    pub(crate) hob: &'p ServerProcess,
+    pub(crate) bare: &'p ServerProcess,
+    /// The name of the empty daemon: `no loop`.
     pub(crate) bare_name: &'static str,
-    pub(crate) memory_mb: fn(&Process) -> Result<f64>,
+    pub(crate) memory_mb: fn(&ServerProcess) -> Result<f64>,
 }
 
-impl AtRest<'_> {
-    /// Rests, and measures it.
-    pub(crate) async fn rows(&self, rest: Duration) -> Result<[Row; 2]> {
+impl IdleComparison<'_> {
+    /// Waits for the duration and measures both.
+    pub(crate) async fn rows(&self, rest: Duration) -> Result<[BenchRow; 2]> {
         let before = (self.hob.processor()?, self.bare.processor()?);
         tokio::time::sleep(rest).await;
         let share = |before: Duration, after: Duration| {
             after.saturating_sub(before).as_secs_f64() / rest.as_secs_f64() * 100.0
         };
-        let row = |what: &str, unit, hob, bare| Row {
+        let row = |what: &str, unit, hob, bare| BenchRow {
             name: format!("{} at rest, {what}", self.what),
             unit,
             hob,

@@ -5,23 +5,23 @@
 //! payload, rows and fsyncs. The binary under test is the one that stands beside this program.
 
 mod daemon;
+mod idle_cost;
 mod measure;
 mod peer;
 mod report;
-mod rest;
 mod rows;
 mod stream;
 mod yardsticks;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use report::{Note, Report, Row};
+use report::{BenchReport, BenchRow, GroupNote};
 use std::path::PathBuf;
 
 /// Benchmarks of hob, each beside its yardstick.
 #[derive(Parser)]
 #[command(max_term_width = 80)]
-struct Options {
+struct BenchOptions {
     /// Print one JSON document.
     #[arg(long, global = true)]
     json: bool,
@@ -35,12 +35,12 @@ struct Options {
     #[arg(long, global = true)]
     quick: bool,
     #[command(subcommand)]
-    role: Option<Role>,
+    role: Option<ProcessRole>,
 }
 
 /// The other parts this program plays, each in a process of its own.
 #[derive(Subcommand)]
-enum Role {
+enum ProcessRole {
     /// Be the bare relay: forward every message from one socket to the other.
     #[command(hide = true)]
     Relay,
@@ -53,27 +53,27 @@ enum Role {
 }
 
 fn main() -> Result<()> {
-    let options = Options::parse();
+    let options = BenchOptions::parse();
     match &options.role {
-        Some(Role::Answerer { socket, answer }) => {
+        Some(ProcessRole::Answerer { socket, answer }) => {
             return yardsticks::answerer::run(socket, answer);
         }
-        Some(Role::Typist) => return yardsticks::typist::run(),
-        Some(Role::Relay) | None => {}
+        Some(ProcessRole::Typist) => return yardsticks::typist::run(),
+        Some(ProcessRole::Relay) | None => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         match options.role {
-            Some(Role::Relay) => yardsticks::relay::run().await,
+            Some(ProcessRole::Relay) => yardsticks::relay::run().await,
             _ => bench(&options).await,
         }
     })
 }
 
-async fn bench(options: &Options) -> Result<()> {
-    let mut report = Report::new()?;
+async fn bench(options: &BenchOptions) -> Result<()> {
+    let mut report = BenchReport::new()?;
     for group in rows::GROUPS {
         let wanted = |name: &str| {
             options
@@ -85,9 +85,9 @@ async fn bench(options: &Options) -> Result<()> {
             continue;
         }
         report::progress(group.name);
-        let measured: Vec<Row> = (group.run)(options.quick).await?;
+        let measured: Vec<BenchRow> = (group.run)(options.quick).await?;
         report.rows.extend(measured);
-        report.notes.extend(group.note.map(|text| Note {
+        report.notes.extend(group.note.map(|text| GroupNote {
             group: group.name,
             text,
         }));

@@ -7,14 +7,14 @@ use tempfile::TempDir;
 
 /// Samples of one kind.
 #[derive(Debug, Default)]
-pub(crate) struct Samples(Vec<Duration>);
+pub(crate) struct LatencySamples(Vec<Duration>);
 
-impl Samples {
+impl LatencySamples {
     pub(crate) fn push(&mut self, sample: Duration) {
         self.0.push(sample);
     }
 
-    pub(crate) fn extend(&mut self, others: Samples) {
+    pub(crate) fn extend(&mut self, others: LatencySamples) {
         self.0.extend(others.0);
     }
 
@@ -36,12 +36,12 @@ impl Samples {
 /// The medians of several alternating rounds of hob and its yardstick: a stall of the disk hits
 /// one round, and neither side alone picks its best.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds {
+pub(crate) struct RoundPairs {
     hob: Vec<f64>,
     yardstick: Vec<f64>,
 }
 
-impl Rounds {
+impl RoundPairs {
     pub(crate) fn push(&mut self, yardstick: f64, hob: f64) {
         self.yardstick.push(yardstick);
         self.hob.push(hob);
@@ -62,7 +62,7 @@ fn median(figures: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// How many a second such work does that waits for the disk; it says how long it took.
+/// Runs blocking work, which returns its duration, and returns its rate per second.
 pub(crate) async fn blocking_rate(
     count: usize,
     work: impl FnOnce(&Path) -> Result<Duration> + Send + 'static,
@@ -73,7 +73,7 @@ pub(crate) async fn blocking_rate(
     Ok(rate(count, elapsed))
 }
 
-/// How many a second.
+/// The rate per second.
 pub(crate) fn rate(count: usize, elapsed: Duration) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

@@ -9,11 +9,11 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub(crate) struct BusPeer {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
 
-impl Peer {
+impl BusPeer {
     /// Connects to `ws://{address}{path}`, with a token if there is one.
     pub(crate) async fn connect(url: &str, token: Option<&str>) -> Result<Self> {
         let mut request = url.into_client_request()?;
@@ -27,7 +27,7 @@ impl Peer {
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_nodelay(true)?;
         }
-        Ok(Peer { socket })
+        Ok(BusPeer { socket })
     }
 
     pub(crate) async fn send(&mut self, text: impl Into<Utf8Bytes>) -> Result<()> {

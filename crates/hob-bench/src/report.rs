@@ -1,4 +1,4 @@
-//! What was measured, as a table, as JSON, or as the page in docs.
+//! Prints the results as a table, as JSON, or as the page in docs.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -8,20 +8,20 @@ use std::io::Write as _;
 /// One figure beside its yardstick.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Row {
+pub(crate) struct BenchRow {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
     pub(crate) hob: f64,
     /// The yardstick's own figure; a row without one is information.
     pub(crate) yardstick: Option<f64>,
     pub(crate) yardstick_name: &'static str,
-    pub(crate) goal: Option<Goal>,
+    pub(crate) goal: Option<BenchGoal>,
 }
 
-/// What the row should reach.
+/// The goal of a row.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "value")]
-pub(crate) enum Goal {
+pub(crate) enum BenchGoal {
     /// hob / yardstick at least.
     RatioAtLeast(f64),
     /// hob / yardstick at most.
@@ -32,7 +32,7 @@ pub(crate) enum Goal {
     AddedAtMost(f64),
 }
 
-impl Row {
+impl BenchRow {
     pub(crate) fn ratio(&self) -> Option<f64> {
         let yardstick = self.yardstick.filter(|yardstick| *yardstick > 0.0);
         yardstick.map(|yardstick| self.hob / yardstick)
@@ -45,20 +45,20 @@ impl Row {
     fn met(&self) -> Option<bool> {
         let ratio = self.ratio();
         self.goal.map(|goal| match goal {
-            Goal::RatioAtLeast(goal) => ratio.is_some_and(|ratio| ratio >= goal),
-            Goal::RatioAtMost(goal) => ratio.is_some_and(|ratio| ratio <= goal),
-            Goal::Below(goal) => self.hob < goal,
-            Goal::AddedAtMost(goal) => self.added().is_some_and(|added| added <= goal),
+            BenchGoal::RatioAtLeast(goal) => ratio.is_some_and(|ratio| ratio >= goal),
+            BenchGoal::RatioAtMost(goal) => ratio.is_some_and(|ratio| ratio <= goal),
+            BenchGoal::Below(goal) => self.hob < goal,
+            BenchGoal::AddedAtMost(goal) => self.added().is_some_and(|added| added <= goal),
         })
     }
 
     fn cells(&self) -> [String; 6] {
         let goal = match self.goal {
             None => "-".to_owned(),
-            Some(Goal::RatioAtLeast(goal)) => format!("ratio ≥ {goal}"),
-            Some(Goal::RatioAtMost(goal)) => format!("ratio ≤ {goal}"),
-            Some(Goal::Below(goal)) => format!("< {goal} {}", self.unit),
-            Some(Goal::AddedAtMost(goal)) => format!("added ≤ {goal} {}", self.unit),
+            Some(BenchGoal::RatioAtLeast(goal)) => format!("ratio ≥ {goal}"),
+            Some(BenchGoal::RatioAtMost(goal)) => format!("ratio ≤ {goal}"),
+            Some(BenchGoal::Below(goal)) => format!("< {goal} {}", self.unit),
+            Some(BenchGoal::AddedAtMost(goal)) => format!("added ≤ {goal} {}", self.unit),
         };
         let verdict = match self.met() {
             None => "",
@@ -82,26 +82,26 @@ impl Row {
 /// A whole run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     pub(crate) machine: String,
-    pub(crate) rows: Vec<Row>,
-    /// What a reader of the rows has to know, by group.
-    pub(crate) notes: Vec<Note>,
+    pub(crate) rows: Vec<BenchRow>,
+    /// Explanations of the rows, by group.
+    pub(crate) notes: Vec<GroupNote>,
 }
 
-/// How a group of rows was measured.
+/// The explanation of a group of rows.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Note {
+pub(crate) struct GroupNote {
     pub(crate) group: &'static str,
     pub(crate) text: &'static str,
 }
 
 const HEAD: [&str; 6] = ["Row", "hob", "yardstick", "which", "ratio", "goal"];
 
-impl Report {
+impl BenchReport {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Report {
+        Ok(BenchReport {
             machine: machine()?,
             rows: Vec::new(),
             notes: Vec::new(),
@@ -124,7 +124,7 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let cells: Vec<[String; 6]> = self.rows.iter().map(Row::cells).collect();
+        let cells: Vec<[String; 6]> = self.rows.iter().map(BenchRow::cells).collect();
         let width = |column: usize| {
             let widths = cells.iter().map(|row| row[column].chars().count());
             widths.max().unwrap_or(0).max(HEAD[column].len())
@@ -167,7 +167,7 @@ impl Report {
     }
 }
 
-impl Note {
+impl GroupNote {
     fn line(&self) -> String {
         format!("{}: {}", self.group, self.text)
     }

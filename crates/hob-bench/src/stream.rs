@@ -1,20 +1,20 @@
 //! A client of streamed chat completions on a bare socket: the same for hob and for the server
 //! behind it. Tokens of a scripted server say when they were sent; those of a model just come.
 
-use crate::measure::Samples;
+use crate::measure::LatencySamples;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A stream that says nothing for this long has failed.
+/// A stream that is silent for this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 const READ_BYTES: usize = 16 * 1024;
 
-/// Who is asked.
+/// The server to measure.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct StreamTarget {
     pub(crate) address: String,
     pub(crate) token: Option<String>,
     pub(crate) model: String,
@@ -22,29 +22,29 @@ pub(crate) struct Target {
     pub(crate) stamps_begin_us: u64,
 }
 
-/// A piece of an answer, and when it was here, in microseconds since 1970.
+/// A piece of an answer and its arrival time, in microseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StampedPiece {
     pub(crate) at_us: u64,
     /// As it stands in the JSON.
     pub(crate) said: String,
 }
 
 /// Asks once and reads all tokens; each one's way from the scripted server to here is a sample.
-pub(crate) async fn read(target: &Target) -> Result<Samples> {
+pub(crate) async fn read(target: &StreamTarget) -> Result<LatencySamples> {
     let question = json!([{ "role": "user", "content": "Tell me the time, over and over." }]);
     let pieces = ask(target, json!({ "messages": question })).await?;
     travelled(&pieces, target.stamps_begin_us)
 }
 
 /// Asks once and reads the answer to its end.
-pub(crate) async fn ask(target: &Target, mut body: Value) -> Result<Vec<Piece>> {
+pub(crate) async fn ask(target: &StreamTarget, mut body: Value) -> Result<Vec<StampedPiece>> {
     body["model"] = json!(target.model);
     body["stream"] = json!(true);
     let mut socket = TcpStream::connect(&target.address).await?;
     socket.set_nodelay(true)?;
     socket.write_all(request(target, &body).as_bytes()).await?;
-    let mut answer = Answer::default();
+    let mut answer = ChunkedAnswer::default();
     let mut buffer = vec![0; READ_BYTES];
     while !answer.ended {
         let read = tokio::time::timeout(PATIENCE, socket.read(&mut buffer)).await??;
@@ -55,9 +55,9 @@ pub(crate) async fn ask(target: &Target, mut body: Value) -> Result<Vec<Piece>> 
     Ok(answer.pieces)
 }
 
-/// How long each stamped token was on its way.
-fn travelled(pieces: &[Piece], stamps_begin_us: u64) -> Result<Samples> {
-    let mut samples = Samples::default();
+/// The latency of each stamped token.
+fn travelled(pieces: &[StampedPiece], stamps_begin_us: u64) -> Result<LatencySamples> {
+    let mut samples = LatencySamples::default();
     for piece in pieces {
         let now_us = piece.at_us.saturating_sub(stamps_begin_us);
         for stamp in piece.said.split_ascii_whitespace() {
@@ -68,7 +68,7 @@ fn travelled(pieces: &[Piece], stamps_begin_us: u64) -> Result<Samples> {
     Ok(samples)
 }
 
-fn request(target: &Target, body: &Value) -> String {
+fn request(target: &StreamTarget, body: &Value) -> String {
     let body = body.to_string();
     let key = target.token.as_deref().unwrap_or("none");
     format!(
@@ -81,17 +81,17 @@ fn request(target: &Target, body: &Value) -> String {
 
 /// An answer as far as it came: its head, then chunks, in them lines.
 #[derive(Debug, Default)]
-struct Answer {
+struct ChunkedAnswer {
     /// Bytes that are not taken apart yet.
     raw: Vec<u8>,
-    place: Place,
+    place: ChunkState,
     line: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<StampedPiece>,
     ended: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Place {
+enum ChunkState {
     #[default]
     Head,
     Size,
@@ -101,7 +101,7 @@ enum Place {
     Break,
 }
 
-impl Answer {
+impl ChunkedAnswer {
     fn take(&mut self, bytes: &[u8], now_us: u64) -> Result<()> {
         let mut raw = std::mem::take(&mut self.raw);
         raw.extend_from_slice(bytes);
@@ -119,7 +119,7 @@ impl Answer {
     /// Takes one piece off the front; nothing when more bytes are needed for it.
     fn step(&mut self, raw: &[u8], now_us: u64) -> Result<Option<usize>> {
         match self.place {
-            Place::Head => {
+            ChunkState::Head => {
                 let Some(end) = find(raw, b"\r\n\r\n") else {
                     return Ok(None);
                 };
@@ -128,31 +128,31 @@ impl Answer {
                 if !good || !head.contains("transfer-encoding: chunked") {
                     bail!("no stream: {}", String::from_utf8_lossy(raw));
                 }
-                self.place = Place::Size;
+                self.place = ChunkState::Size;
                 Ok(Some(end + 4))
             }
-            Place::Size => {
+            ChunkState::Size => {
                 let Some(end) = find(raw, b"\r\n") else {
                     return Ok(None);
                 };
                 let size = std::str::from_utf8(&raw[..end])?;
                 let size = usize::from_str_radix(size, 16).context("the size of a chunk")?;
                 ensure!(size > 0, "the answer ended early: {}", self.shown());
-                self.place = Place::Data(size);
+                self.place = ChunkState::Data(size);
                 Ok(Some(end + 2))
             }
-            Place::Data(left) => {
+            ChunkState::Data(left) => {
                 let taken = left.min(raw.len());
                 self.text(&raw[..taken], now_us)?;
                 self.place = match left - taken {
-                    0 => Place::Break,
-                    left => Place::Data(left),
+                    0 => ChunkState::Break,
+                    left => ChunkState::Data(left),
                 };
                 Ok((taken > 0).then_some(taken))
             }
-            Place::Break if raw.len() < 2 => Ok(None),
-            Place::Break => {
-                self.place = Place::Size;
+            ChunkState::Break if raw.len() < 2 => Ok(None),
+            ChunkState::Break => {
+                self.place = ChunkState::Size;
                 Ok(Some(2))
             }
         }
@@ -183,7 +183,7 @@ impl Answer {
         let said = &data[at + SAID.len()..];
         let said = &said[..find(said, b"\"").unwrap_or(said.len())];
         if !said.is_empty() {
-            self.pieces.push(Piece {
+            self.pieces.push(StampedPiece {
                 at_us: now_us,
                 said: std::str::from_utf8(said)?.to_owned(),
             });

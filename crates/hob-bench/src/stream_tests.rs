@@ -1,6 +1,6 @@
 //! However the bytes of an answer are cut, its tokens are the same.
 
-use super::{Answer, travelled};
+use super::{ChunkedAnswer, travelled};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
@@ -26,7 +26,7 @@ fn answer() -> String {
 fn tokens_are_read_however_the_bytes_are_cut() {
     let bytes = answer().into_bytes();
     for size in [1, 2, 3, 7, 64, bytes.len()] {
-        let mut read = Answer::default();
+        let mut read = ChunkedAnswer::default();
         for piece in bytes.chunks(size) {
             read.take(piece, 1_000).expect("reads");
         }
@@ -41,7 +41,7 @@ fn tokens_are_read_however_the_bytes_are_cut() {
 #[test]
 fn a_refusal_and_an_early_end_are_errors() {
     let refusal = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}";
-    assert!(Answer::default().take(refusal, 0).is_err());
+    assert!(ChunkedAnswer::default().take(refusal, 0).is_err());
     let cut = format!("{HEAD}0\r\n\r\n");
-    assert!(Answer::default().take(cut.as_bytes(), 0).is_err());
+    assert!(ChunkedAnswer::default().take(cut.as_bytes(), 0).is_err());
 }

@@ -1,29 +1,29 @@
-//! The bus and what it is made of. This is the whole of what the daemon and the gateway see.
+//! The public interface of the bus: construction, services, connections, callers and shutdown.
 
 use crate::caller::Caller;
+use crate::counters::BusCounters;
 use crate::drain;
-use crate::emitter::Emitter;
-use crate::filter;
+use crate::emitter::EventEmitter;
+use crate::endpoint_list::EndpointList;
+use crate::event_filter;
+use crate::event_log::{EventLog, PublisherInbox, publisher};
+use crate::event_pump::{self, PumpHandle, SubscribeReply, SubscribeRequest};
 use crate::hub::Hub;
 use crate::limits::BusLimits;
-use crate::link::{self, Link, Outlet};
-use crate::log::{EventLog, PublisherInbox, publisher};
+use crate::link::{self, BusLink, BusOutlet};
 use crate::memory_log::MemoryLog;
-use crate::parties::Parties;
-use crate::peer::{Closed, Peer};
-use crate::pump::{self, PumpHandle, Reply, Subscription};
-use crate::registry::Registry;
+use crate::peer::{CloseReason, PeerIdentity};
+use crate::registry::RouteRegistry;
+use crate::request_traces::RequestTraces;
 use crate::room::Room;
 use crate::room_worker::{RoomListener, RoomWorker};
-use crate::routes::Offer;
-use crate::since::Since;
+use crate::route_table::ServiceOffer;
+use crate::since::SincePosition;
 use crate::sweeper;
-use crate::tally::Tally;
-use crate::trace::Traces;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::tasks::Tasks;
-use hob_wire::rooms::gateway::{Counters, ServiceConnected};
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
+use hob_wire::rooms::gateway::{GatewayCounters, ServiceConnected};
 use hob_wire::{MethodSpec, WireError};
 use std::fmt;
 use std::sync::Arc;
@@ -31,16 +31,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
-/// Catch-ups that read the log at once.
+/// Catch-ups that may read the log at the same time.
 const LOG_READERS_MAX: usize = 32;
 
-/// What a bus is made of; named, because the daemon joins all of it.
+/// The dependencies of a bus.
 pub struct BusParts {
     pub log: Arc<dyn EventLog>,
     pub inbox: PublisherInbox,
     pub clock: Clock,
-    pub dice: Dice,
-    pub tasks: Tasks,
+    pub randomness: Randomness,
+    pub tasks: TaskGroup,
     pub limits: BusLimits,
     /// hob's version, for `gateway.describe`.
     pub version: String,
@@ -55,25 +55,25 @@ impl fmt::Debug for BusParts {
     }
 }
 
-/// The bus; cheap to clone. It lives until its tasks are told to stop.
+/// The message bus; cheap to clone. It runs until its task group stops.
 #[derive(Clone, Debug)]
 pub struct Bus(pub(crate) Arc<Hub>);
 
 impl Bus {
-    /// Starts a bus; called inside a runtime.
+    /// Starts a bus. Must be called inside a tokio runtime.
     pub fn new(parts: BusParts) -> Bus {
         let (pump, commands) = PumpHandle::new(Arc::clone(&parts.log));
         let hub = Arc::new(Hub {
-            registry: Registry::new(&parts.version),
-            tally: Tally::default(),
-            traces: Traces::new(parts.dice.u64()),
+            registry: RouteRegistry::new(&parts.version),
+            counters: BusCounters::default(),
+            traces: RequestTraces::new(parts.randomness.u64()),
             pump,
-            waiting: Notify::new(),
+            pending_added: Notify::new(),
             draining: AtomicBool::new(false),
-            outlets: AtomicUsize::new(0),
+            open_outlets: AtomicUsize::new(0),
             started_ms: parts.clock.monotonic_ms(),
             last_id: AtomicU64::new(0),
-            parties: Parties::default(),
+            endpoints: EndpointList::default(),
             log_readers: Semaphore::new(LOG_READERS_MAX),
             log: parts.log,
             clock: parts.clock,
@@ -81,46 +81,49 @@ impl Bus {
             limits: parts.limits,
             version: parts.version,
         });
-        // Here, not in the pump, which may begin to run after the first event.
-        hub.tally.seq.set(hub.log.bounds().last);
-        let pump = pump::run(Arc::clone(&hub), commands, parts.inbox);
+        // Set before the pump runs: an event may be committed before its first poll, and the pump
+        // must not take that event for one it has already published.
+        hub.counters.seq.set(hub.log.bounds().last);
+        let pump = event_pump::run(Arc::clone(&hub), commands, parts.inbox);
         hub.tasks.spawn_until_stop("bus pump", pump);
         let sweeper = sweeper::run(Arc::clone(&hub));
         hub.tasks.spawn_until_stop("bus sweeper", sweeper);
         Bus(hub)
     }
 
-    /// A bus with a log in memory and the machine's clock: for testing a service alone.
-    pub fn in_memory(tasks: &Tasks) -> Bus {
+    /// Starts a bus with an in-memory log and the system clock, for testing one service.
+    pub fn in_memory(tasks: &TaskGroup) -> Bus {
         let (publisher, inbox) = publisher();
         Bus::new(BusParts {
             log: Arc::new(MemoryLog::new(publisher)),
             inbox,
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
 
-    /// Serves a built-in service. From now on its name, methods and events cannot be taken.
+    /// Serves a built-in service and reserves its name, methods and events.
     pub fn serve(&self, room: Room) -> Result<(), WireError> {
         let hub = &self.0;
         let specs: Vec<MethodSpec> = room.methods.iter().map(|(spec, _)| *spec).collect();
-        let heard = room.listeners.iter().map(|(pattern, _)| pattern.clone());
-        let offer = Offer::builtin(room.service, &hub.version, &specs, &room.events);
-        let offer = offer.hearing(heard.collect());
-        let party = hub.room_party(room.service);
-        hub.registry.admit(offer, Arc::clone(&party))?;
+        let subscriptions = room.listeners.iter().map(|(pattern, _)| pattern.clone());
+        let offer = ServiceOffer::builtin(room.service, &hub.version, &specs, &room.events);
+        let offer = offer.with_subscriptions(subscriptions.collect());
+        let endpoint = hub.room_endpoint(room.service);
+        hub.registry.add_builtin(offer, Arc::clone(&endpoint))?;
+        // The room is in the route table from here on. Requests that arrive before the worker
+        // starts wait in its outbox.
         let handlers = room.methods.into_iter();
         let worker = RoomWorker {
             hub: Arc::clone(hub),
-            party,
+            endpoint,
             handlers: handlers
                 .map(|(spec, handler)| (spec.name, handler))
                 .collect(),
-            turns: Arc::new(Semaphore::new(room.concurrency)),
+            permits: Arc::new(Semaphore::new(room.concurrency)),
         };
         hub.tasks.spawn_until_stop("bus room", worker.run());
         if !room.listeners.is_empty() {
@@ -130,31 +133,31 @@ impl Bus {
         Ok(())
     }
 
-    /// Admits a party from outside; `OVERLOADED` when there are too many.
-    pub fn connect(&self, peer: Peer) -> Result<(Link, Outlet), WireError> {
-        let party = self.0.connect(peer)?;
-        Ok(link::join(&self.0, &party))
+    /// Admits an external connection; `OVERLOADED` when there are too many.
+    pub fn connect(&self, peer: PeerIdentity) -> Result<(BusLink, BusOutlet), WireError> {
+        let endpoint = self.0.connect(peer)?;
+        Ok(link::open(&self.0, &endpoint))
     }
 
-    /// A client inside the house, with every scope.
+    /// Creates an in-process caller with every scope.
     pub fn caller(&self, name: &str) -> Caller {
         Caller::new(&self.0, self.0.caller(name))
     }
 
-    /// A client that acts for `peer`: its scopes are checked like any connection's.
-    pub fn caller_as(&self, peer: Peer) -> Result<Caller, WireError> {
+    /// Creates a caller that acts for `peer`. Its scopes are checked as for a connection.
+    pub fn caller_as(&self, peer: PeerIdentity) -> Result<Caller, WireError> {
         Ok(Caller::new(&self.0, self.0.caller_as(peer)?))
     }
 
-    /// Emits volatile events of the built-in `service`.
-    pub fn emitter(&self, service: &str) -> Emitter {
-        Emitter {
+    /// Returns an emitter for volatile events of the built-in `service`.
+    pub fn emitter(&self, service: &str) -> EventEmitter {
+        EventEmitter {
             hub: Arc::clone(&self.0),
             service: Arc::from(service),
         }
     }
 
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> GatewayCounters {
         self.0.counters()
     }
 
@@ -162,35 +165,35 @@ impl Bus {
         &self.0.limits
     }
 
-    /// Closes every link of a credential at once; what waits in their outboxes is not sent.
+    /// Closes every connection of a credential at once. Frames still in their outboxes are not sent.
     pub fn close_principal(&self, principal: &str) {
-        for party in self.0.parties.of_principal(principal) {
-            self.0.close(&party, Closed::Revoked);
+        for endpoint in self.0.endpoints.of_principal(principal) {
+            self.0.close(&endpoint, CloseReason::Revoked);
         }
     }
 
-    /// Does `then` once a connection has closed. False for one that is closed already, and for a
-    /// caller that lives for one request only.
+    /// Runs `then` once a connection has closed. Returns false if it is already closed, or if it is
+    /// a caller, which has no connection to watch.
     pub fn when_closed(&self, connection: u64, then: impl FnOnce() + Send + 'static) -> bool {
-        let Some(party) = self.0.parties.find(connection) else {
+        let Some(endpoint) = self.0.endpoints.find(connection) else {
             return false;
         };
-        if party.outbox().is_none() {
+        if endpoint.outbox().is_none() {
             return false;
         }
         self.0.tasks.spawn_until_stop("bus connection", async move {
-            if let Some(outbox) = party.outbox() {
-                outbox.ended().await;
+            if let Some(outbox) = endpoint.outbox() {
+                outbox.wait_closed().await;
                 then();
             }
         });
         true
     }
 
-    /// Stops the bus politely: refuses new requests and connections from outside, lets requests
-    /// under way end, fails those that do not, closes every link with [`Closed::ShuttingDown`] and
-    /// waits until the outlets were emptied. False if that took longer than `within`. Rooms go on
-    /// until their tasks are stopped.
+    /// Shuts the bus down gracefully: refuses new external requests and connections, waits for
+    /// requests in flight, fails the ones that do not finish, closes every link with
+    /// [`CloseReason::ShuttingDown`] and waits until the outlets are flushed. Returns false if
+    /// flushing timed out. Rooms keep running until the task group stops.
     pub async fn drain(&self, within: Duration) -> bool {
         drain::drain(&self.0, within).await
     }
@@ -198,31 +201,32 @@ impl Bus {
     fn listen(
         &self,
         service: &str,
-        listeners: Vec<(String, crate::room::Listener)>,
+        listeners: Vec<(String, crate::room::EventListener)>,
     ) -> Result<(), WireError> {
         let hub = &self.0;
-        let party = hub.room_party(service);
+        let endpoint = hub.room_endpoint(service);
         let patterns: Vec<String> = listeners
             .iter()
             .map(|(pattern, _)| pattern.clone())
             .collect();
         let filters = {
             let routes = hub.registry.routes();
-            filter::parse(&patterns, None, &party.peer.scopes, &routes)?
+            event_filter::parse(&patterns, None, &endpoint.peer.scopes, &routes)?
         };
-        hub.pump.subscribe_now(Subscription {
-            party: Arc::clone(&party),
+        hub.pump.subscribe_now(SubscribeRequest {
+            endpoint: Arc::clone(&endpoint),
             filters,
-            // The room hears all that is committed from now on, whenever the pump gets to this.
-            since: Some(Since {
+            // The position is taken now, so the room gets every later event even if the pump
+            // handles this command after some of them.
+            since: Some(SincePosition {
                 seq: hub.log.bounds().last,
                 log_id: None,
             }),
-            reply: Reply::Nobody,
+            reply: SubscribeReply::Nobody,
         })?;
         let listener = RoomListener {
             hub: Arc::clone(hub),
-            party,
+            endpoint,
             listeners,
         };
         hub.tasks

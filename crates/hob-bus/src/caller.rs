@@ -1,35 +1,35 @@
-//! A client inside the house, or one that acts for a peer whose transport carries only requests.
-//! Its calls take the same way as a connection's.
+//! An in-process client, or one that acts for a peer whose transport carries only requests. Its
+//! calls are routed like those of a connection.
 
-use crate::delivery::Answer;
-use crate::hub::{Hub, stopping};
-use crate::party::{Mailbox, Party};
-use crate::peer::Closed;
+use crate::delivery::EncodedAnswer;
+use crate::endpoint::{Endpoint, Mailbox};
+use crate::hub::{Hub, stopping_error};
+use crate::peer::CloseReason;
+use crate::response_waiters::ResponseWaiters;
 use crate::room::{decode, encode};
-use crate::router::Ask;
-use crate::waiters::Waiters;
+use crate::router::CallerRequest;
 use bytes::Bytes;
-use hob_wire::frame::depth_within;
+use hob_wire::frame::is_depth_within;
 use hob_wire::limits::JSON_DEPTH_MAX;
 use hob_wire::{ErrorCode, Method, WireError};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Cheap to clone; closed when the last clone is dropped.
+/// A client of the bus that only makes calls. Cheap to clone; closed when the last clone is dropped.
 #[derive(Clone, Debug)]
-pub struct Caller(Arc<Membership>);
+pub struct Caller(Arc<CallerEndpoint>);
 
 #[derive(Debug)]
-struct Membership {
+struct CallerEndpoint {
     hub: Arc<Hub>,
-    party: Arc<Party>,
+    endpoint: Arc<Endpoint>,
 }
 
 impl Caller {
-    pub(crate) fn new(hub: &Arc<Hub>, party: Arc<Party>) -> Self {
-        Caller(Arc::new(Membership {
+    pub(crate) fn new(hub: &Arc<Hub>, endpoint: Arc<Endpoint>) -> Self {
+        Caller(Arc::new(CallerEndpoint {
             hub: Arc::clone(hub),
-            party,
+            endpoint,
         }))
     }
 
@@ -39,14 +39,14 @@ impl Caller {
         let payload = payload.as_deref().unwrap_or(b"null");
         serde_json::from_slice(payload).map_err(|error| {
             let message = format!(
-                "the answer of '{}' is not of its form: {error}",
+                "the answer of '{}' could not be decoded: {error}",
                 M::SPEC.name
             );
             WireError::new(ErrorCode::MethodError, message)
         })
     }
 
-    /// Calls with params in JSON; `trace` ties the call to the one it serves.
+    /// Calls a method with params in JSON. `trace` joins the call to an existing trace.
     pub async fn call_raw(
         &self,
         method: &str,
@@ -64,8 +64,8 @@ impl Caller {
         trace: Option<&str>,
     ) -> Result<Option<Bytes>, WireError> {
         let waiters = self.waiters()?;
-        let waiter = waiters.open();
-        let ask = Ask {
+        let waiter = waiters.register();
+        let request = CallerRequest {
             id: &waiter.id(),
             target: "",
             method,
@@ -73,54 +73,56 @@ impl Caller {
             trace,
             abandoned: waiter.abandoned(),
         };
-        self.0.hub.request(&self.0.party, ask).await;
+        self.0.hub.route_request(&self.0.endpoint, request).await;
         let answer = tokio::select! {
             biased;
             answer = waiter.answer() => answer,
-            // The rooms answer nobody any more.
+            // Rooms stop with the task group, so no answer would ever come.
             () = self.0.hub.tasks.stopping() => None,
         };
         match answer {
             Some(answer) => read_answer(answer),
-            None if waiters.closed() == Some(Closed::Revoked) => {
+            None if waiters.closed() == Some(CloseReason::Revoked) => {
                 let message = "the credential was revoked";
                 Err(WireError::new(ErrorCode::Unauthorized, message))
             }
-            None => Err(stopping()),
+            None => Err(stopping_error()),
         }
     }
 
-    fn waiters(&self) -> Result<&Waiters, WireError> {
-        match &self.0.party.mailbox {
+    fn waiters(&self) -> Result<&ResponseWaiters, WireError> {
+        match &self.0.endpoint.mailbox {
             Mailbox::Waiters(waiters) => Ok(waiters),
-            Mailbox::Outbox(_) => Err(stopping()),
+            Mailbox::Outbox(_) => Err(stopping_error()),
         }
     }
 }
 
-impl Drop for Membership {
+impl Drop for CallerEndpoint {
     fn drop(&mut self) {
-        self.hub.close(&self.party, Closed::Normal);
+        self.hub.close(&self.endpoint, CloseReason::Normal);
     }
 }
 
-/// Params from outside become part of a frame, so they must be one JSON value and no more.
+/// Checks that params are exactly one JSON value, because they become part of a frame.
 fn check_json(params: &Bytes) -> Result<Bytes, WireError> {
     let wrong = |message: String| WireError::new(ErrorCode::ParseError, message);
     let text = std::str::from_utf8(params).map_err(|error| wrong(error.to_string()))?;
     let value: &RawValue = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    if !depth_within(value.get(), JSON_DEPTH_MAX) {
-        return Err(wrong(format!("params may nest {JSON_DEPTH_MAX} deep")));
+    if !is_depth_within(value.get(), JSON_DEPTH_MAX) {
+        return Err(wrong(format!(
+            "params must not nest deeper than {JSON_DEPTH_MAX} levels"
+        )));
     }
     Ok(params.slice_ref(value.get().as_bytes()))
 }
 
-fn read_answer(answer: Answer) -> Result<Option<Bytes>, WireError> {
+fn read_answer(answer: EncodedAnswer) -> Result<Option<Bytes>, WireError> {
     let error = match answer {
         Ok(payload) => return Ok(payload),
         Err(error) => error,
     };
-    // A service may write any JSON as its error; what is not of our form is passed on inside one.
+    // A service may write any JSON as its error. An unknown form is passed on as the details.
     let read = decode::<WireError>(Some(&error));
     Err(read.unwrap_or_else(|_| {
         let error = serde_json::from_slice(&error).unwrap_or_default();

@@ -1,19 +1,18 @@
-//! Serves a link that asked for the past (`since`), from the log and at the link's own pace,
-//! until the pump can take it over. Nothing volatile is shown meanwhile.
+//! Serves past events (`since`) from the log at the subscriber's own pace, until the pump can take
+//! over. Volatile events are not delivered in the meantime.
 //!
-//! Invariant: what left the log is named in a `gateway.gap` before what came after it, and the
-//! next event's `prev` is the end of that gap.
+//! Invariant: events that were deleted from the log are announced by a `gateway.gap` before later
+//! events, and the `prev` of the next event is the end of that gap.
 
-use crate::board::logged_delivery;
-use crate::delivery::{Delivery, gap};
+use crate::delivery::{Delivery, gap, logged_delivery};
+use crate::endpoint::{Endpoint, EndpointOrigin};
 use crate::event::{LoggedEvent, NewEvent};
-use crate::filter::Audience;
+use crate::event_filter::EventAudience;
+use crate::event_pump::PumpCommand;
 use crate::hub::Hub;
-use crate::outbox::Refused;
-use crate::party::{Home, Party};
-use crate::peer::Closed;
-use crate::pump::Command;
-use crate::routes::Routes;
+use crate::outbox::PushError;
+use crate::peer::CloseReason;
+use crate::route_table::RouteTable;
 use bytes::Bytes;
 use hob_wire::WireError;
 use hob_wire::rooms::gateway::GapReason;
@@ -22,51 +21,51 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Events of the first page; more or fewer follow, by their size.
+/// Events of the first page. The size of later pages adapts to the size of the events.
 const PAGE_EVENTS: usize = 16;
 const PAGE_EVENTS_MAX: usize = 512;
-/// A page is meant to hold this much at the most.
+/// The payload bytes that a page should not exceed.
 const PAGE_BYTES: usize = 1024 * 1024;
-/// How often a log that cannot be read is tried again, and how long between.
+/// The number of attempts to read the log, and the pause between them.
 const READ_TRIES: u32 = 8;
 const READ_RETRY: Duration = Duration::from_millis(250);
 
-/// How far a subscriber was served.
+/// The position of a subscriber in the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct SubscriberCursor {
     /// Everything up to here was delivered or did not match.
     pub(crate) seq: u64,
-    /// The last that was delivered: the next one's `prev`.
+    /// The last event that was delivered: the `prev` of the next one.
     pub(crate) prev: Option<u64>,
 }
 
-/// Asks the pump to take a link over.
+/// A request to the pump to take over a subscriber.
 #[derive(Debug)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeRequest {
     pub(crate) link: u64,
-    pub(crate) cursor: Cursor,
-    /// Also tells which catch-up of the link is asking.
+    pub(crate) cursor: SubscriberCursor,
+    /// Also identifies the catch-up that asks.
     pub(crate) cancelled: Arc<AtomicBool>,
-    pub(crate) reply: oneshot::Sender<Resumed>,
+    pub(crate) reply: oneshot::Sender<ResumeOutcome>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Resumed {
-    /// The pump serves the link from now on.
+pub(crate) enum ResumeOutcome {
+    /// The pump serves the subscriber from now on.
     Attached,
     /// The subscription is over.
     Ended,
     /// Served up to here; ask again when the outbox has room.
-    Paused(Cursor),
-    /// What comes next is only in the log.
+    Paused(SubscriberCursor),
+    /// The next events are only in the log.
     ReadLog,
 }
 
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     hub: Arc<Hub>,
-    party: Arc<Party>,
-    cursor: Cursor,
+    endpoint: Arc<Endpoint>,
+    cursor: SubscriberCursor,
     cancelled: Arc<AtomicBool>,
     page_events: usize,
 }
@@ -74,13 +73,13 @@ pub(crate) struct CatchUp {
 impl CatchUp {
     pub(crate) fn new(
         hub: Arc<Hub>,
-        party: Arc<Party>,
-        cursor: Cursor,
+        endpoint: Arc<Endpoint>,
+        cursor: SubscriberCursor,
         cancelled: Arc<AtomicBool>,
     ) -> Self {
         CatchUp {
             hub,
-            party,
+            endpoint,
             cursor,
             cancelled,
             page_events: PAGE_EVENTS,
@@ -88,25 +87,25 @@ impl CatchUp {
     }
 
     pub(crate) async fn run(mut self) {
-        while let Some(resumed) = self.ask().await {
+        while let Some(resumed) = self.request_resume().await {
             match resumed {
-                Resumed::Attached | Resumed::Ended => return,
-                Resumed::Paused(cursor) => {
+                ResumeOutcome::Attached | ResumeOutcome::Ended => return,
+                ResumeOutcome::Paused(cursor) => {
                     self.cursor = cursor;
-                    if let Some(outbox) = self.party.outbox() {
+                    if let Some(outbox) = self.endpoint.outbox() {
                         outbox.wait_for_room().await;
                     }
                 }
-                Resumed::ReadLog => match self.serve_page().await {
+                ResumeOutcome::ReadLog => match self.serve_page().await {
                     Ok(()) => {}
-                    Err(Stopped::Refused) => return,
-                    Err(Stopped::Unreadable(error)) => {
+                    Err(PageError::Closed) => return,
+                    Err(PageError::Unreadable(error)) => {
                         tracing::error!(
-                            link = self.party.id,
+                            link = self.endpoint.id,
                             "the event log cannot be read: {error}"
                         );
-                        // A room has nowhere else to go: it keeps trying.
-                        if self.party.home == Home::Outside {
+                        // A room cannot reconnect, so it keeps trying.
+                        if self.endpoint.origin == EndpointOrigin::External {
                             return self.give_up();
                         }
                     }
@@ -115,34 +114,38 @@ impl CatchUp {
         }
     }
 
-    async fn ask(&self) -> Option<Resumed> {
+    async fn request_resume(&self) -> Option<ResumeOutcome> {
         let (reply, answer) = oneshot::channel();
-        let resume = Resume {
-            link: self.party.id,
+        let resume = ResumeRequest {
+            link: self.endpoint.id,
             cursor: self.cursor,
             cancelled: Arc::clone(&self.cancelled),
             reply,
         };
-        self.hub.pump.send(Command::Resume(resume)).await.ok()?;
+        self.hub.pump.send(PumpCommand::Resume(resume)).await.ok()?;
         answer.await.ok()
     }
 
-    async fn serve_page(&mut self) -> Result<(), Stopped> {
-        // Taken before the page is read: up to here, what is not in the page is nowhere.
+    async fn serve_page(&mut self) -> Result<(), PageError> {
+        // Taken before the page is read. An event up to here that is not in the page does not exist
+        // any more; a later one may have been committed after the read.
         let last = self.hub.log.bounds().last;
-        let page = self.read().await.map_err(Stopped::Unreadable)?;
+        let page = self.read().await.map_err(PageError::Unreadable)?;
+        // Taken after the page is read, because old events may be deleted at any time.
         let kept_from = self.hub.log.bounds().first;
         let page_from = page.first().map_or(u64::MAX, |event| event.seq);
         let gap_to = kept_from.min(page_from).saturating_sub(1);
         if gap_to > self.cursor.seq {
             let from = self.cursor.seq + 1;
             self.deliver(gap(from, gap_to, GapReason::Expired)).await?;
-            self.cursor = Cursor {
+            self.cursor = SubscriberCursor {
                 seq: gap_to,
                 prev: Some(gap_to),
             };
         }
         self.page_events = next_page_events(self.page_events, &page);
+        // Nothing is left up to `last`; without this step the next resume would ask for the same
+        // page again.
         if page.is_empty() {
             self.cursor.seq = self.cursor.seq.max(last);
         }
@@ -151,7 +154,8 @@ impl CatchUp {
             let event = Arc::new(event.into_new());
             let wanted = {
                 let routes = self.hub.registry.routes();
-                self.cursor.wants(seq, &event, &self.party, &routes)
+                self.cursor
+                    .should_deliver(seq, &event, &self.endpoint, &routes)
             };
             if wanted {
                 let delivery = logged_delivery(&event, seq, self.cursor.prev);
@@ -167,8 +171,8 @@ impl CatchUp {
         let mut tries = 1;
         loop {
             let page = {
-                // Held while reading only: a stalled consumer keeps nobody from the log.
-                let _turn = self.hub.log_readers.acquire().await;
+                // Held only while reading, so that a stalled consumer does not block other readers.
+                let _permit = self.hub.log_readers.acquire().await;
                 self.hub.log.page(self.cursor.seq, self.page_events).await
             };
             match page {
@@ -179,45 +183,53 @@ impl CatchUp {
         }
     }
 
-    async fn deliver(&self, delivery: Delivery) -> Result<(), Stopped> {
-        let Some(outbox) = self.party.outbox() else {
-            return Err(Stopped::Refused);
+    async fn deliver(&self, delivery: Delivery) -> Result<(), PageError> {
+        let Some(outbox) = self.endpoint.outbox() else {
+            return Err(PageError::Closed);
         };
         let pushed = outbox.push_waiting(delivery, &self.cancelled).await;
-        pushed.map_err(|_: Refused| Stopped::Refused)
+        pushed.map_err(|_: PushError| PageError::Closed)
     }
 
-    /// The log stays unreadable: the link is told what it misses, and may come back for it.
+    /// Closes a connection whose log pages cannot be read. The gap says what it missed, so that the
+    /// client can reconnect and ask for it.
     fn give_up(&self) {
         let from = self.cursor.seq + 1;
         let to = self.hub.log.bounds().last.max(from);
         let gap = gap(from, to, GapReason::Unreadable);
-        if let Some(outbox) = self.party.outbox()
-            && outbox.close_after(gap, Closed::Slow)
+        if let Some(outbox) = self.endpoint.outbox()
+            && outbox.close_with_last(gap, CloseReason::Slow)
         {
-            self.hub.retire(Arc::clone(&self.party), Closed::Slow);
+            self.hub
+                .retire(Arc::clone(&self.endpoint), CloseReason::Slow);
         }
     }
 }
 
-impl Cursor {
-    /// Whether an event comes next for `party`: after this cursor, asked for, and for its eyes.
-    pub(crate) fn wants(&self, seq: u64, event: &NewEvent, party: &Party, routes: &Routes) -> bool {
-        let filters = party.filters.load();
+impl SubscriberCursor {
+    /// Returns true if an event is after this cursor, subscribed to, and visible to `endpoint`.
+    pub(crate) fn should_deliver(
+        &self,
+        seq: u64,
+        event: &NewEvent,
+        endpoint: &Endpoint,
+        routes: &RouteTable,
+    ) -> bool {
+        let filters = endpoint.filters.load();
         seq > self.seq
             && filters.match_logged(seq, &event.topic, event.session.as_ref())
-            && Audience::of(&event.topic, routes).admits(&party.peer.scopes)
+            && EventAudience::of(&event.topic, routes).admits(&endpoint.peer.scopes)
     }
 }
 
-/// Why a page was not served to its end.
-enum Stopped {
-    /// The link closed or its subscription ended.
-    Refused,
+/// The reason for which a page was not served completely.
+enum PageError {
+    /// The endpoint closed or its subscription ended.
+    Closed,
     Unreadable(WireError),
 }
 
-/// Small events come in large pages and large ones in small, so that a page stays small.
+/// Adapts the number of events of the next page, so that large events come in small pages.
 fn next_page_events(events: usize, page: &[LoggedEvent]) -> usize {
     let bytes: usize = page
         .iter()

@@ -1,33 +1,33 @@
-//! What the bus counts, for `gateway.stats` and `/metrics`.
+//! The counters of the bus, for `gateway.stats` and `/metrics`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) requests: Count,
-    pub(crate) errors: Count,
-    pub(crate) events: Count,
-    pub(crate) coalesced: Count,
-    pub(crate) slow_closed: Count,
-    pub(crate) stray_answers: Count,
-    pub(crate) handler_panics: Count,
+pub(crate) struct BusCounters {
+    pub(crate) requests: SharedCounter,
+    pub(crate) errors: SharedCounter,
+    pub(crate) events: SharedCounter,
+    pub(crate) coalesced: SharedCounter,
+    pub(crate) slow_closed: SharedCounter,
+    pub(crate) stray_answers: SharedCounter,
+    pub(crate) handler_panics: SharedCounter,
     /// Requests forwarded and not yet answered.
-    pub(crate) pending: Count,
+    pub(crate) pending: SharedCounter,
     /// The last logged event.
-    pub(crate) seq: Count,
+    pub(crate) seq: SharedCounter,
 }
 
-/// A number others may read at any time. Nothing is decided by its order with other memory.
+/// A number that any task may read. Relaxed: no decision depends on its order with other memory.
 #[derive(Debug, Default)]
-pub(crate) struct Count(AtomicU64);
+pub(crate) struct SharedCounter(AtomicU64);
 
-impl Count {
-    /// Adds one and answers what it was.
-    pub(crate) fn up(&self) -> u64 {
+impl SharedCounter {
+    /// Adds one and returns the previous value.
+    pub(crate) fn increment(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn down(&self) {
+    pub(crate) fn decrement(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 

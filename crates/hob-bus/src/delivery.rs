@@ -1,48 +1,54 @@
-//! What travels to a party: the same four things for a connection, a room and a caller. A
-//! connection's are encoded when they are written; the house takes them as they are.
+//! The four kinds of messages that the bus delivers to an endpoint. They are encoded only when a
+//! connection writes them; rooms and callers take them as they are.
 
+use crate::endpoint::Endpoint;
 use crate::event::NewEvent;
-use crate::party::Party;
-use crate::routes::MethodInfo;
+use crate::route_table::MethodInfo;
 use bytes::Bytes;
-use hob_wire::frame::{self, EventHead, Place, RequestHead};
+use hob_wire::frame::{self, EventHead, EventPosition, RequestHead};
 use hob_wire::limits::{FRAME_BYTES_MAX, NAME_BYTES_MAX};
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The longest envelope: four names, each byte of which may be escaped to six, and the rest.
+/// The longest envelope: four names, in which each byte may be escaped to six, and fixed text.
 const ENVELOPE_BYTES_MAX: usize = 4 * 6 * NAME_BYTES_MAX + 256;
 /// The largest params or payload that fit a frame with any envelope.
 pub(crate) const BODY_BYTES_MAX: usize = FRAME_BYTES_MAX - ENVELOPE_BYTES_MAX;
-/// What an envelope is taken to weigh in an outbox.
+/// The size that an envelope counts as in an outbox.
 const ENVELOPE_BYTES: usize = 128;
 
-/// A payload, or an error object; JSON already.
-pub(crate) type Answer = Result<Option<Bytes>, Bytes>;
+/// An encoded payload or an encoded error object.
+pub(crate) type EncodedAnswer = Result<Option<Bytes>, Bytes>;
 
 #[derive(Debug)]
 pub(crate) enum Delivery {
-    Request(Request),
-    Response { id: Box<str>, answer: Answer },
-    Event { event: Arc<NewEvent>, place: Place },
+    Request(ForwardedRequest),
+    Response {
+        id: Box<str>,
+        answer: EncodedAnswer,
+    },
+    Event {
+        event: Arc<NewEvent>,
+        place: EventPosition,
+    },
     Gap(GapRange),
 }
 
-/// A request under the id its serving link gave it.
+/// A request under the id of the serving endpoint.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ForwardedRequest {
     pub(crate) id: u64,
     pub(crate) method: Arc<MethodInfo>,
     pub(crate) params: Option<Bytes>,
     pub(crate) trace: Arc<str>,
-    pub(crate) caller: Arc<Party>,
-    /// Cancelled when nobody waits for the answer any more.
+    pub(crate) caller: Arc<Endpoint>,
+    /// Cancelled when no one waits for the answer any more.
     pub(crate) abandoned: CancellationToken,
 }
 
 impl Delivery {
-    /// What it weighs in an outbox.
+    /// The size it counts as in an outbox.
     pub(crate) fn bytes(&self) -> usize {
         let body = match self {
             Delivery::Request(request) => request.params.as_ref(),
@@ -56,7 +62,7 @@ impl Delivery {
         ENVELOPE_BYTES + body.map_or(0, Bytes::len)
     }
 
-    /// The frame, as it is written.
+    /// Encodes the frame as it is written to the connection.
     pub(crate) fn encode(&self) -> Bytes {
         let mut out = Vec::with_capacity(self.bytes() + ENVELOPE_BYTES);
         match self {
@@ -80,18 +86,18 @@ impl Delivery {
                 let head = EventHead {
                     source: &event.source,
                     event: &event.topic,
-                    place: Some(*place),
+                    position: Some(*place),
                 };
                 frame::write_event(&mut out, head, event.payload.as_deref());
             }
             Delivery::Gap(range) => {
-                // Placed right before what is missing: a reader that takes any `seq` for its
-                // cursor still asks again for all of it.
+                // The gap is placed right before the missing events. A client that uses any `seq`
+                // as its cursor then still asks for all of them.
                 let seq = range.from.saturating_sub(1);
                 let head = EventHead {
                     source: "gateway",
                     event: "gateway.gap",
-                    place: Some(Place::Volatile { seq, sub: 1 }),
+                    position: Some(EventPosition::Volatile { seq, sub: 1 }),
                 };
                 frame::write_event(&mut out, head, Some(&encode_gap(range)));
             }
@@ -100,7 +106,7 @@ impl Delivery {
     }
 }
 
-/// A gap that is told why.
+/// Builds a gap with its reason.
 pub(crate) fn gap(from: u64, to: u64, reason: GapReason) -> Delivery {
     Delivery::Gap(GapRange {
         from,
@@ -109,9 +115,25 @@ pub(crate) fn gap(from: u64, to: u64, reason: GapReason) -> Delivery {
     })
 }
 
+/// Builds the delivery of a logged event, or a gap if it does not fit into a frame.
+pub(crate) fn logged_delivery(event: &Arc<NewEvent>, seq: u64, prev: Option<u64>) -> Delivery {
+    if is_too_large(event) {
+        return gap(seq, seq, GapReason::TooLarge);
+    }
+    Delivery::Event {
+        event: Arc::clone(event),
+        place: EventPosition::Logged { seq, prev },
+    }
+}
+
+/// Returns true if the payload does not fit into a frame with any envelope.
+pub(crate) fn is_too_large(event: &NewEvent) -> bool {
+    event.payload.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX
+}
+
 fn encode_gap(range: &GapRange) -> Vec<u8> {
     let GapRange { from, to, .. } = range;
-    // Two numbers and a word always fit JSON; without the word it is still a gap.
+    // Two numbers and a word always encode. Even without the word it is still a valid gap.
     serde_json::to_vec(range)
         .unwrap_or_else(|_| format!(r#"{{"from":{from},"to":{to}}}"#).into_bytes())
 }

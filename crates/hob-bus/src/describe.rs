@@ -1,16 +1,20 @@
-//! What `gateway.describe` shows: every name that can be reached, with the schemas of those whose
-//! declaration the house has.
+//! The result of `gateway.describe`: every registered method and event, with the schemas of the
+//! built-in ones.
 
 use crate::hub::Hub;
-use crate::routes::{EventInfo, MethodInfo};
+use crate::route_table::{EventInfo, MethodInfo};
 use hob_wire::rooms::gateway::{
-    DescribeParams, Description, ErrorDescription, EventDescription, MethodDescription,
+    ErrorDescription, EventDescription, GatewayDescribeParams, GatewayDescribeResult,
+    MethodDescription,
 };
 use hob_wire::{ErrorCode, PROTOCOL_VERSION, WireError, limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-pub(crate) fn describe(hub: &Hub, asked: &DescribeParams) -> Result<Description, WireError> {
+pub(crate) fn describe(
+    hub: &Hub,
+    asked: &GatewayDescribeParams,
+) -> Result<GatewayDescribeResult, WireError> {
     let routes = hub.registry.routes();
     let offers = || routes.services.values().map(|service| &service.offer);
     let wanted = |info: &&std::sync::Arc<MethodInfo>| match &asked.method {
@@ -37,7 +41,7 @@ pub(crate) fn describe(hub: &Hub, asked: &DescribeParams) -> Result<Description,
         }
         events.sort_by(|a, b| (&a.topic, &a.service).cmp(&(&b.topic, &b.service)));
     }
-    Ok(Description {
+    Ok(GatewayDescribeResult {
         protocol: PROTOCOL_VERSION,
         version: hub.version.clone(),
         log_id: Some(hub.log.id().to_string()),
@@ -78,7 +82,7 @@ fn error(code: ErrorCode) -> ErrorDescription {
     }
 }
 
-/// Every bound a peer may meet: the wire's, and this bus's own where it was made with others.
+/// All limits a peer may meet: those of the protocol, overridden by those of this bus.
 fn bounds(hub: &Hub) -> BTreeMap<String, u64> {
     let of = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
     let own = [
@@ -90,5 +94,6 @@ fn bounds(hub: &Hub) -> BTreeMap<String, u64> {
     ];
     let wire = limits::ALL.iter().map(|limit| (limit.name(), limit.value));
     let own = own.map(|(name, bound)| (name.to_owned(), bound));
+    // Later entries win: a bus may be configured with other bounds than the protocol's defaults.
     wire.chain(own).collect()
 }

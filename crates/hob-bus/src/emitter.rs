@@ -1,29 +1,29 @@
-//! Volatile events of a built-in service. Logged ones come from the store, with the transaction
-//! they tell of.
+//! Emits volatile events of a built-in service. Logged events come from the store, with the
+//! transaction that they report.
 
 use crate::event::{NewEvent, SessionTag};
 use crate::hub::Hub;
 use crate::room::encode;
-use hob_wire::{Durability, Topic};
+use hob_wire::{Durability, EventTopic};
 use std::sync::Arc;
 
-/// Cheap to clone; never waits.
+/// Emits the volatile events of one service. Cheap to clone; never waits.
 #[derive(Clone, Debug)]
-pub struct Emitter {
+pub struct EventEmitter {
     pub(crate) hub: Arc<Hub>,
     pub(crate) service: Arc<str>,
 }
 
-impl Emitter {
-    /// Emits `T`, which its room declared. It may be left out when the bus is swamped.
-    pub fn emit<T: Topic>(&self, session: Option<SessionTag>, payload: &T::Payload) {
+impl EventEmitter {
+    /// Emits `T`, which its room declared. The event may be dropped when the bus is overloaded.
+    pub fn emit<T: EventTopic>(&self, session: Option<SessionTag>, payload: &T::Payload) {
         debug_assert_eq!(
             T::SPEC.durability,
             Durability::Volatile,
             "{} is logged: it is emitted by its transaction",
             T::SPEC.topic
         );
-        // A payload that cannot be encoded is a fault of its type, found by any test of it.
+        // Encoding fails only if the payload type is broken, which any test of it reveals.
         let Ok(payload) = encode(payload) else { return };
         self.hub.emit_volatile(NewEvent {
             source: Arc::clone(&self.service),

@@ -1,72 +1,78 @@
-//! A party on the bus: a connection, a room, or a caller inside the house. All of them are routed
-//! to in the same way; they differ only in where their deliveries wait.
+//! An endpoint on the bus: a connection, a room or an in-process caller. All are routed to in the
+//! same way; they differ only in where their deliveries wait.
 
-use crate::delivery::{Answer, Delivery};
-use crate::filter::Filters;
-use crate::outbox::{Outbox, Refused};
-use crate::peer::{Closed, Peer};
-use crate::pending::Pending;
-use crate::routes::Offer;
-use crate::waiters::Waiters;
+use crate::delivery::{Delivery, EncodedAnswer};
+use crate::event_filter::EventFilters;
+use crate::outbox::{Outbox, PushError};
+use crate::peer::{CloseReason, PeerIdentity};
+use crate::pending_requests::PendingRequests;
+use crate::response_waiters::ResponseWaiters;
+use crate::route_table::ServiceOffer;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug)]
-pub(crate) struct Party {
+pub(crate) struct Endpoint {
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
-    pub(crate) peer: Peer,
-    pub(crate) home: Home,
+    pub(crate) peer: PeerIdentity,
+    pub(crate) origin: EndpointOrigin,
     pub(crate) mailbox: Mailbox,
-    /// Requests given to this party.
-    pub(crate) pending: Pending,
-    /// Requests made by this party and not yet answered.
+    /// Requests forwarded to this endpoint.
+    pub(crate) pending: PendingRequests,
+    /// Requests made by this endpoint and not yet answered.
     unanswered: AtomicUsize,
-    /// Cancelled when this party is closed.
-    pub(crate) gone: CancellationToken,
-    /// What it registered, if it is a service. Written by the registry only.
-    pub(crate) offer: ArcSwapOption<Offer>,
-    /// What it subscribed to. Written by the pump only.
-    pub(crate) filters: ArcSwap<Filters>,
+    /// Cancelled when this endpoint is closed.
+    pub(crate) closed_token: CancellationToken,
+    /// The offer it registered, if it is a service. Written by the registry only.
+    pub(crate) offer: ArcSwapOption<ServiceOffer>,
+    /// Its subscriptions. Written by the pump only.
+    pub(crate) filters: ArcSwap<EventFilters>,
     pub(crate) connected_at: u64,
 }
 
-/// Which side of the wall a party is on.
+/// The side an endpoint is on: inside the daemon's process or outside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    Inside,
-    Outside,
+pub(crate) enum EndpointOrigin {
+    Internal,
+    External,
 }
 
-/// Where a party's deliveries wait.
+/// The place where deliveries to an endpoint wait.
 #[derive(Debug)]
 pub(crate) enum Mailbox {
-    /// In order, for a connection or a room.
+    /// A queue, for a connection or a room.
     Outbox(Outbox),
-    /// Each by itself, for a caller: it gets nothing but answers.
-    Waiters(Waiters),
+    /// One slot for each call, for a caller: it receives only answers.
+    Waiters(ResponseWaiters),
 }
 
-impl Party {
-    pub(crate) fn new(id: u64, peer: Peer, home: Home, mailbox: Mailbox, now_ms: u64) -> Arc<Self> {
-        Arc::new(Party {
+impl Endpoint {
+    pub(crate) fn new(
+        id: u64,
+        peer: PeerIdentity,
+        origin: EndpointOrigin,
+        mailbox: Mailbox,
+        now_ms: u64,
+    ) -> Arc<Self> {
+        Arc::new(Endpoint {
             id,
             name: Arc::from(peer.name.as_str()),
             peer,
-            home,
+            origin,
             mailbox,
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             unanswered: AtomicUsize::new(0),
-            gone: CancellationToken::new(),
+            closed_token: CancellationToken::new(),
             offer: ArcSwapOption::empty(),
             filters: ArcSwap::default(),
             connected_at: now_ms,
         })
     }
 
-    /// The outbox; none for a caller, which can neither serve nor subscribe.
+    /// The outbox; `None` for a caller, which can neither serve nor subscribe.
     pub(crate) fn outbox(&self) -> Option<&Outbox> {
         match &self.mailbox {
             Mailbox::Outbox(outbox) => Some(outbox),
@@ -74,27 +80,28 @@ impl Party {
         }
     }
 
-    pub(crate) fn push(&self, delivery: Delivery) -> Result<(), Refused> {
+    pub(crate) fn push(&self, delivery: Delivery) -> Result<(), PushError> {
         match &self.mailbox {
             Mailbox::Outbox(outbox) => outbox.push(delivery),
             Mailbox::Waiters(waiters) => match delivery {
                 Delivery::Response { id, answer } => waiters.answer(&id, answer),
-                _ => Err(Refused::Closed),
+                _ => Err(PushError::Closed),
             },
         }
     }
 
-    pub(crate) fn push_answer(&self, id: Box<str>, answer: Answer) -> Result<(), Refused> {
+    pub(crate) fn push_answer(&self, id: Box<str>, answer: EncodedAnswer) -> Result<(), PushError> {
         self.push(Delivery::Response { id, answer })
     }
 
-    /// Accepts nothing more; false if it was closed before.
-    pub(crate) fn close(&self, reason: Closed) -> bool {
+    /// Closes the mailbox. Returns false if it was closed before.
+    pub(crate) fn close(&self, reason: CloseReason) -> bool {
         let first = match &self.mailbox {
             Mailbox::Outbox(outbox) => outbox.close(reason),
             Mailbox::Waiters(waiters) => waiters.close(reason),
         };
-        self.gone.cancel();
+        // After the mailbox: a handler that stops because of the token finds it closed already.
+        self.closed_token.cancel();
         first
     }
 
@@ -105,9 +112,10 @@ impl Party {
         }
     }
 
-    /// Counts a request this party makes; false when it has `max` unanswered already.
+    /// Counts a request by this endpoint. Returns false if `max` are unanswered already.
     pub(crate) fn begin_request(&self, max: usize) -> bool {
         let before = self.unanswered.fetch_add(1, Ordering::Relaxed);
+        // Add first, then undo: two concurrent requests can never both take the last place.
         if before >= max {
             self.end_request();
         }

@@ -1,71 +1,72 @@
-//! The list of connections and callers, with a bound on those from outside.
+//! The list of connections and callers, with a bound on the external ones.
 
-use crate::party::{Home, Party};
+use crate::endpoint::{Endpoint, EndpointOrigin};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-pub(crate) struct Parties {
+pub(crate) struct EndpointList {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
+    state: Mutex<EndpointTable>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    by_id: BTreeMap<u64, Arc<Party>>,
-    outside: usize,
+struct EndpointTable {
+    by_id: BTreeMap<u64, Arc<Endpoint>>,
+    external: usize,
 }
 
-impl Parties {
-    /// Lists a party; false when there are `outside_max` from outside already.
-    pub(crate) fn insert(&self, party: &Arc<Party>, outside_max: usize) -> bool {
+impl EndpointList {
+    /// Adds an endpoint. Returns false if `external_max` external ones are listed already.
+    pub(crate) fn insert(&self, endpoint: &Arc<Endpoint>, external_max: usize) -> bool {
         let mut state = self.state();
-        if party.home == Home::Outside {
-            if state.outside >= outside_max {
+        if endpoint.origin == EndpointOrigin::External {
+            if state.external >= external_max {
                 return false;
             }
-            state.outside += 1;
+            state.external += 1;
         }
-        state.by_id.insert(party.id, Arc::clone(party));
+        state.by_id.insert(endpoint.id, Arc::clone(endpoint));
         true
     }
 
     pub(crate) fn remove(&self, id: u64) {
         let mut state = self.state();
-        if let Some(party) = state.by_id.remove(&id)
-            && party.home == Home::Outside
+        if let Some(endpoint) = state.by_id.remove(&id)
+            && endpoint.origin == EndpointOrigin::External
         {
-            state.outside -= 1;
+            state.external -= 1;
         }
     }
 
-    pub(crate) fn find(&self, id: u64) -> Option<Arc<Party>> {
+    pub(crate) fn find(&self, id: u64) -> Option<Arc<Endpoint>> {
         self.state().by_id.get(&id).cloned()
     }
 
-    /// Connections from outside.
-    pub(crate) fn outside(&self) -> usize {
-        self.state().outside
+    /// The number of external endpoints.
+    pub(crate) fn external(&self) -> usize {
+        self.state().external
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<Party>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Endpoint>> {
         self.state().by_id.values().cloned().collect()
     }
 
-    /// The newest, newest first.
-    pub(crate) fn newest(&self, limit: usize) -> Vec<Arc<Party>> {
+    /// The newest endpoints, newest first.
+    pub(crate) fn newest(&self, limit: usize) -> Vec<Arc<Endpoint>> {
         let state = self.state();
         state.by_id.values().rev().take(limit).cloned().collect()
     }
 
-    pub(crate) fn of_principal(&self, principal: &str) -> Vec<Arc<Party>> {
+    pub(crate) fn of_principal(&self, principal: &str) -> Vec<Arc<Endpoint>> {
         let state = self.state();
-        let theirs =
-            |party: &&Arc<Party>| party.home == Home::Outside && party.peer.principal == principal;
+        let theirs = |endpoint: &&Arc<Endpoint>| {
+            endpoint.origin == EndpointOrigin::External && endpoint.peer.principal == principal
+        };
         state.by_id.values().filter(theirs).cloned().collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EndpointTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
-//! Events as the bus carries them: their envelope as shared texts, their payload as the bytes it
-//! was encoded to once.
+//! Events as the bus carries them: shared strings for the envelope and encoded bytes for the
+//! payload.
 
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// The session an event belongs to, for subscribers that watch only one.
+/// The session of an event, for subscribers that watch only one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTag {
     pub id: Arc<str>,
@@ -12,7 +12,7 @@ pub struct SessionTag {
 }
 
 impl SessionTag {
-    /// Whether `filter` names this session, by id or by key.
+    /// Returns true if `filter` is the id or the key of this session.
     pub fn matches(&self, filter: &str) -> bool {
         *self.id == *filter || self.key.as_deref() == Some(filter)
     }
@@ -25,7 +25,7 @@ pub struct LoggedEvent {
     pub source: Arc<str>,
     pub topic: Arc<str>,
     pub session: Option<SessionTag>,
-    /// JSON already.
+    /// Encoded JSON.
     pub payload: Option<Bytes>,
 }
 
@@ -35,7 +35,7 @@ pub struct NewEvent {
     pub source: Arc<str>,
     pub topic: Arc<str>,
     pub session: Option<SessionTag>,
-    /// JSON already.
+    /// Encoded JSON.
     pub payload: Option<Bytes>,
 }
 

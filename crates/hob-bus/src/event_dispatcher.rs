@@ -1,71 +1,71 @@
-//! The pump's state: who is subscribed to what, where each stands in the order of events, and
-//! what to do when an event does not fit.
+//! The state of the pump: the subscriptions, the position of each subscriber, and the handling of
+//! full outboxes.
 //!
-//! Invariants: each logged event goes to each matching subscriber once; its `prev` is the one
-//! matched before it on that link; the answer to a subscription precedes its first event.
+//! Invariants: each logged event goes to each matching subscriber once; its `prev` is the event
+//! delivered before it on that link; the answer to a subscription precedes its first event.
 
-use crate::catch_up::{CatchUp, Cursor, Resume, Resumed};
-use crate::delivery::{BODY_BYTES_MAX, Delivery, gap};
+use crate::catch_up::{CatchUp, ResumeOutcome, ResumeRequest, SubscriberCursor};
+use crate::delivery::{gap, is_too_large, logged_delivery};
+use crate::endpoint::{Endpoint, EndpointOrigin};
 use crate::event::{LoggedEvent, NewEvent};
-use crate::filter::{Audience, Filters};
+use crate::event_filter::{EventAudience, EventFilters};
+use crate::event_pump::{SubscribeReply, SubscribeRequest};
+use crate::event_ring::EventRing;
 use crate::hub::{Hub, encode_error};
-use crate::index::Index;
-use crate::outbox::{Passed, Refused};
-use crate::party::{Home, Party};
-use crate::peer::Closed;
-use crate::pending::Waiting;
-use crate::pump::{Reply, Subscription};
-use crate::ring::Ring;
+use crate::outbox::{PushError, VolatileOutcome};
+use crate::peer::CloseReason;
+use crate::pending_requests::PendingRequest;
 use crate::room;
-use crate::since::Begins;
-use hob_wire::frame::Place;
-use hob_wire::rooms::gateway::{GapReason, Subscribed, Unsubscribed};
+use crate::since::StartPoint;
+use crate::subscription_index::SubscriptionIndex;
+use hob_wire::frame::EventPosition;
+use hob_wire::rooms::gateway::{GapReason, GatewaySubscribeResult, GatewayUnsubscribeResult};
 use hob_wire::{ErrorCode, WireError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Events of the ring looked at before other work of the pump has its turn.
+/// Events of the ring that one resume step checks before the pump does other work.
 const RESUME_EVENTS_MAX: usize = 512;
 
-pub(crate) struct Board {
+pub(crate) struct EventDispatcher {
     hub: Arc<Hub>,
     subscribers: HashMap<u64, Subscriber>,
-    index: Index,
-    ring: Ring,
-    /// The last logged event.
+    index: SubscriptionIndex,
+    ring: EventRing,
+    /// The `seq` of the last logged event.
     seq: u64,
-    /// Volatile events since then.
+    /// Volatile events since the last logged one.
     sub: u64,
-    /// Reused by every event.
+    /// A buffer reused for every event.
     found: Vec<u64>,
 }
 
 struct Subscriber {
-    party: Arc<Party>,
-    /// How far it was served: nothing at or before this is due.
-    cursor: Cursor,
-    /// Up to here, when each of its subscriptions began must be looked at.
-    settled: u64,
-    /// Set while a catch-up serves it; raising the flag ends that.
+    endpoint: Arc<Endpoint>,
+    /// Its position: events at or before this are not due.
+    cursor: SubscriberCursor,
+    /// Up to this `seq` the start of each filter must be checked. Later events are after all of them.
+    check_starts_until: u64,
+    /// The cancel flag of the catch-up that serves it, if one does.
     catching_up: Option<Arc<AtomicBool>>,
 }
 
-/// A subscription that was taken up.
-struct Admitted {
-    /// The last event when it began.
+/// A subscription that was accepted.
+struct AcceptedSubscription {
+    /// The last event when it started.
     last: u64,
-    /// Where it goes on; none when it begins with what is new.
-    begins: Option<Begins>,
+    /// The position where it resumes; `None` if it starts with new events.
+    start_point: Option<StartPoint>,
 }
 
-impl Board {
-    /// A board for the events after `seq`.
+impl EventDispatcher {
+    /// Creates a dispatcher for the events after `seq`.
     pub(crate) fn new(hub: Arc<Hub>, seq: u64) -> Self {
-        Board {
+        EventDispatcher {
             subscribers: HashMap::new(),
-            index: Index::default(),
-            ring: Ring::after(seq),
+            index: SubscriptionIndex::default(),
+            ring: EventRing::after(seq),
             seq,
             sub: 0,
             found: Vec::new(),
@@ -73,172 +73,189 @@ impl Board {
         }
     }
 
-    pub(crate) fn subscribe(&mut self, subscription: Subscription) {
-        let party = Arc::clone(&subscription.party);
+    pub(crate) fn subscribe(&mut self, subscription: SubscribeRequest) {
+        let endpoint = Arc::clone(&subscription.endpoint);
         let admitted = self.admit(&subscription);
-        let begins = admitted.as_ref().ok().and_then(|admitted| admitted.begins);
+        let start_point = admitted
+            .as_ref()
+            .ok()
+            .and_then(|admitted| admitted.start_point);
         let answer = match (&subscription.reply, admitted) {
             (_, Err(error)) => Err(error),
-            (Reply::Registered(_, table), Ok(_)) => Ok(table.clone()),
-            (_, Ok(Admitted { last, .. })) => room::encode(&Subscribed {
+            (SubscribeReply::Registered(_, table), Ok(_)) => Ok(table.clone()),
+            (_, Ok(AcceptedSubscription { last, .. })) => room::encode(&GatewaySubscribeResult {
                 seq: last,
                 log_id: Some(self.hub.log.id().to_string()),
             }),
         };
+        // The answer goes into the outbox before the first event of the subscription: only the
+        // pump, which runs this, can begin to serve it.
         match subscription.reply {
-            Reply::Subscribed(waiting) | Reply::Registered(waiting, _) => {
-                self.conclude(waiting, answer);
+            SubscribeReply::Subscribed(pending) | SubscribeReply::Registered(pending, _) => {
+                self.complete(pending, answer);
             }
-            Reply::Nobody => {}
+            SubscribeReply::Nobody => {}
         }
-        match begins {
-            Some(Begins::After(since)) if since < self.seq => self.catch_up(party.id),
-            Some(Begins::InAnotherLog { from, to }) => self.tell_other_log(&party, from, to),
+        match start_point {
+            Some(StartPoint::After(since)) if since < self.seq => self.catch_up(endpoint.id),
+            Some(StartPoint::OtherLog { from, to }) => self.send_other_log_gap(&endpoint, from, to),
             _ => {}
         }
     }
 
-    /// Tells a subscriber that what it knows comes from another log; what is new follows.
-    fn tell_other_log(&mut self, party: &Arc<Party>, from: u64, to: u64) {
-        let told = || gap(from, to, GapReason::OtherLog);
-        if party.push(told()) == Err(Refused::Full)
-            && let Some(outbox) = party.outbox()
-            && outbox.close_after(told(), Closed::Slow)
+    /// Sends a gap that says that the subscriber's position is in another log. New events follow.
+    fn send_other_log_gap(&mut self, endpoint: &Arc<Endpoint>, from: u64, to: u64) {
+        let notice = || gap(from, to, GapReason::OtherLog);
+        if endpoint.push(notice()) == Err(PushError::Full)
+            && let Some(outbox) = endpoint.outbox()
+            && outbox.close_with_last(notice(), CloseReason::Slow)
         {
-            self.forget(party.id);
-            self.hub.retire(Arc::clone(party), Closed::Slow);
+            self.forget(endpoint.id);
+            self.hub.retire(Arc::clone(endpoint), CloseReason::Slow);
         }
     }
 
-    pub(crate) fn unsubscribe(&mut self, patterns: Option<&[String]>, waiting: Waiting) {
-        let party = Arc::clone(&waiting.caller);
-        let left = party.filters.load().without(patterns);
+    pub(crate) fn unsubscribe(&mut self, patterns: Option<&[String]>, pending: PendingRequest) {
+        let endpoint = Arc::clone(&pending.caller);
+        let left = endpoint.filters.load().without(patterns);
         let remaining = left.patterns();
-        self.set_filters(&party, left);
-        self.conclude(waiting, room::encode(&Unsubscribed { remaining }));
+        self.set_filters(&endpoint, left);
+        self.complete(
+            pending,
+            room::encode(&GatewayUnsubscribeResult { remaining }),
+        );
     }
 
     pub(crate) fn forget(&mut self, link: u64) {
         if let Some(subscriber) = self.subscribers.get(&link) {
-            let party = Arc::clone(&subscriber.party);
-            self.set_filters(&party, Filters::default());
+            let endpoint = Arc::clone(&subscriber.endpoint);
+            self.set_filters(&endpoint, EventFilters::default());
         }
     }
 
-    /// Forgets every link that is closed.
-    pub(crate) fn reap(&mut self) {
-        let parties = self.subscribers.values().map(|it| &it.party);
-        let closed = parties.filter(|party| party.is_closed()).map(|it| it.id);
+    /// Removes every subscriber that is closed.
+    pub(crate) fn remove_closed(&mut self) {
+        let endpoints = self.subscribers.values().map(|it| &it.endpoint);
+        let closed = endpoints
+            .filter(|endpoint| endpoint.is_closed())
+            .map(|it| it.id);
         for link in closed.collect::<Vec<_>>() {
             self.forget(link);
         }
     }
 
-    /// The last logged event that was shown.
+    /// The last logged event that was published.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Takes committed events, one by one in their order.
-    pub(crate) fn logged(&mut self, event: LoggedEvent) {
+    /// Publishes a committed event. Must be called in `seq` order.
+    pub(crate) fn publish_logged(&mut self, event: LoggedEvent) {
         let seq = event.seq;
         if seq <= self.seq {
-            // Committed before the bus began; the log has it.
+            // Committed before the bus started. Subscribers read it from the log.
             return;
         }
         self.seq = seq;
         self.sub = 0;
-        self.hub.tally.seq.set(seq);
-        self.hub.tally.events.up();
+        self.hub.counters.seq.set(seq);
+        self.hub.counters.events.increment();
         let event = Arc::new(event.into_new());
+        // Into the ring before the outboxes: an endpoint that falls behind on this very event must
+        // find it there.
         self.ring.push(seq, Arc::clone(&event));
         for link in self.fan_out(seq, &event) {
-            self.fell_behind(link, seq);
+            self.handle_full_outbox(link, seq);
         }
     }
 
-    pub(crate) fn volatile(&mut self, event: NewEvent) {
+    pub(crate) fn publish_volatile(&mut self, event: NewEvent) {
         self.sub += 1;
-        self.hub.tally.events.up();
-        let place = Place::Volatile {
+        self.hub.counters.events.increment();
+        let place = EventPosition::Volatile {
             seq: self.seq,
             sub: self.sub,
         };
         let event = Arc::new(event);
-        if too_large(&event) {
-            self.hub.tally.coalesced.up();
+        if is_too_large(&event) {
+            self.hub.counters.coalesced.increment();
             return;
         }
         let routes = self.hub.registry.routes();
-        let audience = Audience::of(&event.topic, &routes);
+        let audience = EventAudience::of(&event.topic, &routes);
         let mut found = std::mem::take(&mut self.found);
         self.index
             .find(&event.topic, event.session.as_ref(), &mut found);
         for link in &found {
+            // A subscriber that is catching up gets no volatile events: they would arrive before
+            // older logged ones.
             if let Some(subscriber) = self.subscribers.get(link)
                 && subscriber.catching_up.is_none()
-                && audience.admits(&subscriber.party.peer.scopes)
-                && let Some(outbox) = subscriber.party.outbox()
-                && outbox.push_volatile(&event, place) == Ok(Passed::Coalesced)
+                && audience.admits(&subscriber.endpoint.peer.scopes)
+                && let Some(outbox) = subscriber.endpoint.outbox()
+                && outbox.push_volatile(&event, place) == Ok(VolatileOutcome::Coalesced)
             {
-                self.hub.tally.coalesced.up();
+                self.hub.counters.coalesced.increment();
             }
         }
         self.found = found;
     }
 
-    /// Serves a catch-up from the ring and, once it has all, attaches its link.
-    pub(crate) fn resume(&mut self, resume: Resume) {
+    /// Serves a catch-up from the ring, and attaches the subscriber once it has every event.
+    pub(crate) fn resume(&mut self, resume: ResumeRequest) {
         let resumed = self.serve_from_ring(resume.link, resume.cursor, &resume.cancelled);
-        // A catch-up that is gone was stopped with the bus.
+        // The receiver is gone only if the catch-up was stopped together with the bus.
         let _ = resume.reply.send(resumed);
     }
 
     fn serve_from_ring(
         &mut self,
         link: u64,
-        mut cursor: Cursor,
+        mut cursor: SubscriberCursor,
         cancelled: &Arc<AtomicBool>,
-    ) -> Resumed {
+    ) -> ResumeOutcome {
         let Some(subscriber) = self.subscribers.get_mut(&link) else {
-            return Resumed::Ended;
+            return ResumeOutcome::Ended;
         };
+        // The flag also identifies the catch-up. An older one that was replaced must not attach.
         let current = subscriber.catching_up.as_ref();
         if !current.is_some_and(|current| Arc::ptr_eq(current, cancelled)) {
-            return Resumed::Ended;
+            return ResumeOutcome::Ended;
         }
-        let Some(outbox) = subscriber.party.outbox() else {
-            return Resumed::Ended;
+        let Some(outbox) = subscriber.endpoint.outbox() else {
+            return ResumeOutcome::Ended;
         };
         if cursor.seq < self.seq {
             let Some(events) = self.ring.since(cursor.seq) else {
-                return Resumed::ReadLog;
+                return ResumeOutcome::ReadLog;
             };
             let routes = self.hub.registry.routes();
             for (seq, event) in events.take(RESUME_EVENTS_MAX) {
-                if cursor.wants(*seq, event, &subscriber.party, &routes) {
+                if cursor.should_deliver(*seq, event, &subscriber.endpoint, &routes) {
                     let delivery = logged_delivery(event, *seq, cursor.prev);
                     match outbox.push_catching_up(delivery, cancelled) {
                         Ok(()) => cursor.prev = Some(*seq),
-                        Err((Refused::Full, _)) => return Resumed::Paused(cursor),
-                        Err((Refused::Closed, _)) => return Resumed::Ended,
+                        Err((PushError::Full, _)) => return ResumeOutcome::Paused(cursor),
+                        Err((PushError::Closed, _)) => return ResumeOutcome::Ended,
                     }
                 }
                 cursor.seq = *seq;
             }
             if cursor.seq < self.seq {
-                return Resumed::Paused(cursor);
+                return ResumeOutcome::Paused(cursor);
             }
         }
+        // The pump publishes from the next event on. No event can fall in between, because this
+        // runs in the pump's own task.
         subscriber.cursor = cursor;
         subscriber.catching_up = None;
-        Resumed::Attached
+        ResumeOutcome::Attached
     }
 
-    /// Delivers a logged event; answers the links it did not fit.
+    /// Delivers a logged event. Returns the endpoints whose outboxes were full.
     fn fan_out(&mut self, seq: u64, event: &Arc<NewEvent>) -> Vec<u64> {
         let routes = self.hub.registry.routes();
-        let audience = Audience::of(&event.topic, &routes);
+        let audience = EventAudience::of(&event.topic, &routes);
         let mut behind = Vec::new();
         let mut found = std::mem::take(&mut self.found);
         self.index
@@ -247,45 +264,46 @@ impl Board {
             let Some(subscriber) = self.subscribers.get_mut(link) else {
                 continue;
             };
-            if !subscriber.awaits(seq, event) || !audience.admits(&subscriber.party.peer.scopes) {
+            if !subscriber.is_due(seq, event) || !audience.admits(&subscriber.endpoint.peer.scopes)
+            {
                 continue;
             }
             let delivery = logged_delivery(event, seq, subscriber.cursor.prev);
-            match subscriber.party.push(delivery) {
+            match subscriber.endpoint.push(delivery) {
                 Ok(()) => {
-                    subscriber.cursor = Cursor {
+                    subscriber.cursor = SubscriberCursor {
                         seq,
                         prev: Some(seq),
                     };
                 }
-                Err(Refused::Full) => behind.push(*link),
-                // Its end is on the way to the pump.
-                Err(Refused::Closed) => {}
+                Err(PushError::Full) => behind.push(*link),
+                // Its `Forget` command is on the way to the pump.
+                Err(PushError::Closed) => {}
             }
         }
         self.found = found;
         behind
     }
 
-    /// What happens to a subscriber that event `seq` did not fit: a connection is told so and
-    /// closed; a room, which cannot come back by itself, goes on from the log at its own pace.
-    fn fell_behind(&mut self, link: u64, seq: u64) {
+    /// Handles a subscriber whose outbox had no room for event `seq`. A connection gets a gap and is
+    /// closed. A room cannot reconnect, so it catches up from the log.
+    fn handle_full_outbox(&mut self, link: u64, seq: u64) {
         let Some(subscriber) = self.subscribers.get_mut(&link) else {
             return;
         };
-        if subscriber.party.home == Home::Inside {
+        if subscriber.endpoint.origin == EndpointOrigin::Internal {
             subscriber.cursor.seq = seq - 1;
             self.catch_up(link);
             return;
         }
-        let party = Arc::clone(&subscriber.party);
+        let endpoint = Arc::clone(&subscriber.endpoint);
         let gap = gap(seq, seq, GapReason::Slow);
-        let first = party
+        let first = endpoint
             .outbox()
-            .is_some_and(|outbox| outbox.close_after(gap, Closed::Slow));
+            .is_some_and(|outbox| outbox.close_with_last(gap, CloseReason::Slow));
         self.forget(link);
         if first {
-            self.hub.retire(party, Closed::Slow);
+            self.hub.retire(endpoint, CloseReason::Slow);
         }
     }
 
@@ -295,111 +313,106 @@ impl Board {
         };
         let cancelled = Arc::new(AtomicBool::new(false));
         subscriber.catching_up = Some(Arc::clone(&cancelled));
-        let party = Arc::clone(&subscriber.party);
+        let endpoint = Arc::clone(&subscriber.endpoint);
         let mut cursor = subscriber.cursor;
-        // Most often the little that is missing is at hand.
+        // Usually the ring holds the few missing events, and no task is needed.
         match self.serve_from_ring(link, cursor, &cancelled) {
-            Resumed::Attached | Resumed::Ended => return,
-            Resumed::Paused(served) => cursor = served,
-            Resumed::ReadLog => {}
+            ResumeOutcome::Attached | ResumeOutcome::Ended => return,
+            ResumeOutcome::Paused(served) => cursor = served,
+            ResumeOutcome::ReadLog => {}
         }
-        let work = CatchUp::new(Arc::clone(&self.hub), party, cursor, cancelled);
+        let work = CatchUp::new(Arc::clone(&self.hub), endpoint, cursor, cancelled);
         self.hub.tasks.spawn_until_stop("bus catch-up", work.run());
     }
 
-    /// Takes up a subscription, or says why not.
-    fn admit(&mut self, subscription: &Subscription) -> Result<Admitted, WireError> {
-        let party = &subscription.party;
-        let held = party.filters.load_full();
-        // The log may be a little ahead of what was published.
+    /// Accepts a subscription or returns the reason for refusing it.
+    fn admit(
+        &mut self,
+        subscription: &SubscribeRequest,
+    ) -> Result<AcceptedSubscription, WireError> {
+        let endpoint = &subscription.endpoint;
+        let held = endpoint.filters.load_full();
+        // The log may be ahead of the pump. Events in between are not new to this subscriber.
         let last = self.seq.max(self.hub.log.bounds().last);
         let since = subscription.since.as_ref();
-        let begins = since.map(|since| since.begins(&*self.hub.log, last));
-        if begins.is_some() && !held.is_empty() {
+        let start_point = since.map(|since| since.start_point(&*self.hub.log, last));
+        if start_point.is_some() && !held.is_empty() {
+            // Two positions on one connection would break the order of `seq` and `prev`.
             let message = "`since` may be given only while the connection has no subscription";
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
-        let cursor = match begins {
-            None => Cursor {
+        let cursor = match start_point {
+            None => SubscriberCursor {
                 seq: last,
                 prev: None,
             },
-            Some(Begins::After(seq) | Begins::InAnotherLog { to: seq, .. }) => Cursor {
-                seq,
-                prev: Some(seq),
-            },
+            Some(StartPoint::After(seq) | StartPoint::OtherLog { to: seq, .. }) => {
+                SubscriberCursor {
+                    seq,
+                    prev: Some(seq),
+                }
+            }
         };
         let mut filters = subscription.filters.clone();
         for filter in &mut filters {
             filter.after = cursor.seq;
         }
         let filters = match &subscription.reply {
-            Reply::Registered(..) => held.with_registered(filters),
-            Reply::Subscribed(_) | Reply::Nobody => held.with_requested(filters)?,
+            SubscribeReply::Registered(..) => held.with_registered(filters),
+            SubscribeReply::Subscribed(_) | SubscribeReply::Nobody => {
+                held.with_requested(filters)?
+            }
         };
         if !filters.is_empty() {
             let new = || Subscriber {
-                party: Arc::clone(party),
+                endpoint: Arc::clone(endpoint),
                 cursor,
-                settled: 0,
+                check_starts_until: 0,
                 catching_up: None,
             };
-            let subscriber = self.subscribers.entry(party.id).or_insert_with(new);
-            subscriber.settled = last;
+            let subscriber = self.subscribers.entry(endpoint.id).or_insert_with(new);
+            subscriber.check_starts_until = last;
         }
-        self.set_filters(party, filters);
-        if party.is_closed() {
-            // It closed after it asked; its end may have passed the pump already.
-            self.forget(party.id);
+        self.set_filters(endpoint, filters);
+        if endpoint.is_closed() {
+            // It closed after it sent the request, and its `Forget` may have been handled already.
+            self.forget(endpoint.id);
         }
-        Ok(Admitted { last, begins })
+        Ok(AcceptedSubscription { last, start_point })
     }
 
-    /// Changes what a link is subscribed to; without anything left it is no subscriber.
-    fn set_filters(&mut self, party: &Party, filters: Filters) {
-        let held = party.filters.load_full();
-        self.index.remove(party.id, &held);
+    /// Replaces the filters of an endpoint. Without filters it is no longer a subscriber.
+    fn set_filters(&mut self, endpoint: &Endpoint, filters: EventFilters) {
+        let held = endpoint.filters.load_full();
+        self.index.remove(endpoint.id, &held);
         if filters.is_empty() {
-            let ended = self.subscribers.remove(&party.id);
+            let ended = self.subscribers.remove(&endpoint.id);
             if let Some(cancelled) = ended.and_then(|it| it.catching_up) {
                 cancelled.store(true, Ordering::Relaxed);
             }
         } else {
-            self.index.insert(party.id, &filters);
+            self.index.insert(endpoint.id, &filters);
         }
-        party.filters.store(Arc::new(filters));
+        endpoint.filters.store(Arc::new(filters));
     }
 
-    fn conclude(&self, waiting: Waiting, answer: Result<bytes::Bytes, WireError>) {
+    fn complete(&self, pending: PendingRequest, answer: Result<bytes::Bytes, WireError>) {
         let answer = answer.map(Some).map_err(|error| encode_error(&error));
-        if let Err(slow) = self.hub.conclude(waiting, answer) {
-            self.hub.retire(slow, Closed::Slow);
+        if let Err(slow) = self.hub.complete(pending, answer) {
+            self.hub.retire(slow, CloseReason::Slow);
         }
     }
 }
 
 impl Subscriber {
-    /// Whether this event is due, given that the index found it.
-    fn awaits(&self, seq: u64, event: &NewEvent) -> bool {
+    /// Returns true if an event that the index found is due for this subscriber.
+    fn is_due(&self, seq: u64, event: &NewEvent) -> bool {
         let begun = || {
-            let filters = self.party.filters.load();
+            let filters = self.endpoint.filters.load();
             filters.match_logged(seq, &event.topic, event.session.as_ref())
         };
-        self.catching_up.is_none() && seq > self.cursor.seq && (seq > self.settled || begun())
+        self.catching_up.is_none()
+            && seq > self.cursor.seq
+            && (seq > self.check_starts_until || begun())
     }
-}
-
-/// A logged event, or the gap it leaves when no frame can hold it.
-pub(crate) fn logged_delivery(event: &Arc<NewEvent>, seq: u64, prev: Option<u64>) -> Delivery {
-    if too_large(event) {
-        return gap(seq, seq, GapReason::TooLarge);
-    }
-    Delivery::Event {
-        event: Arc::clone(event),
-        place: Place::Logged { seq, prev },
-    }
-}
-
-fn too_large(event: &NewEvent) -> bool {
-    event.payload.as_ref().map_or(0, bytes::Bytes::len) > BODY_BYTES_MAX
 }

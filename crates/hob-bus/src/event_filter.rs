@@ -1,31 +1,32 @@
-//! Which events a party wants and which it may see. Pure.
+//! Event filters: which events an endpoint subscribed to and which it may see. Pure.
 //!
 //! A pattern is a topic, `PREFIX.*` (every topic below PREFIX, however deep) or `*`.
 
 use crate::event::SessionTag;
-use crate::routes::Routes;
+use crate::route_table::RouteTable;
 use hob_wire::limits::{NAME_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use std::sync::Arc;
 
-/// One subscription: a pattern, perhaps of one session only.
+/// One subscription: a pattern, optionally limited to one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filter {
+pub(crate) struct EventFilter {
     pub(crate) pattern: Arc<str>,
     pub(crate) session: Option<Arc<str>>,
-    /// It began here: only later events count. Matters while its party is catching up.
+    /// The `seq` at which the subscription starts; only later events match. Matters while the
+    /// endpoint is catching up.
     pub(crate) after: u64,
 }
 
-/// All subscriptions of one party: those of its registration, which the next one replaces, and
-/// those it asked for.
+/// All subscriptions of one endpoint: those of its registration, which the next registration
+/// replaces, and those it requested.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Filters {
-    registered: Vec<Filter>,
-    requested: Vec<Filter>,
+pub(crate) struct EventFilters {
+    registered: Vec<EventFilter>,
+    requested: Vec<EventFilter>,
 }
 
-impl Filter {
+impl EventFilter {
     pub(crate) fn matches(&self, topic: &str, session: Option<&SessionTag>) -> bool {
         let of_session = match &self.session {
             None => true,
@@ -34,13 +35,13 @@ impl Filter {
         of_session && pattern_matches(&self.pattern, topic)
     }
 
-    fn same_as(&self, other: &Filter) -> bool {
+    fn same_as(&self, other: &EventFilter) -> bool {
         self.pattern == other.pattern && self.session == other.session
     }
 }
 
-impl Filters {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Filter> {
+impl EventFilters {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &EventFilter> {
         self.registered.iter().chain(&self.requested)
     }
 
@@ -48,14 +49,14 @@ impl Filters {
         self.registered.is_empty() && self.requested.is_empty()
     }
 
-    /// Whether the logged event `seq` is one its party asked for.
+    /// Returns true if a filter that started before `seq` matches the event.
     pub(crate) fn match_logged(&self, seq: u64, topic: &str, session: Option<&SessionTag>) -> bool {
         self.iter()
             .any(|filter| filter.after < seq && filter.matches(topic, session))
     }
 
-    /// Adds what is not yet asked for.
-    pub(crate) fn with_requested(&self, more: Vec<Filter>) -> Result<Filters, WireError> {
+    /// Adds the filters that are not yet requested.
+    pub(crate) fn with_requested(&self, more: Vec<EventFilter>) -> Result<EventFilters, WireError> {
         let mut all = self.clone();
         for filter in more {
             if !all.requested.iter().any(|held| held.same_as(&filter)) {
@@ -64,34 +65,34 @@ impl Filters {
         }
         if all.requested.len() > SUBSCRIPTIONS_MAX {
             let message = format!(
-                "a connection may have {SUBSCRIPTIONS_MAX} subscriptions; use a wildcard or end some"
+                "a connection may have {SUBSCRIPTIONS_MAX} subscriptions; use a wildcard or remove some"
             );
             return Err(WireError::new(ErrorCode::Overloaded, message));
         }
         Ok(all)
     }
 
-    /// Takes the subscriptions of a new registration instead of the former one's.
-    pub(crate) fn with_registered(&self, registered: Vec<Filter>) -> Filters {
-        Filters {
+    /// Replaces the subscriptions of the former registration.
+    pub(crate) fn with_registered(&self, registered: Vec<EventFilter>) -> EventFilters {
+        EventFilters {
             registered,
             requested: self.requested.clone(),
         }
     }
 
-    /// Takes away the patterns named, or all.
-    pub(crate) fn without(&self, patterns: Option<&[String]>) -> Filters {
+    /// Removes the named patterns, or all of them.
+    pub(crate) fn without(&self, patterns: Option<&[String]>) -> EventFilters {
         let Some(patterns) = patterns else {
-            return Filters::default();
+            return EventFilters::default();
         };
-        let stays = |filter: &Filter| !patterns.iter().any(|name| **name == *filter.pattern);
+        let stays = |filter: &EventFilter| !patterns.iter().any(|name| **name == *filter.pattern);
         let mut left = self.clone();
         left.registered.retain(stays);
         left.requested.retain(stays);
         left
     }
 
-    /// The patterns as a person reads them, each once.
+    /// The patterns in alphabetical order, each once.
     pub(crate) fn patterns(&self) -> Vec<String> {
         let mut patterns: Vec<String> = self.iter().map(|it| it.pattern.to_string()).collect();
         patterns.sort_unstable();
@@ -100,22 +101,22 @@ impl Filters {
     }
 }
 
-/// Reads patterns and checks that their owner may watch them.
+/// Parses patterns and checks that the credential may subscribe to them.
 pub(crate) fn parse(
     patterns: &[String],
     session: Option<&str>,
     scopes: &Scopes,
-    routes: &Routes,
-) -> Result<Vec<Filter>, WireError> {
+    routes: &RouteTable,
+) -> Result<Vec<EventFilter>, WireError> {
     if patterns.len() > SUBSCRIPTIONS_MAX {
-        let message = format!("at most {SUBSCRIPTIONS_MAX} patterns fit one subscription");
+        let message = format!("a subscription may have at most {SUBSCRIPTIONS_MAX} patterns");
         return Err(WireError::new(ErrorCode::InvalidParams, message));
     }
     let session: Option<Arc<str>> = session.map(Arc::from);
     let read = |pattern: &String| {
         check_form(pattern)?;
         check_scope(pattern, scopes, routes)?;
-        Ok(Filter {
+        Ok(EventFilter {
             pattern: Arc::from(pattern.as_str()),
             session: session.clone(),
             after: 0,
@@ -124,7 +125,7 @@ pub(crate) fn parse(
     patterns.iter().map(read).collect()
 }
 
-/// The patterns that match `topic`: itself, each of its prefixes with a star, and the star.
+/// The patterns that match `topic`: the topic itself, each prefix with `.*`, and `*`.
 pub(crate) fn patterns_of(topic: &str) -> impl Iterator<Item = PatternKey<'_>> {
     let prefixes = topic.match_indices('.').map(|(dot, _)| &topic[..dot]);
     std::iter::once(PatternKey::Topic(topic))
@@ -132,7 +133,7 @@ pub(crate) fn patterns_of(topic: &str) -> impl Iterator<Item = PatternKey<'_>> {
         .chain(std::iter::once(PatternKey::Every))
 }
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PatternKey<'a> {
     Topic(&'a str),
@@ -160,18 +161,18 @@ pub(crate) fn pattern_matches(pattern: &str, topic: &str) -> bool {
     }
 }
 
-/// Who may be shown a topic: found once per event, asked once per subscriber.
+/// The credentials that may see a topic. Resolved once per event and checked for each subscriber.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Audience<'a> {
+pub(crate) struct EventAudience<'a> {
     scope: Scope,
-    /// The service that may see its own events without `read`; none for a built-in one's.
+    /// The external service that may see its own events without `read`; `None` for built-in events.
     service: Option<&'a str>,
 }
 
-impl<'a> Audience<'a> {
-    pub(crate) fn of(topic: &'a str, routes: &Routes) -> Self {
+impl<'a> EventAudience<'a> {
+    pub(crate) fn of(topic: &'a str, routes: &RouteTable) -> Self {
         let (scope, builtin) = routes.event_scope(topic);
-        Audience {
+        EventAudience {
             scope,
             service: (!builtin).then(|| first_segment(topic)),
         }
@@ -183,12 +184,13 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// What stands before the first dot: the service a name belongs to by its form.
+/// Returns the part before the first dot, which names the owning service.
 pub(crate) fn first_segment(name: &str) -> &str {
     name.split_once('.').map_or(name, |(first, _)| first)
 }
 
-/// A name of a method or a topic: visible ASCII without a star, so that it is never a pattern.
+/// Returns true for a valid method or topic name: visible ASCII without `*`, so that it is never a
+/// pattern.
 pub(crate) fn is_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_graphic() && byte != b'*';
     !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(allowed)
@@ -208,13 +210,15 @@ fn check_form(pattern: &str) -> Result<(), WireError> {
     Err(WireError::new(ErrorCode::InvalidParams, message))
 }
 
-/// A wildcard quietly leaves out what its holder may not see; naming it outright is refused.
-fn check_scope(pattern: &str, scopes: &Scopes, routes: &Routes) -> Result<(), WireError> {
+/// Refuses a topic that the credential may not see. A wildcard is accepted, and events the
+/// credential may not see are left out at delivery.
+fn check_scope(pattern: &str, scopes: &Scopes, routes: &RouteTable) -> Result<(), WireError> {
     let (needed, allowed) = match PatternKey::of(pattern) {
         PatternKey::Topic(topic) => {
-            let audience = Audience::of(topic, routes);
+            let audience = EventAudience::of(topic, routes);
             (audience.scope, audience.admits(scopes))
         }
+        // A `service:NAME` credential has no rank. It may still watch the topics of its own service.
         PatternKey::Below(prefix) => {
             let own = scopes.allow_service(first_segment(prefix));
             (Scope::Read, own || scopes.allow(Scope::Read))
@@ -232,5 +236,5 @@ fn check_scope(pattern: &str, scopes: &Scopes, routes: &Routes) -> Result<(), Wi
 }
 
 #[cfg(test)]
-#[path = "filter_tests.rs"]
+#[path = "event_filter_tests.rs"]
 mod tests;

@@ -1,11 +1,11 @@
-//! Patterns match what stands below them, and nothing else.
+//! Patterns match the topics below them and nothing else.
 
 use super::*;
-use crate::routes::Routes;
+use crate::route_table::RouteTable;
 use proptest::prelude::*;
 
-fn filter(pattern: &str, session: Option<&str>, after: u64) -> Filter {
-    Filter {
+fn filter(pattern: &str, session: Option<&str>, after: u64) -> EventFilter {
+    EventFilter {
         pattern: pattern.into(),
         session: session.map(Arc::from),
         after,
@@ -52,7 +52,7 @@ fn a_session_is_matched_by_id_or_key() {
 
 #[test]
 fn a_subscription_counts_from_its_beginning() {
-    let filters = Filters::default()
+    let filters = EventFilters::default()
         .with_requested(vec![filter("a", None, 5), filter("b", None, 9)])
         .expect("few");
     assert!(!filters.match_logged(5, "a", None));
@@ -63,7 +63,7 @@ fn a_subscription_counts_from_its_beginning() {
 
 #[test]
 fn a_pattern_given_twice_keeps_its_first_beginning() {
-    let once = Filters::default()
+    let once = EventFilters::default()
         .with_requested(vec![filter("a", None, 5)])
         .expect("few");
     let twice = once
@@ -75,7 +75,7 @@ fn a_pattern_given_twice_keeps_its_first_beginning() {
 
 #[test]
 fn a_registration_replaces_only_its_own() {
-    let filters = Filters::default()
+    let filters = EventFilters::default()
         .with_registered(vec![filter("old", None, 0)])
         .with_requested(vec![filter("asked", None, 0)])
         .expect("few")
@@ -90,7 +90,7 @@ fn a_registration_replaces_only_its_own() {
 fn malformed_patterns_are_refused() {
     let long = "x".repeat(NAME_BYTES_MAX + 1);
     let owner = Scopes::owner();
-    let routes = Routes::default();
+    let routes = RouteTable::default();
     for pattern in [
         "", "a*", "*a", "a.*.b", "*.*", "a b", "a\n", "ä", ".*", &long,
     ] {

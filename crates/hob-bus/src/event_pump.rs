@@ -1,15 +1,15 @@
-//! The one task that owns subscriptions and the order of events. Commands come in by a bounded
-//! queue; it never waits for a consumer, so nobody waits for somebody else's.
+//! The single task that owns the subscriptions and the order of events. Commands arrive by a
+//! bounded queue. It never waits for a consumer, so a slow one delays no other.
 
-use crate::board::Board;
-use crate::catch_up::Resume;
+use crate::catch_up::ResumeRequest;
+use crate::endpoint::Endpoint;
 use crate::event::{LoggedEvent, NewEvent};
-use crate::filter::Filter;
+use crate::event_dispatcher::EventDispatcher;
+use crate::event_filter::EventFilter;
+use crate::event_log::{EventLog, PublisherInbox};
 use crate::hub::Hub;
-use crate::log::{EventLog, PublisherInbox};
-use crate::party::Party;
-use crate::pending::Waiting;
-use crate::since::Since;
+use crate::pending_requests::PendingRequest;
+use crate::since::SincePosition;
 use bytes::Bytes;
 use hob_wire::{ErrorCode, WireError};
 use std::collections::VecDeque;
@@ -17,65 +17,65 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// Commands waiting for the pump.
+/// Commands that may wait for the pump.
 const COMMANDS_MAX: usize = 4_096;
-/// Payload bytes of volatile events waiting for the pump.
+/// Payload bytes of volatile events that may wait for the pump.
 const VOLATILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(crate) enum Command {
-    Subscribe(Subscription),
+pub(crate) enum PumpCommand {
+    Subscribe(SubscribeRequest),
     Unsubscribe {
-        /// The patterns to end; all when missing.
+        /// The patterns to remove; all if missing.
         patterns: Option<Vec<String>>,
-        /// Who asked.
-        waiting: Waiting,
+        /// The request to answer.
+        pending: PendingRequest,
     },
     Forget(u64),
     Emit(NewEvent),
-    Resume(Resume),
+    Resume(ResumeRequest),
 }
 
 #[derive(Debug)]
-pub(crate) struct Subscription {
-    pub(crate) party: Arc<Party>,
-    pub(crate) filters: Vec<Filter>,
-    pub(crate) since: Option<Since>,
-    pub(crate) reply: Reply,
+pub(crate) struct SubscribeRequest {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) filters: Vec<EventFilter>,
+    pub(crate) since: Option<SincePosition>,
+    pub(crate) reply: SubscribeReply,
 }
 
-/// How a subscription is answered. The pump does it, so that the answer precedes every event.
+/// The answer to a subscription. The pump sends it, so that it precedes every event.
 #[derive(Debug)]
-pub(crate) enum Reply {
-    /// A room of the house needs none.
+pub(crate) enum SubscribeReply {
+    /// A room needs no answer.
     Nobody,
-    Subscribed(Waiting),
-    /// With the routing table; the filters replace those of the former registration.
-    Registered(Waiting, Bytes),
+    Subscribed(PendingRequest),
+    /// Answered with the routing table. The filters replace those of the former registration.
+    Registered(PendingRequest, Bytes),
 }
 
-/// The bus has stopped; the command comes back, because someone may wait for its answer.
+/// The pump has stopped. Gives the command back, because a caller may wait for its answer.
 #[derive(Debug)]
-pub(crate) struct PumpGone(pub(crate) Command);
+pub(crate) struct PumpGone(pub(crate) PumpCommand);
 
-/// A command and the last event of the log when it was given: it stands after that one.
+/// A command and the last event of the log when it was sent. It applies after that event.
 #[derive(Debug)]
-pub(crate) struct Given {
-    command: Command,
+pub(crate) struct SequencedCommand {
+    command: PumpCommand,
     after: u64,
 }
 
-/// The pump's door; shared by all of the bus.
+/// The handle by which the bus sends commands to the pump.
 pub(crate) struct PumpHandle {
     log: Arc<dyn EventLog>,
-    commands: Sender<Given>,
+    commands: Sender<SequencedCommand>,
     volatile_bytes: AtomicUsize,
-    /// Some links closed while the queue was full: look for them.
+    /// Set when an endpoint closed while the queue was full: the pump must look for it.
     reap: AtomicBool,
 }
 
 impl PumpHandle {
-    pub(crate) fn new(log: Arc<dyn EventLog>) -> (Self, Receiver<Given>) {
+    pub(crate) fn new(log: Arc<dyn EventLog>) -> (Self, Receiver<SequencedCommand>) {
         let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let handle = PumpHandle {
             log,
@@ -86,30 +86,31 @@ impl PumpHandle {
         (handle, receiver)
     }
 
-    /// Waits for a place in the queue; only the party that asks waits.
-    pub(crate) async fn send(&self, command: Command) -> Result<(), PumpGone> {
-        let sent = self.commands.send(self.given(command)).await;
+    /// Sends a command and waits for a place in the queue. Only the requesting endpoint waits.
+    pub(crate) async fn send(&self, command: PumpCommand) -> Result<(), PumpGone> {
+        let sent = self.commands.send(self.sequenced(command)).await;
         sent.map_err(|unsent| PumpGone(unsent.0.command))
     }
 
-    /// Subscribes a room, which cannot wait.
-    pub(crate) fn subscribe_now(&self, subscription: Subscription) -> Result<(), WireError> {
+    /// Subscribes a room without waiting.
+    pub(crate) fn subscribe_now(&self, subscription: SubscribeRequest) -> Result<(), WireError> {
         let full = |_| {
-            let message = "the bus is too busy to open a room";
+            let message = "the bus is too busy to start a room";
             WireError::new(ErrorCode::Overloaded, message).retry_after(100)
         };
-        let given = self.given(Command::Subscribe(subscription));
-        self.commands.try_send(given).map_err(full)
+        let sequenced = self.sequenced(PumpCommand::Subscribe(subscription));
+        self.commands.try_send(sequenced).map_err(full)
     }
 
-    /// Passes a volatile event on; false if there is no place for it.
+    /// Sends a volatile event. Returns false if there is no place for it.
     pub(crate) fn emit(&self, event: NewEvent) -> bool {
         let bytes = payload_bytes(&event);
+        // The queue is bounded in commands only; without this, large payloads could fill memory.
         let before = self.volatile_bytes.fetch_add(bytes, Ordering::Relaxed);
         let sent = before + bytes <= VOLATILE_BYTES_MAX
             && self
                 .commands
-                .try_send(self.given(Command::Emit(event)))
+                .try_send(self.sequenced(PumpCommand::Emit(event)))
                 .is_ok();
         if !sent {
             self.volatile_bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -117,16 +118,17 @@ impl PumpHandle {
         sent
     }
 
-    /// Ends all subscriptions of a closed link.
+    /// Ends all subscriptions of a closed endpoint.
     pub(crate) fn forget(&self, link: u64) {
-        let given = self.given(Command::Forget(link));
-        if self.commands.try_send(given).is_err() {
+        let sequenced = self.sequenced(PumpCommand::Forget(link));
+        // Closing never waits. If the queue is full, the flag makes the pump scan for closed ones.
+        if self.commands.try_send(sequenced).is_err() {
             self.reap.store(true, Ordering::Relaxed);
         }
     }
 
-    fn given(&self, command: Command) -> Given {
-        Given {
+    fn sequenced(&self, command: PumpCommand) -> SequencedCommand {
+        SequencedCommand {
             command,
             after: self.log.bounds().last,
         }
@@ -134,71 +136,77 @@ impl PumpHandle {
 }
 
 /// Runs until the bus stops.
-pub(crate) async fn run(hub: Arc<Hub>, mut commands: Receiver<Given>, inbox: PublisherInbox) {
-    let mut pump = Pump {
-        board: Board::new(Arc::clone(&hub), hub.tally.seq.get()),
+pub(crate) async fn run(
+    hub: Arc<Hub>,
+    mut commands: Receiver<SequencedCommand>,
+    inbox: PublisherInbox,
+) {
+    let mut pump = EventPump {
+        dispatcher: EventDispatcher::new(Arc::clone(&hub), hub.counters.seq.get()),
         inbox: inbox.0,
         arrived: VecDeque::new(),
     };
-    let mut writing = true;
+    let mut inbox_open = true;
     loop {
         tokio::select! {
+            // Committed events first: the store's writer blocks while the inbox is full.
             biased;
-            batch = pump.inbox.recv(), if writing => match batch {
+            batch = pump.inbox.recv(), if inbox_open => match batch {
                 Some(batch) => pump.arrived.extend(batch),
-                None => writing = false,
+                None => inbox_open = false,
             },
-            Some(given) = commands.recv() => pump.apply(&hub.pump, given),
+            Some(sequenced) = commands.recv() => pump.apply(&hub.pump, sequenced),
             else => return,
         }
         if !pump.arrived.is_empty() {
-            // Whatever was said before these were committed is in the queue by now.
+            // Commands sent before these events were committed are in the queue by now. They are
+            // applied first, so that events keep their order relative to commands.
             for _ in 0..COMMANDS_MAX {
-                let Ok(given) = commands.try_recv() else {
+                let Ok(sequenced) = commands.try_recv() else {
                     break;
                 };
-                pump.apply(&hub.pump, given);
+                pump.apply(&hub.pump, sequenced);
             }
             pump.publish_up_to(u64::MAX);
         }
         if hub.pump.reap.swap(false, Ordering::Relaxed) {
-            pump.board.reap();
+            pump.dispatcher.remove_closed();
         }
     }
 }
 
-/// Joins the two ways events come by into the order in which they happened.
-struct Pump {
-    board: Board,
+/// Merges committed events and commands into one order.
+struct EventPump {
+    dispatcher: EventDispatcher,
     inbox: Receiver<Vec<LoggedEvent>>,
-    /// Taken from the inbox and not yet shown.
+    /// Taken from the inbox and not yet published.
     arrived: VecDeque<LoggedEvent>,
 }
 
-impl Pump {
-    fn apply(&mut self, handle: &PumpHandle, given: Given) {
-        self.catch_up_with(given.after);
-        match given.command {
-            Command::Subscribe(subscription) => self.board.subscribe(subscription),
-            Command::Unsubscribe { patterns, waiting } => {
-                self.board.unsubscribe(patterns.as_deref(), waiting);
+impl EventPump {
+    fn apply(&mut self, handle: &PumpHandle, sequenced: SequencedCommand) {
+        self.publish_before(sequenced.after);
+        match sequenced.command {
+            PumpCommand::Subscribe(subscription) => self.dispatcher.subscribe(subscription),
+            PumpCommand::Unsubscribe { patterns, pending } => {
+                self.dispatcher.unsubscribe(patterns.as_deref(), pending);
             }
-            Command::Forget(link) => self.board.forget(link),
-            Command::Emit(event) => {
+            PumpCommand::Forget(link) => self.dispatcher.forget(link),
+            PumpCommand::Emit(event) => {
                 handle
                     .volatile_bytes
                     .fetch_sub(payload_bytes(&event), Ordering::Relaxed);
-                self.board.volatile(event);
+                self.dispatcher.publish_volatile(event);
             }
-            Command::Resume(resume) => self.board.resume(resume),
+            PumpCommand::Resume(resume) => self.dispatcher.resume(resume),
         }
     }
 
-    /// Shows what was committed before a command. What its giver saw committed was published
-    /// before, so it is in the inbox if it is not here.
-    fn catch_up_with(&mut self, last: u64) {
+    /// Publishes the events that were committed before a command was sent. A commit is acknowledged
+    /// after its events are in the inbox, so every event the sender knows of is here or in there.
+    fn publish_before(&mut self, last: u64) {
         self.publish_up_to(last);
-        while self.board.seq() < last
+        while self.dispatcher.seq() < last
             && let Ok(batch) = self.inbox.try_recv()
         {
             self.arrived.extend(batch);
@@ -208,7 +216,7 @@ impl Pump {
 
     fn publish_up_to(&mut self, last: u64) {
         while let Some(event) = self.arrived.pop_front_if(|event| event.seq <= last) {
-            self.board.logged(event);
+            self.dispatcher.publish_logged(event);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The newest logged events, so that a catch-up ends inside the pump instead of chasing the log.
-//! Pure. Invariant: it holds every event after its floor.
+//! The newest logged events in memory, so that a catch-up ends inside the pump instead of chasing
+//! the log. Pure. Invariant: the ring holds every event after its floor.
 
 use crate::event::NewEvent;
 use std::collections::VecDeque;
@@ -9,17 +9,17 @@ const EVENTS_MAX: usize = 4_096;
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct EventRing {
     events: VecDeque<(u64, Arc<NewEvent>)>,
     bytes: usize,
     /// Events up to here are only in the log.
     floor: u64,
 }
 
-impl Ring {
-    /// A ring for the events after `floor`.
+impl EventRing {
+    /// Creates a ring for the events after `floor`.
     pub(crate) fn after(floor: u64) -> Self {
-        Ring {
+        EventRing {
             events: VecDeque::new(),
             bytes: 0,
             floor,
@@ -37,7 +37,7 @@ impl Ring {
         }
     }
 
-    /// The events after `cursor`; none if some of them are only in the log.
+    /// The events after `cursor`; `None` if some of them are only in the log.
     pub(crate) fn since(&self, cursor: u64) -> Option<impl Iterator<Item = &(u64, Arc<NewEvent>)>> {
         let begin = self.events.partition_point(|(seq, _)| *seq <= cursor);
         (cursor >= self.floor).then(|| self.events.range(begin..))

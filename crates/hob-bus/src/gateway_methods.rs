@@ -1,16 +1,16 @@
-//! `gateway.*`: the methods the bus answers itself. Those that change subscriptions are answered
-//! by the pump, so that the answer stands before the first event.
+//! The methods `gateway.*`, which the bus answers itself. The pump answers those that change
+//! subscriptions, so that the answer precedes the first event.
 
 use crate::describe::describe;
-use crate::filter;
-use crate::hub::{Hub, encode_error, stopping};
+use crate::endpoint::Endpoint;
+use crate::event_filter;
+use crate::event_pump::{PumpCommand, PumpGone, SubscribeReply, SubscribeRequest};
+use crate::hub::{Hub, encode_error, stopping_error};
 use crate::inspect::inspect;
-use crate::party::Party;
-use crate::peer::Closed;
-use crate::pending::Waiting;
-use crate::pump::{Command, PumpGone, Reply, Subscription};
+use crate::peer::CloseReason;
+use crate::pending_requests::PendingRequest;
 use crate::room::{decode, encode};
-use crate::since::Since;
+use crate::since::SincePosition;
 use bytes::Bytes;
 use hob_wire::rooms::gateway;
 use hob_wire::{ErrorCode, Method, PROTOCOL_VERSION, WireError};
@@ -25,33 +25,34 @@ const DESCRIBE: &str = gateway::Describe::SPEC.name;
 const TRACE: &str = gateway::Trace::SPEC.name;
 const AUTH: &str = gateway::Auth::SPEC.name;
 
-/// Methods whose own rules decide, because a `service:NAME` credential has no rank.
-pub(crate) fn open_to_all(method: &str) -> bool {
+/// Returns true for methods that check permissions themselves, because a `service:NAME` credential
+/// has no rank.
+pub(crate) fn is_open_to_all(method: &str) -> bool {
     [REGISTER, SUBSCRIBE, UNSUBSCRIBE, AUTH].contains(&method)
 }
 
 /// Answers a request to the bus.
-pub(crate) async fn serve(hub: &Arc<Hub>, waiting: Waiting, params: Option<Bytes>) {
-    let caller = Arc::clone(&waiting.caller);
+pub(crate) async fn handle(hub: &Arc<Hub>, pending: PendingRequest, params: Option<Bytes>) {
+    let caller = Arc::clone(&pending.caller);
     let params = params.as_deref();
-    let answer = match &*waiting.method.name {
-        REGISTER => return register(hub, waiting, params).await,
-        SUBSCRIBE => return subscribe(hub, waiting, params).await,
-        UNSUBSCRIBE => return unsubscribe(hub, waiting, params).await,
+    let answer = match &*pending.method.name {
+        REGISTER => return register(hub, pending, params).await,
+        SUBSCRIBE => return subscribe(hub, pending, params).await,
+        UNSUBSCRIBE => return unsubscribe(hub, pending, params).await,
         INSPECT => answer::<gateway::Inspect>(params, |_| Ok(inspect(hub))),
         STATS => answer::<gateway::Stats>(params, |_| Ok(hub.counters())),
         DESCRIBE => answer::<gateway::Describe>(params, |asked| describe(hub, &asked)),
         TRACE => answer::<gateway::Trace>(params, |asked| {
             let spans = hub.traces.spans(asked.trace.as_deref());
-            Ok(gateway::Traced { spans })
+            Ok(gateway::GatewayTraceResult { spans })
         }),
         AUTH => answer::<gateway::Auth>(params, |_| Ok(identity(&caller))),
         other => {
-            let message = format!("'{other}' is declared but not answered");
+            let message = format!("'{other}' is declared but not implemented");
             Err(WireError::new(ErrorCode::Internal, message))
         }
     };
-    conclude(hub, waiting, answer);
+    complete(hub, pending, answer);
 }
 
 fn answer<M: Method>(
@@ -61,125 +62,127 @@ fn answer<M: Method>(
     encode(&work(decode(params)?)?)
 }
 
-async fn register(hub: &Arc<Hub>, waiting: Waiting, params: Option<&[u8]>) {
-    match claim(hub, &waiting.caller, params) {
-        Err(error) => conclude(hub, waiting, Err(error)),
+async fn register(hub: &Arc<Hub>, pending: PendingRequest, params: Option<&[u8]>) {
+    match register_service(hub, &pending.caller, params) {
+        Err(error) => complete(hub, pending, Err(error)),
         Ok((filters, table)) => {
-            let subscription = Subscription {
-                party: Arc::clone(&waiting.caller),
+            let subscription = SubscribeRequest {
+                endpoint: Arc::clone(&pending.caller),
                 filters,
                 since: None,
-                reply: Reply::Registered(waiting, table),
+                reply: SubscribeReply::Registered(pending, table),
             };
-            hand_over(hub, Command::Subscribe(subscription)).await;
+            send_to_pump(hub, PumpCommand::Subscribe(subscription)).await;
         }
     }
 }
 
-/// Puts a service into the routing table; answers its subscriptions and the table.
-fn claim(
+/// Registers a service. Returns its filters and the encoded routing table.
+fn register_service(
     hub: &Arc<Hub>,
-    party: &Arc<Party>,
+    endpoint: &Arc<Endpoint>,
     params: Option<&[u8]>,
-) -> Result<(Vec<filter::Filter>, Bytes), WireError> {
-    let params: gateway::RegisterParams = decode(params)?;
-    needs_outbox(party)?;
-    let scopes = &party.peer.scopes;
+) -> Result<(Vec<event_filter::EventFilter>, Bytes), WireError> {
+    let params: gateway::GatewayRegisterParams = decode(params)?;
+    require_outbox(endpoint)?;
+    let scopes = &endpoint.peer.scopes;
+    // Parsed first: a registration that is refused must not change the table.
     let filters = {
         let routes = hub.registry.routes();
-        filter::parse(&params.subscriptions, None, scopes, &routes)?
+        event_filter::parse(&params.subscriptions, None, scopes, &routes)?
     };
-    let claimed = hub.registry.claim(&params, party)?;
+    let claimed = hub.registry.register(&params, endpoint)?;
     if let Some(former) = claimed.former {
         hub.announce::<gateway::ServiceDisconnected>(&former.service);
     }
     if let Some(replaced) = claimed.replaced {
         hub.announce::<gateway::ServiceDisconnected>(&params.service);
-        hub.close(&replaced, Closed::Replaced);
+        // Closed after the swap of the table: no request is without a route in between.
+        hub.close(&replaced, CloseReason::Replaced);
     }
     hub.announce::<gateway::ServiceConnected>(&params.service);
     Ok((filters, encode(&hub.registry.table())?))
 }
 
-async fn subscribe(hub: &Arc<Hub>, waiting: Waiting, params: Option<&[u8]>) {
-    match read_subscription(hub, &waiting.caller, params) {
-        Err(error) => conclude(hub, waiting, Err(error)),
+async fn subscribe(hub: &Arc<Hub>, pending: PendingRequest, params: Option<&[u8]>) {
+    match read_subscription(hub, &pending.caller, params) {
+        Err(error) => complete(hub, pending, Err(error)),
         Ok((filters, since)) => {
-            let subscription = Subscription {
-                party: Arc::clone(&waiting.caller),
+            let subscription = SubscribeRequest {
+                endpoint: Arc::clone(&pending.caller),
                 filters,
                 since,
-                reply: Reply::Subscribed(waiting),
+                reply: SubscribeReply::Subscribed(pending),
             };
-            hand_over(hub, Command::Subscribe(subscription)).await;
+            send_to_pump(hub, PumpCommand::Subscribe(subscription)).await;
         }
     }
 }
 
 fn read_subscription(
     hub: &Hub,
-    party: &Party,
+    endpoint: &Endpoint,
     params: Option<&[u8]>,
-) -> Result<(Vec<filter::Filter>, Option<Since>), WireError> {
-    let params: gateway::SubscribeParams = decode(params)?;
-    needs_outbox(party)?;
+) -> Result<(Vec<event_filter::EventFilter>, Option<SincePosition>), WireError> {
+    let params: gateway::GatewaySubscribeParams = decode(params)?;
+    require_outbox(endpoint)?;
     if params.events.is_empty() {
-        let message = "`events` names no topic; `*` means all";
+        let message = "`events` is empty; use `*` for all events";
         return Err(WireError::new(ErrorCode::InvalidParams, message));
     }
     let session = params.session_key.as_deref();
     let routes = hub.registry.routes();
-    let filters = filter::parse(&params.events, session, &party.peer.scopes, &routes)?;
+    let filters = event_filter::parse(&params.events, session, &endpoint.peer.scopes, &routes)?;
     let log_id = params.log_id;
-    let since = params.since.map(|seq| Since { seq, log_id });
+    let since = params.since.map(|seq| SincePosition { seq, log_id });
     Ok((filters, since))
 }
 
-async fn unsubscribe(hub: &Arc<Hub>, waiting: Waiting, params: Option<&[u8]>) {
-    match decode::<gateway::UnsubscribeParams>(params) {
-        Err(error) => conclude(hub, waiting, Err(error)),
+async fn unsubscribe(hub: &Arc<Hub>, pending: PendingRequest, params: Option<&[u8]>) {
+    match decode::<gateway::GatewayUnsubscribeParams>(params) {
+        Err(error) => complete(hub, pending, Err(error)),
         Ok(params) => {
             let patterns = params.events;
-            hand_over(hub, Command::Unsubscribe { patterns, waiting }).await;
+            send_to_pump(hub, PumpCommand::Unsubscribe { patterns, pending }).await;
         }
     }
 }
 
-/// Leaves the rest to the pump; a request that comes after it stopped is told so.
-async fn hand_over(hub: &Hub, command: Command) {
+/// Sends a command to the pump. If the pump has stopped, answers the request with an error.
+async fn send_to_pump(hub: &Hub, command: PumpCommand) {
     let Err(PumpGone(command)) = hub.pump.send(command).await else {
         return;
     };
-    let waiting = match command {
-        Command::Subscribe(subscription) => match subscription.reply {
-            Reply::Subscribed(waiting) | Reply::Registered(waiting, _) => waiting,
-            Reply::Nobody => return,
+    let pending = match command {
+        PumpCommand::Subscribe(subscription) => match subscription.reply {
+            SubscribeReply::Subscribed(pending) | SubscribeReply::Registered(pending, _) => pending,
+            SubscribeReply::Nobody => return,
         },
-        Command::Unsubscribe { waiting, .. } => waiting,
-        Command::Forget(_) | Command::Emit(_) | Command::Resume(_) => return,
+        PumpCommand::Unsubscribe { pending, .. } => pending,
+        PumpCommand::Forget(_) | PumpCommand::Emit(_) | PumpCommand::Resume(_) => return,
     };
-    conclude(hub, waiting, Err(stopping()));
+    complete(hub, pending, Err(stopping_error()));
 }
 
-fn conclude(hub: &Hub, waiting: Waiting, answer: Result<Bytes, WireError>) {
+fn complete(hub: &Hub, pending: PendingRequest, answer: Result<Bytes, WireError>) {
     let answer = answer.map(Some).map_err(|error| encode_error(&error));
-    if let Err(slow) = hub.conclude(waiting, answer) {
-        hub.retire(slow, Closed::Slow);
+    if let Err(slow) = hub.complete(pending, answer) {
+        hub.retire(slow, CloseReason::Slow);
     }
 }
 
-fn needs_outbox(party: &Party) -> Result<(), WireError> {
-    if party.outbox().is_some() {
+fn require_outbox(endpoint: &Endpoint) -> Result<(), WireError> {
+    if endpoint.outbox().is_some() {
         return Ok(());
     }
-    let message = "this needs a connection that stays open: use the WebSocket or the unix socket";
+    let message = "this needs a persistent connection: use the WebSocket or the unix socket";
     Err(WireError::new(ErrorCode::InvalidParams, message))
 }
 
-fn identity(party: &Party) -> gateway::Authenticated {
-    gateway::Authenticated {
-        name: party.peer.name.clone(),
-        scopes: party.peer.scopes.to_texts(),
+fn identity(endpoint: &Endpoint) -> gateway::GatewayAuthResult {
+    gateway::GatewayAuthResult {
+        name: endpoint.peer.name.clone(),
+        scopes: endpoint.peer.scopes.to_strings(),
         protocol: PROTOCOL_VERSION,
     }
 }

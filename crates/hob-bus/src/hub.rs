@@ -1,28 +1,28 @@
-//! What every part of the bus shares, and the one way a party leaves it.
+//! The state shared by all parts of the bus, and the single path by which an endpoint leaves it.
 //!
-//! Invariant: a party that is closed has no route, no waiting caller and no subscription; each
-//! caller that waited for it has been told.
+//! Invariant: a retired endpoint has no route, no pending request and no subscription; every caller
+//! that waited for it has been answered.
 
-use crate::delivery::Answer;
+use crate::counters::BusCounters;
+use crate::delivery::EncodedAnswer;
+use crate::endpoint::{Endpoint, EndpointOrigin, Mailbox};
+use crate::endpoint_list::EndpointList;
 use crate::event::NewEvent;
+use crate::event_log::EventLog;
+use crate::event_pump::PumpHandle;
 use crate::limits::BusLimits;
-use crate::log::EventLog;
-use crate::outbox::{Outbox, Refused};
-use crate::parties::Parties;
-use crate::party::{Home, Mailbox, Party};
-use crate::peer::{Closed, Peer};
-use crate::pending::Waiting;
-use crate::pump::PumpHandle;
-use crate::registry::Registry;
+use crate::outbox::{Outbox, PushError};
+use crate::peer::{CloseReason, PeerIdentity};
+use crate::pending_requests::PendingRequest;
+use crate::registry::RouteRegistry;
+use crate::request_traces::RequestTraces;
+use crate::response_waiters::ResponseWaiters;
 use crate::room;
-use crate::tally::Tally;
-use crate::trace::Traces;
-use crate::waiters::Waiters;
 use bytes::Bytes;
 use hob_kit::clock::Clock;
-use hob_kit::tasks::Tasks;
-use hob_wire::rooms::gateway::{ServiceDisconnected, ServiceNamed};
-use hob_wire::{ErrorCode, Topic, WireError};
+use hob_kit::tasks::TaskGroup;
+use hob_wire::rooms::gateway::{ServiceConnectionPayload, ServiceDisconnected};
+use hob_wire::{ErrorCode, EventTopic, WireError};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -31,113 +31,128 @@ use tokio::sync::{Notify, Semaphore};
 pub(crate) struct Hub {
     pub(crate) log: Arc<dyn EventLog>,
     pub(crate) clock: Clock,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskGroup,
     pub(crate) limits: BusLimits,
     pub(crate) version: String,
-    pub(crate) registry: Registry,
-    pub(crate) tally: Tally,
-    pub(crate) traces: Traces,
+    pub(crate) registry: RouteRegistry,
+    pub(crate) counters: BusCounters,
+    pub(crate) traces: RequestTraces,
     pub(crate) pump: PumpHandle,
-    /// Tells the sweeper that something may come to wait.
-    pub(crate) waiting: Notify,
-    /// Refuses requests and connections from outside.
+    /// Wakes the sweeper when the first request becomes pending.
+    pub(crate) pending_added: Notify,
+    /// True while external requests and connections are refused.
     pub(crate) draining: AtomicBool,
-    /// Outlets whose connection has not taken all its frames.
-    pub(crate) outlets: AtomicUsize,
+    /// Outlets that still have frames to flush.
+    pub(crate) open_outlets: AtomicUsize,
     pub(crate) started_ms: u64,
     pub(crate) last_id: AtomicU64,
-    pub(crate) parties: Parties,
-    /// Bounds the catch-ups that read the log at once.
+    pub(crate) endpoints: EndpointList,
+    /// Bounds the catch-ups that read the log at the same time.
     pub(crate) log_readers: Semaphore,
 }
 
 impl Hub {
-    /// A party with an outbox that is not in the list of connections: a room.
-    pub(crate) fn room_party(&self, service: &str) -> Arc<Party> {
+    /// Creates the endpoint of a room. It is not in the list of connections.
+    pub(crate) fn room_endpoint(&self, service: &str) -> Arc<Endpoint> {
         let outbox = Outbox::new(self.limits.outbox_frames_max, self.limits.outbox_bytes_max);
-        self.party(house_peer(service), Home::Inside, Mailbox::Outbox(outbox))
+        self.new_endpoint(
+            internal_peer(service),
+            EndpointOrigin::Internal,
+            Mailbox::Outbox(outbox),
+        )
     }
 
-    pub(crate) fn connect(&self, peer: Peer) -> Result<Arc<Party>, WireError> {
+    pub(crate) fn connect(&self, peer: PeerIdentity) -> Result<Arc<Endpoint>, WireError> {
         let outbox = Outbox::new(self.limits.outbox_frames_max, self.limits.outbox_bytes_max);
-        let party = self.party(peer, Home::Outside, Mailbox::Outbox(outbox));
-        self.join(party)
+        let endpoint = self.new_endpoint(peer, EndpointOrigin::External, Mailbox::Outbox(outbox));
+        self.admit_endpoint(endpoint)
     }
 
-    pub(crate) fn caller_as(&self, peer: Peer) -> Result<Arc<Party>, WireError> {
-        let mailbox = Mailbox::Waiters(Waiters::default());
-        let party = self.party(peer, Home::Outside, mailbox);
-        self.join(party)
+    pub(crate) fn caller_as(&self, peer: PeerIdentity) -> Result<Arc<Endpoint>, WireError> {
+        let mailbox = Mailbox::Waiters(ResponseWaiters::default());
+        let endpoint = self.new_endpoint(peer, EndpointOrigin::External, mailbox);
+        self.admit_endpoint(endpoint)
     }
 
-    pub(crate) fn caller(&self, name: &str) -> Arc<Party> {
-        let mailbox = Mailbox::Waiters(Waiters::default());
-        let party = self.party(house_peer(name), Home::Inside, mailbox);
-        self.parties.insert(&party, usize::MAX);
-        party
+    pub(crate) fn caller(&self, name: &str) -> Arc<Endpoint> {
+        let mailbox = Mailbox::Waiters(ResponseWaiters::default());
+        let endpoint = self.new_endpoint(internal_peer(name), EndpointOrigin::Internal, mailbox);
+        self.endpoints.insert(&endpoint, usize::MAX);
+        endpoint
     }
 
-    /// Closes a party, and those that are too slow to hear of it.
-    pub(crate) fn close(&self, party: &Arc<Party>, reason: Closed) {
-        if party.close(reason) {
-            self.retire(Arc::clone(party), reason);
+    /// Closes an endpoint, and every caller that is too slow to take the resulting error.
+    pub(crate) fn close(&self, endpoint: &Arc<Endpoint>, reason: CloseReason) {
+        if endpoint.close(reason) {
+            self.retire(Arc::clone(endpoint), reason);
         }
     }
 
-    /// Takes a party that was just closed out of everything. A list instead of recursion: failing
-    /// its callers may find some of them too slow.
-    pub(crate) fn retire(&self, party: Arc<Party>, reason: Closed) {
-        let mut closing = vec![(party, reason)];
-        while let Some((party, reason)) = closing.pop() {
-            if reason == Closed::Slow {
-                self.tally.slow_closed.up();
+    /// Removes a closed endpoint from the routes, the pending requests and the subscriptions.
+    pub(crate) fn retire(&self, endpoint: Arc<Endpoint>, reason: CloseReason) {
+        // A work list instead of recursion: failing the callers of one endpoint may close others
+        // whose outboxes are full, and a chain of those could be long.
+        let mut closing = vec![(endpoint, reason)];
+        while let Some((endpoint, reason)) = closing.pop() {
+            if reason == CloseReason::Slow {
+                self.counters.slow_closed.increment();
             }
-            self.parties.remove(party.id);
-            if let Some(offer) = self.registry.withdraw(&party) {
+            self.endpoints.remove(endpoint.id);
+            if let Some(offer) = self.registry.withdraw(&endpoint) {
                 self.announce::<ServiceDisconnected>(&offer.service);
             }
-            for waiting in party.pending.close() {
-                let error = gone(&waiting.method.service);
-                if let Err(slow) = self.settle(waiting, Err(encode_error(&error))) {
-                    closing.push((slow, Closed::Slow));
+            // The route is gone before the pending requests are failed, so a retry by a caller
+            // cannot reach the same dead endpoint.
+            for pending in endpoint.pending.close() {
+                let error = service_gone(&pending.method.service);
+                if let Err(slow) = self.complete_forwarded(pending, Err(encode_error(&error))) {
+                    closing.push((slow, CloseReason::Slow));
                 }
             }
-            self.pump.forget(party.id);
+            self.pump.forget(endpoint.id);
         }
     }
 
-    /// Gives a caller its answer. Answers the caller itself if it was too slow and is now closed,
+    /// Answers a forwarded request. Returns the caller if its outbox was full: it is closed then,
     /// but not yet retired.
-    pub(crate) fn settle(&self, waiting: Waiting, answer: Answer) -> Result<(), Arc<Party>> {
-        self.tally.pending.down();
-        waiting.caller.end_request();
-        self.conclude(waiting, answer)
+    pub(crate) fn complete_forwarded(
+        &self,
+        pending: PendingRequest,
+        answer: EncodedAnswer,
+    ) -> Result<(), Arc<Endpoint>> {
+        self.counters.pending.decrement();
+        pending.caller.end_request();
+        self.complete(pending, answer)
     }
 
-    /// As [`Hub::settle`], for a request that was not forwarded.
-    pub(crate) fn conclude(&self, waiting: Waiting, answer: Answer) -> Result<(), Arc<Party>> {
-        self.record(&waiting, &answer);
-        push_answer(&waiting.caller, waiting.caller_id, answer)
+    /// Like [`Hub::complete_forwarded`], for a request that was never counted as pending.
+    pub(crate) fn complete(
+        &self,
+        pending: PendingRequest,
+        answer: EncodedAnswer,
+    ) -> Result<(), Arc<Endpoint>> {
+        self.record_trace(&pending, &answer);
+        push_answer(&pending.caller, pending.caller_id, answer)
     }
 
-    /// Sends an answer to a party; an answer that does not fit closes it.
-    pub(crate) fn answer(&self, party: &Arc<Party>, id: &str, answer: Answer) {
-        if let Err(slow) = push_answer(party, Box::from(id), answer) {
-            self.retire(slow, Closed::Slow);
+    /// Sends an answer to an endpoint, and closes the endpoint if it does not fit.
+    pub(crate) fn answer(&self, endpoint: &Arc<Endpoint>, id: &str, answer: EncodedAnswer) {
+        if let Err(slow) = push_answer(endpoint, Box::from(id), answer) {
+            self.retire(slow, CloseReason::Slow);
         }
     }
 
-    pub(crate) fn answer_error(&self, party: &Arc<Party>, id: &str, error: &WireError) {
-        self.tally.errors.up();
-        self.answer(party, id, Err(encode_error(error)));
+    pub(crate) fn answer_error(&self, endpoint: &Arc<Endpoint>, id: &str, error: &WireError) {
+        self.counters.errors.increment();
+        self.answer(endpoint, id, Err(encode_error(error)));
     }
 
-    /// Says that a service came or went.
+    /// Emits the event that a service connected or disconnected.
     pub(crate) fn announce<T>(&self, service: &str)
     where
-        T: Topic<Payload = ServiceNamed>,
+        T: EventTopic<Payload = ServiceConnectionPayload>,
     {
-        let payload = ServiceNamed {
+        let payload = ServiceConnectionPayload {
             service: service.to_owned(),
         };
         let Ok(payload) = room::encode(&payload) else {
@@ -152,24 +167,32 @@ impl Hub {
         self.emit_volatile(event);
     }
 
-    /// Hands a volatile event to the pump; one that finds it too busy is left out and counted.
+    /// Hands a volatile event to the pump. If the pump is too busy, the event is dropped and counted.
     pub(crate) fn emit_volatile(&self, event: NewEvent) {
         if !self.pump.emit(event) {
-            self.tally.coalesced.up();
+            self.counters.coalesced.increment();
         }
     }
 
-    fn party(&self, peer: Peer, home: Home, mailbox: Mailbox) -> Arc<Party> {
+    fn new_endpoint(
+        &self,
+        peer: PeerIdentity,
+        origin: EndpointOrigin,
+        mailbox: Mailbox,
+    ) -> Arc<Endpoint> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        Party::new(id, peer, home, mailbox, self.clock.wall_ms())
+        Endpoint::new(id, peer, origin, mailbox, self.clock.wall_ms())
     }
 
-    fn join(&self, party: Arc<Party>) -> Result<Arc<Party>, WireError> {
+    fn admit_endpoint(&self, endpoint: Arc<Endpoint>) -> Result<Arc<Endpoint>, WireError> {
         if self.draining.load(Ordering::Relaxed) {
-            return Err(stopping());
+            return Err(stopping_error());
         }
-        if self.parties.insert(&party, self.limits.connections_max) {
-            return Ok(party);
+        if self
+            .endpoints
+            .insert(&endpoint, self.limits.connections_max)
+        {
+            return Ok(endpoint);
         }
         let message = "too many connections; close some and try again";
         Err(WireError::new(ErrorCode::Overloaded, message).retry_after(1_000))
@@ -184,33 +207,38 @@ impl fmt::Debug for Hub {
     }
 }
 
-/// Answers the party itself if this answer did not fit and closed it.
-fn push_answer(party: &Arc<Party>, id: Box<str>, answer: Answer) -> Result<(), Arc<Party>> {
-    match party.push_answer(id, answer) {
-        Err(Refused::Full) if party.close(Closed::Slow) => Err(Arc::clone(party)),
-        // A caller that left needs no answer.
-        Ok(()) | Err(Refused::Full | Refused::Closed) => Ok(()),
+/// Pushes an answer. Returns the endpoint if its outbox was full and this call closed it.
+fn push_answer(
+    endpoint: &Arc<Endpoint>,
+    id: Box<str>,
+    answer: EncodedAnswer,
+) -> Result<(), Arc<Endpoint>> {
+    match endpoint.push_answer(id, answer) {
+        Err(PushError::Full) if endpoint.close(CloseReason::Slow) => Err(Arc::clone(endpoint)),
+        // A caller that left needs no answer. One that another task closed is retired by that task.
+        Ok(()) | Err(PushError::Full | PushError::Closed) => Ok(()),
     }
 }
 
 pub(crate) fn encode_error(error: &WireError) -> Bytes {
-    // An error of strings and numbers always encodes; if not, silence would be worse.
+    // Strings and numbers always encode. If they ever did not, a fixed error is better than none:
+    // the caller would wait for its timeout.
     let bare = || br#"{"code":"INTERNAL","message":"an error could not be written"}"#.to_vec();
     Bytes::from(serde_json::to_vec(error).unwrap_or_else(|_| bare()))
 }
 
-pub(crate) fn gone(service: &str) -> WireError {
-    let message = format!("the service '{service}' went away before it answered");
+pub(crate) fn service_gone(service: &str) -> WireError {
+    let message = format!("the service '{service}' disconnected before it answered");
     WireError::new(ErrorCode::ServiceUnavailable, message).retry_after(1_000)
 }
 
-pub(crate) fn stopping() -> WireError {
+pub(crate) fn stopping_error() -> WireError {
     let message = "hob is stopping; try again when it is back";
     WireError::new(ErrorCode::ServiceUnavailable, message).retry_after(1_000)
 }
 
-fn house_peer(name: &str) -> Peer {
-    Peer {
+fn internal_peer(name: &str) -> PeerIdentity {
+    PeerIdentity {
         name: name.to_owned(),
         surface: "house",
         principal: "house".to_owned(),

@@ -1,19 +1,19 @@
-//! Who leaves is forgotten everywhere.
+//! A closed endpoint is removed from all state.
 
 use crate::bus::Bus;
-use crate::filter::Filter;
+use crate::endpoint::Endpoint;
+use crate::event_filter::EventFilter;
+use crate::event_pump::{PumpCommand, SubscribeReply, SubscribeRequest};
 use crate::hub::Hub;
-use crate::party::Party;
-use crate::peer::{Closed, Peer};
-use crate::pump::{Command, Reply, Subscription};
+use crate::peer::{CloseReason, PeerIdentity};
 use bytes::Bytes;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::Scopes;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-fn peer() -> Peer {
-    Peer {
+fn peer() -> PeerIdentity {
+    PeerIdentity {
         name: "guest".into(),
         surface: "ws",
         principal: "guest".into(),
@@ -21,16 +21,16 @@ fn peer() -> Peer {
     }
 }
 
-fn subscription(party: &Arc<Party>) -> Command {
-    Command::Subscribe(Subscription {
-        party: Arc::clone(party),
-        filters: vec![Filter {
+fn subscription(endpoint: &Arc<Endpoint>) -> PumpCommand {
+    PumpCommand::Subscribe(SubscribeRequest {
+        endpoint: Arc::clone(endpoint),
+        filters: vec![EventFilter {
             pattern: "*".into(),
             session: None,
             after: 0,
         }],
         since: None,
-        reply: Reply::Nobody,
+        reply: SubscribeReply::Nobody,
     })
 }
 
@@ -45,33 +45,33 @@ async fn until(done: impl Fn() -> bool) {
 }
 
 /// Subscribes, and waits until the pump has seen to it.
-async fn subscribe(hub: &Hub, party: &Arc<Party>) {
-    let sent = hub.pump.send(subscription(party)).await;
+async fn subscribe(hub: &Hub, endpoint: &Arc<Endpoint>) {
+    let sent = hub.pump.send(subscription(endpoint)).await;
     sent.expect("running");
-    until(|| !party.filters.load().is_empty()).await;
+    until(|| !endpoint.filters.load().is_empty()).await;
 }
 
-/// Waits until nothing in the bus holds the party.
-async fn forgotten(party: Weak<Party>) {
-    until(|| party.strong_count() == 0).await;
+/// Waits until nothing in the bus holds the endpoint.
+async fn forgotten(endpoint: Weak<Endpoint>) {
+    until(|| endpoint.strong_count() == 0).await;
 }
 
 fn hub() -> Arc<Hub> {
-    Bus::in_memory(&Tasks::new()).0
+    Bus::in_memory(&TaskGroup::new()).0
 }
 
 #[tokio::test]
 async fn a_party_that_left_is_forgotten() {
     let hub = hub();
-    let party = hub.connect(peer()).expect("room");
-    subscribe(&hub, &party).await;
-    let (link, outlet) = crate::link::join(&hub, &party);
+    let endpoint = hub.connect(peer()).expect("room");
+    subscribe(&hub, &endpoint).await;
+    let (link, outlet) = crate::link::open(&hub, &endpoint);
     let register = br#"{"type":"req","id":"1","method":"gateway.register","params":{"service":"a","methods":["a.b"]}}"#;
     link.receive(Bytes::from_static(register)).await;
     let call = br#"{"type":"req","id":"2","method":"a.b"}"#;
     link.receive(Bytes::from_static(call)).await;
-    let left = Arc::downgrade(&party);
-    drop((link, outlet, party));
+    let left = Arc::downgrade(&endpoint);
+    drop((link, outlet, endpoint));
     forgotten(left).await;
     assert_eq!(hub.counters().pending_requests, 0);
 }
@@ -79,19 +79,22 @@ async fn a_party_that_left_is_forgotten() {
 #[tokio::test]
 async fn a_party_that_left_before_its_subscription_came_is_forgotten() {
     let hub = hub();
-    let party = hub.connect(peer()).expect("room");
-    hub.close(&party, Closed::Normal);
-    hub.pump.send(subscription(&party)).await.expect("running");
-    let left = Arc::downgrade(&party);
-    drop(party);
+    let endpoint = hub.connect(peer()).expect("room");
+    hub.close(&endpoint, CloseReason::Normal);
+    hub.pump
+        .send(subscription(&endpoint))
+        .await
+        .expect("running");
+    let left = Arc::downgrade(&endpoint);
+    drop(endpoint);
     forgotten(left).await;
 }
 
 #[tokio::test]
 async fn parties_that_left_a_busy_pump_are_found() {
     let hub = hub();
-    let party = hub.connect(peer()).expect("room");
-    subscribe(&hub, &party).await;
+    let endpoint = hub.connect(peer()).expect("room");
+    subscribe(&hub, &endpoint).await;
     // The pump has no turn before the queue is full.
     while hub.pump.emit(crate::event::NewEvent {
         source: "s".into(),
@@ -99,8 +102,8 @@ async fn parties_that_left_a_busy_pump_are_found() {
         session: None,
         payload: None,
     }) {}
-    hub.close(&party, Closed::Normal);
-    let left = Arc::downgrade(&party);
-    drop(party);
+    hub.close(&endpoint, CloseReason::Normal);
+    let left = Arc::downgrade(&endpoint);
+    drop(endpoint);
     forgotten(left).await;
 }

@@ -1,48 +1,53 @@
-//! What `gateway.inspect` and `gateway.stats` show.
+//! The results of `gateway.inspect` and `gateway.stats`.
 
+use crate::endpoint::Endpoint;
 use crate::hub::Hub;
-use crate::party::Party;
-use crate::routes::Service;
-use hob_wire::rooms::gateway::{ConnectionInfo, Counters, Inspection, ServiceInfo};
+use crate::route_table::RegisteredService;
+use hob_wire::rooms::gateway::{
+    ConnectionInfo, GatewayCounters, GatewayInspectResult, ServiceInfo,
+};
 
-/// Connections shown.
+/// Connections that one inspection lists, newest first.
 const CONNECTIONS_SHOWN: usize = 200;
 
-pub(crate) fn inspect(hub: &Hub) -> Inspection {
+pub(crate) fn inspect(hub: &Hub) -> GatewayInspectResult {
     let routes = hub.registry.routes();
-    let newest = hub.parties.newest(CONNECTIONS_SHOWN);
-    Inspection {
+    let newest = hub.endpoints.newest(CONNECTIONS_SHOWN);
+    GatewayInspectResult {
         services: routes.services.values().map(service_info).collect(),
-        connections: newest.iter().map(|party| connection_info(party)).collect(),
+        connections: newest
+            .iter()
+            .map(|endpoint| connection_info(endpoint))
+            .collect(),
     }
 }
 
 impl Hub {
-    pub(crate) fn counters(&self) -> Counters {
-        let tally = &self.tally;
+    pub(crate) fn counters(&self) -> GatewayCounters {
+        let counters = &self.counters;
         let services = self.registry.routes().services.len();
-        Counters {
+        GatewayCounters {
             uptime: self.clock.monotonic_ms().saturating_sub(self.started_ms),
             services: count(services),
-            connections: count(self.parties.outside()),
-            pending_requests: tally.pending.get(),
-            seq: tally.seq.get(),
-            requests_total: tally.requests.get(),
-            errors_total: tally.errors.get(),
-            events_total: tally.events.get(),
-            coalesced_total: tally.coalesced.get(),
-            slow_closed_total: tally.slow_closed.get(),
-            stray_answers_total: tally.stray_answers.get(),
-            handler_panics_total: tally.handler_panics.get(),
+            connections: count(self.endpoints.external()),
+            pending_requests: counters.pending.get(),
+            seq: counters.seq.get(),
+            requests_total: counters.requests.get(),
+            errors_total: counters.errors.get(),
+            events_total: counters.events.get(),
+            coalesced_total: counters.coalesced.get(),
+            slow_closed_total: counters.slow_closed.get(),
+            stray_answers_total: counters.stray_answers.get(),
+            handler_panics_total: counters.handler_panics.get(),
         }
     }
 }
 
-fn service_info(service: &Service) -> ServiceInfo {
+fn service_info(service: &RegisteredService) -> ServiceInfo {
     let offer = &service.offer;
     let owner = service.owner.as_deref();
-    let mut hears = offer.hears.clone();
-    hears.extend(
+    let mut subscriptions = offer.subscriptions.clone();
+    subscriptions.extend(
         owner
             .map(|it| it.filters.load().patterns())
             .unwrap_or_default(),
@@ -53,25 +58,25 @@ fn service_info(service: &Service) -> ServiceInfo {
         builtin: offer.builtin,
         methods: offer.method_names(),
         events: offer.topics(),
-        subscriptions: hears,
+        subscriptions,
         pending_requests: owner.map_or(0, |it| count(it.pending.len())),
         connection: owner.filter(|_| !offer.builtin).map(|it| it.id),
     }
 }
 
-fn connection_info(party: &Party) -> ConnectionInfo {
-    let service = party.offer.load();
+fn connection_info(endpoint: &Endpoint) -> ConnectionInfo {
+    let service = endpoint.offer.load();
     let name = service
         .as_ref()
-        .map_or(&*party.name, |offer| &*offer.service);
+        .map_or(&*endpoint.name, |offer| &*offer.service);
     ConnectionInfo {
-        id: party.id,
+        id: endpoint.id,
         name: name.to_owned(),
-        surface: party.peer.surface.to_owned(),
-        scopes: party.peer.scopes.to_texts(),
-        connected_at: party.connected_at,
-        outbox_frames: party.outbox().map_or(0, |outbox| count(outbox.len())),
-        subscriptions: party.filters.load().patterns(),
+        surface: endpoint.peer.surface.to_owned(),
+        scopes: endpoint.peer.scopes.to_strings(),
+        connected_at: endpoint.connected_at,
+        outbox_frames: endpoint.outbox().map_or(0, |outbox| count(outbox.len())),
+        subscriptions: endpoint.filters.load().patterns(),
     }
 }
 

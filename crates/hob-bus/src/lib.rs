@@ -1,62 +1,66 @@
-//! The bus: it routes requests by a table of registrations and events by subscriptions, between
-//! connections, the rooms of the house and callers inside it. It knows nothing of what they mean.
+//! The message bus. It routes requests by registered methods and events by subscriptions, between
+//! external connections, built-in rooms and in-process callers. It never interprets a payload.
 //!
-//! - [`Bus`]: the whole of what the daemon sees; `hub` is what its parts share
-//! - [`Link`] and [`Outlet`]: a connection; [`Room`]: a service of the house; [`Caller`]: a client
-//!   in it. Each is a `party`; what travels to one is a `delivery` and waits in its `outbox`
-//! - `router`: requests to a service and answers back, by `routes` (read without a lock) and
-//!   `pending`; `registry` and `registration` change the table; `sweeper` ends silence
-//! - `pump` and `board`: events in order, by `filter` and `index`; `catch_up` and `ring`: the past
-//! - `gateway_methods`, `describe`, `inspect`, `trace`, `tally`: what the bus says of itself
-//! - [`EventLog`], [`Publisher`]: what the store gives the bus; [`MemoryLog`] for tests
+//! - [`Bus`]: the interface for the daemon and the gateway; `hub` holds the state its parts share
+//! - [`BusLink`] and [`BusOutlet`]: a connection; [`Room`]: a built-in service; [`Caller`]: an
+//!   in-process client. Each is an `endpoint`; a `delivery` to an endpoint waits in its `outbox`
+//! - `router`: requests and answers, by `route_table` (read without a lock) and
+//!   `pending_requests`; `registry` and `registration_checks` change the table; `sweeper` times out
+//!   requests
+//! - `event_pump` and `event_dispatcher`: events in order, by `event_filter` and
+//!   `subscription_index`; `catch_up` and `event_ring`: past events
+//! - `gateway_methods`, `describe`, `inspect`, `request_traces`, `counters`: the methods `gateway.*`
+//!   and the data they report
+//! - [`EventLog`], [`Publisher`]: the interface to the store; [`MemoryLog`] for tests
 //!
-//! Invariants: a payload is encoded once and never read here; nobody waits for another's consumer;
-//! every queue has a bound; a request gets one answer, from the party it was given to or about it.
+//! Invariants: a payload is encoded once and never read here; no endpoint waits for another
+//! endpoint's consumer; every queue is bounded; a request gets one answer, from the service that
+//! took it or, if that fails, from the bus.
 
-mod board;
 mod bus;
 mod caller;
 mod catch_up;
+mod counters;
 mod delivery;
 mod describe;
 mod drain;
 mod emitter;
+mod endpoint;
+mod endpoint_list;
 mod event;
-mod filter;
+mod event_dispatcher;
+mod event_filter;
+mod event_log;
+mod event_pump;
+mod event_ring;
 mod gateway_methods;
 mod hub;
-mod index;
 mod inspect;
 mod limits;
 mod link;
-mod log;
 mod memory_log;
 mod outbox;
-mod parties;
-mod party;
 mod peer;
-mod pending;
-mod pump;
-mod registration;
+mod pending_requests;
+mod registration_checks;
 mod registry;
-mod ring;
+mod request_traces;
+mod response_waiters;
 mod room;
 mod room_worker;
+mod route_table;
 mod router;
-mod routes;
 mod since;
+mod subscription_index;
 mod sweeper;
-mod tally;
-mod trace;
-mod waiters;
 
 pub use bus::{Bus, BusParts};
 pub use caller::Caller;
-pub use emitter::Emitter;
+pub use emitter::EventEmitter;
 pub use event::{LoggedEvent, NewEvent, SessionTag};
+pub use event_log::{BoxFuture, EventLog, LogBounds, Publisher, PublisherInbox, publisher};
 pub use limits::BusLimits;
-pub use link::{Link, Outlet};
-pub use log::{BoxFuture, EventLog, LogBounds, Publisher, PublisherInbox, publisher};
+pub use link::{BusLink, BusOutlet};
 pub use memory_log::MemoryLog;
-pub use peer::{Closed, Peer};
-pub use room::{Call, Notice, Room};
+pub use peer::{CloseReason, PeerIdentity};
+pub use room::{ReceivedEvent, RequestContext, Room};

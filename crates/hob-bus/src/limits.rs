@@ -1,4 +1,4 @@
-//! The bounds of a bus. The defaults are the wire's; tests make them small.
+//! The limits of a bus. The defaults are those of the protocol; tests use smaller ones.
 
 use hob_wire::limits;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ pub struct BusLimits {
 }
 
 impl BusLimits {
-    /// Silence of a service before its caller gets `TIMEOUT`.
+    /// The time after which an unanswered request fails with `TIMEOUT`.
     pub fn request_timeout_ms(&self) -> u64 {
         self.request_timeout_ms.load(Ordering::Relaxed)
     }
 
-    /// Changes the timeout of requests made from now on, in every clone.
+    /// Changes the timeout of future requests, in every clone.
     pub fn set_request_timeout_ms(&self, to_ms: u64) {
         self.request_timeout_ms.store(to_ms, Ordering::Relaxed);
     }

@@ -1,132 +1,133 @@
-//! A connection from outside: frames in by [`Link`], frames out by [`Outlet`]. The transport
-//! moves bytes between the two and its socket and knows nothing else.
+//! An external connection: frames come in by [`BusLink`] and go out by [`BusOutlet`]. The transport
+//! only moves bytes between them and its socket.
 
 use crate::delivery::{BODY_BYTES_MAX, Delivery};
+use crate::endpoint::Endpoint;
 use crate::event::{NewEvent, SessionTag};
 use crate::hub::Hub;
-use crate::party::Party;
-use crate::peer::Closed;
-use crate::router::Ask;
+use crate::peer::CloseReason;
+use crate::router::CallerRequest;
 use bytes::Bytes;
 use hob_kit::failpoint;
-use hob_wire::frame::{self, Envelope, EventEnvelope, Malformed, RequestEnvelope, UNKNOWN_ID};
+use hob_wire::frame::{self, Envelope, EventEnvelope, MalformedFrame, RequestEnvelope, UNKNOWN_ID};
 use hob_wire::limits::JSON_DEPTH_MAX;
 use hob_wire::{Durability, ErrorCode, WireError};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A body this large is shared with the frame it came in, if it is most of it. Smaller ones are
-/// copied: a few bytes must not hold a transport's whole read buffer while they wait.
+/// A body of at least this size that makes up most of its frame shares the frame's memory. Smaller
+/// ones are copied, so that a few queued bytes do not keep a whole read buffer alive.
 const SHARED_BYTES_MIN: usize = 64 * 1024;
 
-/// Where a connection's frames come in. Dropping it closes the link.
+/// The receiving half of a connection. Dropping it closes the link.
 #[derive(Debug)]
-pub struct Link {
+pub struct BusLink {
     hub: Arc<Hub>,
-    party: Arc<Party>,
+    endpoint: Arc<Endpoint>,
 }
 
-/// Where a connection's frames go out. Dropping it closes the link: nobody reads any more.
+/// The sending half of a connection. Dropping it closes the link.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct BusOutlet {
     hub: Arc<Hub>,
-    party: Arc<Party>,
+    endpoint: Arc<Endpoint>,
     batch: Vec<Delivery>,
     finished: bool,
 }
 
-pub(crate) fn join(hub: &Arc<Hub>, party: &Arc<Party>) -> (Link, Outlet) {
-    hub.outlets.fetch_add(1, Ordering::Relaxed);
-    let link = Link {
+pub(crate) fn open(hub: &Arc<Hub>, endpoint: &Arc<Endpoint>) -> (BusLink, BusOutlet) {
+    hub.open_outlets.fetch_add(1, Ordering::Relaxed);
+    let link = BusLink {
         hub: Arc::clone(hub),
-        party: Arc::clone(party),
+        endpoint: Arc::clone(endpoint),
     };
-    let outlet = Outlet {
+    let outlet = BusOutlet {
         hub: Arc::clone(hub),
-        party: Arc::clone(party),
+        endpoint: Arc::clone(endpoint),
         batch: Vec::new(),
         finished: false,
     };
     (link, outlet)
 }
 
-impl Link {
-    /// Takes one frame as the transport received it; its size is checked already. Waits only for
-    /// what this connection itself asked: a place in a queue, or an event being made durable.
+impl BusLink {
+    /// Handles one frame, whose size the transport has checked. Waits only for this connection's own
+    /// requests: a place in a queue, or an event being made durable.
     pub async fn receive(&self, frame: Bytes) {
-        if self.party.is_closed() {
+        if self.endpoint.is_closed() {
             return;
         }
         let text = match read_text(&frame) {
             Ok(text) => text,
-            Err(message) => return self.malformed(None, message),
+            Err(message) => return self.answer_malformed(None, message),
         };
         match frame::read(text) {
-            // Reading an envelope never recurses, so it can tell the id of a frame too deep.
-            _ if !frame::depth_within(text, JSON_DEPTH_MAX) && !failpoint::broken(32) => {
-                let message = format!("a frame may nest {JSON_DEPTH_MAX} deep");
-                self.malformed(id_of(text).as_deref(), &message);
+            // Reading the envelope does not recurse, so it is safe on a frame that nests too deep,
+            // and gives the id for the error.
+            _ if !frame::is_depth_within(text, JSON_DEPTH_MAX) && !failpoint::broken(32) => {
+                let message = format!("a frame must not nest deeper than {JSON_DEPTH_MAX} levels");
+                self.answer_malformed(id_of(text).as_deref(), &message);
             }
             Ok(Envelope::Request(request)) => self.request(&frame, request).await,
             Ok(Envelope::Response(response)) => {
                 let answer = match response.outcome {
-                    Ok(payload) => Ok(payload.map(|payload| keep(&frame, payload))),
-                    Err(error) => Err(keep(&frame, error)),
+                    Ok(payload) => Ok(payload.map(|payload| retain_bytes(&frame, payload))),
+                    Err(error) => Err(retain_bytes(&frame, error)),
                 };
-                self.hub.answered(&self.party, &response.id, answer);
+                self.hub.handle_answer(&self.endpoint, &response.id, answer);
             }
             Ok(Envelope::Event(event)) => self.emit(&frame, event).await,
-            Err(Malformed { id, message }) => self.malformed(id.as_deref(), &message),
+            Err(MalformedFrame { id, message }) => self.answer_malformed(id.as_deref(), &message),
         }
     }
 
     pub fn id(&self) -> u64 {
-        self.party.id
+        self.endpoint.id
     }
 
-    /// Closes the link as one whose peer left.
+    /// Closes the link because the peer left.
     pub fn close(&self) {
-        self.hub.close(&self.party, Closed::Normal);
+        self.hub.close(&self.endpoint, CloseReason::Normal);
     }
 
-    /// Answers a message that is no frame at all, such as a binary one: `error` under the id
+    /// Answers a message that is not a frame, such as a binary one, with `error` under the id
     /// `unknown`.
     pub fn refuse(&self, error: &WireError) {
-        self.hub.answer_error(&self.party, UNKNOWN_ID, error);
+        self.hub.answer_error(&self.endpoint, UNKNOWN_ID, error);
     }
 
-    /// Ends as soon as the link is closed by either side, while frames may still wait in its
-    /// outlet: a transport whose peer does not read cannot wait for those.
-    pub async fn closed(&self) -> Closed {
-        match self.party.outbox() {
-            Some(outbox) => outbox.ended().await,
-            // Only a caller has none, and a caller has no link.
+    /// Waits until either side closes the link. Frames may still be queued: a transport whose peer
+    /// does not read must not wait for those.
+    pub async fn closed(&self) -> CloseReason {
+        match self.endpoint.outbox() {
+            Some(outbox) => outbox.wait_closed().await,
+            // Only a caller has no outbox, and a caller has no link.
             None => std::future::pending().await,
         }
     }
 
     async fn request(&self, frame: &Bytes, request: RequestEnvelope<'_>) {
-        let ask = Ask {
+        let request = CallerRequest {
             id: &request.id,
             target: &request.target,
             method: &request.method,
-            params: request.params.map(|params| keep(frame, params)),
+            params: request.params.map(|params| retain_bytes(frame, params)),
             trace: request.trace.as_deref(),
-            abandoned: self.party.gone.clone(),
+            abandoned: self.endpoint.closed_token.clone(),
         };
-        self.hub.request(&self.party, ask).await;
+        self.hub.route_request(&self.endpoint, request).await;
     }
 
     async fn emit(&self, frame: &Bytes, event: EventEnvelope<'_>) {
         if let Err(error) = self.try_emit(frame, event).await {
-            self.hub.answer_error(&self.party, UNKNOWN_ID, &error);
+            self.hub.answer_error(&self.endpoint, UNKNOWN_ID, &error);
         }
     }
 
-    /// Only a registered service emits, and only what it declared.
+    /// Emits an event of a registered service. Refuses events that it did not declare.
     async fn try_emit(&self, frame: &Bytes, event: EventEnvelope<'_>) -> Result<(), WireError> {
-        let offer = self.party.offer.load_full();
+        let offer = self.endpoint.offer.load_full();
         let declared = offer
             .as_ref()
             .and_then(|offer| offer.events.get_key_value(&*event.event));
@@ -137,9 +138,9 @@ impl Link {
             );
             return Err(WireError::new(ErrorCode::Forbidden, message));
         };
-        let payload = event.payload.map(|payload| keep(frame, payload));
+        let payload = event.payload.map(|payload| retain_bytes(frame, payload));
         if payload.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX {
-            let message = format!("a payload may be {BODY_BYTES_MAX} bytes at the most");
+            let message = format!("a payload must not exceed {BODY_BYTES_MAX} bytes");
             return Err(WireError::new(ErrorCode::InvalidParams, message));
         }
         let event = NewEvent {
@@ -148,6 +149,7 @@ impl Link {
             session: event.payload.and_then(session_of),
             payload,
         };
+        // Waiting for the commit slows down only this connection: its next frame is read after it.
         match info.durability {
             Durability::Volatile => self.hub.emit_volatile(event),
             Durability::Logged => {
@@ -157,24 +159,24 @@ impl Link {
         Ok(())
     }
 
-    fn malformed(&self, id: Option<&str>, message: &str) {
+    fn answer_malformed(&self, id: Option<&str>, message: &str) {
         let error = WireError::new(ErrorCode::ParseError, message);
         self.hub
-            .answer_error(&self.party, id.unwrap_or(UNKNOWN_ID), &error);
+            .answer_error(&self.endpoint, id.unwrap_or(UNKNOWN_ID), &error);
     }
 }
 
-impl Drop for Link {
+impl Drop for BusLink {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl Outlet {
-    /// Waits for frames and adds them to `into`; `Some` once the link is closed and all its frames
-    /// were taken. Cancelling it loses nothing.
-    pub async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<Closed> {
-        let outbox = self.party.outbox()?;
+impl BusOutlet {
+    /// Waits for frames and adds them to `into`. Returns `Some` once the link is closed and every
+    /// frame was taken. Cancel safe.
+    pub async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<CloseReason> {
+        let outbox = self.endpoint.outbox()?;
         let closed = outbox.take(&mut self.batch, usize::MAX).await;
         into.extend(self.batch.drain(..).map(|delivery| delivery.encode()));
         if closed.is_some() {
@@ -186,28 +188,29 @@ impl Outlet {
     fn finish(&mut self) {
         if !self.finished {
             self.finished = true;
-            self.hub.outlets.fetch_sub(1, Ordering::Relaxed);
+            self.hub.open_outlets.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Outlet {
+impl Drop for BusOutlet {
     fn drop(&mut self) {
+        // Counted down here too: a drain must not wait for an outlet whose transport is gone.
         self.finish();
-        self.hub.close(&self.party, Closed::Normal);
-        if let Some(outbox) = self.party.outbox() {
-            outbox.abandon();
+        self.hub.close(&self.endpoint, CloseReason::Normal);
+        if let Some(outbox) = self.endpoint.outbox() {
+            outbox.discard();
         }
     }
 }
 
 fn read_text(frame: &Bytes) -> Result<&str, &'static str> {
-    let text = std::str::from_utf8(frame).map_err(|_| "a frame is UTF-8 text")?;
-    // An array would be read as the fields of a frame in their order.
+    let text = std::str::from_utf8(frame).map_err(|_| "a frame must be UTF-8 text")?;
+    // serde accepts an array for a struct and takes its items as the fields in their order.
     if text.trim_ascii_start().starts_with('{') {
         Ok(text)
     } else {
-        Err("a frame is a JSON object")
+        Err("a frame must be a JSON object")
     }
 }
 
@@ -219,8 +222,8 @@ fn id_of(text: &str) -> Option<String> {
     }
 }
 
-/// The bytes of a value inside `frame`, for keeping.
-fn keep(frame: &Bytes, value: &RawValue) -> Bytes {
+/// Returns the bytes of a value inside `frame`, shared or copied.
+fn retain_bytes(frame: &Bytes, value: &RawValue) -> Bytes {
     let value = value.get().as_bytes();
     if value.len() >= SHARED_BYTES_MIN && value.len() * 2 >= frame.len() {
         frame.slice_ref(value)
@@ -229,11 +232,11 @@ fn keep(frame: &Bytes, value: &RawValue) -> Bytes {
     }
 }
 
-/// The session an outside event names in its payload.
+/// Reads the session from the payload of an external event.
 fn session_of(payload: &RawValue) -> Option<SessionTag> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Tagged<'a> {
+    struct SessionFields<'a> {
         #[serde(borrow, default)]
         session_key: Option<&'a RawValue>,
         #[serde(borrow, default)]
@@ -242,7 +245,7 @@ fn session_of(payload: &RawValue) -> Option<SessionTag> {
     if !payload.get().starts_with('{') {
         return None;
     }
-    let tagged: Tagged<'_> = serde_json::from_str(payload.get()).ok()?;
+    let tagged: SessionFields<'_> = serde_json::from_str(payload.get()).ok()?;
     let text = |value: Option<&RawValue>| -> Option<Arc<str>> {
         let text: String = serde_json::from_str(value?.get()).ok()?;
         Some(Arc::from(text))

@@ -1,27 +1,27 @@
-//! An event log in memory, for the in-memory bus and for tests. It forgets with the process.
+//! An event log in memory, for the in-memory bus and for tests.
 
 use crate::event::{LoggedEvent, NewEvent};
-use crate::log::{BoxFuture, EventLog, LogBounds, Publisher};
+use crate::event_log::{BoxFuture, EventLog, LogBounds, Publisher};
 use hob_wire::WireError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The one log there is in a process.
+/// The id of every in-memory log.
 const ID: &str = "memory";
-/// Events kept unless told otherwise.
+/// Events kept by default.
 const ROWS_MAX: usize = 100_000;
 
 #[derive(Debug)]
 pub struct MemoryLog {
     publisher: Publisher,
-    /// Held from taking a number to publishing it, so that the order of the two is the same.
-    writing: tokio::sync::Mutex<()>,
+    /// Held from assigning a `seq` to publishing it, so that both have the same order.
+    writer_lock: tokio::sync::Mutex<()>,
     /// A std mutex, because it is held for a few lines without await.
-    rows: Mutex<Rows>,
+    rows: Mutex<LogRows>,
 }
 
 #[derive(Clone, Debug)]
-struct Rows {
+struct LogRows {
     kept: VecDeque<LoggedEvent>,
     kept_max: usize,
     last: u64,
@@ -32,12 +32,12 @@ impl MemoryLog {
         MemoryLog::with_rows_max(publisher, ROWS_MAX)
     }
 
-    /// A log that keeps only the newest `rows_max` events.
+    /// Creates a log that keeps only the newest `rows_max` events.
     pub fn with_rows_max(publisher: Publisher, rows_max: usize) -> Self {
         MemoryLog {
             publisher,
-            writing: tokio::sync::Mutex::new(()),
-            rows: Mutex::new(Rows {
+            writer_lock: tokio::sync::Mutex::new(()),
+            rows: Mutex::new(LogRows {
                 kept: VecDeque::new(),
                 kept_max: rows_max,
                 last: 0,
@@ -45,17 +45,17 @@ impl MemoryLog {
         }
     }
 
-    /// The same events under another publisher: what a restart finds.
+    /// Copies the events to a log with another publisher, as after a restart.
     #[must_use]
     pub fn reopen(&self, publisher: Publisher) -> Self {
         MemoryLog {
             publisher,
-            writing: tokio::sync::Mutex::new(()),
+            writer_lock: tokio::sync::Mutex::new(()),
             rows: Mutex::new(self.rows().clone()),
         }
     }
 
-    fn rows(&self) -> MutexGuard<'_, Rows> {
+    fn rows(&self) -> MutexGuard<'_, LogRows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,9 +87,9 @@ impl EventLog for MemoryLog {
 
     fn append(&self, event: NewEvent) -> BoxFuture<'_, Result<u64, WireError>> {
         Box::pin(async move {
-            let _writing = self.writing.lock().await;
-            // The place is taken first: once the event has a number, nothing can be cut off
-            // between logging and publishing it.
+            let _guard = self.writer_lock.lock().await;
+            // The place is reserved first: there is no await between logging and publishing, so a
+            // cancelled caller cannot leave a logged event unpublished.
             let place = self.publisher.reserve().await;
             let event = self.rows().push(event);
             let seq = event.seq;
@@ -101,7 +101,7 @@ impl EventLog for MemoryLog {
     }
 }
 
-impl Rows {
+impl LogRows {
     fn push(&mut self, event: NewEvent) -> LoggedEvent {
         self.last += 1;
         let event = event.logged_as(self.last);

@@ -1,20 +1,20 @@
-//! What waits for one party: bounded in frames and bytes. Pushing never waits, except for a
-//! catch-up, which goes at its reader's pace.
+//! The queue of deliveries to one endpoint, bounded in frames and bytes. Pushing never waits,
+//! except for a catch-up, which runs at its reader's pace.
 //!
-//! Invariants: after it is closed nothing more is accepted; what is taken comes in the order it
-//! was pushed; a volatile event is the only thing that may be replaced or left out.
+//! Invariants: once closed, nothing more is accepted; deliveries are taken in the order they were
+//! pushed; only volatile events may be replaced or dropped.
 
 use crate::delivery::Delivery;
 use crate::event::NewEvent;
-use crate::peer::Closed;
+use crate::peer::CloseReason;
 use hob_kit::failpoint;
-use hob_wire::frame::Place;
+use hob_wire::frame::EventPosition;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Frames handed out at once, so that an outbox's bound is not doubled by what is being written.
+/// Frames taken at once. Bounded, so that frames being written do not double the outbox's bound.
 const BATCH_FRAMES_MAX: usize = 64;
 /// Bytes after which a batch ends.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
@@ -24,33 +24,33 @@ pub(crate) struct Outbox {
     frames_max: usize,
     bytes_max: usize,
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
-    /// The same as `closed` of the state, readable without the lock.
+    state: Mutex<OutboxState>,
+    /// Mirrors `closed` of the state, readable without the lock.
     closed: AtomicBool,
     filled: Notify,
     emptied: Notify,
-    ended: Notify,
+    closed_notify: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutboxState {
     queue: VecDeque<Delivery>,
     bytes: usize,
-    closed: Option<Closed>,
+    closed: Option<CloseReason>,
 }
 
-/// Why a delivery was not accepted.
+/// The reason for which a delivery was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum PushError {
     Full,
     Closed,
 }
 
-/// What became of a volatile event.
+/// The result of pushing a volatile event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passed {
+pub(crate) enum VolatileOutcome {
     Queued,
-    /// It took the place of an older one, or there was no place for it.
+    /// It replaced an older one, or it was dropped.
     Coalesced,
 }
 
@@ -63,27 +63,28 @@ impl Outbox {
             closed: AtomicBool::new(false),
             filled: Notify::new(),
             emptied: Notify::new(),
-            ended: Notify::new(),
+            closed_notify: Notify::new(),
         }
     }
 
-    pub(crate) fn push(&self, delivery: Delivery) -> Result<(), Refused> {
+    pub(crate) fn push(&self, delivery: Delivery) -> Result<(), PushError> {
         let mut state = self.state();
         self.check(&state, &delivery, 1)?;
         self.add(&mut state, delivery);
         Ok(())
     }
 
-    /// Pushes for a catch-up, which leaves half of the outbox to what happens meanwhile and ends
-    /// when it is cancelled. The flag is read under the lock: once cancelled, nothing follows.
+    /// Pushes for a catch-up. It may fill only half of the outbox, so that answers and other
+    /// deliveries still fit. Fails with `Closed` once cancelled.
     pub(crate) fn push_catching_up(
         &self,
         delivery: Delivery,
         cancelled: &AtomicBool,
-    ) -> Result<(), (Refused, Delivery)> {
+    ) -> Result<(), (PushError, Delivery)> {
         let mut state = self.state();
+        // Read under the lock, so that nothing is pushed after the cancellation.
         if cancelled.load(Ordering::Relaxed) {
-            return Err((Refused::Closed, delivery));
+            return Err((PushError::Closed, delivery));
         }
         match self.check(&state, &delivery, 2) {
             Ok(()) => self.add(&mut state, delivery),
@@ -92,25 +93,27 @@ impl Outbox {
         Ok(())
     }
 
-    /// Like [`Outbox::push_catching_up`], but waits for room.
+    /// Like [`Outbox::push_catching_up`], but waits until there is room.
     pub(crate) async fn push_waiting(
         &self,
         mut delivery: Delivery,
         cancelled: &AtomicBool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), PushError> {
         loop {
             let mut emptied = std::pin::pin!(self.emptied.notified());
             emptied.as_mut().enable();
+            // Enabled before the push: a batch taken between the push and the await would otherwise
+            // go unnoticed.
             match self.push_catching_up(delivery, cancelled) {
                 Ok(()) => return Ok(()),
-                Err((Refused::Closed, _)) => return Err(Refused::Closed),
-                Err((Refused::Full, back)) => delivery = back,
+                Err((PushError::Closed, _)) => return Err(PushError::Closed),
+                Err((PushError::Full, back)) => delivery = back,
             }
             emptied.await;
         }
     }
 
-    /// Waits until a quarter is full at the most, or the outbox is closed.
+    /// Waits until at most a quarter of the outbox is full, or it is closed.
     pub(crate) async fn wait_for_room(&self) {
         loop {
             let mut emptied = std::pin::pin!(self.emptied.notified());
@@ -127,37 +130,43 @@ impl Outbox {
         }
     }
 
-    /// Pushes a volatile event. In an outbox more than half full it replaces a waiting one of the
-    /// same topic and session.
+    /// Pushes a volatile event. If the outbox is more than half full, it replaces a queued one of
+    /// the same topic and session.
     pub(crate) fn push_volatile(
         &self,
         event: &Arc<NewEvent>,
-        place: Place,
-    ) -> Result<Passed, Refused> {
+        place: EventPosition,
+    ) -> Result<VolatileOutcome, PushError> {
         let delivery = Delivery::Event {
             event: Arc::clone(event),
             place,
         };
         let mut state = self.state();
-        let mut passed = Passed::Queued;
-        if self.check(&state, &delivery, 2) == Err(Refused::Full)
+        let mut outcome = VolatileOutcome::Queued;
+        if self.check(&state, &delivery, 2) == Err(PushError::Full)
             && let Some(older) = state.queue.iter().rposition(|held| is_older(held, event))
             && let Some(older) = state.queue.remove(older)
         {
-            // The newer one goes to the end: its `seq` may be that of an event waiting there.
+            // The new one goes to the end, not to the old place: its `seq` may be that of a logged
+            // event queued behind it.
             state.bytes -= older.bytes();
-            passed = Passed::Coalesced;
+            outcome = VolatileOutcome::Coalesced;
         }
         match self.check(&state, &delivery, 1) {
             Ok(()) => self.add(&mut state, delivery),
-            Err(Refused::Full) => passed = Passed::Coalesced,
-            Err(Refused::Closed) => return Err(Refused::Closed),
+            Err(PushError::Full) => outcome = VolatileOutcome::Coalesced,
+            Err(PushError::Closed) => return Err(PushError::Closed),
         }
-        Ok(passed)
+        Ok(outcome)
     }
 
-    /// Waits for deliveries and moves a batch of them to `into`; `Some` once closed and empty.
-    pub(crate) async fn take(&self, into: &mut Vec<Delivery>, frames_max: usize) -> Option<Closed> {
+    /// Waits for deliveries and moves a batch of them to `into`. Returns `Some` once closed and
+    /// empty.
+    pub(crate) async fn take(
+        &self,
+        into: &mut Vec<Delivery>,
+        frames_max: usize,
+    ) -> Option<CloseReason> {
         loop {
             let filled = self.filled.notified();
             {
@@ -175,31 +184,32 @@ impl Outbox {
         }
     }
 
-    /// Accepts nothing more; false if it was closed before. What waits may still be taken, except
-    /// by a party whose credential was revoked.
-    pub(crate) fn close(&self, reason: Closed) -> bool {
+    /// Closes the outbox. Returns false if it was closed before. Queued deliveries may still be
+    /// taken, unless the credential was revoked.
+    pub(crate) fn close(&self, reason: CloseReason) -> bool {
         self.close_with(reason, None)
     }
 
-    /// Closes with a last word, which has its place even in a full outbox.
-    pub(crate) fn close_after(&self, last: Delivery, reason: Closed) -> bool {
+    /// Closes the outbox with a last delivery, which is accepted even if it is full.
+    pub(crate) fn close_with_last(&self, last: Delivery, reason: CloseReason) -> bool {
         self.close_with(reason, Some(last))
     }
 
-    /// Forgets what waits: nobody will take it.
-    pub(crate) fn abandon(&self) {
+    /// Drops all queued deliveries.
+    pub(crate) fn discard(&self) {
         let mut state = self.state();
         let dropped = std::mem::take(&mut state.queue);
         state.bytes = 0;
-        // Dropping requests may drop the last of their callers, which is no work for a lock.
+        // Dropped after the lock is released: a request may hold the last reference to its caller,
+        // and dropping that can take other locks.
         drop(state);
         drop(dropped);
     }
 
-    /// Ends as soon as the outbox is closed, whatever still waits in it.
-    pub(crate) async fn ended(&self) -> Closed {
+    /// Waits until the outbox is closed, even if deliveries are still queued.
+    pub(crate) async fn wait_closed(&self) -> CloseReason {
         loop {
-            let mut ended = std::pin::pin!(self.ended.notified());
+            let mut ended = std::pin::pin!(self.closed_notify.notified());
             ended.as_mut().enable();
             if let Some(reason) = self.state().closed {
                 return reason;
@@ -216,9 +226,10 @@ impl Outbox {
         self.state().queue.len()
     }
 
-    fn close_with(&self, reason: Closed, last: Option<Delivery>) -> bool {
+    fn close_with(&self, reason: CloseReason, last: Option<Delivery>) -> bool {
         let mut state = self.state();
-        if reason == Closed::Revoked {
+        // A revoked credential must not receive anything more, not even what is queued already.
+        if reason == CloseReason::Revoked {
             state.queue.clear();
             state.bytes = 0;
         }
@@ -231,38 +242,46 @@ impl Outbox {
         drop(state);
         self.filled.notify_one();
         self.emptied.notify_waiters();
-        self.ended.notify_waiters();
+        self.closed_notify.notify_waiters();
         first
     }
 
-    /// Whether `delivery` fits into the outbox's `share`th part. An empty outbox takes anything.
-    fn check(&self, state: &State, delivery: &Delivery, share: usize) -> Result<(), Refused> {
+    /// Checks that `delivery` fits into `1 / divisor` of the outbox.
+    fn check(
+        &self,
+        state: &OutboxState,
+        delivery: &Delivery,
+        divisor: usize,
+    ) -> Result<(), PushError> {
         if state.closed.is_some() {
-            return Err(Refused::Closed);
+            return Err(PushError::Closed);
         }
-        let fits = state.queue.len() < self.frames_max / share
-            && state.bytes + delivery.bytes() <= self.bytes_max / share;
+        // An empty outbox takes any delivery: one that is larger than the bound could otherwise
+        // never be sent.
+        let fits = state.queue.len() < self.frames_max / divisor
+            && state.bytes + delivery.bytes() <= self.bytes_max / divisor;
         if fits || state.queue.is_empty() || failpoint::broken(34) {
             Ok(())
         } else {
-            Err(Refused::Full)
+            Err(PushError::Full)
         }
     }
 
-    fn add(&self, state: &mut State, delivery: Delivery) {
+    fn add(&self, state: &mut OutboxState, delivery: Delivery) {
         state.bytes += delivery.bytes();
         state.queue.push_back(delivery);
+        // The reader waits only on an empty queue, so the first delivery is the one that wakes it.
         if state.queue.len() == 1 {
             self.filled.notify_one();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl OutboxState {
     fn take(&mut self, into: &mut Vec<Delivery>, frames_max: usize) -> bool {
         let (mut frames, mut bytes) = (0, 0);
         while frames < frames_max
@@ -278,12 +297,12 @@ impl State {
     }
 }
 
-/// Whether `held` is a volatile event that `newer` makes out of date.
+/// Returns true if `held` is a volatile event that `newer` supersedes.
 fn is_older(held: &Delivery, newer: &NewEvent) -> bool {
     match held {
         Delivery::Event {
             event,
-            place: Place::Volatile { .. },
+            place: EventPosition::Volatile { .. },
         } => event.topic == newer.topic && event.session == newer.session,
         _ => false,
     }

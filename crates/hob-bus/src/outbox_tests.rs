@@ -1,4 +1,4 @@
-//! An outbox keeps order and bounds, and forgets only what it may.
+//! An outbox keeps its order and bounds, and drops only volatile events.
 
 use super::*;
 use bytes::Bytes;
@@ -6,8 +6,8 @@ use hob_wire::rooms::gateway::GapReason;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
-fn volatile(topic: &str, number: u64) -> (Arc<NewEvent>, Place) {
-    let place = Place::Volatile {
+fn volatile(topic: &str, number: u64) -> (Arc<NewEvent>, EventPosition) {
+    let place = EventPosition::Volatile {
         seq: 0,
         sub: number,
     };
@@ -26,7 +26,7 @@ fn event(topic: &str) -> Arc<NewEvent> {
 fn logged(seq: u64) -> Delivery {
     Delivery::Event {
         event: event("logged"),
-        place: Place::Logged { seq, prev: None },
+        place: EventPosition::Logged { seq, prev: None },
     }
 }
 
@@ -41,8 +41,8 @@ fn answer(bytes: usize) -> Delivery {
 fn numbers(deliveries: &[Delivery]) -> Vec<u64> {
     let number = |delivery: &Delivery| match delivery {
         Delivery::Event { place, .. } => match place {
-            Place::Logged { seq, .. } => *seq,
-            Place::Volatile { sub, .. } => *sub,
+            EventPosition::Logged { seq, .. } => *seq,
+            EventPosition::Volatile { sub, .. } => *sub,
         },
         Delivery::Gap(range) => 1_000_000 + range.from,
         other => panic!("no event: {other:?}"),
@@ -55,17 +55,17 @@ async fn frames_and_bytes_are_bounded() {
     let outbox = Outbox::new(2, 1_000_000);
     assert_eq!(outbox.push(answer(1)), Ok(()));
     assert_eq!(outbox.push(answer(1)), Ok(()));
-    assert_eq!(outbox.push(answer(1)), Err(Refused::Full));
+    assert_eq!(outbox.push(answer(1)), Err(PushError::Full));
     let outbox = Outbox::new(100, 1_000);
     assert_eq!(outbox.push(answer(600)), Ok(()));
-    assert_eq!(outbox.push(answer(600)), Err(Refused::Full));
+    assert_eq!(outbox.push(answer(600)), Err(PushError::Full));
     assert_eq!(outbox.push(answer(100)), Ok(()));
     let mut taken = Vec::new();
     assert_eq!(outbox.take(&mut taken, 100).await, None);
     assert_eq!(taken.len(), 2);
     // What was taken makes room; an empty outbox takes even what is over its bound.
     assert_eq!(outbox.push(answer(5_000)), Ok(()));
-    assert_eq!(outbox.push(answer(1)), Err(Refused::Full));
+    assert_eq!(outbox.push(answer(1)), Err(PushError::Full));
 }
 
 #[tokio::test]
@@ -93,22 +93,25 @@ async fn a_closed_outbox_is_emptied_and_then_says_why() {
     outbox.push(logged(1)).expect("room");
     outbox.push(logged(2)).expect("room");
     let gap = crate::delivery::gap(3, 3, GapReason::Slow);
-    assert!(outbox.close_after(gap, Closed::Slow));
-    assert!(!outbox.close(Closed::Normal));
-    assert_eq!(outbox.push(logged(4)), Err(Refused::Closed));
+    assert!(outbox.close_with_last(gap, CloseReason::Slow));
+    assert!(!outbox.close(CloseReason::Normal));
+    assert_eq!(outbox.push(logged(4)), Err(PushError::Closed));
     let mut taken = Vec::new();
     assert_eq!(outbox.take(&mut taken, 100).await, None);
     assert_eq!(numbers(&taken), [1, 2, 1_000_003]);
-    assert_eq!(outbox.take(&mut taken, 100).await, Some(Closed::Slow));
+    assert_eq!(outbox.take(&mut taken, 100).await, Some(CloseReason::Slow));
 }
 
 #[tokio::test]
 async fn a_revoked_party_gets_nothing_more() {
     let outbox = Outbox::new(2, 1_000_000);
     outbox.push(logged(1)).expect("room");
-    outbox.close(Closed::Revoked);
+    outbox.close(CloseReason::Revoked);
     let mut taken = Vec::new();
-    assert_eq!(outbox.take(&mut taken, 100).await, Some(Closed::Revoked));
+    assert_eq!(
+        outbox.take(&mut taken, 100).await,
+        Some(CloseReason::Revoked)
+    );
     assert!(taken.is_empty());
 }
 
@@ -119,14 +122,17 @@ async fn a_cancelled_catch_up_pushes_nothing_more() {
     assert!(outbox.push_catching_up(logged(1), &cancelled).is_ok());
     assert!(outbox.push_catching_up(logged(2), &cancelled).is_ok());
     let full = outbox.push_catching_up(logged(3), &cancelled);
-    assert!(matches!(full, Err((Refused::Full, _))), "half is kept free");
-    let waiting = outbox.push_waiting(logged(3), &cancelled);
+    assert!(
+        matches!(full, Err((PushError::Full, _))),
+        "half is kept free"
+    );
+    let pending = outbox.push_waiting(logged(3), &cancelled);
     let mut taken = Vec::new();
-    let (pushed, _) = tokio::join!(waiting, outbox.take(&mut taken, 100));
+    let (pushed, _) = tokio::join!(pending, outbox.take(&mut taken, 100));
     assert_eq!(pushed, Ok(()));
     cancelled.store(true, Ordering::Relaxed);
     let refused = outbox.push_waiting(logged(4), &cancelled).await;
-    assert_eq!(refused, Err(Refused::Closed));
+    assert_eq!(refused, Err(PushError::Closed));
 }
 
 /// What happens to an outbox, one step at a time.
@@ -176,7 +182,7 @@ proptest! {
                     if fits {
                         model.push((number, Some(topic)));
                     }
-                    prop_assert_eq!(passed == Passed::Coalesced, replaced || !fits);
+                    prop_assert_eq!(passed == VolatileOutcome::Coalesced, replaced || !fits);
                 }
                 Step::Take(frames) if outbox.len() > 0 => {
                     runtime.block_on(outbox.take(&mut taken, frames));
@@ -186,7 +192,7 @@ proptest! {
             }
             prop_assert_eq!(outbox.len(), model.len());
         }
-        outbox.close(Closed::Normal);
+        outbox.close(CloseReason::Normal);
         while runtime.block_on(outbox.take(&mut taken, 8)).is_none() {}
         expected.extend(model.iter().map(|it| it.0));
         prop_assert!(expected.is_sorted_by(|a, b| a < b), "{:?}", expected);

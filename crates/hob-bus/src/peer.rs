@@ -1,30 +1,30 @@
-//! Who is at the other end of a link, and why a link ended.
+//! The identity of a peer, and the reasons for which a link is closed.
 
 use hob_wire::Scopes;
 
-/// A party as the gateway authenticated it. Scopes come only from the server's own record.
+/// A peer as the gateway authenticated it. Scopes come only from the server's own record.
 #[derive(Clone, Debug)]
-pub struct Peer {
-    /// For people: the token's name, or the service's.
+pub struct PeerIdentity {
+    /// The name of the token or of the service, for display.
     pub name: String,
-    /// How it came: `ws`, `unix`, `http`, `vargos`, `house`.
+    /// The surface it connected by: `ws`, `unix`, `http`, `vargos`, `house`.
     pub surface: &'static str,
-    /// The credential's id; re-registration and revocation go by it.
+    /// The id of the credential, by which re-registration and revocation are decided.
     pub principal: String,
     pub scopes: Scopes,
 }
 
-/// Why a link is closed.
+/// The reason for which a link was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closed {
+pub enum CloseReason {
     /// The peer left.
     Normal,
-    /// It did not keep up; the last frame may be a `gateway.gap`.
+    /// The peer did not keep up; the last frame may be a `gateway.gap`.
     Slow,
     /// The same service registered on a newer connection.
     Replaced,
     /// Its credential was revoked.
     Revoked,
-    /// The daemon stops.
+    /// The daemon is shutting down.
     ShuttingDown,
 }

@@ -1,8 +1,8 @@
-//! Requests a link has been given and has not answered. Each has an id that means something only
-//! on that link, so nobody else can answer it and equal ids of two callers never meet.
+//! The requests forwarded to one endpoint and not yet answered. Their ids are valid for that
+//! endpoint only, so that no other can answer them and equal ids of two callers never collide.
 
-use crate::party::{Home, Party};
-use crate::routes::MethodInfo;
+use crate::endpoint::{Endpoint, EndpointOrigin};
+use crate::route_table::MethodInfo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,24 +10,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SERVING_REQUESTS_MAX: usize = 65_536;
 
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequests {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PendingState {
     last_id: u64,
-    waiting: HashMap<u64, Waiting>,
-    /// No deadline is before this; none is looked for before it has come.
+    pending: HashMap<u64, PendingRequest>,
+    /// A lower bound of all deadlines. Before it, no scan for expired requests is needed.
     earliest_ms: u64,
     closed: bool,
 }
 
-/// A caller that waits for an answer.
+/// A request that waits for its answer.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) caller: Arc<Party>,
+pub(crate) struct PendingRequest {
+    pub(crate) caller: Arc<Endpoint>,
     /// The request's id as the caller wrote it.
     pub(crate) caller_id: Box<str>,
     pub(crate) method: Arc<MethodInfo>,
@@ -36,81 +36,85 @@ pub(crate) struct Waiting {
     pub(crate) deadline_ms: u64,
 }
 
-/// Why a request cannot wait here.
+/// The reason for which a request was not accepted. Gives the request back.
 #[derive(Debug)]
-pub(crate) enum NoPlace {
-    /// The link is gone.
-    Gone(Waiting),
-    /// The service has too much to do.
-    Busy(Waiting),
+pub(crate) enum PendingInsertError {
+    /// The endpoint is closed.
+    Closed(PendingRequest),
+    /// Too many requests are pending.
+    Full(PendingRequest),
 }
 
-impl Pending {
-    /// Notes a request and answers the id under which the link may answer it.
-    pub(crate) fn insert(&self, waiting: Waiting) -> Result<u64, NoPlace> {
+impl PendingRequests {
+    /// Adds a request and returns the id by which the endpoint may answer it.
+    pub(crate) fn insert(&self, pending: PendingRequest) -> Result<u64, PendingInsertError> {
         let mut state = self.state();
         if state.closed {
-            return Err(NoPlace::Gone(waiting));
+            return Err(PendingInsertError::Closed(pending));
         }
-        if state.waiting.len() >= SERVING_REQUESTS_MAX {
-            return Err(NoPlace::Busy(waiting));
+        if state.pending.len() >= SERVING_REQUESTS_MAX {
+            return Err(PendingInsertError::Full(pending));
         }
+        // Ids are never reused, so a late answer cannot hit a newer request.
         state.last_id += 1;
         let id = state.last_id;
-        state.earliest_ms = if state.waiting.is_empty() {
-            waiting.deadline_ms
+        state.earliest_ms = if state.pending.is_empty() {
+            pending.deadline_ms
         } else {
-            state.earliest_ms.min(waiting.deadline_ms)
+            state.earliest_ms.min(pending.deadline_ms)
         };
-        state.waiting.insert(id, waiting);
+        state.pending.insert(id, pending);
         Ok(id)
     }
 
-    pub(crate) fn take(&self, id: u64) -> Option<Waiting> {
-        self.state().waiting.remove(&id)
+    pub(crate) fn take(&self, id: u64) -> Option<PendingRequest> {
+        self.state().pending.remove(&id)
     }
 
-    /// Takes the requests whose deadline has come.
-    pub(crate) fn take_expired(&self, now_ms: u64) -> Vec<Waiting> {
+    /// Removes and returns the requests whose deadline has passed.
+    pub(crate) fn take_expired(&self, now_ms: u64) -> Vec<PendingRequest> {
         let mut state = self.state();
         if now_ms < state.earliest_ms {
             return Vec::new();
         }
-        let due = |_: &u64, waiting: &mut Waiting| waiting.deadline_ms <= now_ms;
-        let expired = state.waiting.extract_if(due).map(|(_, waiting)| waiting);
+        let due = |_: &u64, pending: &mut PendingRequest| pending.deadline_ms <= now_ms;
+        let expired = state.pending.extract_if(due).map(|(_, pending)| pending);
         let expired = expired.collect();
-        let left = state.waiting.values().map(|waiting| waiting.deadline_ms);
+        let left = state.pending.values().map(|pending| pending.deadline_ms);
         state.earliest_ms = left.min().unwrap_or(u64::MAX);
         expired
     }
 
-    /// Takes the requests of callers from outside.
-    pub(crate) fn take_from_outside(&self) -> Vec<Waiting> {
+    /// Removes and returns the requests of external callers.
+    pub(crate) fn take_external(&self) -> Vec<PendingRequest> {
         let mut state = self.state();
-        let outside = |_: &u64, waiting: &mut Waiting| waiting.caller.home == Home::Outside;
+        let external = |_: &u64, pending: &mut PendingRequest| {
+            pending.caller.origin == EndpointOrigin::External
+        };
         let taken = state
-            .waiting
-            .extract_if(outside)
-            .map(|(_, waiting)| waiting);
+            .pending
+            .extract_if(external)
+            .map(|(_, pending)| pending);
         taken.collect()
     }
 
-    /// Accepts no more and takes all that wait.
-    pub(crate) fn close(&self) -> Vec<Waiting> {
+    /// Closes the map, and removes and returns all requests.
+    pub(crate) fn close(&self) -> Vec<PendingRequest> {
         let mut state = self.state();
+        // Under the same lock as `insert`: no request can slip in after the drain and wait forever.
         state.closed = true;
-        state.waiting.drain().map(|(_, waiting)| waiting).collect()
+        state.pending.drain().map(|(_, pending)| pending).collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.state().waiting.len()
+        self.state().pending.len()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PendingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
-#[path = "pending_tests.rs"]
+#[path = "pending_requests_tests.rs"]
 mod tests;

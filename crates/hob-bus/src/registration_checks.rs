@@ -1,16 +1,16 @@
-//! Whether a registration is allowed. Pure: it looks at the routing table and the credential.
+//! Checks whether a registration is allowed, by the routing table and the credential. Pure.
 
-use crate::filter::{first_segment, is_name};
-use crate::party::Party;
-use crate::routes::Routes;
+use crate::endpoint::Endpoint;
+use crate::event_filter::{first_segment, is_name};
+use crate::route_table::RouteTable;
 use hob_wire::limits::REGISTRATIONS_MAX;
-use hob_wire::rooms::gateway::RegisterParams;
+use hob_wire::rooms::gateway::GatewayRegisterParams;
 use hob_wire::scope::is_service_name;
 use hob_wire::{ErrorCode, Scopes, WireError};
 use std::sync::Arc;
 
-/// Checks all that the credential and the form of the names decide.
-pub(crate) fn check_form(params: &RegisterParams, scopes: &Scopes) -> Result<(), WireError> {
+/// Checks the form of the names and the credential's scopes.
+pub(crate) fn check_form(params: &GatewayRegisterParams, scopes: &Scopes) -> Result<(), WireError> {
     let service = params.service.as_str();
     if !is_service_name(service) {
         return refuse("a service's name is made of letters, digits, '-' and '_'");
@@ -29,11 +29,13 @@ pub(crate) fn check_form(params: &RegisterParams, scopes: &Scopes) -> Result<(),
     for name in params.methods.iter().chain(&params.events) {
         if !is_name(name) {
             let shown: String = name.chars().take(64).collect();
-            return refuse(format!("'{shown}' is not a name of a method or an event"));
+            return refuse(format!(
+                "'{shown}' is not a valid name for a method or an event"
+            ));
         }
         if !scopes.allow_any_service() && first_segment(name) != service {
             return refuse(format!(
-                "'{name}' is not under '{service}.', which is all that this credential may offer"
+                "'{name}' is outside '{service}.', and this credential may offer only names below it"
             ));
         }
     }
@@ -47,25 +49,24 @@ pub(crate) fn check_form(params: &RegisterParams, scopes: &Scopes) -> Result<(),
     }
 }
 
-/// Checks all that the other services decide. Answers the former connection of the same service,
-/// which the new one takes the place of.
-pub(crate) fn check_free(
-    params: &RegisterParams,
-    party: &Party,
-    routes: &Routes,
-) -> Result<Option<Arc<Party>>, WireError> {
+/// Checks for conflicts with registered services. Returns the connection that this one replaces.
+pub(crate) fn check_available(
+    params: &GatewayRegisterParams,
+    endpoint: &Endpoint,
+    routes: &RouteTable,
+) -> Result<Option<Arc<Endpoint>>, WireError> {
     let service = params.service.as_str();
     for name in params.methods.iter().chain(&params.events) {
         if first_segment(name) == "gateway" {
             return refuse(format!(
-                "'{name}' is under 'gateway.', which is the bus's own"
+                "'{name}' is under 'gateway.', which is reserved for the bus"
             ));
         }
     }
     for name in &params.events {
         if let Some(owner) = routes.builtin_event(name) {
             return refuse(format!(
-                "the event '{name}' is built in: it is '{}' who emits it",
+                "the event '{name}' is built in and belongs to the service '{}'",
                 owner.service
             ));
         }
@@ -73,7 +74,7 @@ pub(crate) fn check_free(
     for name in &params.methods {
         if let Some(route) = routes.method(name)
             && *route.method.service != *service
-            && !held_by(route.owner.as_deref(), party)
+            && !is_owned_by(route.owner.as_deref(), endpoint)
         {
             let owner = &route.method.service;
             return refuse(format!(
@@ -86,9 +87,11 @@ pub(crate) fn check_free(
     };
     match &held.owner {
         Some(owner) if !held.offer.builtin => {
-            if owner.id == party.id {
+            if owner.id == endpoint.id {
                 Ok(None)
-            } else if owner.peer.principal == party.peer.principal {
+            // A service that reconnects may find its old connection still open. The same
+            // credential proves that it is the same service.
+            } else if owner.peer.principal == endpoint.peer.principal {
                 Ok(Some(Arc::clone(owner)))
             } else {
                 refuse(format!(
@@ -100,9 +103,9 @@ pub(crate) fn check_free(
     }
 }
 
-/// Whether a route's owner is `party` itself, under a name it is about to give up.
-fn held_by(owner: Option<&Party>, party: &Party) -> bool {
-    owner.is_some_and(|owner| owner.id == party.id)
+/// Returns true if `endpoint` owns the route itself, under a service name it is about to give up.
+fn is_owned_by(owner: Option<&Endpoint>, endpoint: &Endpoint) -> bool {
+    owner.is_some_and(|owner| owner.id == endpoint.id)
 }
 
 fn refuse<T>(message: impl Into<String>) -> Result<T, WireError> {

@@ -1,56 +1,60 @@
-//! Who offers what now. Reading is one atomic load; writers take turns and swap the whole table.
+//! The registry of services. A read is one atomic load; writers hold a lock and swap the table.
 //!
-//! Invariant: a closed party is never in the table. It is marked closed before it is withdrawn,
-//! and a claim looks at the mark while it holds the lock.
+//! Invariant: a closed endpoint is never in the table. It is marked closed before it is withdrawn,
+//! and a registration checks the mark while it holds the lock.
 
-use crate::party::Party;
-use crate::registration;
-use crate::routes::{Offer, Routes, Service};
+use crate::endpoint::Endpoint;
+use crate::registration_checks;
+use crate::route_table::{RegisteredService, RouteTable, ServiceOffer};
 use arc_swap::{ArcSwap, Guard};
-use hob_wire::rooms::gateway::{RegisterParams, RoutingTable};
+use hob_wire::rooms::gateway::{GatewayRegisterParams, RoutingTable};
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
-pub(crate) struct Registry {
-    routes: ArcSwap<Routes>,
-    /// Writers take turns. A std mutex, because a new table is built without await.
-    writing: Mutex<()>,
+pub(crate) struct RouteRegistry {
+    routes: ArcSwap<RouteTable>,
+    /// Serialises writers. A std mutex, because a new table is built without await.
+    writer_lock: Mutex<()>,
 }
 
-/// What a registration changed beside the table.
+/// The endpoints and offers that a registration displaced.
 #[derive(Debug, Default)]
-pub(crate) struct Claimed {
-    /// The former connection of the service, to be closed.
-    pub(crate) replaced: Option<Arc<Party>>,
-    /// What this connection offered before.
-    pub(crate) former: Option<Arc<Offer>>,
+pub(crate) struct RegistrationOutcome {
+    /// The former connection of the service; the caller closes it.
+    pub(crate) replaced: Option<Arc<Endpoint>>,
+    /// The offer that this connection had registered before.
+    pub(crate) former: Option<Arc<ServiceOffer>>,
 }
 
-impl Registry {
+impl RouteRegistry {
     pub(crate) fn new(version: &str) -> Self {
-        let gateway = Service {
-            offer: Arc::new(Offer::of_gateway(version)),
+        let gateway = RegisteredService {
+            offer: Arc::new(ServiceOffer::of_gateway(version)),
             owner: None,
         };
         let name = Arc::clone(&gateway.offer.service);
-        Registry {
-            routes: ArcSwap::from_pointee(Routes::new(BTreeMap::from([(name, gateway)]))),
-            writing: Mutex::new(()),
+        RouteRegistry {
+            routes: ArcSwap::from_pointee(RouteTable::new(BTreeMap::from([(name, gateway)]))),
+            writer_lock: Mutex::new(()),
         }
     }
 
-    pub(crate) fn routes(&self) -> Guard<Arc<Routes>> {
+    pub(crate) fn routes(&self) -> Guard<Arc<RouteTable>> {
         self.routes.load()
     }
 
     /// Adds a built-in service.
-    pub(crate) fn admit(&self, offer: Offer, owner: Arc<Party>) -> Result<(), WireError> {
-        let _writing = self.writing();
+    pub(crate) fn add_builtin(
+        &self,
+        offer: ServiceOffer,
+        owner: Arc<Endpoint>,
+    ) -> Result<(), WireError> {
+        let _guard = self.lock_writer();
         let routes = self.routes.load();
         let taken = |what: &str| {
-            let message = format!("'{what}' is offered already");
+            let message = format!("'{what}' is already registered");
             Err(WireError::new(ErrorCode::RegisterFailed, message))
         };
         if routes.services.contains_key(&offer.service) {
@@ -67,47 +71,54 @@ impl Registry {
             }
         }
         let mut services = routes.services.clone();
-        self.put(&mut services, offer, owner);
+        self.insert_service(&mut services, offer, owner);
         Ok(())
     }
 
-    /// Registers an outside service on its connection.
-    pub(crate) fn claim(
+    /// Registers an external service on its connection.
+    pub(crate) fn register(
         &self,
-        params: &RegisterParams,
-        party: &Arc<Party>,
-    ) -> Result<Claimed, WireError> {
-        registration::check_form(params, &party.peer.scopes)?;
-        let _writing = self.writing();
-        if party.is_closed() {
+        params: &GatewayRegisterParams,
+        endpoint: &Arc<Endpoint>,
+    ) -> Result<RegistrationOutcome, WireError> {
+        registration_checks::check_form(params, &endpoint.peer.scopes)?;
+        let _guard = self.lock_writer();
+        // Checked under the lock: `withdraw` runs after the endpoint is marked closed, so either
+        // this sees the mark or `withdraw` sees the new service.
+        if endpoint.is_closed() {
             let message = "the connection is closed";
             return Err(WireError::new(ErrorCode::RegisterFailed, message));
         }
         let routes = self.routes.load();
-        let replaced = registration::check_free(params, party, &routes)?;
-        let former = party.offer.load_full();
+        let replaced = registration_checks::check_available(params, endpoint, &routes)?;
+        let former = endpoint.offer.load_full();
         let mut services = routes.services.clone();
         if let Some(former) = &former {
             services.remove(&former.service);
         }
-        self.put(&mut services, Offer::outside(params), Arc::clone(party));
+        self.insert_service(
+            &mut services,
+            ServiceOffer::external(params),
+            Arc::clone(endpoint),
+        );
+        // The old connection must not withdraw the service that now belongs to the new one.
         if let Some(replaced) = &replaced {
             replaced.offer.store(None);
         }
-        Ok(Claimed { replaced, former })
+        Ok(RegistrationOutcome { replaced, former })
     }
 
-    /// Takes a party's service out of the table; answers what it offered.
-    pub(crate) fn withdraw(&self, party: &Party) -> Option<Arc<Offer>> {
-        let _writing = self.writing();
-        let offer = party.offer.swap(None)?;
+    /// Removes the service of an endpoint and returns its offer.
+    pub(crate) fn withdraw(&self, endpoint: &Endpoint) -> Option<Arc<ServiceOffer>> {
+        let _guard = self.lock_writer();
+        let offer = endpoint.offer.swap(None)?;
         let mut services = self.routes.load().services.clone();
         services.remove(&offer.service);
-        self.routes.store(Arc::new(Routes::new(services)));
+        self.routes.store(Arc::new(RouteTable::new(services)));
         Some(offer)
     }
 
-    /// Every name that can be reached now.
+    /// All services, methods and events that are registered now.
     pub(crate) fn table(&self) -> RoutingTable {
         let routes = self.routes.load();
         let mut table = RoutingTable::default();
@@ -122,19 +133,26 @@ impl Registry {
         table
     }
 
-    fn put(&self, services: &mut BTreeMap<Arc<str>, Service>, offer: Offer, owner: Arc<Party>) {
+    fn insert_service(
+        &self,
+        services: &mut BTreeMap<Arc<str>, RegisteredService>,
+        offer: ServiceOffer,
+        owner: Arc<Endpoint>,
+    ) {
         let offer = Arc::new(offer);
         owner.offer.store(Some(Arc::clone(&offer)));
-        let service = Service {
+        let service = RegisteredService {
             owner: Some(owner),
             offer: Arc::clone(&offer),
         };
         services.insert(Arc::clone(&offer.service), service);
         self.routes
-            .store(Arc::new(Routes::new(std::mem::take(services))));
+            .store(Arc::new(RouteTable::new(std::mem::take(services))));
     }
 
-    fn writing(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_writer(&self) -> MutexGuard<'_, ()> {
+        self.writer_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

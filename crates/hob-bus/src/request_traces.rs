@@ -1,7 +1,7 @@
-//! The latest requests with their timings, in a ring; and trace ids for requests that bring none.
+//! The latest requests with their timings, in a ring, and new trace ids.
 
-use crate::routes::MethodInfo;
-use hob_wire::rooms::gateway::Span;
+use crate::route_table::MethodInfo;
+use hob_wire::rooms::gateway::TraceSpan;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Requests remembered.
 const SPANS_MAX: usize = 4_096;
-/// Requests shown when no trace is named.
+/// Requests returned when no trace is named.
 const LATEST_MAX: usize = 100;
 
 #[derive(Debug)]
-pub(crate) struct Traces {
+pub(crate) struct RequestTraces {
     /// A std mutex, because it is held for a few lines without await.
-    ring: Mutex<VecDeque<Record>>,
-    /// Where this daemon's ids begin.
-    origin: u64,
-    made: AtomicU64,
+    ring: Mutex<VecDeque<TraceRecord>>,
+    /// The random start of this daemon's ids.
+    id_base: u64,
+    ids_issued: AtomicU64,
 }
 
-/// A span in shared texts: recording one copies no string.
+/// A span with shared strings, so that recording copies none.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct TraceRecord {
     pub(crate) trace: Arc<str>,
     pub(crate) method: Arc<MethodInfo>,
     pub(crate) caller: Arc<str>,
@@ -32,21 +32,22 @@ pub(crate) struct Record {
     pub(crate) error: Option<String>,
 }
 
-impl Traces {
-    pub(crate) fn new(origin: u64) -> Self {
-        Traces {
+impl RequestTraces {
+    pub(crate) fn new(id_base: u64) -> Self {
+        RequestTraces {
             ring: Mutex::default(),
-            origin,
-            made: AtomicU64::new(0),
+            id_base,
+            ids_issued: AtomicU64::new(0),
         }
     }
 
-    /// A new id of 16 hex digits. It must be unique, not secret: a counter, spread by a
-    /// multiplication that never maps two numbers to one.
-    pub(crate) fn id(&self) -> Arc<str> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
+    /// Returns a new id of 16 hex digits.
+    pub(crate) fn next_id(&self) -> Arc<str> {
+        let number = self.ids_issued.fetch_add(1, Ordering::Relaxed);
+        // The id must be unique, not secret: a counter, spread by an odd factor. Multiplying by an
+        // odd number modulo 2^64 never maps two numbers to one.
         let spread = self
-            .origin
+            .id_base
             .wrapping_add(number)
             .wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut text = String::with_capacity(16);
@@ -55,17 +56,18 @@ impl Traces {
         Arc::from(text)
     }
 
-    pub(crate) fn record(&self, record: Record) {
+    pub(crate) fn record(&self, record: TraceRecord) {
         let mut ring = self.ring();
         let oldest = (ring.len() >= SPANS_MAX).then(|| ring.pop_front());
+        // The evicted record is dropped after the lock is released.
         ring.push_back(record);
         drop(ring);
         drop(oldest);
     }
 
     /// The requests of one trace, or the latest of any; oldest first.
-    pub(crate) fn spans(&self, trace: Option<&str>) -> Vec<Span> {
-        let found: Vec<Record> = {
+    pub(crate) fn spans(&self, trace: Option<&str>) -> Vec<TraceSpan> {
+        let found: Vec<TraceRecord> = {
             let ring = self.ring();
             match trace {
                 Some(trace) => ring
@@ -79,17 +81,17 @@ impl Traces {
                     .collect(),
             }
         };
-        found.into_iter().map(Record::into_span).collect()
+        found.into_iter().map(TraceRecord::into_span).collect()
     }
 
-    fn ring(&self) -> MutexGuard<'_, VecDeque<Record>> {
+    fn ring(&self) -> MutexGuard<'_, VecDeque<TraceRecord>> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Record {
-    fn into_span(self) -> Span {
-        Span {
+impl TraceRecord {
+    fn into_span(self) -> TraceSpan {
+        TraceSpan {
             trace: self.trace.to_string(),
             method: self.method.name.to_string(),
             service: self.method.service.to_string(),

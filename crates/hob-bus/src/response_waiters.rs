@@ -1,101 +1,104 @@
-//! Where a caller inside the house receives its answers: each goes straight to the future that
-//! waits for it.
+//! Delivers answers to a caller: each goes directly to the future that waits for it.
 
-use crate::delivery::Answer;
-use crate::outbox::Refused;
-use crate::peer::Closed;
+use crate::delivery::EncodedAnswer;
+use crate::outbox::PushError;
+use crate::peer::CloseReason;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 #[derive(Debug, Default)]
-pub(crate) struct Waiters {
+pub(crate) struct ResponseWaiters {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
+    state: Mutex<WaiterState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WaiterState {
     last_id: u64,
-    open: HashMap<u64, oneshot::Sender<Answer>>,
-    closed: Option<Closed>,
+    senders: HashMap<u64, oneshot::Sender<EncodedAnswer>>,
+    closed: Option<CloseReason>,
 }
 
-/// A call under way; dropping it forgets the call.
+/// A call in flight; dropping it abandons the call.
 #[derive(Debug)]
-pub(crate) struct Waiter<'a> {
-    waiters: &'a Waiters,
+pub(crate) struct ResponseWaiter<'a> {
+    waiters: &'a ResponseWaiters,
     id: u64,
-    answer: oneshot::Receiver<Answer>,
-    /// Tells whoever works on the call that it was dropped.
-    abandons: DropGuard,
+    answer: oneshot::Receiver<EncodedAnswer>,
+    /// Cancels the token of the handler when the call is dropped.
+    abandon_guard: DropGuard,
 }
 
-impl Waiters {
-    /// Waits for the answer to a new request.
-    pub(crate) fn open(&self) -> Waiter<'_> {
+impl ResponseWaiters {
+    /// Registers a new call.
+    pub(crate) fn register(&self) -> ResponseWaiter<'_> {
         let (sender, answer) = oneshot::channel();
         let mut state = self.state();
         state.last_id += 1;
         let id = state.last_id;
+        // Once closed, the sender is dropped here and the waiter ends at once with `None`.
         if state.closed.is_none() {
-            state.open.insert(id, sender);
+            state.senders.insert(id, sender);
         }
         drop(state);
-        Waiter {
+        ResponseWaiter {
             waiters: self,
             id,
             answer,
-            abandons: CancellationToken::new().drop_guard(),
+            abandon_guard: CancellationToken::new().drop_guard(),
         }
     }
 
-    /// Hands over an answer. One that nobody waits for any more is dropped.
-    pub(crate) fn answer(&self, id: &str, answer: Answer) -> Result<(), Refused> {
-        let waiting = id.parse().ok().and_then(|id| self.state().open.remove(&id));
-        match waiting.map(|waiting| waiting.send(answer)) {
+    /// Delivers an answer. It is dropped if its call was abandoned.
+    pub(crate) fn answer(&self, id: &str, answer: EncodedAnswer) -> Result<(), PushError> {
+        let sender = id
+            .parse()
+            .ok()
+            .and_then(|id| self.state().senders.remove(&id));
+        match sender.map(|sender| sender.send(answer)) {
             Some(Ok(())) => Ok(()),
-            Some(Err(_)) | None => Err(Refused::Closed),
+            Some(Err(_)) | None => Err(PushError::Closed),
         }
     }
 
-    /// Ends every call under way; false if it was closed before.
-    pub(crate) fn close(&self, reason: Closed) -> bool {
+    /// Ends every call in flight. Returns false if it was closed before.
+    pub(crate) fn close(&self, reason: CloseReason) -> bool {
         let mut state = self.state();
         let first = state.closed.is_none();
         state.closed = state.closed.or(Some(reason));
-        state.open.clear();
+        state.senders.clear();
         first
     }
 
-    pub(crate) fn closed(&self) -> Option<Closed> {
+    pub(crate) fn closed(&self) -> Option<CloseReason> {
         self.state().closed
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WaiterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiter<'_> {
+impl ResponseWaiter<'_> {
     pub(crate) fn id(&self) -> String {
         self.id.to_string()
     }
 
     /// Cancelled when this waiter is dropped.
     pub(crate) fn abandoned(&self) -> CancellationToken {
-        self.abandons.token().clone()
+        self.abandon_guard.token().clone()
     }
 
-    /// The answer; none when the caller was closed first.
-    pub(crate) async fn answer(mut self) -> Option<Answer> {
+    /// Waits for the answer; `None` if the caller is closed first.
+    pub(crate) async fn answer(mut self) -> Option<EncodedAnswer> {
         (&mut self.answer).await.ok()
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for ResponseWaiter<'_> {
     fn drop(&mut self) {
-        self.waiters.state().open.remove(&self.id);
+        self.waiters.state().senders.remove(&self.id);
     }
 }

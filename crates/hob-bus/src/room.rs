@@ -1,57 +1,57 @@
-//! A room: a service inside the house, declared by its methods, events and subscriptions. The
-//! bus carries the same bytes to it as to a service on another machine; decoding them is here.
+//! A room: a built-in service, declared by its methods, events and subscriptions. The bus carries
+//! the same bytes to it as to an external service; this file decodes them.
 
 use crate::event::SessionTag;
-use crate::log::BoxFuture;
+use crate::event_log::BoxFuture;
 use bytes::Bytes;
-use hob_wire::frame::Place;
-use hob_wire::{ErrorCode, EventSpec, Method, MethodSpec, Scopes, Topic, WireError};
+use hob_wire::frame::EventPosition;
+use hob_wire::{ErrorCode, EventSpec, EventTopic, Method, MethodSpec, Scopes, WireError};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Handlers of one room at work at once, unless told otherwise.
+/// Handlers of one room that run at the same time by default.
 const CONCURRENCY: usize = 64;
 
-/// What a handler knows of the request beside its params.
+/// The caller and the circumstances of a request, for its handler.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RequestContext {
     pub caller: String,
     /// The id of the caller's credential.
     pub principal: String,
     pub surface: &'static str,
     pub scopes: Scopes,
     pub trace: Arc<str>,
-    /// The caller's connection.
+    /// The id of the caller's connection.
     pub connection: u64,
-    /// Cancelled when nobody waits for the answer any more: the caller's connection is closed, or
-    /// it gave up this call. A handler of a long method ends then.
+    /// Cancelled when no one waits for the answer any more: the connection closed, or the caller
+    /// dropped the call. A handler of a long method should end then.
     pub abandoned: CancellationToken,
 }
 
 /// An event as a room receives it.
 #[derive(Clone, Debug)]
-pub struct Notice {
+pub struct ReceivedEvent {
     pub source: Arc<str>,
     pub topic: Arc<str>,
     pub session: Option<SessionTag>,
-    pub place: Place,
-    /// JSON, not yet read.
+    pub place: EventPosition,
+    /// Undecoded JSON.
     pub payload: Option<Bytes>,
 }
 
-pub(crate) type Handler =
-    Arc<dyn Fn(Call, Option<Bytes>) -> BoxFuture<'static, Outcome> + Send + Sync>;
-pub(crate) type Listener = Arc<dyn Fn(Notice) -> BoxFuture<'static, ()> + Send + Sync>;
-pub(crate) type Outcome = Result<Option<Bytes>, WireError>;
+pub(crate) type RoomHandler =
+    Arc<dyn Fn(RequestContext, Option<Bytes>) -> BoxFuture<'static, HandlerResult> + Send + Sync>;
+pub(crate) type EventListener = Arc<dyn Fn(ReceivedEvent) -> BoxFuture<'static, ()> + Send + Sync>;
+pub(crate) type HandlerResult = Result<Option<Bytes>, WireError>;
 
 /// A built-in service, before it is served.
 pub struct Room {
     pub(crate) service: &'static str,
-    pub(crate) methods: Vec<(MethodSpec, Handler)>,
+    pub(crate) methods: Vec<(MethodSpec, RoomHandler)>,
     pub(crate) events: Vec<EventSpec>,
-    pub(crate) listeners: Vec<(String, Listener)>,
+    pub(crate) listeners: Vec<(String, EventListener)>,
     pub(crate) concurrency: usize,
 }
 
@@ -71,11 +71,11 @@ impl Room {
     pub fn method<M, F, Fut>(mut self, handler: F) -> Self
     where
         M: Method,
-        F: Fn(Call, M::Params) -> Fut + Send + Sync + 'static,
+        F: Fn(RequestContext, M::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<M::Result, WireError>> + Send + 'static,
     {
         let handler = Arc::new(handler);
-        let handle: Handler = Arc::new(move |call, params| {
+        let handle: RoomHandler = Arc::new(move |call, params| {
             let handler = Arc::clone(&handler);
             Box::pin(async move {
                 let params = decode::<M::Params>(params.as_deref())?;
@@ -88,21 +88,21 @@ impl Room {
 
     /// Declares an event this room emits; its scope and durability come from `T`.
     #[must_use]
-    pub fn event<T: Topic>(mut self) -> Self {
+    pub fn event<T: EventTopic>(mut self) -> Self {
         self.events.push(T::SPEC);
         self
     }
 
-    /// Hears `T`. The room's events are handled one at a time, in order.
+    /// Subscribes to `T`. The events of a room are handled one at a time, in order.
     #[must_use]
     pub fn on<T, F, Fut>(self, handler: F) -> Self
     where
-        T: Topic,
-        F: Fn(Notice, T::Payload) -> Fut + Send + Sync + 'static,
+        T: EventTopic,
+        F: Fn(ReceivedEvent, T::Payload) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let handler = Arc::new(handler);
-        self.subscribe(T::SPEC.topic, move |notice: Notice| {
+        self.subscribe(T::SPEC.topic, move |notice: ReceivedEvent| {
             let handler = Arc::clone(&handler);
             async move {
                 match decode::<T::Payload>(notice.payload.as_deref()) {
@@ -110,7 +110,7 @@ impl Room {
                     Err(error) => {
                         tracing::error!(
                             topic = &*notice.topic,
-                            "an event is not of its form: {error}"
+                            "the payload of an event could not be decoded: {error}"
                         );
                     }
                 }
@@ -118,19 +118,19 @@ impl Room {
         })
     }
 
-    /// Hears every event that `pattern` matches, payload unread.
+    /// Subscribes to every event that `pattern` matches. The payload is not decoded.
     #[must_use]
     pub fn subscribe<F, Fut>(mut self, pattern: &str, handler: F) -> Self
     where
-        F: Fn(Notice) -> Fut + Send + Sync + 'static,
+        F: Fn(ReceivedEvent) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let listener: Listener = Arc::new(move |notice| Box::pin(handler(notice)));
+        let listener: EventListener = Arc::new(move |notice| Box::pin(handler(notice)));
         self.listeners.push((pattern.to_owned(), listener));
         self
     }
 
-    /// Lets `handlers` requests be handled at once; the others wait in the room's outbox.
+    /// Sets how many requests are handled at once. Others wait in the room's outbox.
     #[must_use]
     pub fn concurrency(mut self, handlers: usize) -> Self {
         self.concurrency = handlers.max(1);
@@ -148,7 +148,7 @@ impl fmt::Debug for Room {
     }
 }
 
-/// Reads params or a payload; missing ones, or `null`, are an empty object.
+/// Decodes params or a payload. Missing ones and `null` count as an empty object.
 pub(crate) fn decode<T: serde::de::DeserializeOwned>(json: Option<&[u8]>) -> Result<T, WireError> {
     let json = json.filter(|json| *json != b"null");
     serde_json::from_slice(json.unwrap_or(b"{}"))

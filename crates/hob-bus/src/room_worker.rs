@@ -1,13 +1,13 @@
-//! Runs a room: takes requests from its outbox, hands each to its handler, sends the answer back
-//! the way any service does. Events go to a link of their own, so that neither waits for the other.
+//! Runs a room: takes requests from its outbox, calls their handlers and returns the answers.
+//! Events use a separate endpoint, so that requests and events do not wait for each other.
 //!
 //! Invariant: a handler that panics fails its own request or event and nothing else.
 
-use crate::delivery::{Delivery, Request};
+use crate::delivery::{Delivery, ForwardedRequest};
+use crate::endpoint::Endpoint;
+use crate::event_log::BoxFuture;
 use crate::hub::{Hub, encode_error};
-use crate::log::BoxFuture;
-use crate::party::Party;
-use crate::room::{Call, Handler, Listener, Notice, Outcome};
+use crate::room::{EventListener, HandlerResult, ReceivedEvent, RequestContext, RoomHandler};
 use hob_wire::rooms::gateway::GapRange;
 use hob_wire::{ErrorCode, WireError};
 use std::any::Any;
@@ -21,18 +21,20 @@ use tokio::task::coop::unconstrained;
 
 pub(crate) struct RoomWorker {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) party: Arc<Party>,
-    pub(crate) handlers: HashMap<&'static str, Handler>,
-    /// One permit for each handler that may be at work.
-    pub(crate) turns: Arc<Semaphore>,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) handlers: HashMap<&'static str, RoomHandler>,
+    /// One permit for each handler that may run.
+    pub(crate) permits: Arc<Semaphore>,
 }
 
 impl RoomWorker {
     pub(crate) async fn run(self) {
         let worker = Arc::new(self);
         let mut next = Vec::with_capacity(1);
-        while let Ok(turn) = Arc::clone(&worker.turns).acquire_owned().await {
-            let Some(outbox) = worker.party.outbox() else {
+        // The permit comes first: while every handler is busy, requests stay in the outbox, whose
+        // bound tells callers that the service is overloaded.
+        while let Ok(permit) = Arc::clone(&worker.permits).acquire_owned().await {
+            let Some(outbox) = worker.endpoint.outbox() else {
                 return;
             };
             if outbox.take(&mut next, 1).await.is_some() {
@@ -42,30 +44,30 @@ impl RoomWorker {
                 continue;
             };
             let mut work = Box::pin(Arc::clone(&worker).serve(request));
-            // Begun here, one after the other: what one peer sends in a row is taken up in that
-            // order. Most answers that need no waiting are given at once.
-            if begin(work.as_mut()).await.is_pending() {
+            // Polled here first, so that requests of one peer start in the order they were sent.
+            // A handler that does not wait finishes here, without the cost of a task.
+            if poll_once(work.as_mut()).await.is_pending() {
                 worker.hub.tasks.spawn("bus handler", async move {
                     work.await;
-                    drop(turn);
+                    drop(permit);
                 });
             }
         }
     }
 
-    async fn serve(self: Arc<Self>, request: Request) {
+    async fn serve(self: Arc<Self>, request: ForwardedRequest) {
         let outcome = match self.handlers.get(&*request.method.name) {
             Some(handler) => self.handle(handler, &request).await,
-            None => Err(internal("the method is declared but has no handler")),
+            None => Err(internal_error("the method is declared but has no handler")),
         };
         let answer = outcome.map_err(|error| encode_error(&error));
         self.hub
-            .answered(&self.party, &request.id.to_string(), answer);
+            .handle_answer(&self.endpoint, &request.id.to_string(), answer);
     }
 
-    async fn handle(&self, handler: &Handler, request: &Request) -> Outcome {
+    async fn handle(&self, handler: &RoomHandler, request: &ForwardedRequest) -> HandlerResult {
         let caller = &request.caller;
-        let call = Call {
+        let call = RequestContext {
             caller: caller.peer.name.clone(),
             principal: caller.peer.principal.clone(),
             surface: caller.peer.surface,
@@ -74,13 +76,13 @@ impl RoomWorker {
             connection: caller.id,
             abandoned: request.abandoned.clone(),
         };
-        match caught(handler(call, request.params.clone())).await {
+        match catch_panic(handler(call, request.params.clone())).await {
             Ok(outcome) => outcome,
             Err(panic) => {
-                self.hub.tally.handler_panics.up();
+                self.hub.counters.handler_panics.increment();
                 let method = &*request.method.name;
                 tracing::error!(method, "a handler panicked: {}", message_of(&*panic));
-                Err(internal("the handler failed; hob's log says more"))
+                Err(internal_error("the handler failed; see hob's log"))
             }
         }
     }
@@ -88,52 +90,52 @@ impl RoomWorker {
 
 pub(crate) struct RoomListener {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) party: Arc<Party>,
-    pub(crate) listeners: Vec<(String, Listener)>,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) listeners: Vec<(String, EventListener)>,
 }
 
 impl RoomListener {
-    /// Hears one event after the other.
+    /// Handles one event after the other until the endpoint closes.
     pub(crate) async fn run(self) {
         let mut batch = Vec::new();
-        while let Some(outbox) = self.party.outbox() {
+        while let Some(outbox) = self.endpoint.outbox() {
             if outbox.take(&mut batch, usize::MAX).await.is_some() {
                 return;
             }
             for delivery in batch.drain(..) {
-                self.hear(delivery).await;
+                self.handle_delivery(delivery).await;
             }
         }
     }
 
-    async fn hear(&self, delivery: Delivery) {
+    async fn handle_delivery(&self, delivery: Delivery) {
         let (event, place) = match delivery {
             Delivery::Event { event, place } => (event, place),
             Delivery::Gap(GapRange { from, to, .. }) => {
-                let room = &*self.party.name;
+                let room = &*self.endpoint.name;
                 tracing::error!(
                     room,
                     from,
                     to,
-                    "events left the log before the room heard them"
+                    "events were deleted from the log before the room received them"
                 );
                 return;
             }
             Delivery::Request(_) | Delivery::Response { .. } => return,
         };
         for (pattern, listener) in &self.listeners {
-            if !crate::filter::pattern_matches(pattern, &event.topic) {
+            if !crate::event_filter::pattern_matches(pattern, &event.topic) {
                 continue;
             }
-            let notice = Notice {
+            let notice = ReceivedEvent {
                 source: Arc::clone(&event.source),
                 topic: Arc::clone(&event.topic),
                 session: event.session.clone(),
                 place,
                 payload: event.payload.clone(),
             };
-            if let Err(panic) = caught(listener(notice)).await {
-                self.hub.tally.handler_panics.up();
+            if let Err(panic) = catch_panic(listener(notice)).await {
+                self.hub.counters.handler_panics.increment();
                 let topic = &*event.topic;
                 tracing::error!(topic, "a listener panicked: {}", message_of(&*panic));
             }
@@ -141,16 +143,18 @@ impl RoomListener {
     }
 }
 
-/// Polls a future once, with a budget of its own: one that the others before it have used up
-/// would make it wait, and be overtaken.
-async fn begin<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
+/// Polls a future once.
+async fn poll_once<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
+    // Unconstrained: with tokio's cooperative budget used up by earlier requests, this one would
+    // return pending without having started, and later requests could overtake it.
     let once = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
     unconstrained(once).await
 }
 
-/// Runs a future and catches its panic. What it leaves behind is dropped, never used again.
-async fn caught<T>(mut work: BoxFuture<'_, T>) -> Result<T, Box<dyn Any + Send>> {
+/// Runs a future and catches a panic in it.
+async fn catch_panic<T>(mut work: BoxFuture<'_, T>) -> Result<T, Box<dyn Any + Send>> {
     std::future::poll_fn(|context| {
+        // Unwind safe: after a panic the future is never polled again, only dropped.
         match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
             Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),
             Ok(Poll::Pending) => Poll::Pending,
@@ -166,6 +170,6 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-fn internal(message: &str) -> WireError {
+fn internal_error(message: &str) -> WireError {
     WireError::new(ErrorCode::Internal, message)
 }

@@ -1,28 +1,28 @@
-//! The routing table: who answers a method and who emits an event. A table never changes; a
-//! registration makes a new one, so that routing reads it without a lock.
+//! The routing table: the endpoint that serves each method and the service that emits each event.
+//! A table is immutable. A registration builds a new one, so that routing reads without a lock.
 
-use crate::party::Party;
+use crate::endpoint::Endpoint;
 use hob_wire::rooms::gateway;
 use hob_wire::{Durability, EventSpec, MethodSpec, Scope, catalog};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What callers of an outside service's methods need.
-const OUTSIDE_METHOD_SCOPE: Scope = Scope::Control;
-/// What watchers of an outside service's events need.
-const OUTSIDE_EVENT_SCOPE: Scope = Scope::Read;
+/// The scope required to call methods of an external service.
+const EXTERNAL_METHOD_SCOPE: Scope = Scope::Control;
+/// The scope required to receive events of an external service.
+const EXTERNAL_EVENT_SCOPE: Scope = Scope::Read;
 
-/// What a service offers.
+/// The methods and events that a service offers.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct ServiceOffer {
     pub(crate) service: Arc<str>,
     pub(crate) version: String,
-    /// Part of the daemon: its names cannot be taken.
+    /// Part of the daemon: its names are reserved.
     pub(crate) builtin: bool,
     pub(crate) methods: Vec<Arc<MethodInfo>>,
     pub(crate) events: HashMap<Arc<str>, EventInfo>,
-    /// What a built-in service listens to; an outside one's link knows its own.
-    pub(crate) hears: Vec<String>,
+    /// The event patterns of a built-in service. Those of an external one are in its endpoint.
+    pub(crate) subscriptions: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -42,63 +42,64 @@ pub(crate) struct EventInfo {
     pub(crate) spec: Option<EventSpec>,
 }
 
-/// A service and who it is. The gateway itself is the one without a party.
+/// A service and the endpoint that serves it. Only the gateway itself has no endpoint.
 #[derive(Clone, Debug)]
-pub(crate) struct Service {
-    pub(crate) offer: Arc<Offer>,
-    pub(crate) owner: Option<Arc<Party>>,
+pub(crate) struct RegisteredService {
+    pub(crate) offer: Arc<ServiceOffer>,
+    pub(crate) owner: Option<Arc<Endpoint>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Route {
+pub(crate) struct MethodRoute {
     pub(crate) method: Arc<MethodInfo>,
-    pub(crate) owner: Option<Arc<Party>>,
+    pub(crate) owner: Option<Arc<Endpoint>>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Routes {
-    pub(crate) services: BTreeMap<Arc<str>, Service>,
-    methods: HashMap<Arc<str>, Route>,
+pub(crate) struct RouteTable {
+    pub(crate) services: BTreeMap<Arc<str>, RegisteredService>,
+    methods: HashMap<Arc<str>, MethodRoute>,
 }
 
-impl Routes {
-    pub(crate) fn new(services: BTreeMap<Arc<str>, Service>) -> Self {
+impl RouteTable {
+    pub(crate) fn new(services: BTreeMap<Arc<str>, RegisteredService>) -> Self {
         let mut methods = HashMap::new();
         for service in services.values() {
             for method in &service.offer.methods {
-                let route = Route {
+                let route = MethodRoute {
                     method: Arc::clone(method),
                     owner: service.owner.clone(),
                 };
                 methods.insert(Arc::clone(&method.name), route);
             }
         }
-        Routes { services, methods }
+        RouteTable { services, methods }
     }
 
-    pub(crate) fn method(&self, name: &str) -> Option<&Route> {
+    pub(crate) fn method(&self, name: &str) -> Option<&MethodRoute> {
         self.methods.get(name)
     }
 
     /// The built-in service that emits `topic`.
-    pub(crate) fn builtin_event(&self, topic: &str) -> Option<&Offer> {
+    pub(crate) fn builtin_event(&self, topic: &str) -> Option<&ServiceOffer> {
         self.builtin()
             .find(|offer| offer.events.contains_key(topic))
     }
 
-    /// What a watcher of `topic` needs, and whether it belongs to a built-in service. An event of
-    /// a house without that room (a replay in a bare daemon) keeps the scope it was declared with.
+    /// Returns the scope required to receive `topic`, and whether a built-in service owns it.
     pub(crate) fn event_scope(&self, topic: &str) -> (Scope, bool) {
         let served = self
             .builtin()
             .find_map(|offer| offer.events.get(topic).map(|event| event.scope));
+        // A daemon without that room (a bare one that replays the log) falls back to the declared
+        // scope. Otherwise its logged events would become readable with `read`.
         match served.or_else(|| catalog::event(topic).map(|spec| spec.scope)) {
             Some(scope) => (scope, true),
-            None => (OUTSIDE_EVENT_SCOPE, false),
+            None => (EXTERNAL_EVENT_SCOPE, false),
         }
     }
 
-    fn builtin(&self) -> impl Iterator<Item = &Offer> {
+    fn builtin(&self) -> impl Iterator<Item = &ServiceOffer> {
         self.services
             .values()
             .map(|service| &*service.offer)
@@ -106,10 +107,10 @@ impl Routes {
     }
 }
 
-impl Offer {
-    /// What the bus itself answers and emits.
+impl ServiceOffer {
+    /// The methods and events of the bus itself.
     pub(crate) fn of_gateway(version: &str) -> Self {
-        Offer::builtin("gateway", version, gateway::METHODS, gateway::EVENTS)
+        ServiceOffer::builtin("gateway", version, gateway::METHODS, gateway::EVENTS)
     }
 
     pub(crate) fn builtin(
@@ -135,23 +136,23 @@ impl Offer {
             };
             (Arc::from(spec.topic), info)
         };
-        Offer {
+        ServiceOffer {
             version: version.to_owned(),
             builtin: true,
             methods: methods.iter().map(method).collect(),
             events: events.iter().map(event).collect(),
-            hears: Vec::new(),
+            subscriptions: Vec::new(),
             service: Arc::clone(&service),
         }
     }
 
     #[must_use]
-    pub(crate) fn hearing(mut self, patterns: Vec<String>) -> Self {
-        self.hears = patterns;
+    pub(crate) fn with_subscriptions(mut self, patterns: Vec<String>) -> Self {
+        self.subscriptions = patterns;
         self
     }
 
-    pub(crate) fn outside(params: &gateway::RegisterParams) -> Self {
+    pub(crate) fn external(params: &gateway::GatewayRegisterParams) -> Self {
         let service: Arc<str> = Arc::from(params.service.as_str());
         let mut names: Vec<&String> = params.methods.iter().collect();
         names.sort_unstable();
@@ -160,7 +161,7 @@ impl Offer {
             Arc::new(MethodInfo {
                 name: Arc::from(name.as_str()),
                 service: Arc::clone(&service),
-                scope: OUTSIDE_METHOD_SCOPE,
+                scope: EXTERNAL_METHOD_SCOPE,
                 spec: None,
             })
         };
@@ -171,18 +172,18 @@ impl Offer {
                 Durability::Logged
             };
             let info = EventInfo {
-                scope: OUTSIDE_EVENT_SCOPE,
+                scope: EXTERNAL_EVENT_SCOPE,
                 durability,
                 spec: None,
             };
             (Arc::from(topic.as_str()), info)
         };
-        Offer {
+        ServiceOffer {
             version: params.version.clone(),
             builtin: false,
             methods: names.into_iter().map(method).collect(),
             events: params.events.iter().map(event).collect(),
-            hears: Vec::new(),
+            subscriptions: Vec::new(),
             service: Arc::clone(&service),
         }
     }

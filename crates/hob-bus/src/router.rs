@@ -1,72 +1,77 @@
-//! Requests on their way to a service and answers on their way back. The same path for every
-//! party; nothing here knows what a method does.
+//! Request routing: checks a request, forwards it to its service and returns the answer. All
+//! endpoints use the same path.
 //!
-//! Invariant: each request gets exactly one answer, unless its caller left. It waits in the
-//! pending map of its serving link, and whoever takes it out of there answers it.
+//! Invariant: each request gets exactly one answer, unless its caller left. It is held in the
+//! pending requests of the serving endpoint, and whoever removes it from there answers it.
 
-use crate::delivery::{Answer, BODY_BYTES_MAX, Delivery, Request};
+use crate::delivery::{BODY_BYTES_MAX, Delivery, EncodedAnswer, ForwardedRequest};
+use crate::endpoint::{Endpoint, EndpointOrigin};
 use crate::gateway_methods;
-use crate::hub::{Hub, encode_error, gone, stopping};
-use crate::outbox::Refused;
-use crate::party::{Home, Party};
-use crate::peer::Closed;
-use crate::pending::{NoPlace, Waiting};
-use crate::routes::MethodInfo;
-use crate::trace::Record;
+use crate::hub::{Hub, encode_error, service_gone, stopping_error};
+use crate::outbox::PushError;
+use crate::peer::CloseReason;
+use crate::pending_requests::{PendingInsertError, PendingRequest};
+use crate::request_traces::TraceRecord;
+use crate::route_table::MethodInfo;
 use bytes::Bytes;
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 
-/// How long a caller should wait before asking a busy service again.
+/// The `retry_after` of a request that an overloaded service did not take.
 const BUSY_RETRY_MS: u64 = 250;
 
-/// A request as its caller made it.
+/// A request as the caller sent it.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct CallerRequest<'a> {
     pub(crate) id: &'a str,
     pub(crate) target: &'a str,
     pub(crate) method: &'a str,
     pub(crate) params: Option<Bytes>,
     pub(crate) trace: Option<&'a str>,
-    /// Cancelled when nobody waits for the answer any more.
+    /// Cancelled when no one waits for the answer any more.
     pub(crate) abandoned: CancellationToken,
 }
 
 impl Hub {
-    /// Routes a request. It is answered later, through its caller's own link.
-    pub(crate) async fn request(self: &Arc<Self>, caller: &Arc<Party>, ask: Ask<'_>) {
-        self.tally.requests.up();
-        let destination = match self.route(caller, &ask) {
+    /// Routes a request. The answer goes to the caller's mailbox, now or later.
+    pub(crate) async fn route_request(
+        self: &Arc<Self>,
+        caller: &Arc<Endpoint>,
+        request: CallerRequest<'_>,
+    ) {
+        self.counters.requests.increment();
+        let destination = match self.route(caller, &request) {
             Ok(destination) => destination,
-            Err(error) => return self.answer_error(caller, ask.id, &error),
+            Err(error) => return self.answer_error(caller, request.id, &error),
         };
-        let trace = match ask.trace {
+        let trace = match request.trace {
             Some(trace) => Arc::from(trace),
-            None => self.traces.id(),
+            None => self.traces.next_id(),
         };
         let now_us = self.clock.monotonic_us();
-        let waiting = Waiting {
+        let pending = PendingRequest {
             caller: Arc::clone(caller),
-            caller_id: Box::from(ask.id),
+            caller_id: Box::from(request.id),
             method: destination.method,
             trace,
             started_us: now_us,
             deadline_ms: self.deadline_ms(destination.owner.as_deref(), now_us / 1_000),
         };
         match destination.owner {
-            Some(owner) => self.forward(&owner, waiting, ask.params, ask.abandoned),
-            None => gateway_methods::serve(self, waiting, ask.params).await,
+            Some(owner) => self.forward(&owner, pending, request.params, request.abandoned),
+            None => gateway_methods::handle(self, pending, request.params).await,
         }
     }
 
-    /// An answer from a serving link. Only that link knows the id, so one it was not given is
-    /// forged or late, and is dropped.
-    pub(crate) fn answered(&self, server: &Party, id: &str, answer: Answer) {
-        let waiting = id.parse().ok().and_then(|id| server.pending.take(id));
-        let Some(waiting) = waiting else {
-            self.tally.stray_answers.up();
+    /// Handles an answer from a serving endpoint.
+    pub(crate) fn handle_answer(&self, server: &Endpoint, id: &str, answer: EncodedAnswer) {
+        // Ids belong to one endpoint. An id that is not pending there is late or forged; it is
+        // counted and dropped, so no service can answer another service's requests.
+        let pending = id.parse().ok().and_then(|id| server.pending.take(id));
+        let Some(pending) = pending else {
+            self.counters.stray_answers.increment();
             return;
         };
         let too_long = answer
@@ -74,7 +79,7 @@ impl Hub {
             .map_or_else(Bytes::len, |payload| payload.as_ref().map_or(0, Bytes::len))
             > BODY_BYTES_MAX;
         let answer = if too_long {
-            let message = "the answer is larger than a frame may be";
+            let message = "the answer exceeds the maximum frame size";
             Err(encode_error(&WireError::new(
                 ErrorCode::MethodError,
                 message,
@@ -82,100 +87,113 @@ impl Hub {
         } else {
             answer
         };
-        self.finish(waiting, answer);
+        self.finish_forwarded(pending, answer);
     }
 
-    /// Settles a request that waited, and closes a caller that cannot take the answer.
-    pub(crate) fn finish(&self, waiting: Waiting, answer: Answer) {
-        if let Err(slow) = self.settle(waiting, answer) {
-            self.retire(slow, Closed::Slow);
+    /// Answers a forwarded request and retires the caller if it cannot take the answer.
+    pub(crate) fn finish_forwarded(&self, pending: PendingRequest, answer: EncodedAnswer) {
+        if let Err(slow) = self.complete_forwarded(pending, answer) {
+            self.retire(slow, CloseReason::Slow);
         }
     }
 
-    /// Notes how a request went.
-    pub(crate) fn record(&self, waiting: &Waiting, answer: &Answer) {
+    /// Adds a finished request to the traces and the error counter.
+    pub(crate) fn record_trace(&self, pending: &PendingRequest, answer: &EncodedAnswer) {
         let error = answer.as_ref().err().map(|error| code_of(error));
         if error.is_some() {
-            self.tally.errors.up();
+            self.counters.errors.increment();
         }
-        let micros = self.clock.monotonic_us().saturating_sub(waiting.started_us);
-        self.traces.record(Record {
-            trace: Arc::clone(&waiting.trace),
-            method: Arc::clone(&waiting.method),
-            caller: Arc::clone(&waiting.caller.name),
+        let micros = self.clock.monotonic_us().saturating_sub(pending.started_us);
+        self.traces.record(TraceRecord {
+            trace: Arc::clone(&pending.trace),
+            method: Arc::clone(&pending.method),
+            caller: Arc::clone(&pending.caller.name),
             started_at: self.clock.wall_ms().saturating_sub(micros / 1_000),
             micros,
             error,
         });
     }
 
-    fn route(&self, caller: &Party, ask: &Ask<'_>) -> Result<Destination, WireError> {
-        if caller.home == Home::Outside && self.draining.load(Ordering::Relaxed) {
-            return Err(stopping());
+    fn route(
+        &self,
+        caller: &Endpoint,
+        request: &CallerRequest<'_>,
+    ) -> Result<ResolvedRoute, WireError> {
+        if caller.origin == EndpointOrigin::External && self.draining.load(Ordering::Relaxed) {
+            return Err(stopping_error());
         }
         let routes = self.registry.routes();
-        let Some(route) = routes.method(ask.method) else {
-            let message = format!("no service offers '{}'", ask.method);
+        let Some(route) = routes.method(request.method) else {
+            let message = format!("no service offers '{}'", request.method);
             return Err(WireError::new(ErrorCode::NoHandler, message));
         };
         let method = &route.method;
-        if !ask.target.is_empty() && *ask.target != *method.service {
+        if !request.target.is_empty() && *request.target != *method.service {
             let message = format!(
                 "'{}' belongs to the service '{}', not to '{}'",
-                ask.method, method.service, ask.target
+                request.method, method.service, request.target
             );
             return Err(WireError::new(ErrorCode::NoHandler, message));
         }
-        if !caller.peer.scopes.allow(method.scope) && !gateway_methods::open_to_all(&method.name) {
+        if !caller.peer.scopes.allow(method.scope) && !gateway_methods::is_open_to_all(&method.name)
+        {
             let message = format!(
                 "'{}' needs the scope '{}', which this credential lacks",
-                ask.method,
+                request.method,
                 method.scope.as_str()
             );
             return Err(WireError::new(ErrorCode::Forbidden, message));
         }
-        if ask.params.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX {
-            let message = format!("params may be {BODY_BYTES_MAX} bytes at the most");
+        if request.params.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX {
+            let message = format!("params must not exceed {BODY_BYTES_MAX} bytes");
             return Err(WireError::new(ErrorCode::InvalidParams, message));
         }
-        Ok(Destination {
+        Ok(ResolvedRoute {
             method: Arc::clone(method),
             owner: route.owner.clone(),
         })
     }
 
-    /// When silence becomes a timeout. Only a service in another process may fall silent: a room
-    /// ends by its own budget, and some of its methods take hours.
-    fn deadline_ms(&self, owner: Option<&Party>, now_ms: u64) -> u64 {
-        match owner.map(|owner| owner.home) {
-            Some(Home::Outside) => now_ms.saturating_add(self.limits.request_timeout_ms()),
-            Some(Home::Inside) | None => u64::MAX,
+    /// Returns the time at which a request expires. Only external services have a timeout: rooms
+    /// bound their own work, and some of their methods take hours.
+    fn deadline_ms(&self, owner: Option<&Endpoint>, now_ms: u64) -> u64 {
+        match owner.map(|owner| owner.origin) {
+            Some(EndpointOrigin::External) => {
+                now_ms.saturating_add(self.limits.request_timeout_ms())
+            }
+            Some(EndpointOrigin::Internal) | None => u64::MAX,
         }
     }
 
     fn forward(
         &self,
-        owner: &Arc<Party>,
-        waiting: Waiting,
+        owner: &Arc<Endpoint>,
+        pending: PendingRequest,
         params: Option<Bytes>,
         abandoned: CancellationToken,
     ) {
-        let caller = Arc::clone(&waiting.caller);
+        let caller = Arc::clone(&pending.caller);
         if !caller.begin_request(self.limits.pending_requests_max) {
-            let message = "too many requests of this connection wait for an answer";
-            return self.answer_error(&caller, &waiting.caller_id, &busy(message));
+            let message = "this connection has too many unanswered requests";
+            return self.answer_error(&caller, &pending.caller_id, &overloaded(message));
         }
-        let method = Arc::clone(&waiting.method);
-        let trace = Arc::clone(&waiting.trace);
-        if self.tally.pending.up() == 0 {
-            self.waiting.notify_one();
+        let method = Arc::clone(&pending.method);
+        let trace = Arc::clone(&pending.trace);
+        // The sweeper sleeps while nothing is pending. The permit of `notify_one` is kept, so it
+        // wakes even if it checks the counter just before this.
+        if self.counters.pending.increment() == 0 {
+            self.pending_added.notify_one();
         }
-        let id = match owner.pending.insert(waiting) {
+        let id = match owner.pending.insert(pending) {
             Ok(id) => id,
-            Err(NoPlace::Gone(waiting)) => return self.fail(waiting, &gone(&method.service)),
-            Err(NoPlace::Busy(waiting)) => return self.fail(waiting, &swamped(&method)),
+            Err(PendingInsertError::Closed(pending)) => {
+                return self.fail(pending, &service_gone(&method.service));
+            }
+            Err(PendingInsertError::Full(pending)) => {
+                return self.fail(pending, &service_overloaded(&method));
+            }
         };
-        let pushed = owner.push(Delivery::Request(Request {
+        let pushed = owner.push(Delivery::Request(ForwardedRequest {
             id,
             params,
             trace,
@@ -184,44 +202,45 @@ impl Hub {
             abandoned,
         }));
         if let Err(refused) = pushed
-            // Whoever closes the link meanwhile takes the request out and answers it.
-            && let Some(waiting) = owner.pending.take(id)
+            // The request may be gone already: whoever closed the endpoint in the meantime took it
+            // out and answered it.
+            && let Some(pending) = owner.pending.take(id)
         {
             match refused {
-                Refused::Closed => self.fail(waiting, &gone(&method.service)),
-                Refused::Full => self.fail(waiting, &swamped(&method)),
+                PushError::Closed => self.fail(pending, &service_gone(&method.service)),
+                PushError::Full => self.fail(pending, &service_overloaded(&method)),
             }
         }
     }
 
-    fn fail(&self, waiting: Waiting, error: &WireError) {
-        self.finish(waiting, Err(encode_error(error)));
+    fn fail(&self, pending: PendingRequest, error: &WireError) {
+        self.finish_forwarded(pending, Err(encode_error(error)));
     }
 }
 
-struct Destination {
+struct ResolvedRoute {
     method: Arc<MethodInfo>,
-    /// None for the bus itself.
-    owner: Option<Arc<Party>>,
+    /// `None` for the bus itself.
+    owner: Option<Arc<Endpoint>>,
 }
 
-fn swamped(method: &MethodInfo) -> WireError {
-    busy(&format!(
-        "the service '{}' has too much to do",
+fn service_overloaded(method: &MethodInfo) -> WireError {
+    overloaded(&format!(
+        "the service '{}' is overloaded; try again in a moment",
         method.service
     ))
 }
 
-fn busy(message: &str) -> WireError {
+fn overloaded(message: &str) -> WireError {
     WireError::new(ErrorCode::Overloaded, message).retry_after(BUSY_RETRY_MS)
 }
 
-/// The code of an error as its service wrote it.
+/// Returns the `code` of an error as the service wrote it.
 fn code_of(error: &[u8]) -> String {
     #[derive(serde::Deserialize)]
-    struct Coded {
+    struct CodeField {
         code: String,
     }
-    let coded: Result<Coded, _> = serde_json::from_slice(error);
+    let coded: Result<CodeField, _> = serde_json::from_slice(error);
     coded.map_or_else(|_| ErrorCode::MethodError.as_str().to_owned(), |it| it.code)
 }

@@ -1,38 +1,39 @@
-//! Where a subscriber goes on that says how far it came. Pure but for what it asks of the log.
+//! The start point of a subscription with `since`. Pure, except for one question to the log.
 
-use crate::log::EventLog;
+use crate::event_log::EventLog;
 
-/// Where a subscriber was, and in which log.
+/// The position that a subscriber reports, and the log it belongs to.
 #[derive(Clone, Debug)]
-pub(crate) struct Since {
+pub(crate) struct SincePosition {
     pub(crate) seq: u64,
-    /// None for a client that does not say; then it is taken to be this log.
+    /// `None` if the client does not say; the present log is assumed then.
     pub(crate) log_id: Option<String>,
 }
 
-/// Where a subscription with `since` goes on.
+/// The point where a subscription with `since` resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begins {
+pub(crate) enum StartPoint {
     After(u64),
-    /// The log does not lead up to `since`: these events are to be read anew.
-    InAnotherLog {
+    /// The position is not part of this log. The client must read these events again.
+    OtherLog {
         from: u64,
         to: u64,
     },
 }
 
-impl Since {
-    /// Whether this log, whose last event is `last`, leads up to where the subscriber was.
-    pub(crate) fn begins(&self, log: &dyn EventLog, last: u64) -> Begins {
+impl SincePosition {
+    /// Returns the point where the subscriber resumes in this log, whose last event is `last`.
+    pub(crate) fn start_point(&self, log: &dyn EventLog, last: u64) -> StartPoint {
         let shared = match &self.log_id {
             Some(id) => log.shared_until(id).unwrap_or(0).min(last),
             None => last,
         };
         if self.seq <= shared {
-            return Begins::After(self.seq);
+            return StartPoint::After(self.seq);
         }
-        // Without a new event since then, the last one stands for what is to be read anew.
-        Begins::InAnotherLog {
+        // A gap needs at least one event. If none is new since the logs parted, the last one is
+        // named.
+        StartPoint::OtherLog {
             from: (shared + 1).min(last),
             to: last,
         }

@@ -1,26 +1,27 @@
-//! Finds the subscribers of an event by what they asked for, not by asking each of them. Pure.
+//! An index of subscriptions by pattern, so that an event is not matched against every subscriber.
+//! Pure.
 
 use crate::event::SessionTag;
-use crate::filter::{Filter, Filters, PatternKey, patterns_of};
+use crate::event_filter::{EventFilter, EventFilters, PatternKey, patterns_of};
 use std::collections::{BTreeSet, HashMap};
 
-/// Links by pattern and session.
+/// Endpoint ids by pattern and session.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
-    topics: HashMap<Box<str>, Bucket>,
-    prefixes: HashMap<Box<str>, Bucket>,
-    every: Bucket,
+pub(crate) struct SubscriptionIndex {
+    topics: HashMap<Box<str>, PatternBucket>,
+    prefixes: HashMap<Box<str>, PatternBucket>,
+    every: PatternBucket,
 }
 
-/// The links that gave one pattern.
+/// The endpoints that subscribed to one pattern.
 #[derive(Debug, Default)]
-struct Bucket {
+struct PatternBucket {
     of_any: BTreeSet<u64>,
     of_session: HashMap<Box<str>, BTreeSet<u64>>,
 }
 
-impl Index {
-    pub(crate) fn insert(&mut self, link: u64, filters: &Filters) {
+impl SubscriptionIndex {
+    pub(crate) fn insert(&mut self, link: u64, filters: &EventFilters) {
         for filter in filters.iter() {
             let bucket = match PatternKey::of(&filter.pattern) {
                 PatternKey::Topic(topic) => self.topics.entry(topic.into()).or_default(),
@@ -31,7 +32,7 @@ impl Index {
         }
     }
 
-    pub(crate) fn remove(&mut self, link: u64, filters: &Filters) {
+    pub(crate) fn remove(&mut self, link: u64, filters: &EventFilters) {
         for filter in filters.iter() {
             match PatternKey::of(&filter.pattern) {
                 PatternKey::Topic(topic) => prune(&mut self.topics, topic, link, filter),
@@ -41,7 +42,7 @@ impl Index {
         }
     }
 
-    /// Puts every link that asked for this event into `found`, each once, in order.
+    /// Fills `found` with the ids of all endpoints that match this event, each once, in order.
     pub(crate) fn find(&self, topic: &str, session: Option<&SessionTag>, found: &mut Vec<u64>) {
         found.clear();
         for key in patterns_of(topic) {
@@ -54,13 +55,14 @@ impl Index {
                 bucket.find(session, found);
             }
         }
+        // Several patterns of one endpoint may match; it still gets the event once.
         found.sort_unstable();
         found.dedup();
     }
 }
 
-impl Bucket {
-    fn insert(&mut self, link: u64, filter: &Filter) {
+impl PatternBucket {
+    fn insert(&mut self, link: u64, filter: &EventFilter) {
         let links = match &filter.session {
             None => &mut self.of_any,
             Some(session) => self.of_session.entry((&**session).into()).or_default(),
@@ -68,7 +70,7 @@ impl Bucket {
         links.insert(link);
     }
 
-    fn remove(&mut self, link: u64, filter: &Filter) {
+    fn remove(&mut self, link: u64, filter: &EventFilter) {
         let Some(session) = &filter.session else {
             self.of_any.remove(&link);
             return;
@@ -101,7 +103,12 @@ impl Bucket {
     }
 }
 
-fn prune(buckets: &mut HashMap<Box<str>, Bucket>, key: &str, link: u64, filter: &Filter) {
+fn prune(
+    buckets: &mut HashMap<Box<str>, PatternBucket>,
+    key: &str,
+    link: u64,
+    filter: &EventFilter,
+) {
     if let Some(bucket) = buckets.get_mut(key) {
         bucket.remove(link, filter);
         if bucket.is_empty() {
@@ -111,5 +118,5 @@ fn prune(buckets: &mut HashMap<Box<str>, Bucket>, key: &str, link: u64, filter: 
 }
 
 #[cfg(test)]
-#[path = "index_tests.rs"]
+#[path = "subscription_index_tests.rs"]
 mod tests;

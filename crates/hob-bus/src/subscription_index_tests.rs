@@ -1,7 +1,7 @@
-//! The index finds exactly those whose filters match, whatever was added and taken away.
+//! The index finds exactly the endpoints whose filters match, after any additions and removals.
 
 use super::*;
-use crate::filter::Filter;
+use crate::event_filter::EventFilter;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,22 +10,23 @@ const TOPICS: [&str; 4] = ["a", "a.b", "a.b.c", "d.b"];
 const PATTERNS: [&str; 6] = ["a", "a.*", "a.b.*", "a.b", "d.b", "*"];
 const SESSIONS: [&str; 3] = ["s1", "k1", "s2"];
 
-fn filters() -> impl Strategy<Value = Filters> {
+fn filters() -> impl Strategy<Value = EventFilters> {
     let session = prop::option::of(prop::sample::select(&SESSIONS));
-    let one = (prop::sample::select(&PATTERNS), session).prop_map(|(pattern, session)| Filter {
-        pattern: pattern.into(),
-        session: session.map(Arc::from),
-        after: 0,
-    });
+    let one =
+        (prop::sample::select(&PATTERNS), session).prop_map(|(pattern, session)| EventFilter {
+            pattern: pattern.into(),
+            session: session.map(Arc::from),
+            after: 0,
+        });
     prop::collection::vec(one, 0..4)
-        .prop_map(|list| Filters::default().with_requested(list).expect("few"))
+        .prop_map(|list| EventFilters::default().with_requested(list).expect("few"))
 }
 
 proptest! {
     #[test]
     fn what_is_found_is_what_matches(changes in prop::collection::vec((0..5_u64, filters()), 0..40)) {
-        let mut index = Index::default();
-        let mut held: BTreeMap<u64, Filters> = BTreeMap::new();
+        let mut index = SubscriptionIndex::default();
+        let mut held: BTreeMap<u64, EventFilters> = BTreeMap::new();
         for (link, filters) in changes {
             if let Some(former) = held.remove(&link) {
                 index.remove(link, &former);

@@ -1,4 +1,4 @@
-//! An outside service for hob in Rust: `weather.now`, and an event whenever it is asked.
+//! An external service for hob in Rust: the method `weather.now`, and an event for each call.
 //!
 //! Run it beside a daemon (`hob up`), then call it:
 //!
@@ -7,19 +7,19 @@
 //! hob rpc weather.now '{"place": "Bath"}'
 //! ```
 //!
-//! It survives restarts of the daemon: the client finds it again and registers anew. With
-//! `HOB_URL` and `HOB_TOKEN` it serves a daemon elsewhere, through `ssh -L`.
+//! It survives restarts of the daemon: the client reconnects and registers again. With `HOB_URL`
+//! and `HOB_TOKEN` it serves a daemon on another machine, through `ssh -L`.
 
-#![expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#![expect(clippy::print_stdout, reason = "an example prints to its user")]
 
-use hob_client::{Client, Service, Target};
-use hob_kit::world::World;
+use hob_client::{Client, DaemonTarget, ServiceDefinition};
+use hob_kit::host_environment::HostEnvironment;
 use hob_wire::{ErrorCode, WireError};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use tokio::sync::mpsc;
 
-/// Questions on their way to becoming events.
+/// Calls queued for an event.
 const QUESTIONS_MAX: usize = 64;
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ struct Asked {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (questions, mut asked) = mpsc::channel::<String>(QUESTIONS_MAX);
-    let service = Service::new("weather", env!("CARGO_PKG_VERSION"))
+    let service = ServiceDefinition::new("weather", env!("CARGO_PKG_VERSION"))
         .method("weather.now", move |_, params: NowParams| {
             let questions = questions.clone();
             async move { now(params, &questions).await }
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     loop {
         tokio::select! {
             Some(place) = asked.recv() => serving.emit("weather.asked", &Asked { place }).await?,
-            ended = serving.ended() => return Err(ended.into()),
+            ended = serving.wait_for_failure() => return Err(ended.into()),
         }
     }
 }
@@ -65,7 +65,7 @@ async fn now(params: NowParams, questions: &mpsc::Sender<String>) -> Result<Now,
         let message = "Say which place, such as {\"place\": \"Bath\"}.";
         return Err(WireError::new(ErrorCode::InvalidParams, message));
     }
-    // Only a service that is ending no longer takes them.
+    // A failed send means that the service is ending.
     drop(questions.send(params.place.clone()).await);
     Ok(Now {
         place: params.place,
@@ -74,12 +74,12 @@ async fn now(params: NowParams, questions: &mpsc::Sender<String>) -> Result<Now,
 }
 
 /// The daemon of this user's home, or the one that the environment names.
-fn target() -> Result<Target, Box<dyn Error>> {
-    let world = World::capture()?;
+fn target() -> Result<DaemonTarget, Box<dyn Error>> {
+    let world = HostEnvironment::capture()?;
     let token = world.env.text("HOB_TOKEN");
     Ok(match (world.env.text("HOB_URL"), token) {
-        (Some(url), Some(token)) => Target::url(url, token)?,
-        (None, Some(token)) => Target::home(&world.home).with_token(token),
-        _ => Target::home(&world.home),
+        (Some(url), Some(token)) => DaemonTarget::url(url, token)?,
+        (None, Some(token)) => DaemonTarget::home(&world.home).with_token(token),
+        _ => DaemonTarget::home(&world.home),
     })
 }

@@ -1,39 +1,38 @@
 //! [`Client`]: calls over one connection.
 //!
-//! Its owner task holds the connection and the calls under way. When the connection breaks, those
-//! fail at once and say whether they may be repeated; calls made while the daemon is away wait a
-//! while for it. Dropping the last handle ends the task.
+//! A [`CallTask`] owns the connection and the pending calls. When the connection breaks, pending
+//! calls fail at once, and the error says if they may be repeated. Calls made while the daemon is
+//! away wait a while for it. Dropping the last handle ends the task.
 
+use crate::connection::{self, DaemonConnection};
 use crate::connector::Connector;
 use crate::error::ClientError;
-use crate::events::{EventStream, Subscription};
-use crate::link::{self, Link};
-use crate::service::Service;
-use crate::serving::Serving;
-use crate::start::Launch;
-use crate::target::Target;
+use crate::events::{EventStream, SubscribeOptions};
+use crate::launcher::DaemonLauncher;
+use crate::service::ServiceDefinition;
+use crate::service_handle::ServiceHandle;
+use crate::target::DaemonTarget;
 use bytes::Bytes;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::frame::{self, Envelope};
 use hob_wire::limits::{OUTBOX_BYTES_MAX, PENDING_REQUESTS_MAX, REQUEST_TIMEOUT_MS};
 use hob_wire::rooms::{agent, cron, service, terminal, tool};
-use hob_wire::{Effect, Method, catalog};
+use hob_wire::{Idempotency, Method, catalog};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Calls that wait for the owner task.
+/// Calls queued for the [`CallTask`].
 const COMMANDS_MAX: usize = 256;
-/// How long a call made without a connection waits for one.
-const ABSENCE_PATIENCE: Duration = Duration::from_secs(10);
-/// How often a call is made through one losing daemon after another.
-const REPEATS_MAX: usize = 20;
-/// How long a caller waits unless it says otherwise: a little longer than the router, whose
-/// answer says more.
+/// The longest time that a call waits for a connection.
+const RECONNECT_WAIT: Duration = Duration::from_secs(10);
+/// Attempts of [`Client::call_with_retry`].
+const CALL_ATTEMPTS_MAX: usize = 20;
+/// The default timeout of a call. It is longer than the router's timeout, because the router's
+/// error names the service that did not answer.
 const CALL_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS + 10_000);
-/// Methods that take as long as their work: they end by their own budget, or when the connection
-/// does.
+/// Methods without a timeout. They end with their work or with the connection.
 const LONG_METHODS: &[&str] = &[
     agent::Chat::SPEC.name,
     agent::Run::SPEC.name,
@@ -48,78 +47,80 @@ const LONG_METHODS: &[&str] = &[
 
 /// A connection for calls; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientInner>);
 
 #[derive(Debug)]
-struct Inner {
-    commands: mpsc::Sender<Command>,
-    state: watch::Receiver<LinkState>,
+struct ClientInner {
+    commands: mpsc::Sender<CallCommand>,
+    state: watch::Receiver<ConnectionState>,
     connector: Connector,
-    tasks: Tasks,
+    tasks: TaskGroup,
 }
 
-impl Drop for Inner {
+impl Drop for ClientInner {
     fn drop(&mut self) {
         self.tasks.stop();
     }
 }
 
-/// Whether a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkState {
+pub enum ConnectionState {
     Connected,
-    /// The daemon is being looked for.
+    /// The client tries to reconnect.
     Searching,
-    /// It will not be looked for any more.
+    /// The client gave up for good.
     Ended,
 }
 
-impl LinkState {
-    /// Makes this the state; watchers hear only of changes.
-    pub(crate) fn tell(self, watchers: &watch::Sender<LinkState>) {
+impl ConnectionState {
+    /// Sets this state. Notifies watchers only if it changed.
+    pub(crate) fn publish(self, watchers: &watch::Sender<ConnectionState>) {
         watchers.send_if_modified(|state| std::mem::replace(state, self) != self);
     }
 }
 
-/// How to connect.
+/// Options of [`Client::connect_with`].
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    pub target: Target,
-    /// Lets the client start a daemon after five seconds without one.
-    pub launch: Option<Launch>,
+    pub target: DaemonTarget,
+    /// Starts a daemon after five seconds without one, if given.
+    pub launcher: Option<DaemonLauncher>,
 }
 
-/// How to make one call.
+/// Options of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallOptions<'a> {
-    /// How long to wait; when missing, a little longer than the router does, and without end for a
-    /// method that is long by nature.
+    /// The timeout. By default a little longer than the router's, and none for methods that take as
+    /// long as their work.
     pub timeout: Option<Duration>,
-    /// Ties this call to others in `hob trace`.
+    /// The trace id, which groups calls in `hob trace`.
     pub trace: Option<&'a str>,
 }
 
 impl Client {
-    /// Connects once; a daemon that is not there is an error at once.
-    pub async fn connect(target: Target) -> Result<Client, ClientError> {
-        let launch = None;
-        Client::connect_with(ConnectOptions { target, launch }).await
+    /// Connects with one attempt. Fails at once if no daemon is running.
+    pub async fn connect(target: DaemonTarget) -> Result<Client, ClientError> {
+        let launcher = None;
+        Client::connect_with(ConnectOptions { target, launcher }).await
     }
 
     pub async fn connect_with(options: ConnectOptions) -> Result<Client, ClientError> {
-        let connector = Connector::new(options.target, options.launch);
-        let link = connector.open().await?;
+        let connector = Connector::new(options.target, options.launcher);
+        // The first connection is opened here, so that the caller learns at once of a missing
+        // daemon.
+        let connection = connector.open().await?;
         let (commands, inbox) = mpsc::channel(COMMANDS_MAX);
-        let (state_out, state) = watch::channel(LinkState::Connected);
-        let owner = Owner {
+        let (state_out, state) = watch::channel(ConnectionState::Connected);
+        let task = CallTask {
             connector: connector.clone(),
             commands: inbox,
             pending: HashMap::new(),
             state: state_out,
         };
-        let tasks = Tasks::new();
-        tasks.spawn_until_stop("client", owner.run(link));
-        Ok(Client(Arc::new(Inner {
+        let tasks = TaskGroup::new();
+        tasks.spawn_until_stop("client", task.run(connection));
+        Ok(Client(Arc::new(ClientInner {
             commands,
             state,
             connector,
@@ -127,31 +128,31 @@ impl Client {
         })))
     }
 
-    /// Calls a method of the house.
+    /// Calls a built-in method.
     pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Result, ClientError> {
         let method = M::SPEC.name;
-        let params = link::encode(method, params)?;
+        let params = connection::encode(method, params)?;
         let options = CallOptions::default();
         let payload = self.call_raw(method, Some(params.into()), options).await?;
-        link::decode(method, payload.as_deref())
+        connection::decode(method, payload.as_deref())
     }
 
-    /// Calls a method of the house and, when the connection breaks meanwhile, calls it again once
-    /// the daemon is back. Only a call that may be repeated is.
-    pub async fn call_again<M: Method>(
+    /// Calls a built-in method. If the connection breaks meanwhile, repeats the call once the
+    /// daemon is back, provided that repeating it is safe.
+    pub async fn call_with_retry<M: Method>(
         &self,
         params: &M::Params,
     ) -> Result<M::Result, ClientError> {
-        for _ in 1..REPEATS_MAX {
+        for _ in 1..CALL_ATTEMPTS_MAX {
             match self.call::<M>(params).await {
-                Err(error) if error.is_worth_repeating() => {}
+                Err(error) if error.is_retryable() => {}
                 other => return other,
             }
         }
         self.call::<M>(params).await
     }
 
-    /// Calls any method; params and payload are JSON text.
+    /// Calls any method. Params and payload are JSON text.
     pub async fn call_raw(
         &self,
         method: &str,
@@ -160,7 +161,7 @@ impl Client {
     ) -> Result<Option<Bytes>, ClientError> {
         let repeatable = is_repeatable(method, params.as_deref());
         let (reply, answer) = oneshot::channel();
-        let command = Command {
+        let command = CallCommand {
             method: method.to_owned(),
             params,
             trace: options.trace.map(str::to_owned),
@@ -172,7 +173,7 @@ impl Client {
             sent.map_err(|_| ClientError::Closed)?;
             answer.await.map_err(|_| ClientError::Closed)?
         };
-        let timeout = options.timeout.unwrap_or_else(|| usual_timeout(method));
+        let timeout = options.timeout.unwrap_or_else(|| default_timeout(method));
         let waited = tokio::time::timeout(timeout, called).await;
         waited.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
@@ -183,37 +184,42 @@ impl Client {
         })
     }
 
-    /// Opens a stream of events over a connection of its own.
-    pub async fn subscribe(&self, subscription: Subscription) -> Result<EventStream, ClientError> {
+    /// Opens a stream of events over its own connection.
+    pub async fn subscribe(
+        &self,
+        subscription: SubscribeOptions,
+    ) -> Result<EventStream, ClientError> {
         EventStream::open(self.0.connector.clone(), subscription).await
     }
 
-    /// Offers a service over a connection of its own, until the returned handle is dropped.
-    pub async fn serve(&self, service: Service) -> Result<Serving, ClientError> {
-        Serving::open(self.0.connector.clone(), service).await
+    /// Offers a service over its own connection, until the returned handle is dropped.
+    pub async fn serve(&self, service: ServiceDefinition) -> Result<ServiceHandle, ClientError> {
+        ServiceHandle::open(self.0.connector.clone(), service).await
     }
 
-    /// Whether the connection stands, as it changes.
-    pub fn state(&self) -> watch::Receiver<LinkState> {
+    /// Returns a watch on the state of the connection.
+    pub fn state(&self) -> watch::Receiver<ConnectionState> {
         self.0.state.clone()
     }
 }
 
-/// Whether making this call twice does what making it once does.
+/// Returns true if making this call twice has the same effect as making it once.
 fn is_repeatable(method: &str, params: Option<&[u8]>) -> bool {
+    // A method of an external service has no declaration here, so repeating it may do harm.
     let Some(spec) = catalog::method(method) else {
         return false;
     };
     match spec.effect {
-        Effect::Pure => true,
-        Effect::Keyed => {
+        Idempotency::Pure => true,
+        Idempotency::Keyed => {
+            // Some keyed methods take an optional key; without it a repeat is a second effect.
             let schema = (spec.params)();
             let optional_key = schema
                 .get("properties")
                 .is_some_and(|properties| properties.get("idempotencyKey").is_some());
             !optional_key || has_idempotency_key(params)
         }
-        Effect::Probeable | Effect::Opaque => false,
+        Idempotency::Probeable | Idempotency::Opaque => false,
     }
 }
 
@@ -228,7 +234,7 @@ fn has_idempotency_key(params: Option<&[u8]>) -> bool {
     read.is_some_and(|only| only.idempotency_key.is_some())
 }
 
-struct Command {
+struct CallCommand {
     method: String,
     params: Option<Bytes>,
     trace: Option<String>,
@@ -236,78 +242,81 @@ struct Command {
     reply: oneshot::Sender<Result<Option<Bytes>, ClientError>>,
 }
 
-struct Pending {
+struct PendingCall {
     method: String,
     repeatable: bool,
     reply: oneshot::Sender<Result<Option<Bytes>, ClientError>>,
 }
 
-struct Owner {
+struct CallTask {
     connector: Connector,
-    commands: mpsc::Receiver<Command>,
-    pending: HashMap<u64, Pending>,
-    state: watch::Sender<LinkState>,
+    commands: mpsc::Receiver<CallCommand>,
+    pending: HashMap<u64, PendingCall>,
+    state: watch::Sender<ConnectionState>,
 }
 
-impl Owner {
-    async fn run(mut self, mut link: Link) {
+impl CallTask {
+    async fn run(mut self, mut connection: DaemonConnection) {
         loop {
-            LinkState::Connected.tell(&self.state);
-            self.work(&mut link).await;
+            ConnectionState::Connected.publish(&self.state);
+            self.serve_connection(&mut connection).await;
             self.fail_pending();
-            LinkState::Searching.tell(&self.state);
-            match self.find_again().await {
-                Ok(found) => link = found,
+            ConnectionState::Searching.publish(&self.state);
+            match self.reconnect().await {
+                Ok(found) => connection = found,
                 Err(error) => {
-                    LinkState::Ended.tell(&self.state);
+                    ConnectionState::Ended.publish(&self.state);
                     return self.refuse_all(&error).await;
                 }
             }
         }
     }
 
-    /// Works until the connection breaks.
-    async fn work(&mut self, link: &mut Link) {
+    /// Sends requests and handles responses until the connection breaks.
+    async fn serve_connection(&mut self, connection: &mut DaemonConnection) {
         loop {
-            let has_room =
-                self.pending.len() < PENDING_REQUESTS_MAX && link.queued_bytes() < OUTBOX_BYTES_MAX;
+            // Accept no further calls while the daemon is slow; callers wait in the bounded
+            // channel.
+            let has_room = self.pending.len() < PENDING_REQUESTS_MAX
+                && connection.queued_bytes() < OUTBOX_BYTES_MAX;
             tokio::select! {
-                frame = link.next() => match frame {
-                    Ok(frame) => self.answer(&frame),
+                frame = connection.next() => match frame {
+                    Ok(frame) => self.handle_response(&frame),
                     Err(error) => {
                         tracing::debug!("connection lost: {error}");
                         return;
                     }
                 },
-                Some(command) = self.commands.recv(), if has_room => self.begin(link, command),
+                Some(command) = self.commands.recv(), if has_room => self.send_request(connection, command),
             }
             if self.pending.len() >= PENDING_REQUESTS_MAX {
-                // Callers that gave up no longer count.
+                // Callers that timed out never get an answer; their entries would block new calls.
                 self.pending.retain(|_, pending| !pending.reply.is_closed());
             }
         }
     }
 
-    fn begin(&mut self, link: &mut Link, command: Command) {
+    fn send_request(&mut self, connection: &mut DaemonConnection, command: CallCommand) {
+        // The caller gave up while its call was queued; the daemon must not execute it now.
         if command.reply.is_closed() {
             return;
         }
         let trace = command.trace.as_deref();
-        match link.request(&command.method, command.params.as_deref(), trace) {
+        match connection.request(&command.method, command.params.as_deref(), trace) {
             Ok(id) => {
-                let pending = Pending {
+                let pending = PendingCall {
                     method: command.method,
                     repeatable: command.repeatable,
                     reply: command.reply,
                 };
                 self.pending.insert(id, pending);
             }
-            // A receiver that is gone has stopped caring.
+            // A failed send means that the caller has given up.
             Err(error) => drop(command.reply.send(Err(error))),
         }
     }
 
-    fn answer(&mut self, frame: &Bytes) {
+    fn handle_response(&mut self, frame: &Bytes) {
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
@@ -316,11 +325,16 @@ impl Owner {
         };
         let id = response.id.parse().ok();
         if let Some(pending) = id.and_then(|id: u64| self.pending.remove(&id)) {
-            drop(pending.reply.send(link::outcome(frame, response.outcome)));
+            drop(
+                pending
+                    .reply
+                    .send(connection::outcome(frame, response.outcome)),
+            );
         }
     }
 
     fn fail_pending(&mut self) {
+        // The daemon may have executed these calls, so only the callers can decide to repeat them.
         for (_, pending) in self.pending.drain() {
             let error = ClientError::ConnectionLost {
                 method: pending.method,
@@ -330,12 +344,12 @@ impl Owner {
         }
     }
 
-    /// Looks for the daemon. Calls wait for it at first and are then refused one by one.
-    async fn find_again(&mut self) -> Result<Link, ClientError> {
+    /// Reconnects. Calls wait for [`RECONNECT_WAIT`] and are refused after that.
+    async fn reconnect(&mut self) -> Result<DaemonConnection, ClientError> {
         let absent = self.connector.target.not_running();
-        let search = self.connector.again();
+        let search = self.connector.reconnect();
         tokio::pin!(search);
-        if let Ok(found) = tokio::time::timeout(ABSENCE_PATIENCE, &mut search).await {
+        if let Ok(found) = tokio::time::timeout(RECONNECT_WAIT, &mut search).await {
             return found;
         }
         loop {
@@ -355,7 +369,7 @@ impl Owner {
     }
 }
 
-fn usual_timeout(method: &str) -> Duration {
+fn default_timeout(method: &str) -> Duration {
     if LONG_METHODS.contains(&method) {
         return Duration::MAX;
     }

@@ -1,15 +1,15 @@
-//! One established connection: connected, authenticated, of the right protocol version.
+//! [`DaemonConnection`]: a connection that is authenticated and has the right protocol version.
 //!
-//! A link has exactly one owner, which reads every frame. [`Link::ask`] is for the owner's own
-//! questions before its ordinary work; frames that arrive meanwhile are kept in order.
+//! A connection has exactly one owner, which reads every frame. [`DaemonConnection::call`] is for
+//! the owner's calls during setup. Frames that arrive meanwhile are kept in order.
 
 use crate::error::ClientError;
-use crate::target::{Address, Target, Url};
-use crate::transport::Transport;
+use crate::target::{DaemonAddress, DaemonTarget, WebSocketUrl};
+use crate::transport::FrameTransport;
 use bytes::Bytes;
 use hob_wire::frame::{self, Envelope, RequestHead};
 use hob_wire::limits::FRAME_BYTES_MAX;
-use hob_wire::rooms::gateway::{Auth, AuthParams};
+use hob_wire::rooms::gateway::{Auth, GatewayAuthParams};
 use hob_wire::{ErrorCode, Method, PROTOCOL_VERSION, WireError};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -22,54 +22,58 @@ use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode, header};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, handshake::client::Response};
 
-/// How long connecting, authenticating and the like may take before the peer counts as absent.
-const HANDSHAKE_WAIT: Duration = Duration::from_secs(10);
-/// Frames kept while a question of the owner's own is open.
+/// The time limit for connecting, authenticating and each call during setup.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Frames kept during a [`DaemonConnection::call`].
 const EARLY_FRAMES_MAX: usize = 1_024;
 
-pub(crate) struct Link {
-    transport: Transport,
-    early: VecDeque<Bytes>,
+pub(crate) struct DaemonConnection {
+    transport: FrameTransport,
+    early_frames: VecDeque<Bytes>,
     next_id: u64,
 }
 
-impl Link {
-    pub(crate) async fn open(target: &Target) -> Result<Link, ClientError> {
-        let opened = tokio::time::timeout(HANDSHAKE_WAIT, Link::handshake(target)).await;
+impl DaemonConnection {
+    pub(crate) async fn open(target: &DaemonTarget) -> Result<DaemonConnection, ClientError> {
+        let opened =
+            tokio::time::timeout(HANDSHAKE_TIMEOUT, DaemonConnection::handshake(target)).await;
         opened.unwrap_or_else(|_| {
             Err(target.unreachable(&"it accepts connections but does not answer"))
         })
     }
 
-    async fn handshake(target: &Target) -> Result<Link, ClientError> {
+    async fn handshake(target: &DaemonTarget) -> Result<DaemonConnection, ClientError> {
         match target.address()? {
-            Address::Unix { path } => Link::open_unix(target, &path).await,
-            Address::Ws(url) => Link::open_web_socket(target, &url).await,
+            DaemonAddress::Unix { path } => DaemonConnection::open_unix(target, &path).await,
+            DaemonAddress::Ws(url) => DaemonConnection::open_web_socket(target, &url).await,
         }
     }
 
-    async fn open_unix(target: &Target, path: &Path) -> Result<Link, ClientError> {
+    async fn open_unix(
+        target: &DaemonTarget,
+        path: &Path,
+    ) -> Result<DaemonConnection, ClientError> {
         let stream = UnixStream::connect(path).await.map_err(|error| {
             use io::ErrorKind::{ConnectionRefused, NotFound};
             match error.kind() {
-                // What a daemon that was killed leaves behind.
+                // A killed daemon leaves its socket file and state file behind.
                 NotFound | ConnectionRefused => target.not_running(),
                 _ => target.unreachable(&error),
             }
         })?;
-        // The first line carries the owner's token, so it goes to a process of our own user only:
-        // a daemon that was killed leaves a path that another user may be able to take.
+        // Security: the first line contains the owner's token, so it is sent only to a process of
+        // our own user. A killed daemon leaves a path that another user may be able to take over.
         let ours = rustix::process::geteuid().as_raw();
         if !stream.peer_cred().is_ok_and(|peer| peer.uid() == ours) {
             let path = path.display();
             return Err(target.unreachable(&format!("another user listens on '{path}'")));
         }
-        let mut link = Link::new(Transport::unix(stream));
-        let params = AuthParams {
+        let mut connection = DaemonConnection::new(FrameTransport::unix(stream));
+        let params = GatewayAuthParams {
             token: target.token()?,
             protocol: Some(PROTOCOL_VERSION),
         };
-        let answer = link.ask::<Auth>(&params).await;
+        let answer = connection.call::<Auth>(&params).await;
         let answer = answer.map_err(|error| match error {
             ClientError::ConnectionLost { .. } => target.unreachable(&"it closed the connection"),
             ClientError::Wire(error) => match skew_in(error.details.as_ref()) {
@@ -81,10 +85,13 @@ impl Link {
         if answer.protocol != PROTOCOL_VERSION {
             return Err(skew(answer.protocol, "unknown version"));
         }
-        Ok(link)
+        Ok(connection)
     }
 
-    async fn open_web_socket(target: &Target, url: &Url) -> Result<Link, ClientError> {
+    async fn open_web_socket(
+        target: &DaemonTarget,
+        url: &WebSocketUrl,
+    ) -> Result<DaemonConnection, ClientError> {
         let bad = |error: &dyn std::fmt::Display| ClientError::BadTarget {
             reason: format!("'{}' cannot be used: {error}", url.text),
         };
@@ -96,6 +103,7 @@ impl Link {
         let bearer = format!("Bearer {}", target.token()?);
         let mut bearer = HeaderValue::from_str(&bearer)
             .map_err(|_| bad(&"the token holds characters no token has"))?;
+        // Keeps the token out of debug output.
         bearer.set_sensitive(true);
         let headers = request.headers_mut();
         headers.insert(header::AUTHORIZATION, bearer);
@@ -106,7 +114,7 @@ impl Link {
         let stream = TcpStream::connect(&url.authority)
             .await
             .map_err(|error| target.unreachable(&error))?;
-        // Answers are small and waited for; Nagle would hold them back.
+        // Frames are small and latency matters; Nagle's algorithm would delay them.
         stream
             .set_nodelay(true)
             .map_err(|error| target.unreachable(&error))?;
@@ -115,20 +123,20 @@ impl Link {
             .max_frame_size(Some(FRAME_BYTES_MAX));
         let upgraded =
             tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
-        let (stream, response) = upgraded.map_err(|error| refused(target, error))?;
+        let (stream, response) = upgraded.map_err(|error| handshake_error(target, error))?;
         check_subprotocol(&response)?;
-        Ok(Link::new(Transport::web_socket(stream)))
+        Ok(DaemonConnection::new(FrameTransport::web_socket(stream)))
     }
 
-    fn new(transport: Transport) -> Self {
-        Link {
+    fn new(transport: FrameTransport) -> Self {
+        DaemonConnection {
             transport,
-            early: VecDeque::new(),
+            early_frames: VecDeque::new(),
             next_id: 0,
         }
     }
 
-    /// Queues a request and returns the id its answer will carry.
+    /// Queues a request and returns the id of its response.
     pub(crate) fn request(
         &mut self,
         method: &str,
@@ -156,19 +164,19 @@ impl Link {
         Ok(id)
     }
 
-    /// Queues a whole frame: an answer or an event.
+    /// Queues a complete frame: a response or an event.
     pub(crate) fn queue(&mut self, frame: Vec<u8>) {
         self.transport.queue(frame);
     }
 
-    /// Bytes that wait to be written.
+    /// Returns the number of queued bytes.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.transport.queued_bytes()
     }
 
-    /// The next frame; writes what is queued meanwhile. May be dropped at any await.
+    /// Returns the next frame. Writes queued frames meanwhile. Cancel safe.
     pub(crate) async fn next(&mut self) -> io::Result<Bytes> {
-        match self.early.pop_front() {
+        match self.early_frames.pop_front() {
             Some(frame) => Ok(frame),
             None => self.transport.next().await,
         }
@@ -178,8 +186,8 @@ impl Link {
         self.transport.flush().await
     }
 
-    /// Asks and waits for the answer, within the time a handshake may take.
-    pub(crate) async fn ask<M: Method>(
+    /// Makes a call and waits for its response, at most [`HANDSHAKE_TIMEOUT`].
+    pub(crate) async fn call<M: Method>(
         &mut self,
         params: &M::Params,
     ) -> Result<M::Result, ClientError> {
@@ -193,27 +201,28 @@ impl Link {
         let answered = async {
             loop {
                 let frame = self.transport.next().await.map_err(lost)?;
-                if let Some(answer) = answer_to(&id, &frame) {
+                if let Some(answer) = response_to(&id, &frame) {
                     return decode(method, answer?.as_deref());
                 }
-                if self.early.len() < EARLY_FRAMES_MAX {
-                    self.early.push_back(frame);
+                // Frames beyond the limit are dropped. An event stream notices that by `prev`.
+                if self.early_frames.len() < EARLY_FRAMES_MAX {
+                    self.early_frames.push_back(frame);
                 }
             }
         };
-        let waited = tokio::time::timeout(HANDSHAKE_WAIT, answered).await;
+        let waited = tokio::time::timeout(HANDSHAKE_TIMEOUT, answered).await;
         waited.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
                 method: method.to_owned(),
-                after_ms: u64::try_from(HANDSHAKE_WAIT.as_millis()).unwrap_or(u64::MAX),
+                after_ms: u64::try_from(HANDSHAKE_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
                 repeatable: true,
             })
         })
     }
 }
 
-/// What a frame answers to request `id`, if it is that answer.
-fn answer_to(id: &str, frame: &Bytes) -> Option<Result<Option<Bytes>, ClientError>> {
+/// Returns the outcome of request `id` if the frame is its response.
+fn response_to(id: &str, frame: &Bytes) -> Option<Result<Option<Bytes>, ClientError>> {
     let text = std::str::from_utf8(frame).ok()?;
     let Ok(Envelope::Response(response)) = frame::read(text) else {
         return None;
@@ -221,28 +230,28 @@ fn answer_to(id: &str, frame: &Bytes) -> Option<Result<Option<Bytes>, ClientErro
     (response.id == id).then(|| outcome(frame, response.outcome))
 }
 
-/// The payload or the error of a response, as a caller wants it.
+/// Converts the outcome of a response to a payload or a [`ClientError`].
 pub(crate) fn outcome(
     frame: &Bytes,
     outcome: Result<Option<&serde_json::value::RawValue>, &serde_json::value::RawValue>,
 ) -> Result<Option<Bytes>, ClientError> {
     match outcome {
         Ok(payload) => Ok(payload.map(|raw| frame.slice_ref(raw.get().as_bytes()))),
-        Err(error) => Err(read_error(error.get())),
+        Err(error) => Err(parse_error(error.get())),
     }
 }
 
-/// A code of a newer daemon's is still an error with a sentence.
-fn read_error(text: &str) -> ClientError {
+/// Parses the error of a response. An unknown code of a newer daemon keeps its message.
+fn parse_error(text: &str) -> ClientError {
     #[derive(serde::Deserialize)]
-    struct Loose {
+    struct LooseError {
         code: Option<String>,
         message: Option<String>,
     }
     if let Ok(error) = serde_json::from_str::<WireError>(text) {
         return error.into();
     }
-    let loose: Option<Loose> = serde_json::from_str(text).ok();
+    let loose: Option<LooseError> = serde_json::from_str(text).ok();
     let (code, message) = loose.map_or((None, None), |loose| (loose.code, loose.message));
     let code = code.unwrap_or_else(|| "unknown".to_owned());
     let message = message.unwrap_or_else(|| "The other side failed without a reason.".to_owned());
@@ -268,7 +277,7 @@ pub(crate) fn decode<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// The subprotocol that names the wire's version.
+/// The WebSocket subprotocol, which names the protocol version.
 const SUBPROTOCOL: &str = "hob.v1";
 
 fn check_subprotocol(response: &Response) -> Result<(), ClientError> {
@@ -279,7 +288,7 @@ fn check_subprotocol(response: &Response) -> Result<(), ClientError> {
         .and_then(|text| text.parse().ok())
     {
         Some(theirs) if theirs != PROTOCOL_VERSION => Err(skew(theirs, "unknown version")),
-        // A proxy in between may drop the header; the frames then speak for themselves.
+        // A proxy may drop the header. A different protocol then fails at the first frame.
         _ => Ok(()),
     }
 }
@@ -292,7 +301,7 @@ fn skew(theirs: u32, daemon: &str) -> ClientError {
     }
 }
 
-/// The skew that a refusal names: `details.supported` holds the other side's version.
+/// Returns the protocol skew of a refusal. `details.supported` has the daemon's version.
 fn skew_in(details: Option<&Value>) -> Option<ClientError> {
     let theirs = details?.get("supported")?.get(0)?;
     let theirs = match theirs {
@@ -302,7 +311,7 @@ fn skew_in(details: Option<&Value>) -> Option<ClientError> {
     (theirs != PROTOCOL_VERSION).then(|| skew(theirs, "unknown version"))
 }
 
-fn refused(target: &Target, error: WsError) -> ClientError {
+fn handshake_error(target: &DaemonTarget, error: WsError) -> ClientError {
     let WsError::Http(response) = error else {
         return target.unreachable(&error);
     };
@@ -312,15 +321,15 @@ fn refused(target: &Target, error: WsError) -> ClientError {
     if let Some(skew) = skew_in(error.get("details")) {
         return skew;
     }
-    let said = error["message"].as_str().map(str::to_owned);
+    let message = error["message"].as_str().map(str::to_owned);
     match response.status() {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::RefusedToken {
-            message: said.unwrap_or_else(|| {
+            message: message.unwrap_or_else(|| {
                 "make one with `hob token create` on the daemon's machine.".to_owned()
             }),
         },
         status => {
-            let reason = said.unwrap_or_else(|| format!("it answered HTTP {status}"));
+            let reason = message.unwrap_or_else(|| format!("it answered HTTP {status}"));
             target.unreachable(&reason)
         }
     }

@@ -1,60 +1,61 @@
-//! Finding the daemon again after it was lost: `hob_core::reconnect` decides, this waits.
+//! [`Connector`]: connects to the daemon, and reconnects after a lost connection.
+//! `hob_core::reconnect` decides when; this waits.
 
+use crate::connection::DaemonConnection;
 use crate::error::ClientError;
-use crate::link::Link;
-use crate::start::Launch;
-use crate::target::Target;
-use hob_core::reconnect::{Reconnect, Step};
+use crate::launcher::DaemonLauncher;
+use crate::target::DaemonTarget;
+use hob_core::reconnect::{ReconnectBackoff, ReconnectStep};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::time::Duration;
 
-/// Up to this share of a wait is taken off at random, so that many clients of one daemon do not
-/// come back in the same instant.
+/// The largest random reduction of a wait, so that many clients of one daemon do not reconnect in
+/// the same instant.
 const JITTER_PERCENT: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
-    pub(crate) target: Target,
-    /// How to start a daemon, if this client may.
-    pub(crate) launch: Option<Launch>,
+    pub(crate) target: DaemonTarget,
+    /// Starts the daemon, if this client may.
+    pub(crate) launcher: Option<DaemonLauncher>,
     pub(crate) clock: Clock,
-    pub(crate) dice: Dice,
-    search: Reconnect,
+    pub(crate) randomness: Randomness,
+    search: ReconnectBackoff,
 }
 
 impl Connector {
-    pub(crate) fn new(target: Target, launch: Option<Launch>) -> Self {
+    pub(crate) fn new(target: DaemonTarget, launcher: Option<DaemonLauncher>) -> Self {
         Connector {
             target,
-            launch,
+            launcher,
             clock: Clock::system(),
-            dice: Dice::system(),
-            search: Reconnect::default(),
+            randomness: Randomness::system(),
+            search: ReconnectBackoff::default(),
         }
     }
 
-    /// One try.
-    pub(crate) async fn open(&self) -> Result<Link, ClientError> {
-        Link::open(&self.target).await
+    /// Connects with one attempt.
+    pub(crate) async fn open(&self) -> Result<DaemonConnection, ClientError> {
+        DaemonConnection::open(&self.target).await
     }
 
-    /// Says what to do about a failed try: nothing (the error is final), or waits as long as the
-    /// machine says and lets the caller try again.
+    /// Handles a failed attempt. Returns the error if it is final. Otherwise waits or starts a
+    /// daemon, and the caller tries again.
     pub(crate) async fn after_failure(&mut self, error: ClientError) -> Result<(), ClientError> {
-        if !error.is_passing() {
+        if !error.is_transient() {
             return Err(error);
         }
         let now_ms = self.clock.monotonic_ms();
-        match self.search.failed(now_ms, self.launch.is_some()) {
-            Step::Wait { ms } => {
-                let early = self.dice.below(ms * JITTER_PERCENT / 100 + 1);
+        match self.search.on_failure(now_ms, self.launcher.is_some()) {
+            ReconnectStep::Wait { ms } => {
+                let early = self.randomness.below(ms * JITTER_PERCENT / 100 + 1);
                 tokio::time::sleep(Duration::from_millis(ms - early)).await;
             }
-            Step::Start => {
-                if let Some(launch) = &self.launch {
-                    // A start that fails is another absence; the search goes on.
-                    if let Err(error) = launch.ensure().await {
+            ReconnectStep::StartDaemon => {
+                if let Some(launcher) = &self.launcher {
+                    // A failed start is not final: another program may start the daemon.
+                    if let Err(error) = launcher.ensure().await {
                         tracing::warn!("{error}");
                     }
                 }
@@ -63,13 +64,13 @@ impl Connector {
         Ok(())
     }
 
-    /// Tries until the daemon answers; an error is final.
-    pub(crate) async fn again(&mut self) -> Result<Link, ClientError> {
+    /// Tries until the daemon answers or an error is final.
+    pub(crate) async fn reconnect(&mut self) -> Result<DaemonConnection, ClientError> {
         loop {
             match self.open().await {
-                Ok(link) => {
-                    self.search.connected();
-                    return Ok(link);
+                Ok(connection) => {
+                    self.search.reset();
+                    return Ok(connection);
                 }
                 Err(error) => self.after_failure(error).await?,
             }

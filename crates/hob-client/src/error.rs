@@ -1,20 +1,20 @@
-//! What can go wrong between a client and its daemon. Every message says what to do next.
+//! Errors between a client and its daemon. Every message says what to do next.
 
 use hob_kit::duration::format_ms;
 use hob_wire::{ErrorCode, WireError};
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClientError {
-    /// Nothing listens for this home.
+    /// No daemon listens for this home.
     #[error("No daemon is running for {home}. Start it with `hob up`.")]
     NotRunning { home: String },
-    /// Something should listen but cannot be reached.
+    /// A daemon should listen but cannot be reached.
     #[error("Cannot reach the daemon at {address}: {reason}. `hob doctor` looks for the cause.")]
     Unreachable { address: String, reason: String },
     /// The daemon does not know the token.
     #[error("The daemon refused the token: {message}")]
     RefusedToken { message: String },
-    /// The two sides speak different versions of the wire.
+    /// Client and daemon speak different protocol versions.
     #[error(
         "This hob speaks protocol {ours}, but the daemon ({daemon}) speaks protocol {theirs}. \
          Restart the daemon with the newer hob: `hob restart`."
@@ -22,20 +22,20 @@ pub enum ClientError {
     ProtocolSkew {
         ours: u32,
         theirs: u32,
-        /// The daemon's own version, as far as it said.
+        /// The version of the daemon, if known.
         daemon: String,
     },
-    /// The connection broke while a call was under way.
+    /// The connection broke during a call.
     #[error("The connection to the daemon was lost during `{method}`. {}", repeat_advice(*.repeatable))]
     ConnectionLost { method: String, repeatable: bool },
-    /// No answer came in the time the caller gave.
+    /// No answer came within the timeout.
     #[error("`{method}` did not answer within {}. {}", format_ms(*.after_ms), repeat_advice(*.repeatable))]
     TimedOut {
         method: String,
         after_ms: u64,
         repeatable: bool,
     },
-    /// The request does not fit into a frame.
+    /// The request is larger than a frame.
     #[error(
         "The params of `{method}` take {bytes} bytes; a frame holds at most {max}. Send less at once."
     )]
@@ -44,7 +44,7 @@ pub enum ClientError {
         bytes: usize,
         max: usize,
     },
-    /// The other side answered, but not in the form this version knows.
+    /// The answer does not fit the type that this version knows.
     #[error(
         "The answer of `{method}` is not what this hob expects: {reason}. Compare `hob version` with `hob status`."
     )]
@@ -55,22 +55,22 @@ pub enum ClientError {
     /// Starting the daemon failed.
     #[error("The daemon did not start: {reason}")]
     NotStarted { reason: String },
-    /// A target that cannot be used at all.
+    /// The target or the request is not valid.
     #[error("{reason}")]
     BadTarget { reason: String },
-    /// The log holds no such place: it belongs to another life of this home.
+    /// The event is not in the log, which belongs to other files of this home.
     #[error(
         "Event {since} is not in this daemon's log, whose last event is {last}. Read again from the start with since 0."
     )]
     CursorAhead { since: u64, last: u64 },
-    /// The client's own task has ended.
+    /// The client's task has ended.
     #[error("This client is closed.")]
     Closed,
 }
 
 impl ClientError {
-    /// Whether the daemon itself is what is missing.
-    pub fn is_absence(&self) -> bool {
+    /// Returns true if the daemon cannot be reached.
+    pub fn is_daemon_absent(&self) -> bool {
         matches!(
             self,
             ClientError::NotRunning { .. }
@@ -79,16 +79,16 @@ impl ClientError {
         )
     }
 
-    /// Whether the same call may be made again, because repeating it does no harm.
-    pub(crate) fn is_worth_repeating(&self) -> bool {
+    /// Returns true if the call failed with the connection and can be repeated safely.
+    pub(crate) fn is_retryable(&self) -> bool {
         match self {
             ClientError::ConnectionLost { repeatable, .. } => *repeatable,
             _ => false,
         }
     }
 
-    /// Whether connecting again later may go well.
-    pub(crate) fn is_passing(&self) -> bool {
+    /// Returns true if a later attempt to connect may succeed.
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             ClientError::TimedOut { .. } => true,
             ClientError::Wire(error) => {
@@ -97,11 +97,11 @@ impl ClientError {
                     ErrorCode::Overloaded | ErrorCode::ServiceUnavailable | ErrorCode::Timeout
                 ) || error.retryable == Some(true)
             }
-            other => other.is_absence(),
+            other => other.is_daemon_absent(),
         }
     }
 
-    /// The wire's code, if the daemon answered with one.
+    /// Returns the wire's error code, if the daemon answered with one.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             ClientError::Wire(error) => Some(error.code),

@@ -1,74 +1,74 @@
-//! [`EventStream`]: events that resume where they stopped.
+//! [`EventStream`]: events that resume after a lost connection.
 //!
-//! Each stream has a connection of its own, because a resumption point belongs to a connection.
-//! Invariants: every logged event that matches is yielded exactly once and in order, across
-//! restarts of the daemon, or the missing ones are named by [`Item::Gap`]; volatile events just
-//! continue. A consumer that stops reading stops its own connection and nobody else.
+//! Each stream has its own connection, because a resumption point belongs to a connection.
+//! Invariants: every matching logged event is yielded exactly once and in order, across restarts of
+//! the daemon, or [`StreamItem::Gap`] names the missing ones. Volatile events are not resumed. A
+//! consumer that stops reading blocks only its own connection.
 
-use crate::calls::LinkState;
+use crate::client::ConnectionState;
+use crate::connection::DaemonConnection;
 use crate::connector::Connector;
 use crate::error::ClientError;
-use crate::link::Link;
 use bytes::Bytes;
-use hob_kit::tasks::Tasks;
-use hob_wire::Topic;
+use hob_kit::tasks::TaskGroup;
+use hob_wire::EventTopic;
 use hob_wire::frame::{self, Envelope, EventEnvelope};
-use hob_wire::rooms::gateway::{Gap, GapRange, GapReason, Subscribe, SubscribeParams};
+use hob_wire::rooms::gateway::{Gap, GapRange, GapReason, GatewaySubscribeParams, Subscribe};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
-/// Items that wait for their consumer.
+/// Items queued for the consumer.
 const ITEMS_MAX: usize = 256;
 
-/// What to listen to.
+/// The events of an [`EventStream`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subscription {
+pub struct SubscribeOptions {
     /// Topics or patterns: `session.message`, `run.*`, `*`.
     pub topics: Vec<String>,
     /// Only events of this session, by key or id.
     pub session: Option<String>,
-    /// Replay the logged events after this one first.
+    /// Replays the logged events after this one first.
     pub since: Option<u64>,
-    /// The log in which `since` was received, see [`Event::log_id`]. With it a daemon whose files
-    /// were restored from an older copy is noticed.
+    /// The log in which `since` was received, see [`BusEvent::log_id`]. It detects a daemon whose
+    /// files were restored from an older copy.
     pub log_id: Option<String>,
 }
 
-impl Subscription {
+impl SubscribeOptions {
     pub fn to<T: Into<String>>(topics: impl IntoIterator<Item = T>) -> Self {
-        Subscription {
+        SubscribeOptions {
             topics: topics.into_iter().map(Into::into).collect(),
-            ..Subscription::default()
+            ..SubscribeOptions::default()
         }
     }
 }
 
-/// What a stream yields.
+/// An item of an [`EventStream`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
-    Event(Event),
-    /// These logged events can no longer be delivered: what depends on them must be read anew.
+pub enum StreamItem {
+    Event(BusEvent),
+    /// Logged events that cannot be delivered. Read state that depends on them again.
     Gap(GapRange),
 }
 
-/// One event.
+/// A received event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct BusEvent {
     pub source: String,
     pub topic: String,
     /// The number of this logged event, or of the last one before a volatile event.
     pub seq: u64,
-    /// The place of a volatile event after `seq`; none for a logged one.
+    /// The position of a volatile event after `seq`; none for a logged event.
     pub sub: Option<u64>,
     /// JSON text.
     pub payload: Option<Bytes>,
-    /// Names the log that `seq` belongs to; none from a daemon that does not say.
+    /// The id of the log that `seq` belongs to; none from an old daemon.
     pub log_id: Option<Arc<str>>,
 }
 
-impl Event {
-    /// The payload, if this event is of topic `T` and fits it.
-    pub fn read<T: Topic>(&self) -> Option<T::Payload> {
+impl BusEvent {
+    /// Returns the payload if this event has the topic `T` and its payload fits.
+    pub fn read<T: EventTopic>(&self) -> Option<T::Payload> {
         if self.topic != T::SPEC.topic {
             return None;
         }
@@ -80,14 +80,14 @@ impl Event {
     }
 }
 
-/// A subscription that lives until it is dropped.
+/// A subscription that ends when it is dropped.
 #[derive(Debug)]
 pub struct EventStream {
-    items: mpsc::Receiver<Result<Item, ClientError>>,
-    state: watch::Receiver<LinkState>,
-    tasks: Tasks,
-    /// Where the stream began: the last logged event before its first.
-    began: u64,
+    items: mpsc::Receiver<Result<StreamItem, ClientError>>,
+    state: watch::Receiver<ConnectionState>,
+    tasks: TaskGroup,
+    /// The last logged event before the stream's first.
+    start_seq: u64,
 }
 
 impl Drop for EventStream {
@@ -99,71 +99,73 @@ impl Drop for EventStream {
 impl EventStream {
     pub(crate) async fn open(
         connector: Connector,
-        subscription: Subscription,
+        subscription: SubscribeOptions,
     ) -> Result<EventStream, ClientError> {
-        let mut link = connector.open().await?;
-        let mut reader = Reader::new(subscription);
-        reader.begin(&mut link).await?;
-        let began = reader.cursor.unwrap_or_default();
+        let mut connection = connector.open().await?;
+        let mut cursor = StreamCursor::new(subscription);
+        cursor.subscribe(&mut connection).await?;
+        let start_seq = cursor.last_seq.unwrap_or_default();
         let (items_in, items) = mpsc::channel(ITEMS_MAX);
-        let (state_out, state) = watch::channel(LinkState::Connected);
-        let owner = Owner {
+        let (state_out, state) = watch::channel(ConnectionState::Connected);
+        let task = StreamTask {
             connector,
-            reader,
+            cursor,
             items: items_in,
             state: state_out,
         };
-        let tasks = Tasks::new();
-        tasks.spawn_until_stop("events", owner.run(link));
+        let tasks = TaskGroup::new();
+        tasks.spawn_until_stop("events", task.run(connection));
         Ok(EventStream {
             items,
             state,
             tasks,
-            began,
+            start_seq,
         })
     }
 
-    /// The next item; `None` after an error, which is final.
-    pub async fn next(&mut self) -> Option<Result<Item, ClientError>> {
+    /// Returns the next item. An error is final; after it, returns `None`.
+    pub async fn next(&mut self) -> Option<Result<StreamItem, ClientError>> {
         self.items.recv().await
     }
 
-    /// The last logged event before this stream's first.
-    pub fn began(&self) -> u64 {
-        self.began
+    /// Returns the number of the last logged event before this stream's first.
+    pub fn start_seq(&self) -> u64 {
+        self.start_seq
     }
 
-    /// Whether the connection stands, as it changes.
-    pub fn state(&self) -> watch::Receiver<LinkState> {
+    /// Returns a watch on the state of the connection.
+    pub fn state(&self) -> watch::Receiver<ConnectionState> {
         self.state.clone()
     }
 }
 
-struct Owner {
+struct StreamTask {
     connector: Connector,
-    reader: Reader,
-    items: mpsc::Sender<Result<Item, ClientError>>,
-    state: watch::Sender<LinkState>,
+    cursor: StreamCursor,
+    items: mpsc::Sender<Result<StreamItem, ClientError>>,
+    state: watch::Sender<ConnectionState>,
 }
 
-impl Owner {
-    async fn run(mut self, mut link: Link) {
+impl StreamTask {
+    async fn run(mut self, mut connection: DaemonConnection) {
         loop {
-            LinkState::Connected.tell(&self.state);
-            if self.work(&mut link).await.is_err() {
+            ConnectionState::Connected.publish(&self.state);
+            if self.serve_connection(&mut connection).await.is_err() {
                 return;
             }
-            drop(link);
-            LinkState::Searching.tell(&self.state);
-            // Nothing is asked of a daemon before the consumer has taken what it was given.
+            // Close now: the wait for the consumer below can be long.
+            drop(connection);
+            ConnectionState::Searching.publish(&self.state);
+            // Subscribe again only when the consumer has caught up; else the new connection would
+            // queue events that nobody reads.
             let Ok(room) = self.items.reserve().await else {
                 return;
             };
             drop(room);
-            link = match self.resume().await {
+            connection = match self.resume().await {
                 Ok(resumed) => resumed,
                 Err(error) => {
-                    LinkState::Ended.tell(&self.state);
+                    ConnectionState::Ended.publish(&self.state);
                     drop(self.items.send(Err(error)).await);
                     return;
                 }
@@ -172,31 +174,34 @@ impl Owner {
     }
 
     /// Yields events until the connection breaks (`Ok`) or the consumer is gone (`Err`).
-    async fn work(&mut self, link: &mut Link) -> Result<(), ConsumerGone> {
+    async fn serve_connection(
+        &mut self,
+        connection: &mut DaemonConnection,
+    ) -> Result<(), ConsumerGone> {
         loop {
-            // Room first: a frame is only taken when its item has a place, so a slow consumer
-            // holds back its own socket and nothing is lost in between.
+            // Reserve before reading: a frame is read only when its item has space, so a slow
+            // consumer blocks its own socket and no event is lost in between.
             let room = self.items.reserve().await.map_err(|_| ConsumerGone)?;
             let frame = tokio::select! {
-                frame = link.next() => frame,
+                frame = connection.next() => frame,
                 () = self.items.closed() => return Err(ConsumerGone),
             };
             let Ok(frame) = frame else {
                 return Ok(());
             };
-            match self.reader.read(&frame) {
-                Read::Item(item) => room.send(Ok(item)),
-                Read::Nothing => {}
-                Read::Broken => return Ok(()),
+            match self.cursor.read(&frame) {
+                ReadOutcome::Item(item) => room.send(Ok(item)),
+                ReadOutcome::Nothing => {}
+                ReadOutcome::Broken => return Ok(()),
             }
         }
     }
 
-    async fn resume(&mut self) -> Result<Link, ClientError> {
+    async fn resume(&mut self) -> Result<DaemonConnection, ClientError> {
         loop {
-            let mut link = self.connector.again().await?;
-            match self.reader.begin(&mut link).await {
-                Ok(()) => return Ok(link),
+            let mut connection = self.connector.reconnect().await?;
+            match self.cursor.subscribe(&mut connection).await {
+                Ok(()) => return Ok(connection),
                 Err(error) => self.connector.after_failure(error).await?,
             }
         }
@@ -205,130 +210,132 @@ impl Owner {
 
 struct ConsumerGone;
 
-/// What a frame means for the stream.
+/// The meaning of a frame for the stream.
 #[derive(Debug, PartialEq)]
-enum Read {
-    Item(Item),
+enum ReadOutcome {
+    Item(StreamItem),
     Nothing,
-    /// Events are missing that the log can still give: connect again and resume.
+    /// Events are missing that the log still has. The stream reconnects and resumes.
     Broken,
 }
 
-/// The order of events on one stream, across its connections. Does no I/O of its own but the
+/// The position of one stream in the event order, across its connections. Its only I/O is the
 /// subscription request.
 #[derive(Debug)]
-struct Reader {
-    subscription: Subscription,
-    /// The last logged event the consumer has, once known.
-    cursor: Option<u64>,
-    /// The log that the cursor was received from.
+struct StreamCursor {
+    subscription: SubscribeOptions,
+    /// The last logged event that the consumer has, once known.
+    last_seq: Option<u64>,
+    /// The log of `last_seq`.
     log_id: Option<Arc<str>>,
-    /// The log of this connection. It becomes the cursor's with the first frame that came: until
-    /// then the daemon may be about to tell that it is another one.
+    /// The log of this connection. It becomes `log_id` with the first frame: until then the daemon
+    /// may still send a gap, because it is another log.
     connected_log_id: Option<Arc<str>>,
-    /// Whether a logged event came since the subscription of this connection.
-    fresh: bool,
+    /// True until a logged event arrives on this connection.
+    is_fresh: bool,
 }
 
-impl Reader {
-    fn new(subscription: Subscription) -> Self {
-        Reader {
-            cursor: subscription.since,
+impl StreamCursor {
+    fn new(subscription: SubscribeOptions) -> Self {
+        StreamCursor {
+            last_seq: subscription.since,
             log_id: subscription.log_id.as_deref().map(Arc::from),
             connected_log_id: None,
             subscription,
-            fresh: true,
+            is_fresh: true,
         }
     }
 
-    /// Subscribes on a new connection, after the last event the consumer has.
-    async fn begin(&mut self, link: &mut Link) -> Result<(), ClientError> {
-        let params = SubscribeParams {
+    /// Subscribes on a new connection, after the last event that the consumer has.
+    async fn subscribe(&mut self, connection: &mut DaemonConnection) -> Result<(), ClientError> {
+        let params = GatewaySubscribeParams {
             events: self.subscription.topics.clone(),
             session_key: self.subscription.session.clone(),
-            since: self.cursor,
+            since: self.last_seq,
             log_id: self.log_id.as_deref().map(str::to_owned),
         };
-        let answer = link.ask::<Subscribe>(&params).await?;
+        let answer = connection.call::<Subscribe>(&params).await?;
         self.connected_log_id = answer.log_id.map(Arc::from);
-        match self.cursor {
-            // A daemon that names its log tells a gap instead.
+        match self.last_seq {
+            // A daemon that names its log sends a gap instead.
             Some(since) if answer.seq < since && self.connected_log_id.is_none() => {
                 let last = answer.seq;
                 return Err(ClientError::CursorAhead { since, last });
             }
             Some(_) => {}
             None => {
-                self.cursor = Some(answer.seq);
+                self.last_seq = Some(answer.seq);
                 self.log_id.clone_from(&self.connected_log_id);
             }
         }
-        self.fresh = true;
+        self.is_fresh = true;
         Ok(())
     }
 
-    fn read(&mut self, frame: &Bytes) -> Read {
+    fn read(&mut self, frame: &Bytes) -> ReadOutcome {
         let Ok(text) = std::str::from_utf8(frame) else {
-            return Read::Nothing;
+            return ReadOutcome::Nothing;
         };
         let Ok(Envelope::Event(event)) = frame::read(text) else {
-            return Read::Nothing;
+            return ReadOutcome::Nothing;
         };
         if event.event == Gap::SPEC.topic {
             return self.read_gap(&event);
         }
         self.log_id.clone_from(&self.connected_log_id);
         let seq = event.seq.unwrap_or_default();
-        let whole = Event {
+        let whole = BusEvent {
             source: event.source.into_owned(),
             topic: event.event.into_owned(),
             seq,
             sub: event.sub,
+            // Shares the frame's buffer; large payloads are not copied.
             payload: event
                 .payload
                 .map(|raw| frame.slice_ref(raw.get().as_bytes())),
             log_id: self.log_id.clone(),
         };
         if whole.is_volatile() {
-            return Read::Item(Item::Event(whole));
+            return ReadOutcome::Item(StreamItem::Event(whole));
         }
         self.read_logged(whole, event.prev)
     }
 
-    fn read_logged(&mut self, event: Event, prev: Option<u64>) -> Read {
-        let cursor = self.cursor.unwrap_or_default();
-        if event.seq <= cursor {
-            return Read::Nothing;
+    fn read_logged(&mut self, event: BusEvent, prev: Option<u64>) -> ReadOutcome {
+        let last_seq = self.last_seq.unwrap_or_default();
+        // A replay may start before the last event that the consumer has.
+        if event.seq <= last_seq {
+            return ReadOutcome::Nothing;
         }
-        // `prev` names the event before this one on this connection. If that is one the consumer
-        // does not have, something was dropped on the way.
-        if prev.is_some_and(|prev| prev > cursor) && !self.fresh {
-            return Read::Broken;
+        // `prev` is the previous event on this connection. If the consumer does not have it,
+        // an event was dropped on the way.
+        if prev.is_some_and(|prev| prev > last_seq) && !self.is_fresh {
+            return ReadOutcome::Broken;
         }
-        self.cursor = Some(event.seq);
-        self.fresh = false;
-        Read::Item(Item::Event(event))
+        self.last_seq = Some(event.seq);
+        self.is_fresh = false;
+        ReadOutcome::Item(StreamItem::Event(event))
     }
 
-    /// Right after a subscription a gap means that the log no longer has those events, or that it
-    /// is another log. Later it means that this consumer was too slow for its connection; the log
-    /// still has them.
-    fn read_gap(&mut self, event: &EventEnvelope<'_>) -> Read {
-        if !self.fresh {
-            return Read::Broken;
+    /// Handles a gap. Right after the subscription it means that the log no longer has those
+    /// events, or that it is another log. Later it means that this consumer was too slow; the log
+    /// still has the events.
+    fn read_gap(&mut self, event: &EventEnvelope<'_>) -> ReadOutcome {
+        if !self.is_fresh {
+            return ReadOutcome::Broken;
         }
         let range = event
             .payload
             .and_then(|raw| serde_json::from_str::<GapRange>(raw.get()).ok());
         let Some(range) = range else {
-            return Read::Broken;
+            return ReadOutcome::Broken;
         };
         let is_other_log = range.reason == Some(GapReason::OtherLog);
-        let cursor = self.cursor.filter(|_| !is_other_log);
-        // The numbers of another log begin where it says, which may be before ours.
-        self.cursor = Some(range.to.max(cursor.unwrap_or_default()));
+        let last_seq = self.last_seq.filter(|_| !is_other_log);
+        // The numbers of another log start at `range.to`, which may be lower than ours.
+        self.last_seq = Some(range.to.max(last_seq.unwrap_or_default()));
         self.log_id.clone_from(&self.connected_log_id);
-        Read::Item(Item::Gap(range))
+        ReadOutcome::Item(StreamItem::Gap(range))
     }
 }
 

@@ -1,15 +1,15 @@
-//! Starting the daemon of a home: detached, saying so, waiting until it answers.
+//! [`DaemonLauncher`]: starts the daemon of a home, detached, and waits until it answers.
 //!
-//! Invariants: nothing is started under `HOB_AUTOSTART=0`; losing the race to another starter is
-//! as good as winning it, because the home's lock lets only one daemon live; nothing that began before
-//! a `hob down` starts a daemon after it; the daemon inherits no descriptor and no terminal.
+//! Invariants: nothing is started under `HOB_AUTOSTART=0`. Losing the race to another starter is
+//! fine, because the home's lock admits only one daemon. A command that began before a `hob down`
+//! starts no daemon after it. The daemon inherits no descriptor and no terminal.
 
+use crate::connection::DaemonConnection;
 use crate::error::ClientError;
-use crate::link::Link;
-use crate::target::Target;
+use crate::target::DaemonTarget;
 use hob_kit::home::Home;
+use hob_kit::host_environment::HostEnvironment;
 use hob_kit::last_down;
-use hob_kit::world::World;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,65 +19,68 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a new daemon may take until it answers; recovering a large log takes a while.
-const READY_WAIT: Duration = Duration::from_mins(1);
-/// Between two looks at whether it answers: short at first, since a start takes milliseconds.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
-const LOOK_MAX: Duration = Duration::from_millis(50);
-/// Starts tried while other commands hold the home for a moment.
+/// The time limit for a new daemon to answer. Recovering a large log takes a while.
+const READY_TIMEOUT: Duration = Duration::from_mins(1);
+/// The first interval between two connection attempts. It is short, since a start takes
+/// milliseconds. It doubles up to [`POLL_INTERVAL_MAX`].
+const FIRST_POLL: Duration = Duration::from_millis(2);
+const POLL_INTERVAL_MAX: Duration = Duration::from_millis(50);
+/// Start attempts while other commands briefly hold the home's lock.
 const STARTS_MAX: u32 = 5;
-/// What is shown of the output of a daemon that failed to start.
+/// The shown part of the output of a daemon that failed to start.
 const OUTPUT_TAIL_BYTES: u64 = 2_048;
-/// The flag by which a daemon knows that it must detach itself.
+/// The flag that tells a daemon to detach itself.
 pub const DETACHED_FLAG: &str = "--detached";
-/// The flag that tells it which `hob down` was the last one when its start began.
+/// The flag with the mark of the last `hob down` before this start.
 const LAST_DOWN_FLAG: &str = "--last-down";
-/// The reason of a start that came to nothing because of a later `hob down`.
+/// The error of a start that was cancelled by a later `hob down`.
 pub const OVERTAKEN: &str = "'hob down' was run after this start began. To start it, run: hob up";
 
-/// How to start a home's daemon; cheap to clone.
+/// Starts the daemon of a home; cheap to clone.
 #[derive(Clone)]
-pub struct Launch {
+pub struct DaemonLauncher {
     executable: PathBuf,
     home: Home,
-    /// Whether `HOB_AUTOSTART` leaves it to us.
+    /// False under `HOB_AUTOSTART=0`.
     allowed: bool,
-    /// The mark of the last `hob down` when this began: it starts nothing after a later one.
+    /// The mark of the last `hob down` when this command began. After a later one, nothing is
+    /// started.
     last_down: String,
-    say: Arc<dyn Fn(&str) + Send + Sync>,
+    notify: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Launch {
-    /// Starts `executable daemon`. `say` gets the one line that tells the person.
+impl DaemonLauncher {
+    /// Creates a launcher that runs `executable daemon`. `notify` gets a line for the user before a
+    /// start.
     pub fn new(
-        world: &World,
+        world: &HostEnvironment,
         executable: PathBuf,
-        say: impl Fn(&str) + Send + Sync + 'static,
+        notify: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
-        Launch {
+        DaemonLauncher {
             executable,
             home: world.home.clone(),
             last_down: last_down::read(&world.home),
             allowed: world.env.text("HOB_AUTOSTART") != Some("0"),
-            say: Arc::new(say),
+            notify: Arc::new(notify),
         }
     }
 
-    /// The same for a command that began when this was the mark of the last `hob down`.
+    /// Sets the mark of the last `hob down` to an earlier value, read when the command began.
     #[must_use]
-    pub fn began_after(mut self, last_down: String) -> Self {
+    pub fn with_last_down(mut self, last_down: String) -> Self {
         self.last_down = last_down;
         self
     }
 
-    /// Whether `HOB_AUTOSTART` leaves starting to us.
+    /// Returns false under `HOB_AUTOSTART=0`.
     pub fn is_allowed(&self) -> bool {
         self.allowed
     }
 
-    /// Makes sure that the home's daemon answers, starting it unless that is forbidden.
+    /// Makes sure that the home's daemon answers. Starts it if that is allowed.
     pub async fn ensure(&self) -> Result<(), ClientError> {
-        match Link::open(&Target::home(&self.home)).await {
+        match DaemonConnection::open(&DaemonTarget::home(&self.home)).await {
             Ok(_) => Ok(()),
             Err(absent @ ClientError::NotRunning { .. }) if !self.allowed => Err(absent),
             Err(ClientError::NotRunning { .. }) => self.start().await,
@@ -85,7 +88,7 @@ impl Launch {
         }
     }
 
-    /// Starts a daemon and waits until one answers, be it this or another's.
+    /// Starts a daemon and waits until this or another daemon of the home answers.
     pub async fn start(&self) -> Result<(), ClientError> {
         let failed = |reason: String| ClientError::NotStarted { reason };
         self.home
@@ -98,10 +101,12 @@ impl Launch {
                 output_path.display()
             ))
         })?;
+        // The file is appended to; an error shows only what this start adds.
         let output_from = output.metadata().map_or(0, |found| found.len());
         let home = self.home.root().display();
-        (self.say)(&format!("Starting the hob daemon for {home}."));
+        (self.notify)(&format!("Starting the hob daemon for {home}."));
         for _ in 0..STARTS_MAX {
+            // Checked before every attempt, because `hob down` may run while this waits.
             if self.is_overtaken() {
                 return Err(failed(OVERTAKEN.to_owned()));
             }
@@ -112,17 +117,17 @@ impl Launch {
                 ))
             })?;
             match self.wait_until_ready(&mut child).await {
-                Outcome::Ready => return Ok(()),
-                Outcome::Failed(_) if self.is_overtaken() => {
+                StartOutcome::Ready => return Ok(()),
+                StartOutcome::Failed(_) if self.is_overtaken() => {
                     return Err(failed(OVERTAKEN.to_owned()));
                 }
-                Outcome::Failed(reason) => {
+                StartOutcome::Failed(reason) => {
                     return Err(failed(format!(
                         "{reason} {}",
                         tail(&output_path, output_from)
                     )));
                 }
-                Outcome::LockedOut => {}
+                StartOutcome::LockedOut => {}
             }
         }
         Err(failed(
@@ -130,88 +135,90 @@ impl Launch {
         ))
     }
 
-    /// Whether a `hob down` came after this began.
+    /// Returns true if a `hob down` ran after this command began.
     fn is_overtaken(&self) -> bool {
         last_down::read(&self.home) != self.last_down
     }
 
-    async fn wait_until_ready(&self, child: &mut Child) -> Outcome {
-        let target = Target::home(&self.home);
-        let deadline = Instant::now() + READY_WAIT;
-        let mut look = FIRST_LOOK;
+    async fn wait_until_ready(&self, child: &mut Child) -> StartOutcome {
+        let target = DaemonTarget::home(&self.home);
+        let deadline = Instant::now() + READY_TIMEOUT;
+        let mut poll_interval = FIRST_POLL;
         let mut ended = None;
         let mut was_held = false;
         loop {
-            match Link::open(&target).await {
-                Ok(_) => return Outcome::Ready,
-                Err(error) if error.is_absence() => {}
-                Err(error) => return Outcome::Failed(error.to_string()),
+            match DaemonConnection::open(&target).await {
+                Ok(_) => return StartOutcome::Ready,
+                Err(error) if error.is_daemon_absent() => {}
+                Err(error) => return StartOutcome::Failed(error.to_string()),
             }
             if ended.is_none()
                 && let Ok(Some(status)) = child.try_wait()
             {
                 ended = Some(status);
             }
-            let is_held = hob_kit::lock::holder(&self.home).is_some();
+            let is_held = hob_kit::home_lock::holder_pid(&self.home).is_some();
             match ended {
-                // Ours found the home taken. Whoever held it was no daemon, or a failing one.
-                Some(_) if was_held && !is_held => return Outcome::LockedOut,
+                // Our daemon found the lock held. The holder was no daemon, or a failing one.
+                Some(_) if was_held && !is_held => return StartOutcome::LockedOut,
                 Some(status) if !is_held => {
-                    return Outcome::Failed(format!("it ended with {status}."));
+                    return StartOutcome::Failed(format!("it ended with {status}."));
                 }
-                // It may have lost the race; the winner answers soon.
+                // Our daemon may have lost the race; the winner answers soon.
                 Some(_) => was_held = true,
                 None => {}
             }
             if Instant::now() >= deadline {
-                let seconds = READY_WAIT.as_secs();
-                return Outcome::Failed(format!("no answer within {seconds} s."));
+                let seconds = READY_TIMEOUT.as_secs();
+                return StartOutcome::Failed(format!("no answer within {seconds} s."));
             }
-            tokio::time::sleep(look).await;
-            look = (look * 2).min(LOOK_MAX);
+            tokio::time::sleep(poll_interval).await;
+            poll_interval = (poll_interval * 2).min(POLL_INTERVAL_MAX);
         }
     }
 }
 
-/// What became of a started daemon.
-enum Outcome {
-    /// A daemon answers, ours or another's.
+/// The outcome of a start.
+enum StartOutcome {
+    /// A daemon answers, ours or another one.
     Ready,
-    /// The home was held by someone who is gone now, such as `hob token` without a daemon.
+    /// Another process held the home's lock and has ended, such as `hob token` without a daemon.
     LockedOut,
     Failed(String),
 }
 
-impl std::fmt::Debug for Launch {
+impl std::fmt::Debug for DaemonLauncher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Launch({})", self.executable.display())
+        write!(f, "DaemonLauncher({})", self.executable.display())
     }
 }
 
-/// Makes sure that the daemon of this world's home answers, starting the current executable's
-/// `daemon` if it must and may. `say` gets the one line that tells the person.
+/// Makes sure that the daemon of the home answers. Starts `daemon` of the current executable if
+/// needed and allowed. `notify` gets a line for the user before a start.
 pub async fn ensure_daemon(
-    world: &World,
-    say: impl Fn(&str) + Send + Sync + 'static,
+    world: &HostEnvironment,
+    notify: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<(), ClientError> {
     let executable = std::env::current_exe().map_err(|error| ClientError::NotStarted {
         reason: format!("hob does not know where its own program is: {error}"),
     })?;
-    Launch::new(world, executable, say).ensure().await
+    DaemonLauncher::new(world, executable, notify)
+        .ensure()
+        .await
 }
 
-/// What a detached daemon does first, while it is still alone in its process: leaves the terminal
-/// it was started from and its directory, and closes what it inherited beyond stdio, so that neither
-/// a closing terminal nor a waiting pipe depends on it. Paths have been made absolute by then.
+/// Detaches the daemon from its starter: leaves the terminal session and the directory, and closes
+/// inherited descriptors except stdio, so that no terminal or pipe waits for it. Runs first in the
+/// process, while it has one thread. Paths are already absolute.
 pub fn detach() {
-    // Fails only for a group leader, which a child started by `Launch` is not.
+    // Fails only for a group leader, which a child started by `DaemonLauncher` is not.
     let _ = rustix::process::setsid();
-    // A daemon that lives for months must not keep the starter's directory from being unmounted.
+    // A long-running daemon must not prevent the starter's directory from being unmounted.
     let _ = std::env::set_current_dir("/");
     let Ok(entries) = std::fs::read_dir("/dev/fd") else {
         return;
     };
-    // Collected first: the listing itself holds a descriptor, which is gone afterwards.
+    // Collect first: the listing itself has a descriptor, which is closed afterwards.
     let inherited: Vec<i32> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|descriptor| *descriptor > 2)
@@ -223,12 +230,12 @@ pub fn detach() {
 
 #[expect(
     unsafe_code,
-    reason = "only the raw call can close what another program left open; nothing in this process owns it yet"
+    reason = "inherited descriptors have no owner in this process; only the raw call can close them"
 )]
 fn close(descriptor: i32) {
     use std::os::fd::BorrowedFd;
-    // SAFETY: `detach` runs before anything else of this process opened a descriptor. One that is
-    // not open any more (the directory listing's own) is told apart by `fcntl` first.
+    // SAFETY: `detach` runs before anything else in this process opens a descriptor. `fcntl`
+    // filters out one that is no longer open (the directory listing's own).
     unsafe {
         let open = rustix::io::fcntl_getfd(BorrowedFd::borrow_raw(descriptor)).is_ok();
         if open {
@@ -241,6 +248,7 @@ fn open_output(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)
         .append(true)
+        // Errors may contain private paths; only the owner may read them.
         .mode(0o600)
         .open(path)
 }
@@ -250,6 +258,7 @@ fn open_output(path: &Path) -> io::Result<File> {
     reason = "starting the daemon is the one process this crate may start"
 )]
 fn spawn(executable: &Path, last_down: &str, output: &File) -> io::Result<Child> {
+    // A file and no pipe, because the daemon outlives this process.
     Command::new(executable)
         .args(["daemon", DETACHED_FLAG, LAST_DOWN_FLAG, last_down])
         .stdin(Stdio::null())
@@ -258,7 +267,7 @@ fn spawn(executable: &Path, last_down: &str, output: &File) -> io::Result<Child>
         .spawn()
 }
 
-/// The last lines that the daemon wrote before it failed.
+/// Returns the last output of a daemon that failed, as a sentence.
 fn tail(path: &Path, from: u64) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(path)?;
@@ -275,7 +284,7 @@ fn tail(path: &Path, from: u64) -> String {
     if text.is_empty() {
         return format!("Its output is in {}.", path.display());
     }
-    // The daemon's own mark of an error; this is part of a sentence now.
+    // Strip the daemon's prefix, since the text becomes part of a sentence.
     let text = text.strip_prefix("error: ").unwrap_or(text);
     format!("It said: {text}")
 }

@@ -1,30 +1,31 @@
-//! The typed way to hob's daemon, for every face and for services written in Rust.
+//! The typed client of hob's daemon, for every face and for services written in Rust.
 //!
-//! - [`Target`]: which daemon (the one of a home by its unix socket, or one behind a `ws://` URL)
-//! - [`Client`]: calls; [`EventStream`]: events that resume without gap or repeat;
-//!   [`Service`]: methods and events that a program of yours offers on the bus
-//! - [`start`]: starting the daemon of a home, detached
-//! - [`ClientError`]: what can go wrong, as a kind to match and a sentence to act on
+//! - [`DaemonTarget`]: the daemon to connect to, by its home's unix socket or by a `ws://` URL
+//! - [`Client`] makes calls
+//! - [`EventStream`]: events that resume after a reconnect without gap or repeat
+//! - [`ServiceDefinition`], [`ServiceHandle`]: methods and events that a program offers on the bus
+//! - [`launcher`]: starting the daemon of a home as a detached process
+//! - [`ClientError`]: errors, with a kind for programs and a sentence for people
 //!
 //! ```no_run
-//! use hob_client::{Client, Item, Subscription, Target};
-//! use hob_kit::{home::Home, world::Env};
-//! use hob_wire::rooms::session::{Send, SendParams};
+//! use hob_client::{Client, DaemonTarget, StreamItem, SubscribeOptions};
+//! use hob_kit::{home::Home, host_environment::EnvVars};
+//! use hob_wire::rooms::session::{Send, SessionSendParams};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let home = Home::resolve(&Env::capture())?;
-//! let client = Client::connect(Target::home(&home)).await?;
+//! let home = Home::resolve(&EnvVars::capture())?;
+//! let client = Client::connect(DaemonTarget::home(&home)).await?;
 //! let sent = client
-//!     .call::<Send>(&SendParams {
+//!     .call::<Send>(&SessionSendParams {
 //!         session_key: "chat:main".into(),
 //!         content: "Good morning".into(),
 //!         role: None,
 //!         idempotency_key: Some("2026-11-15 greeting".into()),
 //!     })
 //!     .await?;
-//! let mut events = client.subscribe(Subscription::to(["session.*"])).await?;
+//! let mut events = client.subscribe(SubscribeOptions::to(["session.*"])).await?;
 //! while let Some(item) = events.next().await {
-//!     if let Item::Event(event) = item? {
+//!     if let StreamItem::Event(event) = item? {
 //!         let _ = (event.topic, sent.seq);
 //!     }
 //! }
@@ -32,24 +33,24 @@
 //! # }
 //! ```
 //!
-//! Invariants: one owner task per connection; every channel is bounded; dropping a handle ends its
-//! task and closes its connection; a call that was under way when the connection broke is never
+//! Invariants: one task owns each connection. Every channel is bounded. Dropping a handle ends its
+//! task and closes its connection. A call that was in progress when the connection broke is never
 //! repeated silently.
 
-mod calls;
+mod client;
+mod connection;
 mod connector;
 mod error;
 mod events;
-mod link;
+pub mod launcher;
 mod service;
-mod serving;
-pub mod start;
+mod service_handle;
 mod target;
 mod transport;
 
-pub use calls::{CallOptions, Client, ConnectOptions, LinkState};
+pub use client::{CallOptions, Client, ConnectOptions, ConnectionState};
 pub use error::ClientError;
-pub use events::{Event, EventStream, Item, Subscription};
-pub use service::{Incoming, Service};
-pub use serving::Serving;
-pub use target::Target;
+pub use events::{BusEvent, EventStream, StreamItem, SubscribeOptions};
+pub use service::{IncomingRequest, ServiceDefinition};
+pub use service_handle::ServiceHandle;
+pub use target::DaemonTarget;

@@ -1,10 +1,10 @@
-//! [`Service`]: what a program of yours offers on the bus, described once and served until its
-//! handle is dropped.
+//! [`ServiceDefinition`]: the methods and events that a program offers on the bus, with their
+//! handlers. `Client::serve` registers it.
 
 use crate::error::ClientError;
-use crate::events::{Event, Item, Subscription};
+use crate::events::{BusEvent, StreamItem, SubscribeOptions};
 use bytes::Bytes;
-use hob_wire::rooms::gateway::RegisterParams;
+use hob_wire::rooms::gateway::GatewayRegisterParams;
 use hob_wire::{ErrorCode, WireError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,38 +13,41 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Handlers of one service at work at once, unless it says otherwise.
+/// The default limit of concurrent handlers.
 const CONCURRENCY: usize = 64;
 
-pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-pub(crate) type MethodHandler =
-    Arc<dyn Fn(Incoming, Option<Bytes>) -> BoxFuture<Result<Vec<u8>, WireError>> + Send + Sync>;
-pub(crate) type EventHandler = Arc<dyn Fn(Item) -> BoxFuture<()> + Send + Sync>;
+pub(crate) type HandlerFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type MethodHandler = Arc<
+    dyn Fn(IncomingRequest, Option<Bytes>) -> HandlerFuture<Result<Vec<u8>, WireError>>
+        + Send
+        + Sync,
+>;
+pub(crate) type EventHandler = Arc<dyn Fn(StreamItem) -> HandlerFuture<()> + Send + Sync>;
 
-/// A request as its handler sees it, beside the params.
+/// A request as its handler sees it, without the params.
 #[derive(Clone, Debug)]
-pub struct Incoming {
+pub struct IncomingRequest {
     pub method: String,
-    /// Ties the calls that answering this makes to it, in `hob trace`.
+    /// The trace id. Pass it to calls that the handler makes, so that `hob trace` groups them.
     pub trace: Option<String>,
 }
 
-/// Methods, events and subscriptions with their handlers.
-pub struct Service {
-    pub(crate) registration: RegisterParams,
+/// The methods, events and subscriptions of a service, with their handlers.
+pub struct ServiceDefinition {
+    pub(crate) registration: GatewayRegisterParams,
     pub(crate) methods: HashMap<String, MethodHandler>,
-    pub(crate) events: Option<(Subscription, EventHandler)>,
+    pub(crate) events: Option<(SubscribeOptions, EventHandler)>,
     pub(crate) concurrency: usize,
 }
 
-impl Service {
-    /// `name` is what stands before the dot of its methods.
+impl ServiceDefinition {
+    /// Creates a service. `name` is the prefix of its methods before the dot.
     pub fn new(name: &str, version: &str) -> Self {
-        Service {
-            registration: RegisterParams {
+        ServiceDefinition {
+            registration: GatewayRegisterParams {
                 service: name.to_owned(),
                 version: version.to_owned(),
-                ..RegisterParams::default()
+                ..GatewayRegisterParams::default()
             },
             methods: HashMap::new(),
             events: None,
@@ -52,14 +55,14 @@ impl Service {
         }
     }
 
-    /// Answers `method`. Params that do not fit `P` are refused before the handler is asked; a
+    /// Adds a method. Params that do not fit `P` are refused before the handler is called. A
     /// handler that panics fails only its own request.
     #[must_use]
     pub fn method<P, R, F, Fut>(mut self, method: &str, handler: F) -> Self
     where
         P: DeserializeOwned + Send + 'static,
         R: Serialize,
-        F: Fn(Incoming, P) -> Fut + Send + Sync + 'static,
+        F: Fn(IncomingRequest, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R, WireError>> + Send + 'static,
     {
         let handler = Arc::new(handler);
@@ -79,14 +82,14 @@ impl Service {
         self
     }
 
-    /// Declares an event that the log keeps.
+    /// Declares a logged event.
     #[must_use]
     pub fn logged_event(mut self, topic: &str) -> Self {
         self.registration.events.push(topic.to_owned());
         self
     }
 
-    /// Declares an event for whoever listens at that moment.
+    /// Declares a volatile event.
     #[must_use]
     pub fn volatile_event(mut self, topic: &str) -> Self {
         self.registration.events.push(topic.to_owned());
@@ -94,12 +97,12 @@ impl Service {
         self
     }
 
-    /// Hands every item of `subscription` to `handler`, one at a time and in order, resuming after
-    /// a lost connection like any [`crate::EventStream`]. Needs the scope those events need.
+    /// Calls `handler` with every item of `subscription`, one at a time and in order. Resumes after
+    /// a lost connection like any [`crate::EventStream`]. Needs the scope of those events.
     #[must_use]
-    pub fn on_events<F, Fut>(mut self, subscription: Subscription, handler: F) -> Self
+    pub fn on_events<F, Fut>(mut self, subscription: SubscribeOptions, handler: F) -> Self
     where
-        F: Fn(Item) -> Fut + Send + Sync + 'static,
+        F: Fn(StreamItem) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let handler: EventHandler = Arc::new(move |item| Box::pin(handler(item)));
@@ -107,7 +110,7 @@ impl Service {
         self
     }
 
-    /// How many handlers may be at work at once; further requests are answered `OVERLOADED`.
+    /// Sets the limit of concurrent handlers. Further requests are answered with `OVERLOADED`.
     #[must_use]
     pub fn concurrency(mut self, handlers_max: usize) -> Self {
         self.concurrency = handlers_max.max(1);
@@ -115,9 +118,9 @@ impl Service {
     }
 }
 
-impl fmt::Debug for Service {
+impl fmt::Debug for ServiceDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service")
+        f.debug_struct("ServiceDefinition")
             .field("registration", &self.registration)
             .finish_non_exhaustive()
     }
@@ -127,7 +130,7 @@ fn read_params<P: DeserializeOwned>(params: Option<&[u8]>) -> Result<P, WireErro
     let missing = params.is_none();
     serde_json::from_slice(params.unwrap_or(b"{}"))
         .or_else(|error| {
-            // A method without params may be declared with `()`.
+            // A method without params may be declared with `()`, which only reads `null`.
             if missing {
                 serde_json::from_slice(b"null").map_err(|_| error)
             } else {
@@ -137,9 +140,9 @@ fn read_params<P: DeserializeOwned>(params: Option<&[u8]>) -> Result<P, WireErro
         .map_err(|error| WireError::new(ErrorCode::InvalidParams, error.to_string()))
 }
 
-/// What a service may emit: its declared topics.
+/// Checks that a service declared the topic. It may emit no other.
 pub(crate) fn check_declared(
-    registration: &RegisterParams,
+    registration: &GatewayRegisterParams,
     topic: &str,
 ) -> Result<(), ClientError> {
     if registration.events.iter().any(|declared| declared == topic) {
@@ -153,12 +156,12 @@ pub(crate) fn check_declared(
     })
 }
 
-/// An event that its handler reads as an [`Event`].
-impl Item {
-    pub fn event(&self) -> Option<&Event> {
+impl StreamItem {
+    /// Returns the event, or none for a gap.
+    pub fn event(&self) -> Option<&BusEvent> {
         match self {
-            Item::Event(event) => Some(event),
-            Item::Gap(_) => None,
+            StreamItem::Event(event) => Some(event),
+            StreamItem::Gap(_) => None,
         }
     }
 }

@@ -1,21 +1,23 @@
-//! [`Serving`]: a registered service at work. Its owner task holds the connection, hands requests
-//! to handlers, writes their answers, and registers again after a lost connection.
+//! [`ServiceHandle`]: a registered service. A [`ServiceTask`] owns the connection, passes requests
+//! to handlers, writes their responses, and registers again after a lost connection.
 //!
-//! Invariants: an answer is written only to the connection its request came from; a handler's
-//! panic is an answer too; handlers at work are bounded.
+//! Invariants: a response is written only to the connection of its request. A handler's panic is
+//! answered with an error. The number of concurrent handlers is bounded.
 
-use crate::calls::LinkState;
+use crate::client::ConnectionState;
+use crate::connection::{self, DaemonConnection};
 use crate::connector::Connector;
 use crate::error::ClientError;
 use crate::events::EventStream;
-use crate::link::{self, Link};
-use crate::service::{EventHandler, Incoming, MethodHandler, Service, check_declared};
+use crate::service::{
+    EventHandler, IncomingRequest, MethodHandler, ServiceDefinition, check_declared,
+};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::frame::{self, Envelope, EventHead, RequestEnvelope};
 use hob_wire::limits::{FRAME_BYTES_MAX, OUTBOX_BYTES_MAX};
-use hob_wire::rooms::gateway::{Register, RegisterParams, RoutingTable};
+use hob_wire::rooms::gateway::{GatewayRegisterParams, Register, RoutingTable};
 use hob_wire::{ErrorCode, WireError};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -23,60 +25,60 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-/// Frames from handlers and emitters that wait for the owner task.
+/// Frames from handlers and emitters queued for the [`ServiceTask`].
 const OUTGOING_MAX: usize = 256;
-/// When to come back after `OVERLOADED`.
+/// The suggested wait after `OVERLOADED`.
 const RETRY_AFTER_MS: u64 = 250;
 
-/// A service at work, until dropped.
+/// A registered service. Dropping it ends the service.
 #[derive(Debug)]
-pub struct Serving {
-    registration: Arc<RegisterParams>,
-    outgoing: mpsc::Sender<Outgoing>,
-    state: watch::Receiver<LinkState>,
+pub struct ServiceHandle {
+    registration: Arc<GatewayRegisterParams>,
+    outgoing: mpsc::Sender<OutgoingFrame>,
+    state: watch::Receiver<ConnectionState>,
     failure: watch::Receiver<Option<ClientError>>,
     table: RoutingTable,
-    tasks: Tasks,
+    tasks: TaskGroup,
 }
 
-impl Drop for Serving {
+impl Drop for ServiceHandle {
     fn drop(&mut self) {
         self.tasks.stop();
     }
 }
 
-impl Serving {
+impl ServiceHandle {
     pub(crate) async fn open(
         connector: Connector,
-        service: Service,
-    ) -> Result<Serving, ClientError> {
-        let mut link = connector.open().await?;
+        service: ServiceDefinition,
+    ) -> Result<ServiceHandle, ClientError> {
+        let mut connection = connector.open().await?;
         let registration = Arc::new(service.registration);
-        let table = link.ask::<Register>(&registration).await?;
-        let tasks = Tasks::new();
+        let table = connection.call::<Register>(&registration).await?;
+        let tasks = TaskGroup::new();
         if let Some((subscription, handler)) = service.events {
             let events = EventStream::open(connector.clone(), subscription).await?;
-            tasks.spawn_until_stop("service events", hand_out(events, handler));
+            tasks.spawn_until_stop("service events", dispatch_events(events, handler));
         }
         let (outgoing, inbox) = mpsc::channel(OUTGOING_MAX);
-        let (state_out, state) = watch::channel(LinkState::Connected);
+        let (state_out, state) = watch::channel(ConnectionState::Connected);
         let (failure_out, failure) = watch::channel(None);
-        let owner = Owner {
+        let task = ServiceTask {
             connector,
             registration: Arc::clone(&registration),
             methods: service.methods,
             permits: Arc::new(Semaphore::new(service.concurrency)),
             answers: outgoing.clone(),
             outgoing: inbox,
-            connection: 0,
+            connection_id: 0,
             tasks: tasks.clone(),
             state: state_out,
         };
         tasks.spawn_until_stop("service", async move {
-            let error = owner.run(link).await;
+            let error = task.run(connection).await;
             failure_out.send_replace(Some(error));
         });
-        Ok(Serving {
+        Ok(ServiceHandle {
             registration,
             outgoing,
             state,
@@ -86,15 +88,15 @@ impl Serving {
         })
     }
 
-    /// Emits an event of a declared topic. While the daemon is away it waits; an event on its way
-    /// when the connection breaks is lost, since the wire does not acknowledge events.
+    /// Emits an event of a declared topic. Waits while the daemon is away. An event that is being
+    /// sent when the connection breaks is lost, since the wire does not acknowledge events.
     pub async fn emit(&self, topic: &str, payload: &impl Serialize) -> Result<(), ClientError> {
         check_declared(&self.registration, topic)?;
-        let payload = link::encode(topic, payload)?;
+        let payload = connection::encode(topic, payload)?;
         let head = EventHead {
             source: &self.registration.service,
             event: topic,
-            place: None,
+            position: None,
         };
         let mut out = Vec::with_capacity(64 + payload.len());
         frame::write_event(&mut out, head, Some(&payload));
@@ -105,32 +107,37 @@ impl Serving {
                 max: FRAME_BYTES_MAX,
             });
         }
-        let sent = self.outgoing.send(Outgoing::Event(out)).await;
+        let sent = self.outgoing.send(OutgoingFrame::Event(out)).await;
         sent.map_err(|_| ClientError::Closed)
     }
 
-    /// Writes what was emitted so far, then ends the service.
+    /// Writes all emitted events, then ends the service.
     pub async fn finish(self) {
         let (done, finished) = oneshot::channel();
-        if self.outgoing.send(Outgoing::Finish(done)).await.is_ok() {
-            // An error means that the owner has ended already.
+        if self
+            .outgoing
+            .send(OutgoingFrame::Finish(done))
+            .await
+            .is_ok()
+        {
+            // An error means that the task has already ended.
             drop(finished.await);
         }
     }
 
-    /// Everything reachable when the service registered first.
+    /// Returns the routing table at the first registration.
     pub fn table(&self) -> &RoutingTable {
         &self.table
     }
 
-    /// Whether the connection stands, as it changes.
-    pub fn state(&self) -> watch::Receiver<LinkState> {
+    /// Returns a watch on the state of the connection.
+    pub fn state(&self) -> watch::Receiver<ConnectionState> {
         self.state.clone()
     }
 
-    /// Waits until the service can no longer work (its token was revoked, its name was taken), and
-    /// says why.
-    pub async fn ended(&self) -> ClientError {
+    /// Waits until the service fails for good (its token was revoked, or its name was taken), and
+    /// returns the reason.
+    pub async fn wait_for_failure(&self) -> ClientError {
         let mut failure = self.failure.clone();
         match failure.wait_for(Option::is_some).await {
             Ok(error) => error.clone().unwrap_or(ClientError::Closed),
@@ -139,7 +146,7 @@ impl Serving {
     }
 }
 
-async fn hand_out(mut events: EventStream, handler: EventHandler) {
+async fn dispatch_events(mut events: EventStream, handler: EventHandler) {
     while let Some(item) = events.next().await {
         match item {
             Ok(item) => {
@@ -156,95 +163,99 @@ async fn hand_out(mut events: EventStream, handler: EventHandler) {
     }
 }
 
-enum Outgoing {
+enum OutgoingFrame {
     Event(Vec<u8>),
     Answer {
         /// The connection the request came from.
-        connection: u64,
+        connection_id: u64,
         frame: Vec<u8>,
     },
-    /// Write everything and stop.
+    /// Writes everything and stops.
     Finish(oneshot::Sender<()>),
 }
 
-struct Owner {
+struct ServiceTask {
     connector: Connector,
-    registration: Arc<RegisterParams>,
+    registration: Arc<GatewayRegisterParams>,
     methods: HashMap<String, MethodHandler>,
     permits: Arc<Semaphore>,
-    answers: mpsc::Sender<Outgoing>,
-    outgoing: mpsc::Receiver<Outgoing>,
-    /// Counts connections, so that an answer finds its own or none.
-    connection: u64,
-    tasks: Tasks,
-    state: watch::Sender<LinkState>,
+    answers: mpsc::Sender<OutgoingFrame>,
+    outgoing: mpsc::Receiver<OutgoingFrame>,
+    /// The number of the current connection. A response with another number is dropped.
+    connection_id: u64,
+    tasks: TaskGroup,
+    state: watch::Sender<ConnectionState>,
 }
 
-impl Owner {
-    /// Serves until something final happens, and says what.
-    async fn run(mut self, mut link: Link) -> ClientError {
+impl ServiceTask {
+    /// Serves until an error is final, and returns it.
+    async fn run(mut self, mut connection: DaemonConnection) -> ClientError {
         loop {
-            self.connection += 1;
-            LinkState::Connected.tell(&self.state);
-            if let Some(finish) = self.work(&mut link).await {
-                // A connection that breaks now has nothing more to lose.
-                drop(link.flush().await);
+            self.connection_id += 1;
+            ConnectionState::Connected.publish(&self.state);
+            if let Some(finish) = self.serve_connection(&mut connection).await {
+                // If the connection breaks now, the remaining frames are lost; there is no retry.
+                drop(connection.flush().await);
                 let _ = finish.send(());
                 return ClientError::Closed;
             }
-            LinkState::Searching.tell(&self.state);
-            link = match self.register_again().await {
-                Ok(link) => link,
+            ConnectionState::Searching.publish(&self.state);
+            connection = match self.register_again().await {
+                Ok(connection) => connection,
                 Err(error) => {
-                    LinkState::Ended.tell(&self.state);
+                    ConnectionState::Ended.publish(&self.state);
                     return error;
                 }
             };
         }
     }
 
-    /// Works until the connection breaks or the service is to finish.
-    async fn work(&mut self, link: &mut Link) -> Option<oneshot::Sender<()>> {
+    /// Serves one connection until it breaks, or returns the sender of a `Finish`.
+    async fn serve_connection(
+        &mut self,
+        connection: &mut DaemonConnection,
+    ) -> Option<oneshot::Sender<()>> {
         loop {
-            let has_room = link.queued_bytes() < OUTBOX_BYTES_MAX;
+            let has_room = connection.queued_bytes() < OUTBOX_BYTES_MAX;
             tokio::select! {
-                frame = link.next() => match frame {
-                    Ok(frame) => self.take(link, &frame),
+                frame = connection.next() => match frame {
+                    Ok(frame) => self.handle_frame(connection, &frame),
                     Err(error) => {
                         tracing::debug!("connection lost: {error}");
                         return None;
                     }
                 },
                 Some(outgoing) = self.outgoing.recv(), if has_room => match outgoing {
-                    Outgoing::Event(frame) => link.queue(frame),
-                    Outgoing::Answer { connection, frame } => {
-                        if connection == self.connection {
-                            link.queue(frame);
+                    OutgoingFrame::Event(frame) => connection.queue(frame),
+                    OutgoingFrame::Answer { connection_id, frame } => {
+                        // After a reconnect the caller has already got `SERVICE_UNAVAILABLE`.
+                        if connection_id == self.connection_id {
+                            connection.queue(frame);
                         }
                     }
-                    Outgoing::Finish(done) => return Some(done),
+                    OutgoingFrame::Finish(done) => return Some(done),
                 },
             }
         }
     }
 
-    async fn register_again(&mut self) -> Result<Link, ClientError> {
+    async fn register_again(&mut self) -> Result<DaemonConnection, ClientError> {
         loop {
-            let mut link = self.connector.again().await?;
-            match link.ask::<Register>(&self.registration).await {
-                Ok(_) => return Ok(link),
+            let mut connection = self.connector.reconnect().await?;
+            match connection.call::<Register>(&self.registration).await {
+                Ok(_) => return Ok(connection),
                 Err(error) => self.connector.after_failure(error).await?,
             }
         }
     }
 
-    fn take(&self, link: &mut Link, frame: &Bytes) {
+    fn handle_frame(&self, connection: &mut DaemonConnection, frame: &Bytes) {
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
         match frame::read(text) {
-            Ok(Envelope::Request(request)) => self.begin(link, frame, &request),
-            // An answer that nobody asked for is how the router refuses an emitted event.
+            Ok(Envelope::Request(request)) => self.start_handler(connection, frame, &request),
+            // The router refuses an emitted event with an unsolicited response.
             Ok(Envelope::Response(response)) => {
                 if let Err(error) = response.outcome {
                     tracing::warn!("the daemon refused a frame: {}", error.get());
@@ -254,52 +265,66 @@ impl Owner {
         }
     }
 
-    fn begin(&self, link: &mut Link, frame: &Bytes, request: &RequestEnvelope<'_>) {
+    fn start_handler(
+        &self,
+        connection: &mut DaemonConnection,
+        frame: &Bytes,
+        request: &RequestEnvelope<'_>,
+    ) {
         let id = request.id.clone().into_owned();
         let Some(handler) = self.methods.get(&*request.method) else {
             let message = format!(
                 "The service {} has no method '{}'.",
                 self.registration.service, request.method
             );
-            link.queue(answer(
+            connection.queue(response_frame(
                 &id,
                 Err(WireError::new(ErrorCode::NoHandler, message)),
             ));
             return;
         };
+        // Refuse instead of waiting: waiting requests would need a queue without a bound.
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             let message = format!("The service {} is busy.", self.registration.service);
             let error = WireError::new(ErrorCode::Overloaded, message);
-            link.queue(answer(&id, Err(error.retry_after(RETRY_AFTER_MS))));
+            connection.queue(response_frame(&id, Err(error.retry_after(RETRY_AFTER_MS))));
             return;
         };
-        let incoming = Incoming {
+        let incoming = IncomingRequest {
             method: request.method.clone().into_owned(),
             trace: request.trace.clone().map(std::borrow::Cow::into_owned),
         };
         let params = request
             .params
             .map(|raw| frame.slice_ref(raw.get().as_bytes()));
-        // The handler is called inside the task, so that a panic before its first await is caught
-        // like any other.
+        // Call the handler inside the task, so that a panic before its first await is caught too.
         let handler = Arc::clone(handler);
-        let (answers, connection) = (self.answers.clone(), self.connection);
+        let (answers, connection_id) = (self.answers.clone(), self.connection_id);
         self.tasks.spawn_until_stop("service handler", async move {
             let work = AssertUnwindSafe(async { handler(incoming, params).await });
             let outcome = work.catch_unwind().await.unwrap_or_else(|_| {
                 let message = "The service's handler panicked; its own log says where.";
                 Err(WireError::new(ErrorCode::Internal, message))
             });
-            let frame = answer(&id, outcome);
-            // The owner being gone means that nobody waits.
-            drop(answers.send(Outgoing::Answer { connection, frame }).await);
+            let frame = response_frame(&id, outcome);
+            // A failed send means that the service has ended.
+            drop(
+                answers
+                    .send(OutgoingFrame::Answer {
+                        connection_id,
+                        frame,
+                    })
+                    .await,
+            );
+            // Held until the response is queued, so that slow writing limits new handlers too.
             drop(permit);
         });
     }
 }
 
-fn answer(id: &str, outcome: Result<Vec<u8>, WireError>) -> Vec<u8> {
+fn response_frame(id: &str, outcome: Result<Vec<u8>, WireError>) -> Vec<u8> {
     let mut out = Vec::new();
+    // 64 bytes are enough for the rest of the envelope.
     let outcome = match outcome {
         Ok(payload) if payload.len() + id.len() + 64 > FRAME_BYTES_MAX => Err(WireError::new(
             ErrorCode::MethodError,

@@ -1,5 +1,5 @@
-//! Which daemon a client means, and how its address and token are found. Both are read anew at
-//! every connection, because a restarted daemon may stand elsewhere.
+//! [`DaemonTarget`]: the daemon to connect to. Its address and token are read again for every
+//! connection, because a restarted daemon may have another address.
 
 use crate::error::ClientError;
 use hob_kit::home::Home;
@@ -11,77 +11,77 @@ use std::path::PathBuf;
 
 /// A daemon to connect to.
 #[derive(Clone)]
-pub struct Target {
-    place: Place,
-    token: Token,
+pub struct DaemonTarget {
+    location: TargetLocation,
+    token: TokenSource,
 }
 
 #[derive(Clone)]
-enum Place {
-    Home { shown: String, state_file: PathBuf },
-    Url(Url),
+enum TargetLocation {
+    Home { root: String, state_file: PathBuf },
+    Url(WebSocketUrl),
 }
 
 #[derive(Clone)]
-enum Token {
+enum TokenSource {
     File(PathBuf),
     Text(String),
 }
 
-/// Where to connect right now.
-pub(crate) enum Address {
+/// The current address of a daemon.
+pub(crate) enum DaemonAddress {
     Unix { path: PathBuf },
-    Ws(Url),
+    Ws(WebSocketUrl),
 }
 
-/// A `ws://` URL, taken apart as far as connecting needs.
+/// A parsed `ws://` URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Url {
+pub(crate) struct WebSocketUrl {
     pub(crate) text: String,
     /// `host:port`.
     pub(crate) authority: String,
 }
 
-impl Target {
-    /// The daemon of `home` through its unix socket, as its owner.
+impl DaemonTarget {
+    /// Returns the daemon of `home`, by its unix socket and with the owner's token.
     pub fn home(home: &Home) -> Self {
-        Target {
-            place: Place::Home {
-                shown: home.root().display().to_string(),
+        DaemonTarget {
+            location: TargetLocation::Home {
+                root: home.root().display().to_string(),
                 state_file: home.state_file(),
             },
-            token: Token::File(home.owner_token()),
+            token: TokenSource::File(home.owner_token()),
         }
     }
 
-    /// A daemon behind `ws://HOST:PORT/ws`; a daemon on another machine is reached through
-    /// `ssh -L`, since hob listens on loopback only.
+    /// Returns the daemon at `ws://HOST:PORT/ws`. For a daemon on another machine use `ssh -L`,
+    /// since hob listens on loopback only.
     pub fn url(url: &str, token: impl Into<String>) -> Result<Self, ClientError> {
-        Ok(Target {
-            place: Place::Url(Url::parse(url)?),
-            token: Token::Text(token.into()),
+        Ok(DaemonTarget {
+            location: TargetLocation::Url(WebSocketUrl::parse(url)?),
+            token: TokenSource::Text(token.into()),
         })
     }
 
-    /// The same daemon with another credential than its owner's.
+    /// Replaces the owner's token with another token.
     #[must_use]
     pub fn with_token(mut self, token: impl Into<String>) -> Self {
-        self.token = Token::Text(token.into());
+        self.token = TokenSource::Text(token.into());
         self
     }
 
-    /// What a person would call it.
-    pub(crate) fn shown(&self) -> String {
-        match &self.place {
-            Place::Home { shown, .. } => shown.clone(),
-            Place::Url(url) => url.text.clone(),
+    /// Returns its name for people.
+    pub(crate) fn display_name(&self) -> String {
+        match &self.location {
+            TargetLocation::Home { root, .. } => root.clone(),
+            TargetLocation::Url(url) => url.text.clone(),
         }
     }
 
     pub(crate) fn token(&self) -> Result<String, ClientError> {
         match &self.token {
-            Token::Text(text) => Ok(text.clone()),
-            Token::File(path) => match std::fs::read_to_string(path) {
+            TokenSource::Text(text) => Ok(text.clone()),
+            TokenSource::File(path) => match std::fs::read_to_string(path) {
                 Ok(text) => Ok(text.trim().to_owned()),
                 Err(error) if error.kind() == ErrorKind::NotFound => Err(self.not_running()),
                 Err(error) => Err(ClientError::RefusedToken {
@@ -91,18 +91,17 @@ impl Target {
         }
     }
 
-    pub(crate) fn address(&self) -> Result<Address, ClientError> {
-        let state_file = match &self.place {
-            Place::Url(url) => return Ok(Address::Ws(url.clone())),
-            Place::Home { state_file, .. } => state_file,
+    pub(crate) fn address(&self) -> Result<DaemonAddress, ClientError> {
+        let state_file = match &self.location {
+            TargetLocation::Url(url) => return Ok(DaemonAddress::Ws(url.clone())),
+            TargetLocation::Home { state_file, .. } => state_file,
         };
         let text = match std::fs::read_to_string(state_file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.not_running()),
             Err(error) => return Err(self.unreachable(&error)),
         };
-        // A newer daemon may write what this version cannot read; its protocol number comes
-        // before everything else.
+        // Check the protocol first: a newer daemon may write fields that this version cannot read.
         let protocol = serde_json::from_str::<OnlyProtocol>(&text).unwrap_or_default();
         if let Some(theirs) = protocol.protocol
             && theirs != PROTOCOL_VERSION
@@ -114,34 +113,32 @@ impl Target {
             });
         }
         match serde_json::from_str::<StateFile>(&text) {
-            Ok(state) => Ok(Address::Unix {
+            Ok(state) => Ok(DaemonAddress::Unix {
                 path: state.socket.into(),
             }),
-            // The file is replaced whole, so a half-written one is a stranger's.
+            // hob replaces the file atomically, so an unreadable one was not written by hob.
             Err(error) => Err(self.unreachable(&error)),
         }
     }
 
     pub(crate) fn not_running(&self) -> ClientError {
-        match &self.place {
-            Place::Home { shown, .. } => ClientError::NotRunning {
-                home: shown.clone(),
-            },
-            Place::Url(_) => self.unreachable(&"nothing listens there"),
+        match &self.location {
+            TargetLocation::Home { root, .. } => ClientError::NotRunning { home: root.clone() },
+            TargetLocation::Url(_) => self.unreachable(&"nothing listens there"),
         }
     }
 
     pub(crate) fn unreachable(&self, reason: &dyn fmt::Display) -> ClientError {
         ClientError::Unreachable {
-            address: self.shown(),
+            address: self.display_name(),
             reason: reason.to_string(),
         }
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for DaemonTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Target({})", self.shown())
+        write!(f, "DaemonTarget({})", self.display_name())
     }
 }
 
@@ -151,7 +148,7 @@ struct OnlyProtocol {
     version: Option<String>,
 }
 
-impl Url {
+impl WebSocketUrl {
     fn parse(text: &str) -> Result<Self, ClientError> {
         let bad = |reason: &str| ClientError::BadTarget {
             reason: format!("'{text}' cannot be used: {reason}"),
@@ -160,19 +157,21 @@ impl Url {
             bad("write ws://HOST:PORT/ws; hob listens on loopback only, so tunnel with ssh -L instead of wss")
         })?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, "ws"));
+        // Credentials in a URL end up in logs and shell histories.
         if authority.is_empty() || authority.contains('@') {
             return Err(bad("it needs a host and a port, and never a credential"));
         }
         if path.contains('?') {
             return Err(bad("a token goes in the header, never in the URL"));
         }
+        // An IPv6 address without a port ends with a bracket.
         let with_port = if authority.ends_with(']') || !authority.contains(':') {
             format!("{authority}:80")
         } else {
             authority.to_owned()
         };
         let path = if path.is_empty() { "ws" } else { path };
-        Ok(Url {
+        Ok(WebSocketUrl {
             text: format!("ws://{authority}/{path}"),
             authority: with_port,
         })

@@ -1,4 +1,4 @@
-//! Addresses as people write them, and what a home's state file may say.
+//! URLs as people write them, and state files.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn state(protocol: u32) -> String {
 
 #[test]
 fn urls_name_a_host_and_never_a_secret() {
-    let parsed = |text: &str| Url::parse(text).map(|url| (url.text, url.authority));
+    let parsed = |text: &str| WebSocketUrl::parse(text).map(|url| (url.text, url.authority));
     let plain = parsed("ws://127.0.0.1:7717").expect("usable");
     assert_eq!(
         plain,
@@ -36,14 +36,14 @@ fn urls_name_a_host_and_never_a_secret() {
         "ws://me:pw@a:1/ws",
         "ws://a:1/ws?token=x",
     ] {
-        assert!(Url::parse(bad).is_err(), "{bad}");
+        assert!(WebSocketUrl::parse(bad).is_err(), "{bad}");
     }
 }
 
 #[test]
 fn a_home_without_a_state_file_has_no_daemon() {
     let (_root, home) = home();
-    let error = Target::home(&home).address().err();
+    let error = DaemonTarget::home(&home).address().err();
     assert!(
         matches!(error, Some(ClientError::NotRunning { .. })),
         "{error:?}"
@@ -54,8 +54,8 @@ fn a_home_without_a_state_file_has_no_daemon() {
 fn the_socket_is_where_the_state_file_says() {
     let (_root, home) = home();
     std::fs::write(home.state_file(), state(PROTOCOL_VERSION)).expect("writable");
-    match Target::home(&home).address() {
-        Ok(Address::Unix { path }) => assert_eq!(path, PathBuf::from("/run/x.sock")),
+    match DaemonTarget::home(&home).address() {
+        Ok(DaemonAddress::Unix { path }) => assert_eq!(path, PathBuf::from("/run/x.sock")),
         _ => panic!("no unix address"),
     }
 }
@@ -66,7 +66,7 @@ fn another_protocol_is_named_with_both_versions() {
     // A future state file keeps only its protocol number in common with ours.
     for text in [state(7), r#"{"protocol":7,"version":"9.9.9"}"#.to_owned()] {
         std::fs::write(home.state_file(), text).expect("writable");
-        let error = Target::home(&home).address().err();
+        let error = DaemonTarget::home(&home).address().err();
         let expected = ClientError::ProtocolSkew {
             ours: PROTOCOL_VERSION,
             theirs: 7,
@@ -78,6 +78,6 @@ fn another_protocol_is_named_with_both_versions() {
 
 #[test]
 fn a_token_never_shows_in_debug_output() {
-    let target = Target::url("ws://127.0.0.1:1/ws", "s3cret").expect("usable");
+    let target = DaemonTarget::url("ws://127.0.0.1:1/ws", "s3cret").expect("usable");
     assert!(!format!("{target:?}").contains("s3cret"));
 }

@@ -1,8 +1,8 @@
-//! Frames over a byte stream: canonical lines on a unix socket, text messages on a WebSocket.
+//! [`FrameTransport`]: frames as lines on a unix socket, or as text messages on a WebSocket.
 //!
-//! Reading and writing make progress together inside [`Transport::next`], so a peer that is busy
-//! writing to us can never wait for us while we wait for it. `next` may be dropped at any await
-//! without losing a byte.
+//! [`FrameTransport::next`] reads and writes at the same time, so that two peers that both write
+//! cannot block each other. `next` is cancel safe: it may be dropped at any await without losing a
+//! byte.
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::{SinkExt, StreamExt};
@@ -22,80 +22,80 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
 /// Bytes read from a socket at once.
 const READ_BYTES: usize = 64 * 1024;
-/// Silence on a WebSocket after which we ask whether the peer is still there; the same again
-/// without a sign of life and it counts as lost.
-const SILENCE: Duration = Duration::from_millis(PING_INTERVAL_MS);
+/// The time without a WebSocket message after which a ping is sent. After the same time without an
+/// answer the connection counts as lost.
+const PING_AFTER: Duration = Duration::from_millis(PING_INTERVAL_MS);
 
-pub(crate) enum Transport {
-    Lines(Box<Lines>),
-    WebSocket(Box<Messages>),
+pub(crate) enum FrameTransport {
+    Lines(Box<LineTransport>),
+    WebSocket(Box<WebSocketTransport>),
 }
 
-impl Transport {
+impl FrameTransport {
     pub(crate) fn unix(stream: UnixStream) -> Self {
-        Transport::Lines(Box::new(Lines {
+        FrameTransport::Lines(Box::new(LineTransport {
             stream,
             inbox: BytesMut::new(),
-            searched: 0,
+            scanned: 0,
             outbox: BytesMut::new(),
             scratch: vec![0; READ_BYTES],
         }))
     }
 
     pub(crate) fn web_socket(stream: WebSocketStream<TcpStream>) -> Self {
-        Transport::WebSocket(Box::new(Messages {
+        FrameTransport::WebSocket(Box::new(WebSocketTransport {
             stream,
             outbox: VecDeque::new(),
             outbox_bytes: 0,
-            heard_at: Instant::now(),
-            asked: false,
+            last_received_at: Instant::now(),
+            ping_pending: false,
         }))
     }
 
-    /// Puts a frame into the outbox; [`Transport::next`] and [`Transport::flush`] write it.
+    /// Adds a frame to the outbox. [`FrameTransport::next`] and [`FrameTransport::flush`] write it.
     pub(crate) fn queue(&mut self, frame: Vec<u8>) {
         match self {
-            Transport::Lines(lines) => lines.queue(frame),
-            Transport::WebSocket(messages) => messages.queue(frame),
+            FrameTransport::Lines(lines) => lines.queue(frame),
+            FrameTransport::WebSocket(socket) => socket.queue(frame),
         }
     }
 
-    /// Bytes waiting in the outbox.
+    /// Returns the number of bytes in the outbox.
     pub(crate) fn queued_bytes(&self) -> usize {
         match self {
-            Transport::Lines(lines) => lines.outbox.len(),
-            Transport::WebSocket(messages) => messages.outbox_bytes,
+            FrameTransport::Lines(lines) => lines.outbox.len(),
+            FrameTransport::WebSocket(socket) => socket.outbox_bytes,
         }
     }
 
-    /// The next frame; writes what is queued meanwhile. An error means that the connection is
-    /// gone.
+    /// Returns the next frame. Writes queued frames meanwhile. An error means that the connection
+    /// is lost.
     pub(crate) async fn next(&mut self) -> io::Result<Bytes> {
         match self {
-            Transport::Lines(lines) => poll_fn(|cx| lines.poll_next(cx)).await,
-            Transport::WebSocket(messages) => messages.next().await,
+            FrameTransport::Lines(lines) => poll_fn(|cx| lines.poll_next(cx)).await,
+            FrameTransport::WebSocket(socket) => socket.next().await,
         }
     }
 
-    /// Writes everything queued.
+    /// Writes all queued frames.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
         match self {
-            Transport::Lines(lines) => poll_fn(|cx| lines.poll_write(cx)).await,
-            Transport::WebSocket(messages) => poll_fn(|cx| messages.poll_write(cx)).await,
+            FrameTransport::Lines(lines) => poll_fn(|cx| lines.poll_write(cx)).await,
+            FrameTransport::WebSocket(socket) => poll_fn(|cx| socket.poll_write(cx)).await,
         }
     }
 }
 
-pub(crate) struct Lines {
+pub(crate) struct LineTransport {
     stream: UnixStream,
     inbox: BytesMut,
-    /// How much of `inbox` is known to hold no line break.
-    searched: usize,
+    /// The length of the start of `inbox` that contains no line break.
+    scanned: usize,
     outbox: BytesMut,
     scratch: Vec<u8>,
 }
 
-impl Lines {
+impl LineTransport {
     fn queue(&mut self, mut frame: Vec<u8>) {
         flatten_line_breaks(&mut frame);
         self.outbox.extend_from_slice(&frame);
@@ -114,12 +114,14 @@ impl Lines {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        // A peer that closed after its last word is still read to the end.
+        // A write error is returned only after reading: a peer that has closed may have sent frames
+        // that are still unread.
         let write = self.poll_write(cx);
         loop {
             if let Some(line) = self.take_line() {
                 return Poll::Ready(Ok(line));
             }
+            // Without this check a peer that never ends its line would use up the memory.
             if self.inbox.len() > FRAME_BYTES_MAX {
                 return Poll::Ready(Err(too_large()));
             }
@@ -141,13 +143,13 @@ impl Lines {
 
     fn take_line(&mut self) -> Option<Bytes> {
         loop {
-            let fresh = &self.inbox[self.searched..];
+            let fresh = &self.inbox[self.scanned..];
             let Some(offset) = fresh.iter().position(|byte| *byte == b'\n') else {
-                self.searched = self.inbox.len();
+                self.scanned = self.inbox.len();
                 return None;
             };
-            let line = self.inbox.split_to(self.searched + offset + 1).freeze();
-            self.searched = 0;
+            let line = self.inbox.split_to(self.scanned + offset + 1).freeze();
+            self.scanned = 0;
             let end = line.len() - 1;
             if end > 0 {
                 return Some(line.slice(..end));
@@ -156,19 +158,19 @@ impl Lines {
     }
 }
 
-pub(crate) struct Messages {
+pub(crate) struct WebSocketTransport {
     stream: WebSocketStream<TcpStream>,
     outbox: VecDeque<Message>,
     outbox_bytes: usize,
-    heard_at: Instant,
-    /// Whether a ping of ours is out.
-    asked: bool,
+    last_received_at: Instant,
+    /// True while a ping is unanswered.
+    ping_pending: bool,
 }
 
-impl Messages {
+impl WebSocketTransport {
     fn queue(&mut self, frame: Vec<u8>) {
         self.outbox_bytes += frame.len();
-        // Frames are built from JSON text, so this conversion never falls back.
+        // Frames are JSON text, so this conversion always succeeds.
         let text = String::from_utf8(frame)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         self.outbox.push_back(Message::text(text));
@@ -176,24 +178,25 @@ impl Messages {
 
     async fn next(&mut self) -> io::Result<Bytes> {
         loop {
-            let deadline = self.heard_at + SILENCE;
+            let deadline = self.last_received_at + PING_AFTER;
             let message = tokio::select! {
                 message = poll_fn(|cx| self.poll_message(cx)) => message?,
                 () = tokio::time::sleep_until(deadline) => {
-                    if self.asked {
+                    if self.ping_pending {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
-                    self.asked = true;
-                    self.heard_at = Instant::now();
+                    self.ping_pending = true;
+                    self.last_received_at = Instant::now();
                     self.outbox.push_back(Message::Ping(Bytes::new()));
                     continue;
                 }
             };
-            self.heard_at = Instant::now();
-            self.asked = false;
+            self.last_received_at = Instant::now();
+            self.ping_pending = false;
             match message {
                 Message::Text(text) => return Ok(text.into()),
                 Message::Close(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                // The wire uses text messages only. Tungstenite answers pings by itself.
                 Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_) => {}
             }
         }

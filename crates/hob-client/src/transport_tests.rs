@@ -1,11 +1,11 @@
-//! Lines over a socket pair: cut anywhere, of any size, both ways at once.
+//! Lines over a socket pair: split anywhere, of any size, in both directions at once.
 
 use super::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-fn pair() -> (Transport, UnixStream) {
+fn pair() -> (FrameTransport, UnixStream) {
     let (ours, theirs) = UnixStream::pair().expect("a socket pair");
-    (Transport::unix(ours), theirs)
+    (FrameTransport::unix(ours), theirs)
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn a_frame_with_line_breaks_stays_one_line() {
 #[tokio::test]
 async fn two_sides_that_both_write_much_do_not_wait_for_each_other() {
     let (ours, theirs) = UnixStream::pair().expect("a socket pair");
-    let (mut left, mut right) = (Transport::unix(ours), Transport::unix(theirs));
+    let (mut left, mut right) = (FrameTransport::unix(ours), FrameTransport::unix(theirs));
     let big = vec![b'x'; 4 * 1024 * 1024];
     left.queue(big.clone());
     right.queue(big.clone());

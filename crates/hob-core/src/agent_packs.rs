@@ -1,37 +1,36 @@
-//! The agents AgentLoop's clients know, as data, and the router that picks one by a message's
-//! words. Pure.
+//! The agents of AgentLoop's clients, as data, and the router that picks one by keywords. Pure.
 //!
-//! Invariant: the same words always lead to the same agent, and the first one of the table is for
-//! everything that asks for none.
+//! Invariant: the same message always gets the same agent; a message without keywords gets the
+//! first one of the table.
 
-/// An agent: what it may use and how it is asked to answer.
+/// An agent: its tools and its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pack {
+pub struct AgentPack {
     pub name: &'static str,
     pub about: &'static str,
-    /// Tools by name; what is not there is left out.
+    /// Tool names; tools that do not exist are skipped.
     pub tools: &'static [&'static str],
-    /// Its layer of the system prompt.
+    /// The agent's layer of the system prompt.
     pub prompt: &'static str,
-    /// Words or phrases that ask for it, in lower case.
-    words: &'static [&'static str],
+    /// Keywords and phrases that select the agent, in lower case.
+    keywords: &'static [&'static str],
 }
 
-/// Why an agent was picked.
+/// The reason an agent was picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The message has this word.
-    Word(&'static str),
-    /// Nothing in the message asks for another.
-    Nothing,
+pub enum RouteReason {
+    /// The message contains this keyword.
+    Keyword(&'static str),
+    /// The message contains no keyword.
+    NoKeyword,
 }
 
-const LOOK: &[&str] = &["read", "list", "glob", "grep"];
-const TRIAGE: &[&str] = &["read", "list", "glob", "grep", "exec", "output", "time"];
-const CHANGE: &[&str] = &[
+const READ_TOOLS: &[&str] = &["read", "list", "glob", "grep"];
+const TRIAGE_TOOLS: &[&str] = &["read", "list", "glob", "grep", "exec", "output", "time"];
+const EDIT_TOOLS: &[&str] = &[
     "read", "list", "glob", "grep", "write", "edit", "move", "remove", "exec", "process", "output",
 ];
-const USE: &[&str] = &[
+const LOOKUP_TOOLS: &[&str] = &[
     "time",
     "calculate",
     "read",
@@ -43,22 +42,21 @@ const USE: &[&str] = &[
     "agent_status",
 ];
 
-/// Every agent; the first is for what asks for none. Where words of several are found, the order
-/// of [`PRECEDENCE`] decides.
-pub const PACKS: [Pack; 5] = [
-    Pack {
+/// All agents; the first is the default. If keywords of several match, [`PRECEDENCE`] decides.
+pub const PACKS: [AgentPack; 5] = [
+    AgentPack {
         name: "chat.quick",
         about: "A short answer, without tools.",
         tools: &[],
         prompt: "Answer briefly and directly.",
-        words: &[],
+        keywords: &[],
     },
-    Pack {
+    AgentPack {
         name: "debug.triage",
         about: "Finds out why something fails.",
-        tools: TRIAGE,
+        tools: TRIAGE_TOOLS,
         prompt: "Find the cause before you propose a change: say what you looked at, what you found, and the smallest next step.",
-        words: &[
+        keywords: &[
             "error",
             "errors",
             "exception",
@@ -78,12 +76,12 @@ pub const PACKS: [Pack; 5] = [
             "doesn't work",
         ],
     },
-    Pack {
+    AgentPack {
         name: "code.arch",
         about: "Thinks about design, and changes nothing.",
-        tools: LOOK,
+        tools: READ_TOOLS,
         prompt: "Think about structure and trade-offs. Look at what is there first, and change nothing.",
-        words: &[
+        keywords: &[
             "architecture",
             "architect",
             "design",
@@ -95,12 +93,12 @@ pub const PACKS: [Pack; 5] = [
             "refactoring plan",
         ],
     },
-    Pack {
+    AgentPack {
         name: "code.change",
         about: "Changes files of the workspace.",
-        tools: CHANGE,
+        tools: EDIT_TOOLS,
         prompt: "Make the change that was asked for, as small as it can be, and say what you changed.",
-        words: &[
+        keywords: &[
             "implement",
             "refactor",
             "rename",
@@ -113,12 +111,12 @@ pub const PACKS: [Pack; 5] = [
             "rewrite",
         ],
     },
-    Pack {
+    AgentPack {
         name: "tool.use",
         about: "Looks things up with tools.",
-        tools: USE,
+        tools: LOOKUP_TOOLS,
         prompt: "Use a tool where it knows better than you do, and answer with what it said.",
-        words: &[
+        keywords: &[
             "time",
             "date",
             "today",
@@ -137,36 +135,38 @@ pub const PACKS: [Pack; 5] = [
     },
 ];
 
-/// Which of several agents whose words are found is meant, as places in [`PACKS`].
+/// The order in which agents are tried, as indexes into [`PACKS`].
 const PRECEDENCE: [usize; 4] = [3, 1, 2, 4];
-/// Letters of a message that are looked at; what follows is the matter, not the request.
-const LOOKED_AT_CHARS: usize = 4_000;
+/// The characters of a message that are searched; long pasted text after them is data, not the
+/// request.
+const ROUTED_CHARS_MAX: usize = 4_000;
 
-/// The agent of this name.
-pub fn named(name: &str) -> Option<&'static Pack> {
+/// Returns the agent of this name.
+pub fn find(name: &str) -> Option<&'static AgentPack> {
     PACKS.iter().find(|pack| pack.name == name)
 }
 
-/// The agent a message asks for.
-pub fn route(message: &str) -> (&'static Pack, Reason) {
+/// Returns the agent for a message.
+pub fn route(message: &str) -> (&'static AgentPack, RouteReason) {
     let text: String = message
         .chars()
-        .take(LOOKED_AT_CHARS)
+        .take(ROUTED_CHARS_MAX)
         .flat_map(char::to_lowercase)
         .collect();
+    // Specific agents come first: words such as `file` or `time` occur in most requests.
     for place in PRECEDENCE {
         let pack = &PACKS[place];
-        if let Some(word) = pack.words.iter().find(|word| has_word(&text, word)) {
-            return (pack, Reason::Word(word));
+        if let Some(word) = pack.keywords.iter().find(|word| has_keyword(&text, word)) {
+            return (pack, RouteReason::Keyword(word));
         }
     }
-    (&PACKS[0], Reason::Nothing)
+    (&PACKS[0], RouteReason::NoKeyword)
 }
 
-/// Whether `word` stands in `text` by itself.
-fn has_word(text: &str, word: &str) -> bool {
+/// Returns true if `word` occurs in `text` as a whole word.
+fn has_keyword(text: &str, word: &str) -> bool {
     let joins = |letter: char| letter.is_alphanumeric() || letter == '_';
-    // An address goes on after its beginning.
+    // A URL continues after its scheme, so only the start is checked.
     let open_end = word.ends_with('/');
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -176,5 +176,5 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "packs_tests.rs"]
+#[path = "agent_packs_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
-//! Which words lead to which agent.
+//! Keywords and the agents they select.
 
-use super::{PACKS, Reason, named, route};
+use super::{PACKS, RouteReason, find, route};
 
 #[test]
 fn words_lead_to_agents() {
@@ -24,8 +24,8 @@ fn a_word_stands_by_itself() {
     for message in ["sometimes", "prefix", "mistimed", "read_me", "profile"] {
         assert_eq!(route(message).0.name, "chat.quick", "{message}");
     }
-    assert_eq!(route("(time)").1, Reason::Word("time"));
-    assert_eq!(route("hello").1, Reason::Nothing);
+    assert_eq!(route("(time)").1, RouteReason::Keyword("time"));
+    assert_eq!(route("hello").1, RouteReason::NoKeyword);
 }
 
 #[test]
@@ -37,20 +37,20 @@ fn what_comes_late_is_the_matter() {
 #[test]
 fn the_table_is_sound() {
     for pack in PACKS {
-        assert_eq!(named(pack.name), Some(&pack));
-        for word in pack.words {
+        assert_eq!(find(pack.name), Some(&pack));
+        for word in pack.keywords {
             assert_eq!(*word, word.to_lowercase());
             assert!(!word.is_empty());
         }
     }
     assert!(PACKS[0].tools.is_empty());
-    assert_eq!(named("code.wreck"), None);
+    assert_eq!(find("code.wreck"), None);
 }
 
 proptest::proptest! {
     #[test]
     fn any_text_is_routed(text in ".*") {
         let (pack, reason) = route(&text);
-        proptest::prop_assert_eq!(reason == Reason::Nothing, pack.name == "chat.quick");
+        proptest::prop_assert_eq!(reason == RouteReason::NoKeyword, pack.name == "chat.quick");
     }
 }

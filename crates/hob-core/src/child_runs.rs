@@ -1,71 +1,72 @@
-//! What a run that another run starts may do. Pure.
+//! Child runs: runs that another run starts. Pure.
 //!
-//! Invariants: a child never reaches farther, has more tools or may spend more than its parent has
-//! left; the same call of the same parent always names the same child.
+//! Invariants: a child never has a higher ceiling, more tools or a larger budget than its parent
+//! has left; the same call of the same parent always yields the same child.
 
-use crate::turn::{Limits, Spent};
+use crate::turn::{RunLimits, RunUsage};
 use hob_wire::RunId;
 use hob_wire::work::{Budget, Tier};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Generations below a run that a person started.
+/// The most generations below a run that a person started.
 pub const DEPTH_MAX: usize = 3;
-/// Runs that one run may ever start.
+/// The most runs that one run may start.
 pub const CHILDREN_MAX: u32 = 10;
-/// Kind of the sessions that children work on.
-pub const KIND: &str = "subagent";
-/// Stands in a child's session key between its parent's and its own name.
-const MARK: &str = ":subagent:";
-/// Tools that no child has: other conversations are none of its business.
-const BARRED: &str = "sessions_";
-/// Bytes of the digest that name a child within its parent's session.
+/// The session kind of child runs.
+pub const SESSION_KIND: &str = "subagent";
+/// Separates a child's name from its parent's session key.
+const CHILD_SEPARATOR: &str = ":subagent:";
+/// The prefix of tools that no child has: a child must not reach other conversations.
+const DENIED_TOOL_PREFIX: &str = "sessions_";
+/// The bytes of the digest that name a child within its parent's session.
 const NAME_BYTES: usize = 6;
 
-/// How many generations a session is below one that a person started.
+/// Returns the number of generations between a session and one that a person started.
 pub fn depth(session_key: &str) -> usize {
-    session_key.matches(MARK).count()
+    session_key.matches(CHILD_SEPARATOR).count()
 }
 
-/// Whether a session is a child's, or its children's, of another.
-pub fn is_below(session_key: &str, above: &str) -> bool {
+/// Returns true if a session belongs to a child, grandchild and so on of another.
+pub fn is_descendant(session_key: &str, above: &str) -> bool {
     let rest = session_key.strip_prefix(above);
-    rest.is_some_and(|rest| rest.starts_with(MARK))
+    rest.is_some_and(|rest| rest.starts_with(CHILD_SEPARATOR))
 }
 
-/// Which child a call of a parent makes.
+/// The session and run of a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// The child's session.
+pub struct ChildIdentity {
+    /// The session key of the child.
     pub session_key: String,
     pub run: RunId,
 }
 
-/// Names the child that the call with this `key` makes.
-pub fn name(parent: RunId, parent_session: &str, key: &str) -> Name {
+/// Returns the identity of the child that the call with this `key` starts.
+pub fn identity(parent: RunId, parent_session: &str, key: &str) -> ChildIdentity {
+    // Derived, not random: a call that is repeated after a crash finds the child it started before.
     let mut digest = Sha256::new();
     digest.update(parent.0.as_bytes());
     digest.update(key.as_bytes());
     let digest = digest.finalize();
-    let mut session_key = format!("{parent_session}{MARK}");
+    let mut session_key = format!("{parent_session}{CHILD_SEPARATOR}");
     for byte in &digest[..NAME_BYTES] {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(session_key, "{byte:02x}");
     }
     let mut tail = [0; 10];
     tail.copy_from_slice(&digest[NAME_BYTES..NAME_BYTES + 10]);
-    Name {
+    ChildIdentity {
         session_key,
         run: parent.with_tail(tail),
     }
 }
 
-/// Whether a child may have a tool at all.
-pub fn may_use(tool: &str) -> bool {
-    !tool.starts_with(BARRED)
+/// Returns true if a child may have this tool at all.
+pub fn is_tool_allowed(tool: &str) -> bool {
+    !tool.starts_with(DENIED_TOOL_PREFIX)
 }
 
-/// The tools of a child: of those it asks for, the ones its parent has. Nothing means all.
+/// Returns the tools of a child: the requested ones that its parent has. `None` means all.
 pub fn tools(parent: Option<&[String]>, asked: Option<Vec<String>>) -> Option<Vec<String>> {
     let mut tools = match (parent, asked) {
         (None, asked) => asked?,
@@ -75,25 +76,25 @@ pub fn tools(parent: Option<&[String]>, asked: Option<Vec<String>>) -> Option<Ve
             asked
         }
     };
-    tools.retain(|tool| may_use(tool));
+    tools.retain(|tool| is_tool_allowed(tool));
     Some(tools)
 }
 
-/// The lower of two ceilings; nothing means none.
+/// Returns the lower of two ceilings; `None` means no ceiling.
 pub fn ceiling(parent: Option<Tier>, asked: Option<Tier>) -> Option<Tier> {
     [parent, asked].into_iter().flatten().min()
 }
 
-/// The bounds of a child: what it asks for, at the most what its parent has left. `spent` is all
-/// that the parent and its other children have used or may still use. The error says what the
-/// parent has nothing left of.
+/// Returns the limits of a child: the requested ones, capped by what its parent has left. `spent`
+/// includes everything that the parent and its other children have used or may still use. The error
+/// names the resource that is used up.
 pub fn limits(
-    parent: &Limits,
-    spent: &Spent,
+    parent: &RunLimits,
+    spent: &RunUsage,
     elapsed_ms: u64,
     asked: &Budget,
-) -> Result<Limits, &'static str> {
-    let left = Limits {
+) -> Result<RunLimits, &'static str> {
+    let left = RunLimits {
         steps: parent.steps.saturating_sub(spent.steps),
         tokens: parent.tokens.saturating_sub(spent.tokens),
         micro_dollars: parent.micro_dollars.saturating_sub(spent.micro_dollars),
@@ -109,8 +110,8 @@ pub fn limits(
     if let Some((_, what)) = used_up.into_iter().find(|(is_used_up, _)| *is_used_up) {
         return Err(what);
     }
-    let asked = left.with(asked);
-    Ok(Limits {
+    let asked = left.with_budget(asked);
+    Ok(RunLimits {
         steps: asked.steps.min(left.steps),
         tokens: asked.tokens.min(left.tokens),
         micro_dollars: asked.micro_dollars.min(left.micro_dollars),
@@ -120,5 +121,5 @@ pub fn limits(
 }
 
 #[cfg(test)]
-#[path = "family_tests.rs"]
+#[path = "child_runs_tests.rs"]
 mod tests;

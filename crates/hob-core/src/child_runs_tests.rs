@@ -1,4 +1,4 @@
-//! What a child is given: names, tools, ceilings and budgets, as tables.
+//! Identity, tools, ceilings and budgets of child runs, as tables.
 
 use super::*;
 
@@ -14,9 +14,9 @@ fn names(tools: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_call_always_names_the_same_child_and_another_call_another() {
-    let one = name(parent(), "chat:main", "run:c1");
-    assert_eq!(one, name(parent(), "chat:main", "run:c1"));
-    let other = name(parent(), "chat:main", "run:c2");
+    let one = identity(parent(), "chat:main", "run:c1");
+    assert_eq!(one, identity(parent(), "chat:main", "run:c1"));
+    let other = identity(parent(), "chat:main", "run:c2");
     assert_ne!(one.session_key, other.session_key);
     assert_ne!(one.run, other.run);
     assert!(one.session_key.starts_with("chat:main:subagent:"));
@@ -24,7 +24,10 @@ fn a_call_always_names_the_same_child_and_another_call_another() {
     assert!(one.run.to_string().starts_with("0190163d-8694-7"));
     assert_eq!(depth("chat:main"), 0);
     assert_eq!(depth(&one.session_key), 1);
-    assert_eq!(depth(&name(parent(), &one.session_key, "x").session_key), 2);
+    assert_eq!(
+        depth(&identity(parent(), &one.session_key, "x").session_key),
+        2
+    );
 }
 
 #[test]
@@ -37,7 +40,7 @@ fn tools_are_those_of_the_parent_and_never_those_of_sessions() {
     let asked = names(&["exec", "sessions_spawn"]);
     assert_eq!(tools(None, Some(asked)), Some(names(&["exec"])));
     assert_eq!(tools(Some(&[]), Some(names(&["read"]))), Some(Vec::new()));
-    assert!(!may_use("sessions_spawn") && may_use("read"));
+    assert!(!is_tool_allowed("sessions_spawn") && is_tool_allowed("read"));
 }
 
 #[test]
@@ -56,14 +59,14 @@ fn the_lower_ceiling_holds() {
 
 #[test]
 fn a_budget_is_never_more_than_what_is_left() {
-    let has = Limits {
+    let has = RunLimits {
         steps: 10,
         tokens: 1_000,
         micro_dollars: 500,
         wall_ms: 60_000,
-        ..Limits::DEFAULT
+        ..RunLimits::DEFAULT
     };
-    let spent = Spent {
+    let spent = RunUsage {
         steps: 3,
         tokens: 400,
         micro_dollars: 100,
@@ -81,7 +84,7 @@ fn a_budget_is_never_more_than_what_is_left() {
     let some = limits(&has, &spent, 10_000, &asked).expect("something is left");
     assert_eq!((some.steps, some.tokens), (2, 600));
     assert_eq!((some.micro_dollars, some.wall_ms), (50, 50_000));
-    let spent = Spent {
+    let spent = RunUsage {
         micro_dollars: 501,
         ..spent
     };
@@ -90,7 +93,7 @@ fn a_budget_is_never_more_than_what_is_left() {
         "money"
     );
     assert_eq!(
-        limits(&has, &Spent::default(), 60_000, &Budget::default()),
+        limits(&has, &RunUsage::default(), 60_000, &Budget::default()),
         Err("time")
     );
 }
@@ -104,6 +107,6 @@ fn a_child_s_session_lies_below_its_parent_s() {
         ("chat:mainly:subagent:aa", "chat:main", false),
         ("chat:main:other", "chat:main", false),
     ] {
-        assert_eq!(is_below(below, above), expected, "{below} {above}");
+        assert_eq!(is_descendant(below, above), expected, "{below} {above}");
     }
 }

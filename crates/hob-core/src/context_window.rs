@@ -1,30 +1,31 @@
-//! Which turns of a history fit a model's window. Pure.
+//! Cuts a history to the turns that fit a model's context window. Pure.
 //!
-//! A turn is a person's message and all that follows until the next: leaving out whole turns never
-//! parts a tool call from its result. Invariants: the newest turn always stays, what stays is an
-//! unbroken tail, and the same history and window always give the same cut.
+//! A turn is a person's message and everything up to the next one. Leaving out whole turns never
+//! separates a tool call from its result. Invariants: the newest turn always stays; the kept part
+//! is an unbroken tail; the same history and window always give the same cut.
 
-/// One message as far as the cut is concerned.
+/// The size of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weight {
+pub struct MessageWeight {
     pub tokens: u64,
-    /// Whether a turn begins with it.
+    /// True if a turn begins with it.
     pub opens_turn: bool,
 }
 
-/// Where the history is cut.
+/// The place where the history is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct HistoryCut {
     /// Messages before this index are left out.
-    pub first: usize,
+    pub first_kept: usize,
     /// Turns left out.
     pub turns_left_out: usize,
-    /// Whether even the newest turn alone is larger than the room.
+    /// True if even the newest turn alone does not fit.
     pub too_large: bool,
 }
 
 /// Cuts a history to `room_tokens`.
-pub fn cut(messages: &[Weight], room_tokens: u64) -> Cut {
+pub fn cut_history(messages: &[MessageWeight], room_tokens: u64) -> HistoryCut {
+    // A history that does not begin with a person's message still begins with a turn.
     let opens: Vec<usize> = (0..messages.len())
         .filter(|&index| index == 0 || messages[index].opens_turn)
         .collect();
@@ -36,6 +37,7 @@ pub fn cut(messages: &[Weight], room_tokens: u64) -> Cut {
             .iter()
             .map(|message| message.tokens)
             .sum();
+        // The newest turn stays even if it is too large: without it there is nothing to answer.
         if kept > 0 && used.saturating_add(turn) > room_tokens {
             break;
         }
@@ -43,14 +45,14 @@ pub fn cut(messages: &[Weight], room_tokens: u64) -> Cut {
         first = open;
         kept += 1;
     }
-    Cut {
-        first,
+    HistoryCut {
+        first_kept: first,
         turns_left_out: opens.len() - kept,
         too_large: used > room_tokens,
     }
 }
 
-/// A rough count for models whose tokenizer is not known: four bytes a token, never zero.
+/// Estimates tokens for models with an unknown tokenizer: four bytes a token, never zero.
 pub fn estimate_tokens(text_bytes: usize) -> u64 {
     u64::try_from(text_bytes.div_ceil(4))
         .unwrap_or(u64::MAX)
@@ -58,5 +60,5 @@ pub fn estimate_tokens(text_bytes: usize) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "context_tests.rs"]
+#[path = "context_window_tests.rs"]
 mod tests;

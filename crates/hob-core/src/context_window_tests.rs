@@ -3,33 +3,33 @@
 use super::*;
 use proptest::prelude::*;
 
-fn history(weights: &[(u64, bool)]) -> Vec<Weight> {
+fn history(weights: &[(u64, bool)]) -> Vec<MessageWeight> {
     weights
         .iter()
-        .map(|&(tokens, opens_turn)| Weight { tokens, opens_turn })
+        .map(|&(tokens, opens_turn)| MessageWeight { tokens, opens_turn })
         .collect()
 }
 
 #[test]
 fn whole_turns_are_left_out_oldest_first() {
     let messages = history(&[(10, true), (10, false), (10, true), (10, false), (10, true)]);
-    let all = Cut {
-        first: 0,
+    let all = HistoryCut {
+        first_kept: 0,
         turns_left_out: 0,
         too_large: false,
     };
-    assert_eq!(cut(&messages, 50), all);
-    let shorter = Cut {
-        first: 2,
+    assert_eq!(cut_history(&messages, 50), all);
+    let shorter = HistoryCut {
+        first_kept: 2,
         turns_left_out: 1,
         too_large: false,
     };
-    assert_eq!(cut(&messages, 49), shorter);
-    assert_eq!(cut(&messages, 30), shorter);
+    assert_eq!(cut_history(&messages, 49), shorter);
+    assert_eq!(cut_history(&messages, 30), shorter);
     assert_eq!(
-        cut(&messages, 29),
-        Cut {
-            first: 4,
+        cut_history(&messages, 29),
+        HistoryCut {
+            first_kept: 4,
             turns_left_out: 2,
             too_large: false
         }
@@ -40,9 +40,9 @@ fn whole_turns_are_left_out_oldest_first() {
 fn the_newest_turn_stays_even_when_it_is_too_large() {
     let messages = history(&[(1, true), (100, true), (100, false)]);
     assert_eq!(
-        cut(&messages, 50),
-        Cut {
-            first: 1,
+        cut_history(&messages, 50),
+        HistoryCut {
+            first_kept: 1,
             turns_left_out: 1,
             too_large: true
         }
@@ -52,9 +52,9 @@ fn the_newest_turn_stays_even_when_it_is_too_large() {
 #[test]
 fn an_empty_history_needs_no_cut() {
     assert_eq!(
-        cut(&[], 0),
-        Cut {
-            first: 0,
+        cut_history(&[], 0),
+        HistoryCut {
+            first_kept: 0,
             turns_left_out: 0,
             too_large: false
         }
@@ -68,12 +68,12 @@ proptest! {
         room in 0..2_000_u64,
     ) {
         let messages = history(&weights);
-        let cut = cut(&messages, room);
-        prop_assert!(cut.first == 0 || cut.first == messages.len() || messages[cut.first].opens_turn);
-        let kept: u64 = messages[cut.first..].iter().map(|message| message.tokens).sum();
+        let cut = cut_history(&messages, room);
+        prop_assert!(cut.first_kept == 0 || cut.first_kept == messages.len() || messages[cut.first_kept].opens_turn);
+        let kept: u64 = messages[cut.first_kept..].iter().map(|message| message.tokens).sum();
         prop_assert_eq!(cut.too_large, kept > room);
         if cut.too_large {
-            let later_turns = messages.iter().skip(cut.first + 1).filter(|m| m.opens_turn).count();
+            let later_turns = messages.iter().skip(cut.first_kept + 1).filter(|m| m.opens_turn).count();
             prop_assert_eq!(later_turns, 0);
         }
     }

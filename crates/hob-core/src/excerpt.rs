@@ -1,6 +1,6 @@
-//! A text that is too long, by its beginning and its end. Pure.
+//! Shortens a long text to its beginning and end. Pure.
 
-/// At most so many bytes of a text, beside a line that says how much is missing between.
+/// Returns at most `bytes_max` bytes of a text, plus a line that tells how much is left out.
 pub fn excerpt(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

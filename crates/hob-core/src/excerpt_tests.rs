@@ -1,4 +1,4 @@
-//! What is kept of a long text.
+//! The beginning and end of a long text.
 
 use super::excerpt;
 

@@ -1,11 +1,11 @@
-//! What follows a failed model call: wait and try again, the next model, or give up. Pure.
+//! Failover after a failed model call: retry, next model, or give up. Pure.
 //!
-//! Invariants: a wait is never shorter than the provider's own `Retry-After`; tries and waits are
-//! bounded for each model and in sum; an error that another try cannot mend is never retried.
+//! Invariants: a wait is never shorter than the provider's own `Retry-After`; retries and waits are
+//! bounded for each model and in total; an error that a retry cannot fix is never retried.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a model call failed.
+/// The reason a model call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorClass {
@@ -13,32 +13,32 @@ pub enum ErrorClass {
     Auth,
     /// Too many requests.
     Rate,
-    /// The provider has no capacity or an error of its own.
+    /// The provider has no capacity or an internal error.
     Overload,
-    /// Silence.
+    /// No answer in time.
     Timeout,
     /// The request is larger than the model's window.
     Context,
     /// The provider refuses the content.
     Content,
-    /// The connection failed or was cut.
+    /// The connection failed or was closed.
     Network,
-    /// The provider's answer is not of its protocol.
+    /// The provider's answer violates its protocol.
     Protocol,
     /// The request is wrong: no such model, no such option.
     Request,
 }
 
-/// The bounds of retrying.
+/// The limits of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Tries of one model, the first included.
+    /// Attempts with one model, including the first.
     pub tries: u32,
     pub base_ms: u64,
     pub cap_ms: u64,
-    /// A provider that asks for a longer wait than this is passed over.
+    /// A provider that asks for a longer wait than this is skipped.
     pub retry_after_ms_max: u64,
-    /// Waits over all models together.
+    /// The total of all waits over all models.
     pub total_wait_ms: u64,
 }
 
@@ -52,23 +52,23 @@ impl RetryPolicy {
     };
 }
 
-/// What to do next.
+/// The next step after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The same model after this wait.
+pub enum FailoverStep {
+    /// Retry the same model after this wait.
     Retry {
         wait_ms: u64,
     },
-    /// The next model of the list, at once.
+    /// Try the next model of the list at once.
     NextModel {
         candidate: usize,
     },
     GiveUp,
 }
 
-/// One model call over an ordered list of candidates.
+/// The failover state of one model call over an ordered list of candidates.
 #[derive(Clone, Debug)]
-pub struct Failover {
+pub struct ModelFailover {
     policy: RetryPolicy,
     candidates: usize,
     candidate: usize,
@@ -76,9 +76,9 @@ pub struct Failover {
     waited_ms: u64,
 }
 
-impl Failover {
+impl ModelFailover {
     pub fn new(policy: RetryPolicy, candidates: usize) -> Self {
-        Failover {
+        ModelFailover {
             policy,
             candidates,
             candidate: 0,
@@ -91,27 +91,34 @@ impl Failover {
         self.candidate
     }
 
-    /// Takes a failure. `jitter_permille` (0 to 1000) spreads those who failed together.
-    pub fn failed(
+    /// Returns the step after a failure. `jitter_permille` (0 to 1000) spreads callers that failed
+    /// together.
+    pub fn on_failure(
         &mut self,
         class: ErrorClass,
         retry_after_ms: Option<u64>,
         jitter_permille: u64,
-    ) -> Next {
+    ) -> FailoverStep {
+        // A content refusal is final: no retry, and no other model.
         if class == ErrorClass::Content {
-            return Next::GiveUp;
+            return FailoverStep::GiveUp;
         }
-        match self.wait(class, retry_after_ms, jitter_permille) {
+        match self.retry_wait_ms(class, retry_after_ms, jitter_permille) {
             Some(wait_ms) => {
                 self.tries += 1;
                 self.waited_ms += wait_ms;
-                Next::Retry { wait_ms }
+                FailoverStep::Retry { wait_ms }
             }
             None => self.next_model(),
         }
     }
 
-    fn wait(&self, class: ErrorClass, retry_after_ms: Option<u64>, jitter: u64) -> Option<u64> {
+    fn retry_wait_ms(
+        &self,
+        class: ErrorClass,
+        retry_after_ms: Option<u64>,
+        jitter: u64,
+    ) -> Option<u64> {
         let mends = matches!(
             class,
             ErrorClass::Rate | ErrorClass::Overload | ErrorClass::Timeout | ErrorClass::Network
@@ -119,27 +126,30 @@ impl Failover {
         if !mends || self.tries >= self.policy.tries {
             return None;
         }
+        // Waiting that long is worse than asking another model.
         if retry_after_ms.is_some_and(|asked| asked > self.policy.retry_after_ms_max) {
             return None;
         }
+        // The exponent is capped, so the shift cannot overflow.
         let doubled = self
             .policy
             .base_ms
             .saturating_mul(1 << (self.tries - 1).min(20));
         let full = doubled.min(self.policy.cap_ms);
-        // Half of the wait is fixed and half is spread, so that it never shrinks to nothing.
+        // Half of the wait is fixed and half is jitter, so it never shrinks to nothing.
         let spread = full / 2 + full / 2 * jitter.min(1_000) / 1_000;
         let wait_ms = spread.max(retry_after_ms.unwrap_or(0));
         (self.waited_ms + wait_ms <= self.policy.total_wait_ms).then_some(wait_ms)
     }
 
-    fn next_model(&mut self) -> Next {
+    fn next_model(&mut self) -> FailoverStep {
         if self.candidate + 1 >= self.candidates {
-            return Next::GiveUp;
+            return FailoverStep::GiveUp;
         }
+        // Each model gets its own retries; the total wait is shared.
         self.candidate += 1;
         self.tries = 1;
-        Next::NextModel {
+        FailoverStep::NextModel {
             candidate: self.candidate,
         }
     }

@@ -1,4 +1,4 @@
-//! Which failures are retried, for how long, and what comes after.
+//! Retries, waits and the next model after failures.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,45 +13,48 @@ fn what_a_retry_cannot_mend_goes_to_the_next_model_at_once() {
         ErrorClass::Protocol,
         ErrorClass::Request,
     ] {
-        let mut failover = Failover::new(POLICY, 2);
+        let mut failover = ModelFailover::new(POLICY, 2);
         assert_eq!(
-            failover.failed(class, None, 0),
-            Next::NextModel { candidate: 1 }
+            failover.on_failure(class, None, 0),
+            FailoverStep::NextModel { candidate: 1 }
         );
-        assert_eq!(failover.failed(class, None, 0), Next::GiveUp);
+        assert_eq!(failover.on_failure(class, None, 0), FailoverStep::GiveUp);
     }
 }
 
 #[test]
 fn refused_content_is_not_offered_to_another_model() {
     assert_eq!(
-        Failover::new(POLICY, 3).failed(ErrorClass::Content, None, 0),
-        Next::GiveUp
+        ModelFailover::new(POLICY, 3).on_failure(ErrorClass::Content, None, 0),
+        FailoverStep::GiveUp
     );
 }
 
 #[test]
 fn waits_double_and_honour_the_providers_own() {
-    let mut failover = Failover::new(POLICY, 1);
+    let mut failover = ModelFailover::new(POLICY, 1);
     assert_eq!(
-        failover.failed(ErrorClass::Overload, None, 1_000),
-        Next::Retry { wait_ms: 500 }
+        failover.on_failure(ErrorClass::Overload, None, 1_000),
+        FailoverStep::Retry { wait_ms: 500 }
     );
     let asked = Some(7_000);
     assert_eq!(
-        failover.failed(ErrorClass::Rate, asked, 1_000),
-        Next::Retry { wait_ms: 7_000 }
+        failover.on_failure(ErrorClass::Rate, asked, 1_000),
+        FailoverStep::Retry { wait_ms: 7_000 }
     );
-    assert_eq!(failover.failed(ErrorClass::Rate, None, 1_000), Next::GiveUp);
+    assert_eq!(
+        failover.on_failure(ErrorClass::Rate, None, 1_000),
+        FailoverStep::GiveUp
+    );
 }
 
 #[test]
 fn a_provider_that_asks_for_too_long_is_passed_over() {
-    let mut failover = Failover::new(POLICY, 2);
+    let mut failover = ModelFailover::new(POLICY, 2);
     let asked = Some(POLICY.retry_after_ms_max + 1);
     assert_eq!(
-        failover.failed(ErrorClass::Rate, asked, 0),
-        Next::NextModel { candidate: 1 }
+        failover.on_failure(ErrorClass::Rate, asked, 0),
+        FailoverStep::NextModel { candidate: 1 }
     );
 }
 
@@ -66,17 +69,17 @@ proptest! {
             ErrorClass::Context, ErrorClass::Network, ErrorClass::Protocol, ErrorClass::Request,
             ErrorClass::Content,
         ];
-        let mut failover = Failover::new(POLICY, candidates);
+        let mut failover = ModelFailover::new(POLICY, candidates);
         let (mut waited, mut tries) = (0, 1);
         let mut ended = false;
         for (class, retry_after, jitter) in failures {
-            match failover.failed(classes[class], retry_after, jitter) {
-                Next::Retry { wait_ms } => {
+            match failover.on_failure(classes[class], retry_after, jitter) {
+                FailoverStep::Retry { wait_ms } => {
                     prop_assert!(wait_ms >= retry_after.unwrap_or(0));
                     waited += wait_ms;
                 }
-                Next::NextModel { candidate } => prop_assert!(candidate < candidates),
-                Next::GiveUp => { ended = true; break; }
+                FailoverStep::NextModel { candidate } => prop_assert!(candidate < candidates),
+                FailoverStep::GiveUp => { ended = true; break; }
             }
             tries += 1;
         }

@@ -1,6 +1,6 @@
-//! What kind of picture some bytes are, by how they begin: a name says nothing.
+//! Detects the type of an image from its first bytes; file names are not trusted.
 
-/// The MIME type of a picture that models take.
+/// Returns the MIME type of an image that models accept.
 pub fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     let begins = |with: &[u8]| bytes.starts_with(with);
     let is_webp = begins(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");

@@ -1,51 +1,53 @@
-//! The mind of hob: machines that decide and never act.
+//! Pure state machines: they decide and never act.
 //!
-//! - [`analysis`]: what a command's output says, and what in it deserves attention
-//! - [`command_line`]: a shell's command line, taken apart into the programs it starts
-//! - [`context`]: which turns of a history fit a model's window
-//! - [`excerpt`]: a text that is too long, by its ends
-//! - [`failover`]: what follows a failed model call
-//! - [`fallback`]: tool calls in plain text
-//! - [`family`]: what a run that another run starts may do
-//! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
-//! - [`hook`]: whether a call of another system is genuine, and what it makes of a task
-//! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
-//! - [`packs`]: the agents AgentLoop's clients know, and which one a message asks for
-//! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
-//! - [`picture`]: what kind of picture some bytes are
-//! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
-//! - [`retention`]: how much of the event log is kept
-//! - [`rounds`]: what a loop does next, and what it asks in each iteration
-//! - [`schedule`]: when jobs are due, and what becomes of each time
-//! - [`service`]: when a local service is started, watched, started again or given up
-//! - [`speech`]: a text in pieces to be spoken, and their sound in one file
-//! - [`terminal`]: what a terminal's bytes say: marks, the screen, what a command printed
-//! - [`turn`]: what an agent run does next
-//! - [`unattended`]: what calls make of the outcome of work that nobody watches
-//! - [`visible_text`]: names and commands that another party chose, with nothing hidden in them
+//! - [`agent_packs`]: the agents of AgentLoop's clients, and the router that picks one for a
+//!   message
+//! - [`analysis`]: parses the output of common commands and reports findings
+//! - [`child_runs`]: the identity, tools and limits of a run that another run starts
+//! - [`command_line`]: parses a shell command line into the programs it starts
+//! - [`context_window`]: cuts a history to the turns that fit a model's context window
+//! - [`excerpt`]: shortens a long text to its beginning and end
+//! - [`failover`]: retry, next model or give up after a failed model call
+//! - [`image_type`]: the MIME type of image bytes
+//! - [`limiter`]: rate limit of failed authentications
+//! - [`loop_machine`]: the state machine of a loop, its prompt and its settings
+//! - [`permission`]: rules, questions, tickets and the audit chain of tool calls
+//! - [`reconnect`]: backoff of a client that lost its daemon
+//! - [`retention`]: the part of the event log that may be pruned
+//! - [`run_follower`]: rebuilds a run's text from a lossy stream
+//! - [`schedule`]: due times of jobs, and the decision about each of them
+//! - [`service`]: supervision of a local service, and the start order of services
+//! - [`speech`]: splits a text for speech synthesis and joins WAV files
+//! - [`terminal`]: shell marks, the screen, command output and the command scheduler of a terminal
+//! - [`text_calls`]: tool calls written as plain text
+//! - [`turn`]: the state machine of an agent run
+//! - [`unattended`]: the outcome of work that nobody watches
+//! - [`visible_text`]: escapes hidden and look-alike characters in untrusted text
+//! - [`webhook`]: authentication of webhook calls and the task they start
 //!
-//! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
+//! Invariants: no I/O, no async, no clock, no randomness. Time comes in as milliseconds. State
+//! holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
+pub mod agent_packs;
 pub mod analysis;
+pub mod child_runs;
 pub mod command_line;
-pub mod context;
+pub mod context_window;
 pub mod excerpt;
 pub mod failover;
-pub mod fallback;
-pub mod family;
-pub mod follow;
-pub mod hook;
+pub mod image_type;
 pub mod limiter;
-pub mod packs;
+pub mod loop_machine;
 pub mod permission;
-pub mod picture;
 pub mod reconnect;
 pub mod retention;
-pub mod rounds;
+pub mod run_follower;
 pub mod schedule;
 pub mod service;
 pub mod speech;
 pub mod terminal;
+pub mod text_calls;
 pub mod turn;
 pub mod unattended;
 pub mod visible_text;
+pub mod webhook;

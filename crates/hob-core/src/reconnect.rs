@@ -1,60 +1,60 @@
-//! When a client that lost its daemon tries again. Pure: time comes in, the next step goes out.
+//! Backoff of a client that lost its daemon. Pure: time comes in, the next step goes out.
 //!
-//! Invariants: the first retry comes within 100 ms; waits double up to a cap; a daemon is started
-//! only after five seconds without one, and at most once per such period, so that a restart by
-//! hand or by a service manager is never raced.
+//! Invariants: the first retry comes within 100 ms; waits double up to a cap; a client starts a
+//! daemon only after five seconds without one, and at most once per such period, so it never races
+//! a restart by hand or by a service manager.
 
 /// The wait before the first retry.
 pub const FIRST_WAIT_MS: u64 = 100;
 /// The longest wait between two retries.
 pub const WAIT_MS_MAX: u64 = 2_000;
-/// How long a client looks for its daemon before it starts one.
-pub const PATIENCE_MS: u64 = 5_000;
+/// The time a client looks for its daemon before it starts one.
+pub const START_AFTER_MS: u64 = 5_000;
 
-/// What to do next about a daemon that cannot be reached.
+/// The next step towards a daemon that cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Let this much time pass, then try to connect.
+pub enum ReconnectStep {
+    /// Wait this long, then connect.
     Wait { ms: u64 },
-    /// Start a daemon, then try to connect.
-    Start,
+    /// Start a daemon, then connect.
+    StartDaemon,
 }
 
 /// The state of one client's search for its daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reconnect {
-    /// When the daemon was first missed.
+pub struct ReconnectBackoff {
+    /// The time of the first failure.
     missed_at_ms: Option<u64>,
     failures: u32,
 }
 
-impl Reconnect {
-    /// The daemon answers: the next loss begins a new search.
-    pub fn connected(&mut self) {
-        *self = Reconnect::default();
+impl ReconnectBackoff {
+    /// Resets after a connection; the next loss starts a new search.
+    pub fn reset(&mut self) {
+        *self = ReconnectBackoff::default();
     }
 
-    /// The daemon cannot be reached at `now_ms`. `may_start` says whether this client is allowed
-    /// to start one.
-    pub fn failed(&mut self, now_ms: u64, may_start: bool) -> Step {
+    /// Returns the step after a failed connection at `now_ms`. `may_start` tells whether this
+    /// client is allowed to start a daemon.
+    pub fn on_failure(&mut self, now_ms: u64, may_start: bool) -> ReconnectStep {
         let missed_at_ms = *self.missed_at_ms.get_or_insert(now_ms);
         let without_ms = now_ms.saturating_sub(missed_at_ms);
-        if may_start && without_ms >= PATIENCE_MS {
-            // A start that does not help is followed by another full search, not by a second
-            // start at once.
+        if may_start && without_ms >= START_AFTER_MS {
+            // If the start does not help, a full search follows before the next start.
             self.missed_at_ms = Some(now_ms);
             self.failures = 0;
-            return Step::Start;
+            return ReconnectStep::StartDaemon;
         }
+        // The shift overflows after 63 failures; the cap applies long before that.
         let doubled =
             FIRST_WAIT_MS.saturating_mul(1_u64.checked_shl(self.failures).unwrap_or(u64::MAX));
         self.failures = self.failures.saturating_add(1);
         let mut ms = doubled.min(WAIT_MS_MAX);
         if may_start {
-            // The last wait ends when patience does.
-            ms = ms.min(PATIENCE_MS - without_ms);
+            // The last wait ends exactly when a start becomes due.
+            ms = ms.min(START_AFTER_MS - without_ms);
         }
-        Step::Wait { ms }
+        ReconnectStep::Wait { ms }
     }
 }
 

@@ -1,87 +1,91 @@
-//! Following one run's stream of text. Pure: pieces, status texts and logged ends come in, what to
-//! show goes out.
+//! Rebuilds the text of one run from its stream. Pure: deltas, status texts and logged step ends
+//! come in; the text to show goes out.
 //!
-//! Pieces (`run.delta`) are volatile: they may be lost, repeated or out of order. What a status
-//! says and how a step ended are the truth. Invariants: however the pieces come, the text of each
-//! step is shown exactly once and in order by the end of that step; a piece of a former attempt is
-//! never shown after one of a later attempt; what is held back is bounded.
+//! Deltas (`run.delta`) are volatile: they may be lost, repeated or out of order. A status and the
+//! logged end of a step are authoritative. Invariants: the text of each step is shown exactly once
+//! and in order by the end of that step, whatever order the deltas arrive in; a delta of an older
+//! attempt is never shown after one of a newer attempt; the text held back is bounded.
 
 use std::collections::BTreeMap;
 
-/// Pieces held back until the text before them is known, in bytes. Beyond it they are forgotten:
-/// the status that was asked for holds them too.
+/// The bytes of deltas held back until the text before them is known. Beyond it they are dropped:
+/// the requested status contains them too.
 pub const HELD_BYTES_MAX: usize = 256 * 1_024;
 
-/// Which text of a step a piece belongs to.
+/// The stream of a step that a delta belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamKind {
     Text,
     Thinking,
     /// The arguments of a tool call as the model writes them.
     Tool,
 }
 
-/// A piece as it arrives.
+/// A delta as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct TextDelta<'a> {
     pub step: u32,
     pub attempt: u32,
-    /// Where `text` begins in this attempt's text of this kind, in bytes.
+    /// The byte offset of `text` in this attempt's text of this kind.
     pub offset: u64,
-    pub kind: Kind,
+    pub kind: StreamKind,
     pub text: &'a str,
 }
 
-/// The text of one attempt as far as it goes, from a status or from the end of its step.
+/// The text of one attempt so far, from a status or from the end of its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text<'a> {
+pub struct StepText<'a> {
     pub step: u32,
     pub attempt: u32,
     pub text: &'a str,
 }
 
-/// What a face does next.
+/// The next action of a user interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Show this after what was shown of its step.
-    Show { step: u32, kind: Kind, text: String },
+pub enum FollowOutput {
+    /// Append this to the text of its step.
+    Show {
+        step: u32,
+        kind: StreamKind,
+        text: String,
+    },
     /// Drop everything shown of this step: the model was asked again.
     Restart { step: u32, attempt: u32 },
-    /// Something of this kind, which no status repeats, is lost for good.
-    Missing { step: u32, kind: Kind },
-    /// Ask for the run's status and hand in what it says.
-    AskStatus,
+    /// Text of this kind is lost for good: no status repeats it.
+    Missing { step: u32, kind: StreamKind },
+    /// Request the run's status and pass it to [`RunFollower::apply_status`].
+    RequestStatus,
 }
 
-/// What is known of one run's stream.
+/// The known state of one run's stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Follow {
+pub struct RunFollower {
     step: u32,
-    /// 0 before the first piece of the step.
+    /// 0 before the first delta of the step.
     attempt: u32,
     /// The text shown of this attempt.
     shown: String,
     thinking: u64,
     tool: u64,
-    /// The end of the step was heard: what still comes of it is late.
+    /// The end of the step was applied, so later deltas of it are late.
     closed: bool,
-    /// Text beyond a hole, by its offset.
+    /// Text beyond a gap, by its offset.
     held: BTreeMap<u64, String>,
     held_bytes: usize,
-    asking: bool,
+    status_requested: bool,
 }
 
-impl Default for Follow {
+impl Default for RunFollower {
     fn default() -> Self {
-        Follow::from_step(1)
+        RunFollower::from_step(1)
     }
 }
 
-impl Follow {
-    /// Follows from `step` on: 1 for a run that is watched from its beginning, the present step
-    /// for one that is joined on its way (hand in its status next).
+impl RunFollower {
+    /// Follows from `step` on: 1 for a run watched from its beginning, the present step for a run
+    /// joined later (pass its status next).
     pub fn from_step(step: u32) -> Self {
-        Follow {
+        RunFollower {
             step: step.max(1),
             attempt: 0,
             shown: String::new(),
@@ -90,57 +94,59 @@ impl Follow {
             closed: false,
             held: BTreeMap::new(),
             held_bytes: 0,
-            asking: false,
+            status_requested: false,
         }
     }
 
-    /// A piece arrived.
-    pub fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Output>) {
-        if !self.enter(piece.step, piece.attempt, out) {
+    /// Applies a delta.
+    pub fn apply_delta(&mut self, piece: TextDelta<'_>, out: &mut Vec<FollowOutput>) {
+        if !self.enter_attempt(piece.step, piece.attempt, out) {
             return;
         }
         match piece.kind {
-            Kind::Text => self.text_piece(piece, out),
-            Kind::Thinking | Kind::Tool => self.other_piece(piece, out),
+            StreamKind::Text => self.apply_text(piece, out),
+            StreamKind::Thinking | StreamKind::Tool => self.apply_other(piece, out),
         }
     }
 
-    /// The status that was asked for arrived.
-    pub fn status(&mut self, text: Text<'_>, out: &mut Vec<Output>) {
-        self.asking = false;
-        if self.enter(text.step, text.attempt, out) && text.text.len() > self.shown.len() {
-            self.fill(text.text, out);
+    /// Applies the requested status.
+    pub fn apply_status(&mut self, text: StepText<'_>, out: &mut Vec<FollowOutput>) {
+        self.status_requested = false;
+        if self.enter_attempt(text.step, text.attempt, out) && text.text.len() > self.shown.len() {
+            self.show_whole(text.text, out);
             self.show_held(out);
         }
     }
 
-    /// The status that was asked for will not come; the next hole asks again.
+    /// Notes that the requested status will not come; the next gap requests one again.
     pub fn status_failed(&mut self) {
-        self.asking = false;
+        self.status_requested = false;
     }
 
-    /// A step ended with this whole text. This is logged, so it comes in order and is never lost.
-    pub fn step_ended(&mut self, text: Text<'_>, out: &mut Vec<Output>) {
+    /// Applies the end of a step with its whole text. It is logged, so it arrives in order and is
+    /// never lost.
+    pub fn apply_step_end(&mut self, text: StepText<'_>, out: &mut Vec<FollowOutput>) {
+        // A replayed log repeats ends that were applied before.
         if text.step < self.step || (text.step == self.step && self.closed) {
             return;
         }
         if text.step > self.step {
-            // The log no longer has how the steps before ended.
-            self.begin(text.step, text.attempt);
+            // The log no longer holds the ends of the steps before.
+            self.begin_step(text.step, text.attempt);
         } else if text.attempt != self.attempt {
             self.next_attempt(text.attempt, out);
         }
-        self.fill(text.text, out);
+        self.show_whole(text.text, out);
         self.closed = true;
         self.forget_held();
     }
 
-    /// The run ended with this answer.
-    pub fn ended(&mut self, response: &str, out: &mut Vec<Output>) {
-        // A run that was stopped within a step may end with less than was shown, or with other
-        // words; then what was shown stands.
+    /// Applies the end of the run with its answer.
+    pub fn apply_run_end(&mut self, response: &str, out: &mut Vec<FollowOutput>) {
+        // A run stopped within a step may end with less text than was shown, or with other text;
+        // then the shown text stays.
         if !self.closed && response.starts_with(&self.shown) {
-            self.fill(response, out);
+            self.show_whole(response, out);
         }
         self.closed = true;
         self.forget_held();
@@ -151,14 +157,16 @@ impl Follow {
         &self.shown
     }
 
-    /// Whether something of this attempt of this step can be shown now; goes there if it is next.
-    fn enter(&mut self, step: u32, attempt: u32, out: &mut Vec<Output>) -> bool {
+    /// Returns true if a delta of this attempt of this step can be shown now. Enters the attempt if
+    /// it is the next one.
+    fn enter_attempt(&mut self, step: u32, attempt: u32, out: &mut Vec<FollowOutput>) -> bool {
+        // Only the next step can begin here; a later one needs the logged ends in between.
         if self.closed && step == self.step.saturating_add(1) {
-            self.begin(step, attempt);
+            self.begin_step(step, attempt);
             return true;
         }
-        // A later step waits for the end of this one; what is missed of it leaves a hole, which
-        // the next piece finds.
+        // A later step waits for the end of this one. A missed delta of it leaves a gap, which the
+        // next delta detects.
         if self.closed || step != self.step || attempt < self.attempt {
             return false;
         }
@@ -168,29 +176,30 @@ impl Follow {
         true
     }
 
-    fn begin(&mut self, step: u32, attempt: u32) {
-        *self = Follow {
+    fn begin_step(&mut self, step: u32, attempt: u32) {
+        *self = RunFollower {
             attempt,
-            asking: self.asking,
-            ..Follow::from_step(step)
+            // A pending request stays pending, so two are never open at once.
+            status_requested: self.status_requested,
+            ..RunFollower::from_step(step)
         };
     }
 
-    fn next_attempt(&mut self, attempt: u32, out: &mut Vec<Output>) {
+    fn next_attempt(&mut self, attempt: u32, out: &mut Vec<FollowOutput>) {
         let step = self.step;
         if !self.shown.is_empty() || self.thinking > 0 || self.tool > 0 {
-            out.push(Output::Restart { step, attempt });
+            out.push(FollowOutput::Restart { step, attempt });
         }
-        self.begin(step, attempt);
+        self.begin_step(step, attempt);
     }
 
-    fn text_piece(&mut self, piece: Piece<'_>, out: &mut Vec<Output>) {
+    fn apply_text(&mut self, piece: TextDelta<'_>, out: &mut Vec<FollowOutput>) {
         let known = self.shown.len() as u64;
         if piece.offset > known {
-            self.hold(piece);
-            if !self.asking {
-                self.asking = true;
-                out.push(Output::AskStatus);
+            self.hold_back(piece);
+            if !self.status_requested {
+                self.status_requested = true;
+                out.push(FollowOutput::RequestStatus);
             }
             return;
         }
@@ -198,40 +207,42 @@ impl Follow {
         self.show_held(out);
     }
 
-    /// Shows the part of `text` that lies beyond what was shown.
-    fn append(&mut self, offset: u64, text: &str, out: &mut Vec<Output>) {
+    /// Shows the part of `text` beyond the shown text.
+    fn append(&mut self, offset: u64, text: &str, out: &mut Vec<FollowOutput>) {
         let known = (self.shown.len() as u64).saturating_sub(offset);
+        // An offset inside a character comes only from a broken peer; such a delta is skipped.
         let rest = usize::try_from(known).ok().and_then(|at| text.get(at..));
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
             self.shown.push_str(rest);
-            out.push(Output::Show {
+            out.push(FollowOutput::Show {
                 step: self.step,
-                kind: Kind::Text,
+                kind: StreamKind::Text,
                 text: rest.to_owned(),
             });
         }
     }
 
-    /// Makes `whole` what is shown.
-    fn fill(&mut self, whole: &str, out: &mut Vec<Output>) {
+    /// Replaces the shown text by `whole`.
+    fn show_whole(&mut self, whole: &str, out: &mut Vec<FollowOutput>) {
         if !whole.starts_with(&self.shown) {
-            // What was shown is not how the text begins: only a fault upstream does that, and the
-            // truth must win.
+            // The shown text is not a prefix of `whole`: only a fault upstream does that. The
+            // authoritative text wins.
             let (step, attempt) = (self.step, self.attempt);
-            out.push(Output::Restart { step, attempt });
+            out.push(FollowOutput::Restart { step, attempt });
             self.shown.clear();
         }
         self.append(0, whole, out);
     }
 
-    fn other_piece(&mut self, piece: Piece<'_>, out: &mut Vec<Output>) {
+    fn apply_other(&mut self, piece: TextDelta<'_>, out: &mut Vec<FollowOutput>) {
         let (step, kind) = (self.step, piece.kind);
         let known = match kind {
-            Kind::Tool => &mut self.tool,
-            Kind::Thinking | Kind::Text => &mut self.thinking,
+            StreamKind::Tool => &mut self.tool,
+            StreamKind::Thinking | StreamKind::Text => &mut self.thinking,
         };
+        // No status contains thinking or tool arguments, so this gap is never filled.
         if piece.offset > *known {
-            out.push(Output::Missing { step, kind });
+            out.push(FollowOutput::Missing { step, kind });
         }
         let skip = known.saturating_sub(piece.offset);
         let rest = usize::try_from(skip)
@@ -240,11 +251,12 @@ impl Follow {
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
             *known = piece.offset.saturating_add(piece.text.len() as u64);
             let text = rest.to_owned();
-            out.push(Output::Show { step, kind, text });
+            out.push(FollowOutput::Show { step, kind, text });
         }
     }
 
-    fn hold(&mut self, piece: Piece<'_>) {
+    fn hold_back(&mut self, piece: TextDelta<'_>) {
+        // Dropping everything keeps the bound simple; the pending status fills the gap.
         if self.held_bytes.saturating_add(piece.text.len()) > HELD_BYTES_MAX {
             self.forget_held();
             return;
@@ -254,7 +266,7 @@ impl Follow {
         self.held_bytes = (self.held_bytes + piece.text.len()).saturating_sub(freed);
     }
 
-    fn show_held(&mut self, out: &mut Vec<Output>) {
+    fn show_held(&mut self, out: &mut Vec<FollowOutput>) {
         while let Some(entry) = self.held.first_entry()
             && *entry.key() <= self.shown.len() as u64
         {
@@ -271,5 +283,5 @@ impl Follow {
 }
 
 #[cfg(test)]
-#[path = "follow_tests.rs"]
+#[path = "run_follower_tests.rs"]
 mod tests;

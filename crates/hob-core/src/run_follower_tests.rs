@@ -3,9 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
-fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> Piece<'_> {
-    let kind = Kind::Text;
-    Piece {
+fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
+    let kind = StreamKind::Text;
+    TextDelta {
         step,
         attempt,
         offset,
@@ -14,24 +14,27 @@ fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> Piece<'_> {
     }
 }
 
-fn text(step: u32, attempt: u32, text: &str) -> Text<'_> {
-    Text {
+fn text(step: u32, attempt: u32, text: &str) -> StepText<'_> {
+    StepText {
         step,
         attempt,
         text,
     }
 }
 
-fn show(step: u32, text: &str) -> Output {
-    Output::Show {
+fn show(step: u32, text: &str) -> FollowOutput {
+    FollowOutput::Show {
         step,
-        kind: Kind::Text,
+        kind: StreamKind::Text,
         text: text.to_owned(),
     }
 }
 
 /// What `act` lets a follower say.
-fn said(follow: &mut Follow, act: impl FnOnce(&mut Follow, &mut Vec<Output>)) -> Vec<Output> {
+fn said(
+    follow: &mut RunFollower,
+    act: impl FnOnce(&mut RunFollower, &mut Vec<FollowOutput>),
+) -> Vec<FollowOutput> {
     let mut out = Vec::new();
     act(follow, &mut out);
     out
@@ -39,54 +42,58 @@ fn said(follow: &mut Follow, act: impl FnOnce(&mut Follow, &mut Vec<Output>)) ->
 
 #[test]
 fn pieces_in_order_are_shown_as_they_come_and_the_end_adds_nothing() {
-    let mut follow = Follow::default();
-    let first = said(&mut follow, |f, out| f.piece(piece(1, 1, 0, "Good "), out));
+    let mut follow = RunFollower::default();
+    let first = said(&mut follow, |f, out| {
+        f.apply_delta(piece(1, 1, 0, "Good "), out);
+    });
     assert_eq!(first, [show(1, "Good ")]);
     let second = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 5, "morning"), out);
+        f.apply_delta(piece(1, 1, 5, "morning"), out);
     });
     assert_eq!(second, [show(1, "morning")]);
     let end = said(&mut follow, |f, out| {
-        f.step_ended(text(1, 1, "Good morning"), out);
-        f.ended("Good morning", out);
+        f.apply_step_end(text(1, 1, "Good morning"), out);
+        f.apply_run_end("Good morning", out);
     });
     assert_eq!(end, []);
 }
 
 #[test]
 fn a_hole_asks_once_and_the_status_fills_it_with_what_was_held() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 0, "ab"), out);
-        f.piece(piece(1, 1, 4, "ef"), out);
-        f.piece(piece(1, 1, 6, "gh"), out);
+        f.apply_delta(piece(1, 1, 0, "ab"), out);
+        f.apply_delta(piece(1, 1, 4, "ef"), out);
+        f.apply_delta(piece(1, 1, 6, "gh"), out);
     });
-    assert_eq!(out, [show(1, "ab"), Output::AskStatus]);
-    let out = said(&mut follow, |f, out| f.status(text(1, 1, "abcd"), out));
+    assert_eq!(out, [show(1, "ab"), FollowOutput::RequestStatus]);
+    let out = said(&mut follow, |f, out| {
+        f.apply_status(text(1, 1, "abcd"), out);
+    });
     assert_eq!(out, [show(1, "cd"), show(1, "ef"), show(1, "gh")]);
 }
 
 #[test]
 fn a_repeat_is_dropped_and_an_overlap_shows_its_rest() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 0, "abc"), out);
-        f.piece(piece(1, 1, 0, "abc"), out);
-        f.piece(piece(1, 1, 1, "bcd"), out);
+        f.apply_delta(piece(1, 1, 0, "abc"), out);
+        f.apply_delta(piece(1, 1, 0, "abc"), out);
+        f.apply_delta(piece(1, 1, 1, "bcd"), out);
     });
     assert_eq!(out, [show(1, "abc"), show(1, "d")]);
 }
 
 #[test]
 fn a_new_attempt_drops_the_former_and_its_late_pieces() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 0, "old"), out);
-        f.piece(piece(1, 2, 0, "new"), out);
-        f.piece(piece(1, 1, 3, " words"), out);
-        f.step_ended(text(1, 2, "new."), out);
+        f.apply_delta(piece(1, 1, 0, "old"), out);
+        f.apply_delta(piece(1, 2, 0, "new"), out);
+        f.apply_delta(piece(1, 1, 3, " words"), out);
+        f.apply_step_end(text(1, 2, "new."), out);
     });
-    let restart = Output::Restart {
+    let restart = FollowOutput::Restart {
         step: 1,
         attempt: 2,
     };
@@ -95,27 +102,27 @@ fn a_new_attempt_drops_the_former_and_its_late_pieces() {
 
 #[test]
 fn an_attempt_that_showed_nothing_is_dropped_without_a_word() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 3, 0, "first words"), out);
+        f.apply_delta(piece(1, 3, 0, "first words"), out);
     });
     assert_eq!(out, [show(1, "first words")]);
 }
 
 #[test]
 fn a_step_waits_for_the_end_of_the_one_before() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 0, "one"), out);
-        f.piece(piece(2, 1, 0, "tw"), out);
-        f.step_ended(text(1, 1, "one!"), out);
-        f.piece(piece(2, 1, 2, "o"), out);
-        f.status(text(2, 1, "two"), out);
+        f.apply_delta(piece(1, 1, 0, "one"), out);
+        f.apply_delta(piece(2, 1, 0, "tw"), out);
+        f.apply_step_end(text(1, 1, "one!"), out);
+        f.apply_delta(piece(2, 1, 2, "o"), out);
+        f.apply_status(text(2, 1, "two"), out);
     });
     let expected = [
         show(1, "one"),
         show(1, "!"),
-        Output::AskStatus,
+        FollowOutput::RequestStatus,
         show(2, "two"),
     ];
     assert_eq!(out, expected);
@@ -123,60 +130,64 @@ fn a_step_waits_for_the_end_of_the_one_before() {
 
 #[test]
 fn a_run_is_joined_on_its_way() {
-    let mut follow = Follow::from_step(3);
+    let mut follow = RunFollower::from_step(3);
     let out = said(&mut follow, |f, out| {
-        f.status(text(3, 2, "so far"), out);
-        f.piece(piece(3, 2, 3, "far"), out);
-        f.piece(piece(3, 2, 6, " so good"), out);
+        f.apply_status(text(3, 2, "so far"), out);
+        f.apply_delta(piece(3, 2, 3, "far"), out);
+        f.apply_delta(piece(3, 2, 6, " so good"), out);
     });
     assert_eq!(out, [show(3, "so far"), show(3, " so good")]);
 }
 
 #[test]
 fn a_stopped_run_keeps_what_was_shown() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let out = said(&mut follow, |f, out| {
-        f.piece(piece(1, 1, 0, "half an ans"), out);
-        f.ended("", out);
+        f.apply_delta(piece(1, 1, 0, "half an ans"), out);
+        f.apply_run_end("", out);
     });
     assert_eq!(out, [show(1, "half an ans")]);
-    let mut follow = Follow::default();
-    let out = said(&mut follow, |f, out| f.ended("whole", out));
+    let mut follow = RunFollower::default();
+    let out = said(&mut follow, |f, out| f.apply_run_end("whole", out));
     assert_eq!(out, [show(1, "whole")]);
 }
 
 #[test]
 fn lost_thinking_is_named_and_never_repeated() {
-    let mut follow = Follow::default();
-    let thought = |offset, text| Piece {
-        kind: Kind::Thinking,
+    let mut follow = RunFollower::default();
+    let thought = |offset, text| TextDelta {
+        kind: StreamKind::Thinking,
         ..piece(1, 1, offset, text)
     };
     let out = said(&mut follow, |f, out| {
-        f.piece(thought(0, "hm"), out);
-        f.piece(thought(0, "hm"), out);
-        f.piece(thought(5, "so"), out);
+        f.apply_delta(thought(0, "hm"), out);
+        f.apply_delta(thought(0, "hm"), out);
+        f.apply_delta(thought(5, "so"), out);
     });
-    let kind = Kind::Thinking;
-    let shown = |text: &str| Output::Show {
+    let kind = StreamKind::Thinking;
+    let shown = |text: &str| FollowOutput::Show {
         step: 1,
         kind,
         text: text.to_owned(),
     };
-    let expected = [shown("hm"), Output::Missing { step: 1, kind }, shown("so")];
+    let expected = [
+        shown("hm"),
+        FollowOutput::Missing { step: 1, kind },
+        shown("so"),
+    ];
     assert_eq!(out, expected);
 }
 
 #[test]
 fn what_is_held_is_bounded() {
-    let mut follow = Follow::default();
+    let mut follow = RunFollower::default();
     let big = "x".repeat(HELD_BYTES_MAX / 4);
     let mut out = Vec::new();
     for number in 0..40 {
-        follow.piece(piece(1, 1, 1 + number * big.len() as u64, &big), &mut out);
+        follow.apply_delta(piece(1, 1, 1 + number * big.len() as u64, &big), &mut out);
         assert!(follow.held_bytes <= HELD_BYTES_MAX);
     }
-    assert_eq!(out, [Output::AskStatus]);
+    assert_eq!(out, [FollowOutput::RequestStatus]);
 }
 
 /// What really happened, in order.
@@ -304,19 +315,19 @@ struct Face {
 }
 
 impl Face {
-    fn act(&mut self, out: Vec<Output>) {
+    fn act(&mut self, out: Vec<FollowOutput>) {
         for output in out {
             match output {
-                Output::Show { step, text, .. } => {
+                FollowOutput::Show { step, text, .. } => {
                     self.steps.entry(step).or_default().push_str(&text);
                 }
-                Output::Restart { step, attempt } => {
+                FollowOutput::Restart { step, attempt } => {
                     self.steps.remove(&step);
                     let former = self.attempts.insert(step, attempt);
                     assert!(former < Some(attempt), "an earlier attempt came back");
                 }
-                Output::AskStatus => self.owed = true,
-                Output::Missing { .. } => panic!("no thinking in this story"),
+                FollowOutput::RequestStatus => self.owed = true,
+                FollowOutput::Missing { .. } => panic!("no thinking in this story"),
             }
         }
     }
@@ -326,7 +337,7 @@ proptest! {
     #[test]
     fn every_text_is_shown_exactly_once(story in story(), fates in fates()) {
         let facts = facts(&story);
-        let mut follow = Follow::default();
+        let mut follow = RunFollower::default();
         let mut face = Face::default();
         let mut happened = 0;
         for (count, index) in arrivals(&facts, &fates).into_iter().enumerate() {
@@ -334,17 +345,17 @@ proptest! {
             let mut out = Vec::new();
             match &facts[index] {
                 Fact::Piece { step, attempt, offset, text } => {
-                    follow.piece(piece(*step, *attempt, *offset, text), &mut out);
+                    follow.apply_delta(piece(*step, *attempt, *offset, text), &mut out);
                 }
                 Fact::StepEnded { step, attempt, text: whole } => {
-                    follow.step_ended(text(*step, *attempt, whole), &mut out);
+                    follow.apply_step_end(text(*step, *attempt, whole), &mut out);
                 }
             }
             // Some statuses come at once, some later, some never.
             if face.owed && fates[count % fates.len()].late < 4 {
                 face.owed = false;
                 let (step, attempt, so_far) = truth(&facts, happened);
-                follow.status(text(step, attempt, &so_far), &mut out);
+                follow.apply_status(text(step, attempt, &so_far), &mut out);
             }
             face.act(out);
             for (step, shown) in &face.steps {
@@ -355,7 +366,7 @@ proptest! {
         }
         let response = story.last().and_then(|step| step.last()).map(|pieces| pieces.concat());
         let mut out = Vec::new();
-        follow.ended(&response.unwrap_or_default(), &mut out);
+        follow.apply_run_end(&response.unwrap_or_default(), &mut out);
         prop_assert_eq!(out, []);
         for (step, attempts) in (1..).zip(&story) {
             let whole = attempts.last().map(|pieces| pieces.concat()).unwrap_or_default();

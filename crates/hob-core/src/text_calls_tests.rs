@@ -1,13 +1,13 @@
-//! However the text is cut into pieces, the same is shown and the same is called.
+//! The way the text is cut into pieces does not change what is shown or called.
 
 use super::*;
 use proptest::prelude::*;
 
-fn whole(pieces: &[&str], complete: bool) -> (String, Found) {
-    let mut splitter = Splitter::default();
+fn whole(pieces: &[&str], complete: bool) -> (String, SplitAnswer) {
+    let mut splitter = TextCallSplitter::default();
     let mut shown: String = pieces.iter().map(|piece| splitter.push(piece)).collect();
     let found = splitter.finish(complete);
-    shown.push_str(&found.rest);
+    shown.push_str(&found.visible_rest);
     (shown, found)
 }
 
@@ -45,7 +45,7 @@ fn what_is_not_exactly_a_call_is_told_and_neither_run_nor_shown() {
     ] {
         let (shown, found) = whole(&[line, "\n"], true);
         assert_eq!(
-            (shown.as_str(), found.calls.len(), found.broken.len()),
+            (shown.as_str(), found.calls.len(), found.malformed.len()),
             ("", 0, 1),
             "{line}"
         );

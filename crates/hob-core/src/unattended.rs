@@ -1,65 +1,65 @@
-//! Work that nobody watches: loops, jobs, webhooks and the heartbeat. What its calls make of its
-//! outcome, and the words about it. Pure.
+//! Unattended work: loops, jobs, webhooks and the heartbeat. Derives the outcome of a run from its
+//! calls, and the texts about it. Pure.
 //!
-//! Invariants: work with a denied call is never told as clean; a call that failed and that the
-//! model went on after is counted and does not spoil the outcome; one in the last step that made
-//! calls does.
+//! Invariants: work with a denied call is never reported as clean; a failed call that the model
+//! continued after is counted but does not change the outcome; a failed call in the last step that
+//! made calls does.
 
-use hob_wire::schedule::{GrantView, WorkOutcome};
+use hob_wire::schedule::{ToolGrantView, WorkOutcome};
 use std::fmt::Write as _;
 
-/// Kinds of sessions that work nobody watches has.
-pub const KINDS: [&str; 3] = ["loop", "cron", "webhook"];
-/// Who decides when nobody can be asked.
+/// The session kinds of unattended work.
+pub const SESSION_KINDS: [&str; 3] = ["loop", "cron", "webhook"];
+/// The decider of a call that nobody could be asked about.
 const BY_UNATTENDED: &str = "unattended";
-/// Bytes of a reason that stand in a sentence.
+/// The bytes of a reason that are quoted in a sentence.
 const REASON_BYTES_MAX: usize = 200;
 
-/// Whether a session, or the one it was started for, belongs to work that nobody watches. Only
-/// the house makes keys of these kinds.
+/// Returns true if a session belongs to unattended work, itself or through its parent. Only hob
+/// creates keys of these kinds.
 pub fn is_unattended_key(session_key: &str) -> bool {
     let kind = session_key.split(':').next().unwrap_or_default();
-    KINDS.contains(&kind) && kind.len() < session_key.len()
+    SESSION_KINDS.contains(&kind) && kind.len() < session_key.len()
 }
 
-/// Whose work it is.
+/// The owner of some work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkOwner<'o> {
     Job(&'o str),
     Loop(&'o str),
-    /// The job that the settings make; nobody can grant it anything by its own command.
+    /// The job that the settings create; it has no command that grants it anything.
     Heartbeat(&'o str),
 }
 
-/// A call of a run that is over.
+/// A call of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedCall<'c> {
-    /// Which step asked for it.
+    /// The step that made the call.
     pub step: u32,
     pub tool: &'c str,
-    pub fate: CallFate<'c>,
+    pub outcome: CallOutcome<'c>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallFate<'c> {
+pub enum CallOutcome<'c> {
     Done,
-    /// It failed, or it was no call that could be made; with the first words of why.
+    /// It failed or was not a valid call; with the first words of the reason.
     Failed(&'c str),
     Denied {
         by: &'c str,
         reason: &'c str,
-        /// What would have allowed it.
-        grant: Option<&'c GrantView>,
+        /// The grant that would have allowed it.
+        grant: Option<&'c ToolGrantView>,
     },
 }
 
-/// What the calls of a run that answered make of its outcome.
+/// The outcome of a run, derived from its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallReport {
     pub outcome: WorkOutcome,
     pub denied: u32,
     pub failed: u32,
-    /// What a person should know, in a sentence.
+    /// A sentence for a person.
     pub note: Option<String>,
 }
 
@@ -74,17 +74,22 @@ impl Default for CallReport {
     }
 }
 
-/// Looks at the calls of a run that answered, and at those of the runs it started (`below`).
-pub fn report(owner: WorkOwner<'_>, own: &[EndedCall<'_>], below: &[EndedCall<'_>]) -> CallReport {
+/// Summarizes the calls of a run that answered, and the calls of its child runs (`below`).
+pub fn summarize_calls(
+    owner: WorkOwner<'_>,
+    own: &[EndedCall<'_>],
+    below: &[EndedCall<'_>],
+) -> CallReport {
     let all = || own.iter().chain(below);
-    let count = |wanted: fn(&CallFate<'_>) -> bool| {
-        let found = all().filter(|call| wanted(&call.fate)).count();
+    let count = |wanted: fn(&CallOutcome<'_>) -> bool| {
+        let found = all().filter(|call| wanted(&call.outcome)).count();
         u32::try_from(found).unwrap_or(u32::MAX)
     };
-    let denied = count(|fate| matches!(fate, CallFate::Denied { .. }));
-    let failed = count(|fate| matches!(fate, CallFate::Failed(_)));
-    let first_denied = all().find(|call| matches!(call.fate, CallFate::Denied { .. }));
-    let (outcome, note) = match (first_denied, last_word(own)) {
+    let denied = count(|fate| matches!(fate, CallOutcome::Denied { .. }));
+    let failed = count(|fate| matches!(fate, CallOutcome::Failed(_)));
+    let first_denied = all().find(|call| matches!(call.outcome, CallOutcome::Denied { .. }));
+    // A denial outranks a failure: only a person can resolve it.
+    let (outcome, note) = match (first_denied, last_failed_call(own)) {
         (Some(call), _) => {
             let note = denied_sentence(owner, call, denied - 1);
             (WorkOutcome::RanWithDenials, Some(note))
@@ -100,16 +105,16 @@ pub fn report(owner: WorkOwner<'_>, own: &[EndedCall<'_>], below: &[EndedCall<'_
     }
 }
 
-/// A failed call of the last step that made calls: nothing was tried after it.
-fn last_word<'a, 'c>(own: &'a [EndedCall<'c>]) -> Option<&'a EndedCall<'c>> {
+/// Returns a failed call of the last step that made calls: the model tried nothing after it.
+fn last_failed_call<'a, 'c>(own: &'a [EndedCall<'c>]) -> Option<&'a EndedCall<'c>> {
     let last = own.iter().map(|call| call.step).max()?;
     let mut failed = own.iter().filter(|call| call.step == last);
-    failed.find(|call| matches!(call.fate, CallFate::Failed(_)))
+    failed.find(|call| matches!(call.outcome, CallOutcome::Failed(_)))
 }
 
 fn failed_sentence(call: &EndedCall<'_>) -> String {
-    let why = match call.fate {
-        CallFate::Failed(why) => first_words(why),
+    let why = match call.outcome {
+        CallOutcome::Failed(why) => first_line(why),
         _ => String::new(),
     };
     let tool = call.tool;
@@ -120,49 +125,49 @@ fn failed_sentence(call: &EndedCall<'_>) -> String {
 }
 
 fn denied_sentence(owner: WorkOwner<'_>, call: &EndedCall<'_>, more: u32) -> String {
-    let CallFate::Denied { by, reason, grant } = call.fate else {
+    let CallOutcome::Denied { by, reason, grant } = call.outcome else {
         return String::new();
     };
     let mut sentence = format!("Denied: {}", call.tool);
     if more > 0 {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(sentence, " (and {more} more)");
     }
     if by == BY_UNATTENDED {
-        sentence.push_str("; nobody is there to be asked, and no rule allows it.");
+        sentence.push_str("; nobody can be asked, and no rule allows it.");
     } else {
-        let _ = write!(sentence, "; {}", first_words(reason));
+        let _ = write!(sentence, "; {}", first_line(reason));
     }
     if let Some(grant) = grant {
-        let _ = write!(sentence, " Allow it: {}", allow_line(owner, grant));
+        let _ = write!(sentence, " Allow it: {}", allow_command(owner, grant));
     }
     sentence
 }
 
-/// The command that grants the owner of some work one more thing.
-pub fn allow_line(owner: WorkOwner<'_>, grant: &GrantView) -> String {
+/// Returns the command line that grants the owner of some work one more thing.
+pub fn allow_command(owner: WorkOwner<'_>, grant: &ToolGrantView) -> String {
     match owner {
         WorkOwner::Job(name) => {
             format!(
                 "hob cron update {name} --allow {}",
-                quoted(&grant_words(grant))
+                shell_quoted(&grant_argument(grant))
             )
         }
         WorkOwner::Loop(name) => {
             format!(
                 "hob loop update {name} --allow {}",
-                quoted(&grant_words(grant))
+                shell_quoted(&grant_argument(grant))
             )
         }
-        WorkOwner::Heartbeat(name) => permission_line(name, grant),
+        WorkOwner::Heartbeat(name) => permission_command(name, grant),
     }
 }
 
-fn permission_line(name: &str, grant: &GrantView) -> String {
-    let mut line = format!("hob permission add --tool {}", quoted(&grant.tool));
+fn permission_command(name: &str, grant: &ToolGrantView) -> String {
+    let mut line = format!("hob permission add --tool {}", shell_quoted(&grant.tool));
     let mut flag = |flag: &str, value: &str| {
-        // Glued, so that a value may begin with a dash.
-        let _ = write!(line, " --{flag}={}", quoted(value));
+        // The value follows the `=`, so it may begin with a dash.
+        let _ = write!(line, " --{flag}={}", shell_quoted(value));
     };
     for (argument, pattern) in &grant.matches {
         flag("match", &format!("{argument}={pattern}"));
@@ -175,34 +180,36 @@ fn permission_line(name: &str, grant: &GrantView) -> String {
     }
     flag("decision", "allow");
     flag("scope", "always");
+    // The rule must not reach beyond this job's own sessions.
     flag("sessions", &format!("cron:{name}:*"));
     flag("kind", "cron");
     line
 }
 
-/// A grant as `--allow` takes it: in words where it has one bound at the most, else as JSON.
-fn grant_words(grant: &GrantView) -> String {
+/// Returns a grant as an `--allow` argument: short if it has at most one bound, else JSON.
+fn grant_argument(grant: &ToolGrantView) -> String {
     let bounds = grant.matches.iter().map(|(name, value)| (&**name, value));
     let path = grant.path.iter().map(|path| ("path", path));
     let host = grant.host.iter().map(|host| ("host", host));
     let mut bounds: Vec<(&str, &String)> = bounds.chain(path).chain(host).collect();
+    // In the short form an argument named `path` or `host` would be read as that bound.
     let is_named_like_a_flag = ["path", "host"]
         .iter()
         .any(|name| grant.matches.contains_key(*name));
-    // Words take a value as it stands behind the sign, so nothing hidden may be in it.
+    // The short form takes the value verbatim, so it must contain nothing hidden.
     let is_plain = |text: &str| !text.chars().any(char::is_control) && text.trim() == text;
     match (bounds.pop(), bounds.is_empty()) {
         (None, _) => grant.tool.clone(),
         (Some((name, value)), true) if !is_named_like_a_flag && is_plain(value) => {
             format!("{} {name}={value}", grant.tool)
         }
-        // A grant is plain data, which can always be said in JSON.
+        // A grant is plain data, which serialises without error.
         _ => serde_json::to_string(grant).unwrap_or_else(|_| grant.tool.clone()),
     }
 }
 
-/// A word as a shell takes it.
-fn quoted(text: &str) -> String {
+/// Quotes a word for a shell.
+fn shell_quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
@@ -210,8 +217,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The first line of a text, bounded.
-fn first_words(text: &str) -> String {
+/// Returns the first line of a text, bounded.
+fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
     let line = line.unwrap_or_default().trim();
     if line.len() <= REASON_BYTES_MAX {

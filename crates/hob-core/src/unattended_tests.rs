@@ -1,31 +1,31 @@
-//! What calls make of the outcome of work that nobody watches, in tables.
+//! Outcomes of unattended work, in tables.
 
-use super::{CallFate, EndedCall, WorkOwner, allow_line, is_unattended_key, report};
-use hob_wire::schedule::{GrantView, WorkOutcome};
+use super::{CallOutcome, EndedCall, WorkOwner, allow_command, is_unattended_key, summarize_calls};
+use hob_wire::schedule::{ToolGrantView, WorkOutcome};
 use std::collections::BTreeMap;
 
-const DONE: CallFate<'static> = CallFate::Done;
-const FAILED: CallFate<'static> = CallFate::Failed("exit code 1\nand more");
+const DONE: CallOutcome<'static> = CallOutcome::Done;
+const FAILED: CallOutcome<'static> = CallOutcome::Failed("exit code 1\nand more");
 
-fn denied(grant: Option<&GrantView>) -> CallFate<'_> {
-    CallFate::Denied {
+fn denied(grant: Option<&ToolGrantView>) -> CallOutcome<'_> {
+    CallOutcome::Denied {
         by: "unattended",
         reason: "Nobody is there.",
         grant,
     }
 }
 
-fn calls<'c>(fates: &[(u32, CallFate<'c>)]) -> Vec<EndedCall<'c>> {
-    let call = |(step, fate): &(u32, CallFate<'c>)| EndedCall {
+fn calls<'c>(fates: &[(u32, CallOutcome<'c>)]) -> Vec<EndedCall<'c>> {
+    let call = |(step, fate): &(u32, CallOutcome<'c>)| EndedCall {
         step: *step,
         tool: "exec",
-        fate: *fate,
+        outcome: *fate,
     };
     fates.iter().map(call).collect()
 }
 
-fn grant(tool: &str) -> GrantView {
-    GrantView {
+fn grant(tool: &str) -> ToolGrantView {
+    ToolGrantView {
         tool: tool.to_owned(),
         matches: BTreeMap::new(),
         path: None,
@@ -34,7 +34,7 @@ fn grant(tool: &str) -> GrantView {
 }
 
 /// The step and fate of each call, and what is told of them.
-type Row<'a> = (&'a [(u32, CallFate<'a>)], WorkOutcome, u32, u32);
+type Row<'a> = (&'a [(u32, CallOutcome<'a>)], WorkOutcome, u32, u32);
 
 #[test]
 fn a_denial_is_told_and_a_failure_only_where_it_was_the_last_word() {
@@ -54,7 +54,7 @@ fn a_denial_is_told_and_a_failure_only_where_it_was_the_last_word() {
         (&[(1, no), (2, FAILED)], RanWithDenials, 1, 1),
     ];
     for (own, outcome, denied, failed) in table {
-        let told = report(WorkOwner::Job("tidy"), &calls(own), &[]);
+        let told = summarize_calls(WorkOwner::Job("tidy"), &calls(own), &[]);
         assert_eq!(
             (told.outcome, told.denied, told.failed),
             (outcome, denied, failed),
@@ -67,9 +67,9 @@ fn a_denial_is_told_and_a_failure_only_where_it_was_the_last_word() {
 #[test]
 fn what_was_denied_to_a_sub_agent_counts_and_its_failures_are_its_own() {
     let owner = WorkOwner::Loop("build");
-    let below = report(owner, &calls(&[(1, DONE)]), &calls(&[(9, denied(None))]));
+    let below = summarize_calls(owner, &calls(&[(1, DONE)]), &calls(&[(9, denied(None))]));
     assert_eq!(below.outcome, WorkOutcome::RanWithDenials);
-    let failed = report(owner, &calls(&[(1, DONE)]), &calls(&[(9, FAILED)]));
+    let failed = summarize_calls(owner, &calls(&[(1, DONE)]), &calls(&[(9, FAILED)]));
     assert_eq!((failed.outcome, failed.failed), (WorkOutcome::Ran, 1));
 }
 
@@ -78,22 +78,22 @@ fn the_sentence_names_the_first_denied_tool_and_what_would_allow_it() {
     let mut exec = grant("exec");
     exec.matches = BTreeMap::from([("command".to_owned(), "cargo test".to_owned())]);
     let fates = [(1, denied(Some(&exec))), (2, denied(None))];
-    let told = report(WorkOwner::Job("tidy"), &calls(&fates), &[]);
+    let told = summarize_calls(WorkOwner::Job("tidy"), &calls(&fates), &[]);
     assert_eq!(
         told.note.as_deref(),
         Some(
-            "Denied: exec (and 1 more); nobody is there to be asked, and no rule allows it. Allow it: hob cron update tidy --allow 'exec command=cargo test'"
+            "Denied: exec (and 1 more); nobody can be asked, and no rule allows it. Allow it: hob cron update tidy --allow 'exec command=cargo test'"
         )
     );
-    let by_rule = CallFate::Denied {
+    let by_rule = CallOutcome::Denied {
         by: "rule",
         reason: "A stored rule denies it.\nMore.",
         grant: None,
     };
-    let told = report(WorkOwner::Loop("build"), &calls(&[(1, by_rule)]), &[]);
+    let told = summarize_calls(WorkOwner::Loop("build"), &calls(&[(1, by_rule)]), &[]);
     let note = told.note.as_deref();
     assert_eq!(note, Some("Denied: exec; A stored rule denies it."));
-    let told = report(WorkOwner::Loop("build"), &calls(&[(1, FAILED)]), &[]);
+    let told = summarize_calls(WorkOwner::Loop("build"), &calls(&[(1, FAILED)]), &[]);
     let note = told.note.as_deref();
     assert_eq!(note, Some("Its last call failed: exec: exit code 1"));
 }
@@ -102,30 +102,30 @@ fn the_sentence_names_the_first_denied_tool_and_what_would_allow_it() {
 fn the_line_that_allows_it_can_be_pasted() {
     let (job, round) = (WorkOwner::Job("a"), WorkOwner::Loop("a"));
     assert_eq!(
-        allow_line(round, &grant("write")),
+        allow_command(round, &grant("write")),
         "hob loop update a --allow write"
     );
     let mut quoted = grant("exec");
     quoted.matches = BTreeMap::from([("command".to_owned(), "echo 'x'".to_owned())]);
     assert_eq!(
-        allow_line(job, &quoted),
+        allow_command(job, &quoted),
         r"hob cron update a --allow 'exec command=echo '\''x'\'''"
     );
     let mut two = grant("exec");
     two.matches = BTreeMap::from([("command".to_owned(), "ls".to_owned())]);
     two.host = Some("example.org".to_owned());
     assert_eq!(
-        allow_line(job, &two),
+        allow_command(job, &two),
         r#"hob cron update a --allow '{"tool":"exec","match":{"command":"ls"},"host":"example.org"}'"#
     );
     let mut lines = grant("exec");
     lines.matches = BTreeMap::from([("command".to_owned(), "a\nb".to_owned())]);
     assert_eq!(
-        allow_line(job, &lines),
+        allow_command(job, &lines),
         r#"hob cron update a --allow '{"tool":"exec","match":{"command":"a\nb"}}'"#
     );
     assert_eq!(
-        allow_line(WorkOwner::Heartbeat("heartbeat"), &quoted),
+        allow_command(WorkOwner::Heartbeat("heartbeat"), &quoted),
         r"hob permission add --tool exec --match='command=echo '\''x'\''' --decision=allow --scope=always --sessions='cron:heartbeat:*' --kind=cron"
     );
 }

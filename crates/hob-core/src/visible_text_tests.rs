@@ -24,7 +24,7 @@ fn hidden_characters_are_shown() {
         ("a\u{e123}", "a\\u{e123}"),
     ] {
         assert_eq!(visible(text), expected);
-        assert!(deceives(text), "{expected}");
+        assert!(needs_escaping(text), "{expected}");
     }
 }
 
@@ -81,7 +81,7 @@ fn honest_names_stay_readable() {
         "",
     ] {
         assert_eq!(visible(text), text);
-        assert!(!deceives(text));
+        assert!(!needs_escaping(text));
     }
 }
 

@@ -1,50 +1,55 @@
-//! The services of the house, one folder each: a folder's `room(…)` is its whole face.
+//! The rooms of the daemon, one folder each. A folder's `room(…)` is its whole interface.
 //!
-//! - [`agent`] has runs: `agent.*`
-//! - [`cost`] has the sums of the ledger: `cost.summary`
-//! - [`cron`] has jobs that run by the calendar or when they are called: `cron.*`
-//! - [`session`] has conversations: `session.*`
-//! - [`config`] has settings: `config.*`
-//! - [`daemon`] has the process itself: `daemon.status`
-//! - [`desktop`] has the machine and its applications: `desktop.*`
-//! - [`log`] has the daemon's log as events: `log.line`
-//! - [`tool`] has the tools of the house and of services outside: `tool.*`
-//! - [`model`] has the models of all configured providers: `model.*`
-//! - [`library`] leads rooms to models, [`door`] to the services behind some of them
-//! - [`service`] has the local services, kept alive: `service.*`
-//! - [`speech`] has words spoken by one of those: `speech.say`
-//! - [`terminal`] has shells in tmux that a person and hob share: `terminal.*`
-//! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
-//! - [`audit`] has the record of every decision: `audit.*`
-//! - [`loops`] has prompts that are asked again and again: `loop.*`
-//! - [`reserved`] keeps the sessions of loops and jobs for the house
-//! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them,
-//!   [`notice`] tells a session what came of it; `answer` waits for the end of their runs,
-//!   `asking` for rooms that are not there yet
+//! - [`agent`]: runs, `agent.*`
+//! - [`cost`]: sums of the ledger, `cost.summary`
+//! - [`cron`]: jobs that run by the calendar or when called, `cron.*`
+//! - [`session`]: conversations, `session.*`
+//! - [`config`]: settings, `config.*`
+//! - [`daemon`]: the process itself, `daemon.*`
+//! - [`desktop`]: the machine and its applications, `desktop.*`
+//! - [`log`]: the daemon's log as events, `log.line`
+//! - [`tool`]: built-in tools and tools of external services, `tool.*`
+//! - [`model`]: models of all configured providers, `model.*`
+//! - [`service`]: managed local services, `service.*`
+//! - [`speech`]: text spoken by one of those, `speech.say`
+//! - [`terminal`]: shells in tmux that a person and hob share, `terminal.*`
+//! - [`permission`]: rules, and questions about tool calls, `permission.*`
+//! - [`audit`]: the record of every decision, `audit.*`
+//! - [`loops`]: prompts that are repeated, `loop.*`
+//!
+//! Shared by several rooms:
+//!
+//! - [`model_library`] gives access to models, [`service_resolver`] to the managed services behind
+//!   some of them
+//! - [`reserved_sessions`] protects the sessions of loops, jobs and sub-agents
+//! - [`scheduled_command`] runs commands that a person set, [`grants`] stores what they may do,
+//!   [`notice`] posts their outcome to a session
+//! - `run_outcome` waits for the end of runs of loops and jobs, `retrying_call` retries calls of
+//!   rooms that are not served yet
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
 
 pub mod agent;
-mod answer;
-mod asking;
 pub mod audit;
 pub mod config;
 pub mod cost;
 pub mod cron;
 pub mod daemon;
 pub mod desktop;
-pub mod door;
-pub mod errand;
 pub mod grants;
-pub mod library;
 pub mod log;
 pub mod loops;
 pub mod model;
+pub mod model_library;
 pub mod notice;
 pub mod permission;
-pub mod reserved;
+pub mod reserved_sessions;
+mod retrying_call;
+mod run_outcome;
+pub mod scheduled_command;
 pub mod service;
+pub mod service_resolver;
 pub mod session;
 pub mod speech;
 pub mod terminal;

@@ -1,41 +1,42 @@
-//! The models as they are configured this moment, for the rooms that ask them.
+//! Access to the models as configured now, for the rooms that call them.
 
 use hob_kit::settings::Settings;
-use hob_models::{Book, KeyDoor, Served, ServiceDoor, Sources};
-use hob_net::Http;
+use hob_models::{KeySource, ModelCatalog, ModelSources, ServedModel, ServiceResolver};
+use hob_net::HttpClient;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What leads to models; cheap to clone.
+/// Access to models. Cheap to clone.
 #[derive(Clone)]
-pub struct Library {
+pub struct ModelLibrary {
     pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: Http,
-    pub keys: Arc<dyn KeyDoor>,
-    pub services: Arc<dyn ServiceDoor>,
-    /// The services whose models can be asked.
-    pub served: watch::Receiver<Arc<Vec<Served>>>,
+    pub http: HttpClient,
+    pub keys: Arc<dyn KeySource>,
+    pub services: Arc<dyn ServiceResolver>,
+    /// The managed services whose models can be called.
+    pub served: watch::Receiver<Arc<Vec<ServedModel>>>,
 }
 
-impl Library {
+impl ModelLibrary {
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    pub fn book(&self) -> Book {
-        let sources = Sources {
+    /// The configured models.
+    pub fn models(&self) -> ModelCatalog {
+        let sources = ModelSources {
             http: self.http.clone(),
             keys: Arc::clone(&self.keys),
             services: Arc::clone(&self.services),
             served: Arc::clone(&self.served.borrow()),
         };
-        Book::new(&self.settings(), sources)
+        ModelCatalog::new(&self.settings(), sources)
     }
 }
 
-impl fmt::Debug for Library {
+impl fmt::Debug for ModelLibrary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library").finish_non_exhaustive()
+        f.debug_struct("ModelLibrary").finish_non_exhaustive()
     }
 }

@@ -1,18 +1,18 @@
-//! Asking other rooms, which may not be there yet or be busy: patiently, but not for ever.
+//! Calls of other rooms with retries, for rooms that are not served yet or busy.
 
 use hob_bus::Caller;
 use hob_wire::{ErrorCode, Method, WireError};
 use std::time::Duration;
 
-/// The first wait before a room is asked again; it doubles.
+/// First wait before a retry; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// How long a room that cannot work is asked.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Longest total wait.
+const RETRY_TIME_MAX: Duration = Duration::from_mins(5);
 
-/// Asks until there is an answer, a refusal, or no more patience. What is asked carries a key or
-/// changes nothing, so that asking again is the same.
-pub(crate) async fn ask<M: Method>(
+/// Calls a method until there is a result, a final error, or the time is up. The request must carry
+/// an idempotency key or change nothing, because it may be sent twice.
+pub(crate) async fn call_with_retry<M: Method>(
     caller: &Caller,
     params: &M::Params,
 ) -> Result<M::Result, WireError>
@@ -26,19 +26,20 @@ where
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if !may_pass(&error) || waited >= PATIENCE {
+        if !is_retryable(&error) || waited >= RETRY_TIME_MAX {
             return Err(error);
         }
-        let told = error.retry_after_ms.map(Duration::from_millis);
-        let pause = told.unwrap_or(wait).clamp(FIRST_WAIT, WAIT_MAX);
+        let requested = error.retry_after_ms.map(Duration::from_millis);
+        // The room's own hint wins, within limits.
+        let pause = requested.unwrap_or(wait).clamp(FIRST_WAIT, WAIT_MAX);
         tokio::time::sleep(pause).await;
         waited += pause;
         wait = (wait * 2).min(WAIT_MAX);
     }
 }
 
-/// Whether the same request may go through later.
-fn may_pass(error: &WireError) -> bool {
+/// True if the same request may succeed later.
+fn is_retryable(error: &WireError) -> bool {
     matches!(
         error.code,
         ErrorCode::NoHandler

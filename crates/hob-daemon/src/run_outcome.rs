@@ -1,154 +1,158 @@
-//! The end of a run of a loop or a job, which nobody watches.
+//! Waits for the end of an unattended run of a loop or a job.
 //!
-//! Invariants: a run that waits for a person is given up, because nobody is there; one that is
-//! stopped is told so until it ends; what its children cost, and what was denied to them, counts.
+//! Invariants: a run that waits for a person is ended, because nobody is there; a run to stop gets
+//! the abort until it ends; cost and denials of its children count.
 
 use hob_bus::Caller;
-use hob_core::unattended::{CallFate, CallReport, EndedCall, WorkOwner, report};
+use hob_core::unattended::{CallOutcome, CallReport, EndedCall, WorkOwner, summarize_calls};
 use hob_store::{Store, StoreError};
 use hob_wire::rooms::agent::{
-    Abort, CallState, CallView, Cause, Cost, RunSelector, RunState, RunView, Status, Wait,
-    WaitParams,
+    Abort, AgentWaitParams, CallView, Cost, RunEndCause, RunSelector, RunState, RunView, Status,
+    ToolCallState, Wait,
 };
-use hob_wire::schedule::{GrantView, WorkOutcome};
-use hob_wire::{ErrorCode, Part, RunId, WireError};
+use hob_wire::schedule::{ToolGrantView, WorkOutcome};
+use hob_wire::{ContentPart, ErrorCode, RunId, WireError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long one wait for a run takes at the most: so soon it is noticed that a run waits for a
-/// person.
-const WAIT_MS: u64 = 10_000;
-/// Why a run is given up that a crash cut off in the middle of a call.
-const IN_DOUBT: &str = "It was cut off in the middle of a call, and nobody is there to say whether that call happened.";
-/// Why a run is given up that waits for money.
+/// Longest single wait for a run. After it the state is checked, so that a run that waits for a
+/// person is noticed.
+const WAIT_SLICE_MS: u64 = 10_000;
+/// Reason for ending a run with a call in doubt.
+const IN_DOUBT: &str =
+    "It was interrupted during a call, and nobody is there to say if that call happened.";
+/// Reason for ending a run that waits for money.
 const OUT_OF_MONEY: &str = "A budget was used up, and nobody is there to allow more.";
-/// Runs below one whose calls are looked at.
-const BELOW_MAX: usize = 64;
-/// Before the agent is asked again after it could not answer.
-const AGAIN: Duration = Duration::from_millis(500);
-/// How long a stopped run may take to end before it is told again.
-const ABORT_AGAIN: Duration = Duration::from_secs(5);
+/// Most descendants whose calls are read.
+const DESCENDANTS_MAX: usize = 64;
+/// Wait before a failed call of the agent is retried.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
+/// Wait before a run that has not ended is aborted again.
+const ABORT_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct RunOutcome {
     pub(crate) success: bool,
-    pub(crate) cause: Option<Cause>,
-    /// Why it failed.
+    pub(crate) cause: Option<RunEndCause>,
+    /// The reason of a failure.
     pub(crate) message: Option<String>,
     pub(crate) text: String,
-    /// With what its children cost.
+    /// Cost including its children.
     pub(crate) cost: Cost,
-    /// What its calls make of it; of a run that answered.
+    /// Report on its calls; used for a run that answered.
     pub(crate) calls: CallReport,
 }
 
-impl Answer {
-    pub(crate) fn failed(message: String) -> Answer {
-        Answer {
+impl RunOutcome {
+    pub(crate) fn failed(message: String) -> RunOutcome {
+        RunOutcome {
             message: Some(message),
-            ..Answer::default()
+            ..RunOutcome::default()
         }
     }
 
-    /// How the work went, in a word.
+    /// The outcome as one word.
     pub(crate) fn outcome(&self) -> WorkOutcome {
         match self.cause {
             _ if self.success => self.calls.outcome,
-            Some(Cause::Aborted) => WorkOutcome::Stopped,
+            Some(RunEndCause::Aborted) => WorkOutcome::Stopped,
             _ => WorkOutcome::Failed,
         }
     }
 
-    /// Whether it answered, and nothing it tried was denied or failed at the end.
+    /// True if it answered and none of its calls was denied or failed at the end.
     pub(crate) fn is_clean(&self) -> bool {
         self.outcome() == WorkOutcome::Ran
     }
 
-    /// Why it failed, or what a person should know of an answer.
+    /// The reason of a failure, or a note about an answer.
     pub(crate) fn note(&self) -> Option<&str> {
         self.message.as_deref().or(self.calls.note.as_deref())
     }
 }
 
-/// Who waits, and for which run.
+/// Waits for one run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Awaited<'w> {
+pub(crate) struct RunWaiter<'w> {
     pub(crate) caller: &'w Caller,
     pub(crate) store: &'w Store,
-    pub(crate) run: RunId,
-    /// Whose work it is.
+    pub(crate) run_id: RunId,
+    /// The loop or job that the run belongs to.
     pub(crate) owner: WorkOwner<'w>,
 }
 
-impl Awaited<'_> {
-    /// Waits for the end of the run; ends it when it is to stop.
-    pub(crate) async fn end(&self, stop: &CancellationToken) -> Result<Answer, WireError> {
+impl RunWaiter<'_> {
+    /// Waits for the end of the run; aborts it when `stop` is cancelled.
+    pub(crate) async fn wait_for_end(
+        &self,
+        stop: &CancellationToken,
+    ) -> Result<RunOutcome, WireError> {
         let over = tokio::select! {
-            over = self.over() => Some(over?),
+            over = self.wait_until_settled() => Some(over?),
             () = stop.cancelled() => None,
         };
         let given_up = over.as_ref().and_then(|view| match view.state {
             RunState::Done => None,
-            RunState::Paused => Some((Cause::Budget, OUT_OF_MONEY)),
-            _ => Some((Cause::GivenUp, IN_DOUBT)),
+            RunState::Paused => Some((RunEndCause::Budget, OUT_OF_MONEY)),
+            _ => Some((RunEndCause::GivenUp, IN_DOUBT)),
         });
         let view = if let Some(view) = over.filter(|view| view.state == RunState::Done) {
             view
         } else {
             tokio::select! {
-                ended = self.ended() => ended?,
-                never = self.abort() => never,
+                ended = self.wait_until_done() => ended?,
+                never = self.abort_until_dropped() => never,
             }
         };
-        let below = match self.store.family_cost(&self.run).await {
+        let below = match self.store.descendants_cost(&self.run_id).await {
             Ok(below) => below,
             Err(StoreError::NotFound(_)) => Cost::default(),
             Err(error) => return Err(error.into()),
         };
-        let success = view.cause == Some(Cause::Answered);
+        let success = view.cause == Some(RunEndCause::Answered);
         let why = match (given_up, view.message) {
             (Some((_, why)), _) => why.to_owned(),
             (None, Some(why)) => why,
             (None, None) => "It ended without an answer.".to_owned(),
         };
-        Ok(Answer {
+        Ok(RunOutcome {
             success,
             cause: given_up.map(|(cause, _)| cause).or(view.cause),
             message: (!success).then_some(why),
             text: view.text,
-            cost: sum(view.cost, below),
-            calls: self.report(&view.calls).await,
+            cost: add_costs(view.cost, below),
+            calls: self.call_report(&view.calls).await,
         })
     }
 
-    /// What the calls of the run, and of those it started, make of its outcome.
-    async fn report(&self, own: &[CallView]) -> CallReport {
+    /// Reports on the calls of the run and its descendants.
+    async fn call_report(&self, own: &[CallView]) -> CallReport {
         let mut below = Vec::new();
-        // A run that called nothing started nothing.
+        // A run without calls started no children.
         if !own.is_empty() {
             below = self.calls_below().await;
         }
-        let grants = |calls: &[CallView]| calls.iter().map(granting).collect::<Vec<_>>();
+        let grants = |calls: &[CallView]| calls.iter().map(missing_grant).collect::<Vec<_>>();
         let (own_grants, below_grants) = (grants(own), grants(&below));
         let ended = |calls, grants| ended_calls(calls, grants);
-        report(
+        summarize_calls(
             self.owner,
             &ended(own, &own_grants),
             &ended(&below, &below_grants),
         )
     }
 
-    /// The calls of the runs that this one started, and of those below them.
+    /// The calls of all descendants.
     async fn calls_below(&self) -> Vec<CallView> {
         let mut calls = Vec::new();
-        let mut parents = vec![self.run];
+        let mut parents = vec![self.run_id];
         let mut looked_at = 0;
         while let Some(parent) = parents.pop() {
-            // What cannot be read of a child does not change how its parent went.
+            // An unreadable child does not change the outcome of its parent.
             for child in self.store.children(&parent).await.unwrap_or_default() {
                 looked_at += 1;
-                if looked_at > BELOW_MAX {
+                if looked_at > DESCENDANTS_MAX {
                     return calls;
                 }
                 let selector = RunSelector {
@@ -164,56 +168,62 @@ impl Awaited<'_> {
         calls
     }
 
-    /// Waits until the run is over, or would wait for ever.
-    async fn over(&self) -> Result<RunView, WireError> {
-        let wait = WaitParams {
-            run_id: self.run,
-            wait_ms: Some(WAIT_MS),
+    /// Waits until the run has ended or waits for a person.
+    async fn wait_until_settled(&self) -> Result<RunView, WireError> {
+        let wait = AgentWaitParams {
+            run_id: self.run_id,
+            wait_ms: Some(WAIT_SLICE_MS),
         };
         loop {
             match self.caller.call::<Wait>(&wait).await {
-                Ok(view) if is_over(view.state) => return Ok(view),
+                Ok(view) if is_settled(view.state) => return Ok(view),
                 Ok(_) => {}
-                // Its session was deleted, and it with it.
+                // The run was deleted with its session.
                 Err(error) if error.code == ErrorCode::NotFound => return Err(error),
-                Err(_) => tokio::time::sleep(AGAIN).await,
+                Err(_) => tokio::time::sleep(RETRY_DELAY).await,
             }
         }
     }
 
-    /// Waits until a run is over that was told to end.
-    async fn ended(&self) -> Result<RunView, WireError> {
+    /// Waits for the end of a run that is being aborted.
+    async fn wait_until_done(&self) -> Result<RunView, WireError> {
         loop {
-            let view = self.over().await?;
+            let view = self.wait_until_settled().await?;
             if view.state == RunState::Done {
                 return Ok(view);
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
-    /// Tells the run to end, again and again; its end is seen by who waits for it.
-    async fn abort<T>(&self) -> T {
+    /// Aborts the run repeatedly and never returns; the caller waits for the end in parallel.
+    async fn abort_until_dropped<T>(&self) -> T {
         let selector = RunSelector {
-            run_id: Some(self.run),
+            run_id: Some(self.run_id),
             session_key: None,
         };
         loop {
-            let told = self.caller.call::<Abort>(&selector).await;
-            tokio::time::sleep(if told.is_ok() { ABORT_AGAIN } else { AGAIN }).await;
+            let aborted = self.caller.call::<Abort>(&selector).await;
+            // An accepted abort may take a while; a failed one is retried soon.
+            tokio::time::sleep(if aborted.is_ok() {
+                ABORT_RETRY_DELAY
+            } else {
+                RETRY_DELAY
+            })
+            .await;
         }
     }
 }
 
-/// Whether a run is over, or would wait for a person for ever.
-fn is_over(state: RunState) -> bool {
+/// True if a run has ended or waits for a person.
+fn is_settled(state: RunState) -> bool {
     matches!(state, RunState::Done | RunState::InDoubt | RunState::Paused)
 }
 
-/// What would have allowed a call, as a grant.
-fn granting(call: &CallView) -> Option<GrantView> {
+/// The grant that would have allowed a denied call.
+fn missing_grant(call: &CallView) -> Option<ToolGrantView> {
     let terms = call.denial.as_ref()?.grant.as_ref()?;
-    Some(GrantView {
+    Some(ToolGrantView {
         tool: terms.tool.clone(),
         matches: terms.matches.clone(),
         path: terms.path.clone(),
@@ -221,18 +231,21 @@ fn granting(call: &CallView) -> Option<GrantView> {
     })
 }
 
-fn ended_calls<'c>(calls: &'c [CallView], grants: &'c [Option<GrantView>]) -> Vec<EndedCall<'c>> {
+fn ended_calls<'c>(
+    calls: &'c [CallView],
+    grants: &'c [Option<ToolGrantView>],
+) -> Vec<EndedCall<'c>> {
     let ended = calls.iter().zip(grants).map(|(call, grant)| EndedCall {
         step: call.step,
         tool: &call.call.name,
-        fate: fate(call, grant.as_ref()),
+        outcome: call_fate(call, grant.as_ref()),
     });
     ended.collect()
 }
 
-fn fate<'c>(call: &'c CallView, grant: Option<&'c GrantView>) -> CallFate<'c> {
+fn call_fate<'c>(call: &'c CallView, grant: Option<&'c ToolGrantView>) -> CallOutcome<'c> {
     if let Some(denial) = &call.denial {
-        return CallFate::Denied {
+        return CallOutcome::Denied {
             by: &denial.by,
             reason: &denial.reason,
             grant,
@@ -240,21 +253,21 @@ fn fate<'c>(call: &'c CallView, grant: Option<&'c GrantView>) -> CallFate<'c> {
     }
     let result = call.result.as_ref();
     let is_failed = result.is_some_and(|result| result.is_error);
-    // Refused without a denial: no call that could have been made.
-    if !is_failed && call.state != CallState::Denied {
-        return CallFate::Done;
+    // Denied without a denial record: the call could never have run.
+    if !is_failed && call.state != ToolCallState::Denied {
+        return CallOutcome::Done;
     }
     let texts = result.into_iter().flat_map(|result| &result.content);
     let mut texts = texts.filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        ContentPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    CallFate::Failed(texts.next().unwrap_or_default())
+    CallOutcome::Failed(texts.next().unwrap_or_default())
 }
 
-/// The sum of two costs; the price is known as far as either is.
-pub(crate) fn sum(one: Cost, other: Cost) -> Cost {
-    // Nothing that was called says nothing about the price of what was.
+/// The sum of two costs. An unknown price counts as zero if the other is known.
+pub(crate) fn add_costs(one: Cost, other: Cost) -> Cost {
+    // A side without calls says nothing about the price of the other.
     match (one.calls, other.calls) {
         (_, 0) => return one,
         (0, _) => return other,
@@ -274,5 +287,5 @@ pub(crate) fn sum(one: Cost, other: Cost) -> Cost {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
+#[path = "run_outcome_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! What runs and their children cost together.
+//! Costs of runs and their children together.
 
 use super::*;
 
@@ -10,8 +10,8 @@ fn a_sum_knows_the_price_as_far_as_anything_does() {
         output_tokens: 2,
         calls: 1,
     };
-    assert_eq!(sum(Cost::default(), priced), priced);
-    assert_eq!(sum(priced, priced).micro_dollars, Some(10));
+    assert_eq!(add_costs(Cost::default(), priced), priced);
+    assert_eq!(add_costs(priced, priced).micro_dollars, Some(10));
     let unpriced = Cost {
         micro_dollars: None,
         ..priced
@@ -20,8 +20,8 @@ fn a_sum_knows_the_price_as_far_as_anything_does() {
         micro_dollars: Some(0),
         ..Cost::default()
     };
-    assert_eq!(sum(unpriced, nothing), unpriced);
-    assert_eq!(sum(nothing, unpriced), unpriced);
+    assert_eq!(add_costs(unpriced, nothing), unpriced);
+    assert_eq!(add_costs(nothing, unpriced), unpriced);
     let unknown = Cost::default();
-    assert_eq!(sum(unknown, unknown).micro_dollars, None);
+    assert_eq!(add_costs(unknown, unknown).micro_dollars, None);
 }

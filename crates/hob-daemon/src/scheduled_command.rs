@@ -1,19 +1,18 @@
-//! A command that a person set, run in the sandbox with what it was granted: a loop's monitor, a
-//! job's command. Setting one is the person's act and is recorded with its bytes; running it asks
-//! nobody.
+//! `CommandRunner` that a person set, run in the sandbox with their grants: a loop's monitor, a job's
+//! command. Setting one is the person's act and is recorded with its bytes; running it asks nobody.
 //!
-//! Invariants: what runs is exactly the string that was set; nothing of it outlives its deadline
-//! or its stop, whatever it started; what is kept of its output is bounded; a command that fails
-//! or hangs is an outcome, never an error.
+//! Invariants: exactly the string that was set is run; nothing of it, nor anything it started,
+//! outlives its deadline or its stop; the kept output is bounded; a command that fails or hangs is
+//! an outcome, never an error.
 
-use hob_core::permission::{Work, recorded};
-use hob_exec::order::{Cause, Ended};
-use hob_exec::{Exit, Feed};
+use hob_core::permission::{PreparedCall, to_audit_value};
+use hob_exec::shim_protocol::{ExitCause, WaitStatus};
+use hob_exec::{ChildExit, OutputMode};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
-use hob_store::{Judgement, NewEntry, Store};
-use hob_tools::{Commands, Ground, OwnCommand, Spawned, left_behind_note};
+use hob_kit::mask::SecretMask;
+use hob_store::{AuditedDecision, NewAuditEntry, Store};
+use hob_tools::{CommandRunner, SpawnedCommand, ToolEnv, UserCommand, left_behind_note};
 use hob_wire::rooms::loops::MonitorOutput;
 use hob_wire::work::ToolContext;
 use hob_wire::{NetworkGrant, WireError};
@@ -23,31 +22,32 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How long a command may take, unless told.
+/// Default timeout of a command.
 pub const TIMEOUT_MS: u64 = 30_000;
-/// The longest a command may be given.
+/// Longest timeout of a command.
 pub const TIMEOUT_MS_MAX: u64 = 60 * 60 * 1_000;
-/// Head and tail kept of each stream.
+/// Bytes of head and tail kept of each stream.
 pub const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
-/// Commands at work at once; the others wait for their turn.
-const AT_ONCE_MAX: usize = 32;
+/// Most commands running at once; others wait.
+const RUNNING_MAX: usize = 32;
 
-/// What a person set to be run.
+/// A command that a person set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Errand {
-    /// For bash.
+pub struct ScheduledCommand {
+    /// The command line, for bash.
     pub command: String,
-    /// The folder it runs in and may change; without one it runs in `/` and changes nothing.
+    /// The folder that it runs in and may change; without one it runs in `/` and may change
+    /// nothing.
     pub workspace: Option<String>,
     pub network: NetworkGrant,
-    /// [`TIMEOUT_MS`] when missing, [`TIMEOUT_MS_MAX`] at the most.
+    /// Default [`TIMEOUT_MS`], at most [`TIMEOUT_MS_MAX`].
     pub timeout_ms: Option<u64>,
 }
 
-impl Errand {
-    /// Refuses what could never be run, in a sentence.
+impl ScheduledCommand {
+    /// Returns an error sentence for a command that can never run.
     pub fn check(&self) -> Result<(), String> {
-        self.own().check()?;
+        self.to_user_command().check()?;
         let timeout = self.timeout_ms.unwrap_or(TIMEOUT_MS);
         if !(1..=TIMEOUT_MS_MAX).contains(&timeout) {
             return Err(format!(
@@ -57,17 +57,17 @@ impl Errand {
         Ok(())
     }
 
-    fn own(&self) -> OwnCommand {
-        OwnCommand {
+    fn to_user_command(&self) -> UserCommand {
+        UserCommand {
             command: self.command.clone(),
             workspace: self.workspace.clone(),
             network: self.network,
         }
     }
 
-    /// A hash of everything that decides what is run.
+    /// A hash of everything that determines what is run.
     fn digest(&self) -> String {
-        let work = Work {
+        let work = PreparedCall {
             tool: "own".to_owned(),
             fingerprint: String::new(),
             args: json!({ "command": self.command, "network": self.network }),
@@ -81,25 +81,25 @@ impl Errand {
     }
 }
 
-/// How a command went.
+/// The outcome of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Missing when it was ended or did not start.
+pub struct CommandOutcome {
+    /// Missing if the command was killed or did not start.
     pub exit_code: Option<i32>,
-    /// Head and tail, with what is missing between them named.
+    /// Head and tail, with a note about the omitted part.
     pub stdout: String,
     pub stderr: String,
     pub duration_ms: u64,
-    /// Why it has no exit code.
+    /// The reason for a missing exit code.
     pub problem: Option<String>,
 }
 
-impl Outcome {
+impl CommandOutcome {
     pub fn is_success(&self) -> bool {
         self.exit_code == Some(0)
     }
 
-    /// As a loop shows it.
+    /// The output as a loop shows it.
     pub fn into_output(self, at: u64) -> MonitorOutput {
         MonitorOutput {
             at,
@@ -120,76 +120,83 @@ impl Outcome {
         self.stderr.push_str(")\n");
     }
 
-    fn refused(problem: String) -> Outcome {
-        Outcome {
+    fn not_run(problem: String) -> CommandOutcome {
+        CommandOutcome {
             problem: Some(problem),
-            ..Outcome::default()
+            ..CommandOutcome::default()
         }
     }
 }
 
-/// Runs errands; cheap to clone.
+/// Runs scheduled commands. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Errands {
-    ground: Ground,
-    commands: Commands,
-    mask: Mask,
-    turns: Arc<Semaphore>,
+pub struct ScheduledCommandRunner {
+    tool_env: ToolEnv,
+    commands: CommandRunner,
+    mask: SecretMask,
+    slots: Arc<Semaphore>,
 }
 
-impl Errands {
-    /// `home` is hob's own, which no command is shown.
-    pub fn new(commands: Commands, home: &Home, clock: Clock) -> Errands {
-        let ground = Ground::new(clock, home.folders());
-        Errands {
-            ground: ground.with_commands(commands.clone()),
+impl ScheduledCommandRunner {
+    /// `home` is hob's own folder, hidden from every command.
+    pub fn new(commands: CommandRunner, home: &Home, clock: Clock) -> ScheduledCommandRunner {
+        let tool_env = ToolEnv::new(clock, home.folders());
+        ScheduledCommandRunner {
+            tool_env: tool_env.with_commands(commands.clone()),
             commands,
-            mask: Mask::new(),
-            turns: Arc::new(Semaphore::new(AT_ONCE_MAX)),
+            mask: SecretMask::new(),
+            slots: Arc::new(Semaphore::new(RUNNING_MAX)),
         }
     }
 
-    /// The same, where these secrets are taken out of what commands print: a loop shows it to its
-    /// model, and jobs keep it.
+    /// Masks these secrets in the output: a loop shows it to its model, and jobs store it.
     #[must_use]
-    pub fn with_mask(mut self, mask: Mask) -> Errands {
+    pub fn with_mask(mut self, mask: SecretMask) -> ScheduledCommandRunner {
         self.mask = mask;
         self
     }
 
-    /// Runs one to its end, its deadline or until `stop` is cancelled; nothing of it is left then.
-    pub async fn run(&self, errand: &Errand, stop: &CancellationToken) -> Outcome {
-        let stopped = || Outcome::refused("It was stopped before it began.".to_owned());
+    /// Runs a command to its end, its deadline or until `stop` is cancelled. Nothing it started is
+    /// left then.
+    pub async fn run(
+        &self,
+        scheduled: &ScheduledCommand,
+        stop: &CancellationToken,
+    ) -> CommandOutcome {
+        let stopped = || CommandOutcome::not_run("It was stopped before it began.".to_owned());
         let begun = async {
             // The semaphore is never closed.
-            let turn = self.turns.acquire().await;
-            let own = errand.own();
-            (turn, own.plan(&self.ground).await)
+            let slot = self.slots.acquire().await;
+            let own = scheduled.to_user_command();
+            (slot, own.plan(&self.tool_env).await)
         };
-        let (_turn, plan) = tokio::select! {
+        let (_slot, plan) = tokio::select! {
             begun = begun => begun,
             () = stop.cancelled() => return stopped(),
         };
         let mut plan = match plan {
             Ok(plan) => plan,
-            Err(reason) => return Outcome::refused(reason),
+            Err(reason) => return CommandOutcome::not_run(reason),
         };
-        let timeout_ms = errand.timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX);
+        let timeout_ms = scheduled
+            .timeout_ms
+            .unwrap_or(TIMEOUT_MS)
+            .min(TIMEOUT_MS_MAX);
         plan.deadline = Some(Duration::from_millis(timeout_ms.max(1)));
-        plan.feed = Feed::Kept;
+        plan.output_mode = OutputMode::Kept;
         plan.mask = Some(self.mask.clone());
         plan.limits.kept_output_bytes = OUTPUT_BYTES_MAX;
-        let Spawned { child, report } = match self.commands.spawn(plan, &[]).await {
+        let SpawnedCommand { child, report } = match self.commands.spawn(plan, &[]).await {
             Ok(spawned) => spawned,
-            Err(error) => return Outcome::refused(error.to_string()),
+            Err(error) => return CommandOutcome::not_run(error.to_string()),
         };
         let ended = tokio::select! {
             ended = child.wait() => ended,
             () = stop.cancelled() => child.cancel().await,
         };
         let mut outcome = match ended {
-            Ok(exit) => outcome(&exit, timeout_ms),
-            Err(error) => Outcome::refused(error.to_string()),
+            Ok(exit) => outcome_of_exit(&exit, timeout_ms),
+            Err(error) => CommandOutcome::not_run(error.to_string()),
         };
         if let Some(line) = report.and_then(|report| report.refusal()) {
             outcome.add_to_stderr(&line);
@@ -198,26 +205,30 @@ impl Errands {
     }
 }
 
-fn outcome(exit: &Exit, timeout_ms: u64) -> Outcome {
-    let problem = match (exit.cause, exit.ended) {
-        (Cause::Itself, Ended::Code(_)) => None,
-        (Cause::Itself, Ended::Signal(signal)) => Some(format!("It was ended by signal {signal}.")),
-        (Cause::Cancelled, _) => Some("It was stopped with everything it had started.".to_owned()),
-        (Cause::Deadline, _) => Some(format!(
+fn outcome_of_exit(exit: &ChildExit, timeout_ms: u64) -> CommandOutcome {
+    let problem = match (exit.cause, exit.status) {
+        (ExitCause::Itself, WaitStatus::Code(_)) => None,
+        (ExitCause::Itself, WaitStatus::Signal(signal)) => {
+            Some(format!("It was ended by signal {signal}."))
+        }
+        (ExitCause::Cancelled, _) => {
+            Some("It was stopped with everything it had started.".to_owned())
+        }
+        (ExitCause::Deadline, _) => Some(format!(
             "It took longer than {timeout_ms} ms and was ended with everything it had started."
         )),
-        (Cause::Processes, _) => Some(
+        (ExitCause::Processes, _) => Some(
             "It had too many processes and was ended with everything it had started.".to_owned(),
         ),
-        (Cause::Replaced, _) => {
+        (ExitCause::Replaced, _) => {
             Some("Its script was replaced while it ran, so it was ended.".to_owned())
         }
-        (Cause::Disk, _) => {
+        (ExitCause::Disk, _) => {
             Some("A disk it writes to was nearly full, so it was ended.".to_owned())
         }
     };
-    Outcome {
-        exit_code: problem.is_none().then(|| exit.ended.code()),
+    CommandOutcome {
+        exit_code: problem.is_none().then(|| exit.status.code()),
         stdout: exit.stdout.text(),
         stderr: exit.stderr.text() + &left_behind_note(&exit.left_behind),
         duration_ms: u64::try_from(exit.duration.as_millis()).unwrap_or(u64::MAX),
@@ -225,25 +236,25 @@ fn outcome(exit: &Exit, timeout_ms: u64) -> Outcome {
     }
 }
 
-/// Records that `by` set a command to be run for `owner` (`loop:NAME`, `cron:NAME`): the person's
-/// own act, bound to these bytes. Without its record it is not set.
-pub async fn record_set(
+/// Records that `by` set a command for `owner` (`loop:NAME`, `cron:NAME`): the person's own act,
+/// bound to these bytes. Without this record it is not set.
+pub async fn record_command(
     store: &Store,
-    mask: &Mask,
+    mask: &SecretMask,
     by: &str,
     owner: &str,
-    errand: &Errand,
+    scheduled: &ScheduledCommand,
 ) -> Result<(), WireError> {
     let matter = json!({
         "for": owner,
-        "command": errand.command,
-        "workspace": errand.workspace,
-        "network": errand.network,
+        "command": scheduled.command,
+        "workspace": scheduled.workspace,
+        "network": scheduled.network,
     });
-    let mut matter = recorded(&matter, &|text| mask.apply(text).into_owned());
-    // A digest looks like a token, and is none.
-    matter["digest"] = json!(errand.digest());
-    let entry = NewEntry {
+    let mut matter = to_audit_value(&matter, &|text| mask.apply(text).into_owned());
+    // Added after masking: a digest looks like a secret and would be masked.
+    matter["digest"] = json!(scheduled.digest());
+    let entry = NewAuditEntry {
         act: "own-act",
         by: by.to_owned(),
         session_key: None,
@@ -251,10 +262,10 @@ pub async fn record_set(
         tool: Some("command".to_owned()),
         matter,
     };
-    let judgement = Judgement {
+    let decision = AuditedDecision {
         entries: vec![entry],
-        ..Judgement::default()
+        ..AuditedDecision::default()
     };
-    store.judge(judgement).await?;
+    store.record_decision(decision).await?;
     Ok(())
 }

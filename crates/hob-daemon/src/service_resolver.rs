@@ -1,73 +1,74 @@
-//! The way of models and agent to local services: over the bus, like anybody.
+//! Reaches managed services over the bus, and counts their use.
 //!
-//! Invariant: a service is in use from the moment it was reached until the call is over, however
-//! that ended; whoever would stop it for being idle asks [`Uses`].
+//! Invariant: a service is in use from the moment it is reached until the call ends, however it
+//! ends. The idle stop asks [`ServiceUseCounts`].
 
 use hob_bus::{Bus, Caller};
 use hob_kit::secret::Secret;
-use hob_models::{Reach, Reaching, ServiceDoor};
-use hob_wire::rooms::service::{NameParams, Reach as ReachMethod};
+use hob_models::{ServiceEndpoint, ServiceEndpointFuture, ServiceResolver};
+use hob_wire::rooms::service::{Reach as ReachMethod, ServiceSelector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Calls under way, by service. A std mutex, because it is held for a lookup.
+/// Calls in progress by service. A std mutex, because it is held for a lookup.
 #[derive(Clone, Debug, Default)]
-pub struct Uses(Arc<Mutex<BTreeMap<String, usize>>>);
+pub struct ServiceUseCounts(Arc<Mutex<BTreeMap<String, usize>>>);
 
-/// The door to the services of the house.
+/// Reaches managed services through the service room.
 #[derive(Clone, Debug)]
-pub struct Door {
+pub struct BusServiceResolver {
     caller: Caller,
-    uses: Uses,
+    uses: ServiceUseCounts,
 }
 
-/// A call under way.
+/// Marks a call in progress; dropping it ends the use.
 #[derive(Debug)]
-struct Lease {
-    uses: Uses,
+struct ServiceLease {
+    uses: ServiceUseCounts,
     service: String,
 }
 
-impl Uses {
-    /// Whether a call of that service is under way.
-    pub fn busy(&self, service: &str) -> bool {
+impl ServiceUseCounts {
+    /// True if a call of that service is in progress.
+    pub fn is_busy(&self, service: &str) -> bool {
         self.counts().contains_key(service)
     }
 
-    fn lease(&self, service: &str) -> Lease {
+    fn start_use(&self, service: &str) -> ServiceLease {
         *self.counts().entry(service.to_owned()).or_default() += 1;
-        Lease {
+        ServiceLease {
             uses: self.clone(),
             service: service.to_owned(),
         }
     }
 
     fn counts(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, usize>> {
-        // A count is changed in one step, so a panic elsewhere leaves it true.
+        // A count changes in one step, so a panic elsewhere leaves it correct.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Door {
-    pub fn new(bus: &Bus, uses: Uses) -> Door {
-        Door {
+impl BusServiceResolver {
+    pub fn new(bus: &Bus, uses: ServiceUseCounts) -> BusServiceResolver {
+        BusServiceResolver {
             caller: bus.caller("services-door"),
             uses,
         }
     }
 }
 
-impl ServiceDoor for Door {
-    fn reach<'a>(&'a self, service: &'a str) -> Reaching<'a> {
+impl ServiceResolver for BusServiceResolver {
+    fn reach<'a>(&'a self, service: &'a str) -> ServiceEndpointFuture<'a> {
         Box::pin(async move {
-            // Taken before, so that it is not stopped between the answer and the call.
-            let lease = self.uses.lease(service);
-            let params = NameParams {
+            // Taken before the request, so that the service is not stopped between the reply and
+            // the call.
+            let lease = self.uses.start_use(service);
+            let params = ServiceSelector {
                 name: service.to_owned(),
             };
             let reached = self.caller.call::<ReachMethod>(&params).await;
             let reached = reached.map_err(|error| error.message)?;
-            Ok(Reach {
+            Ok(ServiceEndpoint {
                 url: reached.url,
                 password: reached.password.map(Secret::new),
                 server: reached.server,
@@ -77,7 +78,7 @@ impl ServiceDoor for Door {
     }
 }
 
-impl Drop for Lease {
+impl Drop for ServiceLease {
     fn drop(&mut self) {
         let mut counts = self.uses.counts();
         if let Some(count) = counts.get_mut(&self.service) {
@@ -90,5 +91,5 @@ impl Drop for Lease {
 }
 
 #[cfg(test)]
-#[path = "door_tests.rs"]
+#[path = "service_resolver_tests.rs"]
 mod tests;

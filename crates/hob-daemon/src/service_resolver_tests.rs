@@ -1,15 +1,15 @@
-//! Leases count.
+//! Counting of leases.
 
-use super::Uses;
+use super::ServiceUseCounts;
 
 #[test]
 fn a_service_is_busy_until_its_last_call_is_over() {
-    let uses = Uses::default();
-    assert!(!uses.busy("llm"));
-    let one = uses.lease("llm");
-    let other = uses.lease("llm");
+    let uses = ServiceUseCounts::default();
+    assert!(!uses.is_busy("llm"));
+    let one = uses.start_use("llm");
+    let other = uses.start_use("llm");
     drop(one);
-    assert!(uses.busy("llm") && !uses.busy("tts"));
+    assert!(uses.is_busy("llm") && !uses.is_busy("tts"));
     drop(other);
-    assert!(!uses.busy("llm"));
+    assert!(!uses.is_busy("llm"));
 }

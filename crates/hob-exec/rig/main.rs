@@ -1,9 +1,9 @@
 //! What the tests of this crate start beside themselves: the shim alone, the recorder alone, and
 //! a stand-in for the daemon that can be killed.
 
-use hob_exec::{Plan, Policy, Spawner, SpawnerParts, Walls};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_exec::{SandboxMode, SandboxPolicy, SpawnPlan, Spawner, SpawnerParts};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::tasks::TaskGroup;
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,20 +34,20 @@ fn parent(arguments: &[OsString]) -> Result<(), Box<dyn Error>> {
         .build()?;
     runtime.block_on(async {
         let shim = vec![std::env::current_exe()?.into_os_string()];
-        let found = Env::from_pairs([("PATH", search.clone())]);
+        let found = EnvVars::from_pairs([("PATH", search.clone())]);
         let facts = hob_exec::spawner::probe(&shim, &found).await?;
         let spawner = Spawner::new(SpawnerParts {
             shim,
-            env: Env::from_pairs([("PATH", "/usr/bin:/bin")]),
-            tasks: Tasks::new(),
-            facts: Some(facts),
+            env: EnvVars::from_pairs([("PATH", "/usr/bin:/bin")]),
+            tasks: TaskGroup::new(),
+            sandbox_support: Some(facts),
         });
         let folder = PathBuf::from(folder);
         let hidden = hidden.iter().map(PathBuf::from).collect();
-        let policy = Policy::workspace(std::slice::from_ref(&folder), None, hidden);
+        let policy = SandboxPolicy::workspace(std::slice::from_ref(&folder), None, hidden);
         let argv = vec!["bash".into(), "-c".into(), script.clone()];
         let child = spawner
-            .spawn(Plan::new(argv, folder, Walls::Policy(policy)))
+            .spawn(SpawnPlan::new(argv, folder, SandboxMode::Policy(policy)))
             .await?;
         child.wait().await?;
         Ok(())

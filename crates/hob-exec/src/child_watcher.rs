@@ -1,16 +1,16 @@
-//! The task that watches one child until nothing of it lives, and the ends of its pipes.
+//! The task that watches one child until no process of it lives, and the pipes of that child.
 
-use crate::child::{Child, Exit, Outcome};
+use crate::child::{Child, ChildExit, ChildOutcome};
 use crate::error::ExecError;
-use crate::level::Level;
-use crate::order::{self, Ending, MESSAGE_BYTES_MAX, Report};
-use crate::output::pump::{Basin, Drain, pump};
-use crate::output::{Piece, Source};
+use crate::output::pump::{OutputBuffers, PieceSender, pump};
+use crate::output::{ChildStream, OutputPiece};
 use crate::peer::access::AccessEntry;
-use crate::plan::Feed;
+use crate::sandbox_level::SandboxLevel;
 use crate::shim::LeftBehind;
-use hob_kit::mask::Mask;
-use hob_kit::tasks::Tasks;
+use crate::shim_protocol::{self, ExitReport, MESSAGE_BYTES_MAX, ShimReport};
+use crate::spawn_plan::OutputMode;
+use hob_kit::mask::SecretMask;
+use hob_kit::tasks::TaskGroup;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::pin::Pin;
@@ -22,32 +22,32 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
-/// Pieces that wait for their taker.
+/// Chunks that wait for the receiver.
 const PIECES_MAX: usize = 16;
-/// Lines that wait for their taker; a service prints them in bursts.
+/// Lines that wait for the receiver; a service prints them in bursts.
 const LINES_MAX: usize = 1024;
 
-/// The daemon's ends of a child's pipes, and the child's until they are handed over.
-pub(crate) struct Pipes {
+/// The daemon's ends of a child's pipes, and the child's ends until they are sent to the shim.
+pub(crate) struct ChildPipes {
     pub(crate) stdin: Option<pipe::Sender>,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
-    /// In the order of their numbers.
+    /// In the order of their descriptor numbers.
     pub(crate) theirs: Option<[OwnedFd; 3]>,
 }
 
-impl Pipes {
-    pub(crate) fn make(empty_stdin: bool) -> io::Result<Pipes> {
-        let (stdin_reads, stdin_writes) = make_pipe()?;
-        let (stdout_reads, stdout_writes) = make_pipe()?;
-        let (stderr_reads, stderr_writes) = make_pipe()?;
+impl ChildPipes {
+    pub(crate) fn create(empty_stdin: bool) -> io::Result<ChildPipes> {
+        let (stdin_reads, stdin_writes) = create_pipe()?;
+        let (stdout_reads, stdout_writes) = create_pipe()?;
+        let (stderr_reads, stderr_writes) = create_pipe()?;
         let (stdin, stdin_reads) = if empty_stdin {
             (None, OwnedFd::from(std::fs::File::open("/dev/null")?))
         } else {
             let stdin = pipe::Sender::from_owned_fd(stdin_writes)?;
             (Some(stdin), stdin_reads)
         };
-        Ok(Pipes {
+        Ok(ChildPipes {
             stdin,
             stdout: pipe::Receiver::from_owned_fd(stdout_reads)?,
             stderr: pipe::Receiver::from_owned_fd(stderr_reads)?,
@@ -56,45 +56,50 @@ impl Pipes {
     }
 }
 
-fn make_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+fn create_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
-/// What empties the pipes; ends when they do.
-pub(crate) struct Pumps {
+/// The work that empties a child's pipes. It ends when they are closed.
+pub(crate) struct OutputPumps {
     work: Pin<Box<dyn Future<Output = ()> + Send>>,
     gone: watch::Sender<bool>,
 }
 
-impl Pumps {
-    pub(crate) fn begin(pipes: Pipes, feed: Feed, mask: Option<&Mask>, child: &mut Child) -> Pumps {
+impl OutputPumps {
+    pub(crate) fn start(
+        pipes: ChildPipes,
+        output_mode: OutputMode,
+        mask: Option<&SecretMask>,
+        child: &mut Child,
+    ) -> OutputPumps {
         let (gone, is_gone) = watch::channel(false);
-        let room = if feed == Feed::Lines {
+        let room = if output_mode == OutputMode::Lines {
             LINES_MAX
         } else {
             PIECES_MAX
         };
-        let taker: Option<mpsc::Sender<Piece>> = match feed {
-            Feed::Kept | Feed::Pipes => None,
-            Feed::Chunks | Feed::Lines => {
-                let (gives, takes) = mpsc::channel(room);
-                *child.pieces.get_mut() = Some(takes);
-                Some(gives)
+        let sender: Option<mpsc::Sender<OutputPiece>> = match output_mode {
+            OutputMode::Kept | OutputMode::Pipes => None,
+            OutputMode::Chunks | OutputMode::Lines => {
+                let (sender, receiver) = mpsc::channel(room);
+                *child.pieces.get_mut() = Some(receiver);
+                Some(sender)
             }
         };
-        let drain = |source| Drain {
-            source,
-            feed,
-            mask: mask.map(Mask::stream),
-            taker: taker.clone(),
-            gone: is_gone.clone(),
+        let piece_sender = |stream| PieceSender {
+            stream,
+            output_mode,
+            mask: mask.map(SecretMask::stream),
+            sender: sender.clone(),
+            child_gone: is_gone.clone(),
         };
         let stderr = pump(
             pipes.stderr,
-            Arc::clone(&child.basin),
-            drain(Source::Stderr),
+            Arc::clone(&child.buffers),
+            piece_sender(ChildStream::Stderr),
         );
-        let work: Pin<Box<dyn Future<Output = ()> + Send>> = if feed == Feed::Pipes {
+        let work: Pin<Box<dyn Future<Output = ()> + Send>> = if output_mode == OutputMode::Pipes {
             if let Ok(stdout) = child.stdout.get_mut() {
                 *stdout = Some(pipes.stdout);
             }
@@ -102,91 +107,95 @@ impl Pumps {
         } else {
             let stdout = pump(
                 pipes.stdout,
-                Arc::clone(&child.basin),
-                drain(Source::Stdout),
+                Arc::clone(&child.buffers),
+                piece_sender(ChildStream::Stdout),
             );
             Box::pin(async move {
                 tokio::join!(stdout, stderr);
             })
         };
-        Pumps { work, gone }
+        OutputPumps { work, gone }
     }
 }
 
 /// Everything that belongs to one running child.
-pub(crate) struct Watcher {
+pub(crate) struct ChildWatcher {
     pub(crate) control: UnixStream,
     pub(crate) shim: tokio::process::Child,
-    pub(crate) level: Level,
-    pub(crate) begun: Instant,
-    pub(crate) basin: Arc<Basin>,
-    pub(crate) tasks: Tasks,
-    /// Taken away with the watcher.
+    pub(crate) level: SandboxLevel,
+    pub(crate) started_at: Instant,
+    pub(crate) buffers: Arc<OutputBuffers>,
+    pub(crate) tasks: TaskGroup,
+    /// Removed from the table when the watcher is dropped.
     pub(crate) _access: Option<AccessEntry>,
 }
 
-impl Watcher {
-    pub(crate) async fn watch(mut self, pumps: Pumps, tell: watch::Sender<Outcome>) {
-        let Pumps { work, gone } = pumps;
+impl ChildWatcher {
+    pub(crate) async fn watch(mut self, pumps: OutputPumps, tell: watch::Sender<ChildOutcome>) {
+        let OutputPumps { work, gone } = pumps;
         let end = async {
-            let found = self.ending().await;
-            let duration = self.begun.elapsed();
+            let found = self.wait_for_report().await;
+            let duration = self.started_at.elapsed();
             gone.send_replace(true);
-            // The shim ends right after its last word.
+            // The shim exits right after its last report; waiting reaps it.
             let _ = self.shim.wait().await;
             (found, duration)
         };
         let ((found, duration), ()) = tokio::join!(end, work);
-        let stdout = self.basin.look(Source::Stdout, |keep| keep.kept());
-        let stderr = self.basin.look(Source::Stderr, |keep| keep.kept());
+        let stdout = self
+            .buffers
+            .with_buffer(ChildStream::Stdout, |buffer| buffer.snapshot());
+        let stderr = self
+            .buffers
+            .with_buffer(ChildStream::Stderr, |buffer| buffer.snapshot());
         let outcome = match found {
-            Some(Report::Ended(Ending {
+            Some(ShimReport::Ended(ExitReport {
                 ended,
                 cause,
                 usage,
                 left_behind,
-            })) => Ok(Arc::new(Exit {
-                ended,
+            })) => Ok(Arc::new(ChildExit {
+                status: ended,
                 cause,
                 level: self.level,
                 usage,
                 duration,
                 stdout,
                 stderr,
-                output_file: self.basin.close_file().await,
-                dropped_lines: self.basin.dropped_lines.load(Ordering::Relaxed),
-                left_behind: logged(left_behind),
+                output_file: self.buffers.close_file().await,
+                dropped_lines: self.buffers.dropped_lines.load(Ordering::Relaxed),
+                left_behind: log_left_behind(left_behind),
             })),
-            Some(Report::Failed(ExecError::Start(said))) => {
-                // What bubblewrap had to say is the reason.
+            Some(ShimReport::Failed(ExecError::Start(reason))) => {
+                // Bubblewrap prints the reason to stderr.
                 Err(ExecError::Start(format!(
-                    "{said}: {}",
+                    "{reason}: {}",
                     stderr.text().trim()
                 )))
             }
-            Some(Report::Failed(error)) => Err(error),
-            Some(Report::Started { .. }) | None => Err(ExecError::Lost),
+            Some(ShimReport::Failed(error)) => Err(error),
+            Some(ShimReport::Started { .. }) | None => Err(ExecError::Lost),
         };
         tell.send_replace(Some(outcome));
     }
 
-    /// The shim's last word. When the house stops, the shim is told to end first.
-    async fn ending(&mut self) -> Option<Report> {
+    /// Waits for the shim's last report. When the daemon stops, the shim is told to end first.
+    async fn wait_for_report(&mut self) -> Option<ShimReport> {
         let tasks = self.tasks.clone();
-        let mut report = Box::pin(report(&mut self.control));
+        let mut report = Box::pin(read_report(&mut self.control));
         tokio::select! {
             found = &mut report => return found,
             () = tasks.stopping() => {}
         }
         drop(report);
-        // Closing our half is the order to end; its answer still comes.
+        // Closing our half of the socket tells the shim to end; its report still arrives.
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut self.control).await;
-        self::report(&mut self.control).await
+        read_report(&mut self.control).await
     }
 }
 
-/// Says in the log what a person should know of.
-fn logged(left: LeftBehind) -> LeftBehind {
+/// Logs each quarantined repository.
+fn log_left_behind(left: LeftBehind) -> LeftBehind {
     for found in &left.quarantined {
         let renamed = found.renamed.as_deref().map(std::path::Path::display);
         let renamed = renamed.map(|path| path.to_string());
@@ -200,13 +209,13 @@ fn logged(left: LeftBehind) -> LeftBehind {
     left
 }
 
-/// One report; none when the shim is gone or speaks nonsense.
-pub(crate) async fn report(control: &mut UnixStream) -> Option<Report> {
+/// Reads one report; none if the shim is gone or the message is malformed.
+pub(crate) async fn read_report(control: &mut UnixStream) -> Option<ShimReport> {
     let length = control.read_u32_le().await.ok()?;
     if length > MESSAGE_BYTES_MAX {
         return None;
     }
     let mut body = vec![0; usize::try_from(length).ok()?];
     control.read_exact(&mut body).await.ok()?;
-    order::decode(&body).ok()
+    shim_protocol::decode(&body).ok()
 }

@@ -1,26 +1,27 @@
-//! The mark that every process below a shim carries, whatever it does.
+//! The mark that every process below a shim carries and cannot remove.
 //!
 //! The shim lowers its hard limit of file locks (`RLIMIT_LOCKS`) below the daemon's. Linux has not
-//! used that limit since 2.4.25, so lowering it changes nothing else. It is inherited by every
-//! descendant, through `fork` and `exec`, and a process without `CAP_SYS_RESOURCE` on the machine
-//! itself cannot raise it again. It therefore also marks descendants whose shim died and which now
-//! hang on another parent, which the parent ids of `/proc` cannot tell.
+//! used that limit since 2.4.25, so lowering it changes nothing else. Every descendant inherits it
+//! through `fork` and `exec`, and a process without `CAP_SYS_RESOURCE` on the machine itself cannot
+//! raise it again. It therefore also marks descendants whose shim died and which now have another
+//! parent; the parent ids of `/proc` cannot show that.
 //!
 //! Invariant: a process whose hard limit is below the daemon's descends from a shim, or from
-//! something else that lowered the limit; either way it is not trusted as the person's own program.
+//! something else that lowered the limit; either way it is not trusted as the user's own program.
 
 use rustix::process::{Resource, Rlimit};
 use std::io;
 
-/// The marked limit where there was none.
+/// The limit of a marked process if the daemon has no limit.
 const MARKED_LOCKS_MAX: u64 = 1 << 40;
-/// How `/proc/PID/limits` calls the limit.
+/// The name of the limit in `/proc/PID/limits`.
 const LIMIT_NAME: &str = "Max file locks";
 
-/// Marks this process and everything it starts from now on.
+/// Marks this process and all processes it starts from now on.
 pub(crate) fn mark_this_process() -> io::Result<()> {
     let before = own_limit().0;
     let marked = before.map_or(MARKED_LOCKS_MAX, |limit| limit.saturating_sub(1));
+    // Both values: a process may raise its soft limit up to the hard one.
     let limit = Rlimit {
         current: Some(marked),
         maximum: Some(marked),
@@ -38,7 +39,7 @@ pub(crate) fn own_limit() -> LocksLimit {
 }
 
 impl LocksLimit {
-    /// Reads `/proc/PID/limits`; none when the line is missing or odd.
+    /// Parses `/proc/PID/limits`; none if the line is missing or malformed.
     pub(crate) fn read(limits: &str) -> Option<LocksLimit> {
         let line = limits
             .lines()
@@ -49,7 +50,8 @@ impl LocksLimit {
         }
     }
 
-    /// Whether a process with this limit descends from a shim of a daemon with the limit `daemon`.
+    /// Returns true if a process with this limit descends from a shim of a daemon with the limit
+    /// `daemon`.
     pub(crate) fn is_marked(self, daemon: LocksLimit) -> bool {
         match (self.0, daemon.0) {
             (Some(own), Some(daemon)) => own < daemon,
@@ -58,7 +60,7 @@ impl LocksLimit {
         }
     }
 
-    /// Whether a daemon with this limit can mark its children: nothing is lower than zero.
+    /// Returns true if a daemon with this limit can mark its children: nothing is below zero.
     pub(crate) fn can_mark(self) -> bool {
         self.0 != Some(0)
     }

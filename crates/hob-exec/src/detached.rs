@@ -1,8 +1,8 @@
-//! Processes that are the person's and not hob's: tmux, and the windows of their desktop. They have
-//! a process session of their own and no shim, so they live on when the daemon is gone.
+//! Processes that belong to the user and not to hob: tmux, and windows on the desktop. They have
+//! their own process session and no shim, so they survive the daemon.
 //!
-//! Invariant: such a process holds no descriptor of the daemon's, has `/dev/null` for input and
-//! errors, and the variables of [`variables`] only.
+//! Invariant: a detached process holds no descriptor of the daemon, reads `/dev/null`, and gets
+//! only the variables of [`variables`].
 
 #![expect(
     unsafe_code,
@@ -10,7 +10,7 @@
 )]
 
 use crate::environment;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -18,8 +18,8 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::process::Command;
 
-/// What passes beside [`environment::PASSED`]: how a person's programs reach their desktop and
-/// their keys.
+/// Variables beside [`environment::INHERITED`] through which the user's programs reach the desktop
+/// and the SSH agent.
 const DESKTOP: &[&str] = &[
     "COLORTERM",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -32,18 +32,18 @@ const DESKTOP: &[&str] = &[
     "WAYLAND_DISPLAY",
     "XAUTHORITY",
 ];
-/// Where the directories of the desktop are, and what desktop it is.
+/// The prefix of variables that name the desktop and its directories.
 const DESKTOP_PREFIX: &str = "XDG_";
-/// What a person's text is read as when nothing says so.
+/// The locale of text when the environment names none.
 const LANGUAGE: (&str, &str) = ("LC_CTYPE", "C.UTF-8");
-/// How long a program that only answers may take.
+/// The time limit of a program that is run for its output.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// The variables of a process of the person's.
-pub fn variables(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+/// Returns the variables of a detached process.
+pub fn variables(env: &EnvVars, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let own = |name: &&str| env.os(name).map(|value| ((*name).into(), value.to_owned()));
     let mut more: Vec<(OsString, OsString)> = DESKTOP.iter().filter_map(own).collect();
-    let desktop = env.beginning_with(DESKTOP_PREFIX);
+    let desktop = env.with_prefix(DESKTOP_PREFIX);
     more.extend(desktop.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let says_language = ["LANG", "LC_ALL", "LC_CTYPE"]
         .iter()
@@ -52,11 +52,12 @@ pub fn variables(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, Os
         more.push((LANGUAGE.0.into(), LANGUAGE.1.into()));
     }
     more.extend(added.iter().cloned());
-    environment::of_child(env, &more)
+    environment::child_variables(env, &more)
 }
 
-/// What a short program answers. What it leaves running, as tmux does its server, runs on.
-pub(crate) async fn answer(
+/// Runs a short program and returns its output. Processes it leaves behind, such as the tmux
+/// server, keep running.
+pub(crate) async fn run_for_output(
     argv: &[OsString],
     folder: &Path,
     variables: Vec<(OsString, OsString)>,
@@ -70,8 +71,8 @@ pub(crate) async fn answer(
         .map_err(late)?
 }
 
-/// Starts a program and leaves it alone; its process. Whoever drops that leaves it running, and
-/// the runtime notices its end.
+/// Starts a program. Dropping the returned child leaves the program running; the runtime reaps it
+/// when it ends.
 pub fn start(
     argv: &[OsString],
     folder: &Path,
@@ -103,6 +104,7 @@ fn command(
     // nothing; a failed one is an error code.
     unsafe {
         command.pre_exec(|| {
+            // A session of its own: signals to the daemon's group or terminal do not reach it.
             rustix::process::setsid()?;
             crate::shim::close_on_exec()
         });

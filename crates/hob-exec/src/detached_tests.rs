@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_desktop_and_the_agent_of_keys_pass_and_nothing_else_does() {
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("PATH", "/bin"),
         ("DISPLAY", ":7"),
         ("XDG_RUNTIME_DIR", "/run/user/7"),
@@ -28,7 +28,7 @@ fn the_desktop_and_the_agent_of_keys_pass_and_nothing_else_does() {
 
 #[test]
 fn a_language_of_the_persons_own_stays() {
-    let env = Env::from_pairs([("LANG", "de_DE.UTF-8")]);
+    let env = EnvVars::from_pairs([("LANG", "de_DE.UTF-8")]);
     let found = variables(&env, &[]);
     assert!(!found.iter().any(|(name, _)| name == "LC_CTYPE"));
 }

@@ -1,13 +1,14 @@
-//! The environment of a child: a short list of variables of the person's own, and what the plan
-//! adds. Invariant: no other variable of the daemon reaches a child, so no key or token does.
+//! The environment of a child: a short list of the user's variables, and those of the plan.
+//!
+//! Invariant: no other variable of the daemon reaches a child, so no key or token does.
 
 use hob_kit::failpoint;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// What passes.
-pub const PASSED: &[&str] = &[
+/// Variables that every child inherits.
+pub const INHERITED: &[&str] = &[
     "HOME",
     "LANG",
     "LANGUAGE",
@@ -29,11 +30,14 @@ pub const PASSED: &[&str] = &[
 pub(crate) const PATH_DEFAULT: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The variables of a child.
-pub(crate) fn of_child(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+/// Returns the variables of a child: the inherited ones, overridden by `added`.
+pub(crate) fn child_variables(
+    env: &EnvVars,
+    added: &[(OsString, OsString)],
+) -> Vec<(OsString, OsString)> {
     let mut variables = BTreeMap::from([(OsString::from("PATH"), OsString::from(PATH_DEFAULT))]);
     let leaked = failpoint::broken(75).then_some(&"OPENAI_API_KEY");
-    for name in PASSED.iter().chain(leaked) {
+    for name in INHERITED.iter().chain(leaked) {
         if let Some(value) = env.os(name) {
             variables.insert(OsString::from(name), value.to_owned());
         }
@@ -42,12 +46,12 @@ pub(crate) fn of_child(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsStri
     variables.into_iter().collect()
 }
 
-/// The port of the proxy on the loopback of a child's own network. Each child has a network
-/// namespace for itself, so all of them can use the same number.
+/// The port of the proxy on the loopback of a child's own network. Each child has its own network
+/// namespace, so all of them can use the same number.
 pub const PROXY_PORT: u16 = 3128;
 
-/// Names under which programs look for a proxy. `ALL_PROXY` names the HTTP proxy too: the same port
-/// speaks SOCKS5, but Python's `httpx` fails at a SOCKS address unless another package is
+/// Variables in which programs look for a proxy. `ALL_PROXY` also names the HTTP proxy, although
+/// the same port speaks SOCKS5: Python's `httpx` fails at a SOCKS address unless another package is
 /// installed, even where it would not use it.
 const PROXY_NAMES: &[&str] = &[
     "ALL_PROXY",
@@ -58,11 +62,13 @@ const PROXY_NAMES: &[&str] = &[
     "https_proxy",
 ];
 
-/// The variables of a child whose network leads through the proxy. They replace those of the plan.
-pub(crate) fn proxied(variables: &mut Vec<(OsString, OsString)>) {
+/// Sets the proxy variables of a child whose network leads through the proxy. They replace those of
+/// the plan.
+pub(crate) fn set_proxy_variables(variables: &mut Vec<(OsString, OsString)>) {
     let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
     let mut all: Vec<(&str, &str)> = PROXY_NAMES.iter().map(|name| (*name, &*proxy)).collect();
-    // Even the loopback is reached through the proxy, or not at all. Node reads proxies only if told.
+    // `NO_PROXY` is emptied, because even loopback addresses are reachable only through the proxy.
+    // Node reads proxy variables only with `NODE_USE_ENV_PROXY`.
     all.extend([
         ("NO_PROXY", ""),
         ("no_proxy", ""),

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn only_listed_variables_pass_and_additions_win() {
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("PATH", "/mine"),
         ("OPENAI_API_KEY", "canary"),
         ("HOB_HOME", "/secret"),
@@ -12,7 +12,7 @@ fn only_listed_variables_pass_and_additions_win() {
         ("TERM", "xterm"),
     ]);
     let added = [(OsString::from("TERM"), OsString::from("dumb"))];
-    let found = of_child(&env, &added);
+    let found = child_variables(&env, &added);
     let text: Vec<String> = found
         .iter()
         .map(|(name, value)| format!("{}={}", name.display(), value.display()))
@@ -22,7 +22,7 @@ fn only_listed_variables_pass_and_additions_win() {
 
 #[test]
 fn there_is_always_a_path() {
-    let found = of_child(&Env::default(), &[]);
+    let found = child_variables(&EnvVars::default(), &[]);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].0, "PATH");
 }

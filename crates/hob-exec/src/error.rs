@@ -1,6 +1,6 @@
-//! Why a process did not start, or nobody can say how it ended.
+//! Errors of starting and watching a process.
 
-use crate::level::Level;
+use crate::sandbox_level::SandboxLevel;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ pub enum ExecError {
     #[error("This machine cannot enforce {rule} (sandbox level: {}). {remedy}", level.name())]
     Unenforceable {
         rule: String,
-        level: Level,
+        level: SandboxLevel,
         remedy: String,
     },
-    /// The policy contradicts itself or names what is not there; nothing ran.
+    /// The policy contradicts itself or names a path that does not exist; nothing ran.
     #[error("The sandbox cannot be set up like this: {0}")]
     Policy(String),
     #[error("There is no program '{0}'.")]
@@ -23,9 +23,11 @@ pub enum ExecError {
     /// The sandbox or the program did not start; nothing ran.
     #[error("The program did not start: {0}")]
     Start(String),
-    #[error("{running} processes are running in the background, which is the most; end one first.")]
+    #[error(
+        "{running} processes are running in the background, which is the limit; end one first."
+    )]
     TooMany { running: usize },
-    /// The shim vanished without a word; what it watched over has been told to end.
+    /// The shim vanished without a report. The kernel then kills the run's first process.
     #[error("The process that watched over the program is gone, so how it ended is unknown.")]
     Lost,
     #[error("The program reads no input any more.")]

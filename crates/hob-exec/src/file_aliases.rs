@@ -1,13 +1,13 @@
-//! Other names of hidden and protected files: the same folder seen through a bind mount, the same
-//! file under a second hard link. Rules are written for paths, so each other path needs a rule of
-//! its own, or the plan is refused.
+//! Other names of hidden and protected files: the same folder through a bind mount, the same file
+//! through a second hard link. Sandbox rules are written for paths, so each other path needs its
+//! own rule, or the plan is refused.
 //!
-//! Invariant: after `settle`, `hidden` names every place in the mount table that shows a hidden
-//! file, `protected` every such place inside a writable root, and no file they cover, as far as
-//! `refuse_hard_links` looks, has a second name.
+//! Invariant: after `cover_aliases`, `hidden` lists every path in the mount table that shows a
+//! hidden file, `protected` lists every such path inside a writable root, and no file below them,
+//! as far as `refuse_hard_links` looks, has a second hard link.
 
 use crate::error::ExecError;
-use crate::plan::Policy;
+use crate::spawn_plan::SandboxPolicy;
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,38 +15,38 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Entries looked at for second names; more are a refusal.
+/// Entries checked for hard links; more are an error.
 const ENTRIES_MAX: usize = 100_000;
 
-/// A kind of place that is looked through for second names.
+/// A hard link check of one kind of tree.
 struct LinkCheck {
     depth_max: usize,
-    /// A folder of content named by its digest, which is passed over: there can be very many, and
-    /// nothing in it is run, read as a setting, or a key.
-    content: &'static str,
-    is: &'static str,
-    could: &'static str,
+    /// A folder of content-addressed files, which is skipped: it can be huge, and its files are
+    /// neither run nor read as settings or keys.
+    skipped_folder: &'static str,
+    protected_because: &'static str,
+    danger: &'static str,
 }
 
 const PROTECTED: LinkCheck = LinkCheck {
     depth_max: 64,
-    // Git and its helpers link these between clones on purpose.
-    content: "objects",
-    is: "is protected",
-    could: "change it",
+    // Git hard-links object files between local clones on purpose.
+    skipped_folder: "objects",
+    protected_because: "is protected",
+    danger: "change it",
 };
 
-/// Databases, tokens, keys and settings lie in the first two levels, the data of services below.
+/// Databases, tokens, keys and settings lie in the first two levels; service data lies deeper.
 const HIDDEN: LinkCheck = LinkCheck {
     depth_max: 2,
-    content: "blobs",
-    is: "belongs to hob",
-    could: "read it",
+    skipped_folder: "blobs",
+    protected_because: "belongs to hob",
+    danger: "read it",
 };
 
-/// Adds the other names to a policy whose paths are canonical.
-pub(crate) fn settle(policy: &mut Policy) -> Result<(), ExecError> {
-    let mounts = Mounts::read().map_err(|error| {
+/// Adds the aliases to a policy whose paths are canonical, and refuses hard links.
+pub(crate) fn cover_aliases(policy: &mut SandboxPolicy) -> Result<(), ExecError> {
+    let mounts = MountTable::read().map_err(|error| {
         ExecError::Policy(format!(
             "'{MOUNTINFO}' cannot be read, so other names of hidden files are unknown: {error}."
         ))
@@ -55,7 +55,7 @@ pub(crate) fn settle(policy: &mut Policy) -> Result<(), ExecError> {
     refuse_hard_links(policy)
 }
 
-fn add_aliases(policy: &mut Policy, mounts: &Mounts) {
+fn add_aliases(policy: &mut SandboxPolicy, mounts: &MountTable) {
     let others = |paths: &[PathBuf]| -> Vec<PathBuf> {
         paths.iter().flat_map(|path| mounts.aliases(path)).collect()
     };
@@ -66,28 +66,35 @@ fn add_aliases(policy: &mut Policy, mounts: &Mounts) {
     policy.protected.extend(protected);
 }
 
-/// Refuses a file that could be read or changed under a name no rule is written for.
-fn refuse_hard_links(policy: &Policy) -> Result<(), ExecError> {
+/// Returns an error if a covered file has a second hard link, because no rule covers that name.
+fn refuse_hard_links(policy: &SandboxPolicy) -> Result<(), ExecError> {
     let mut entries = 0;
     let in_root = |path: &&PathBuf| policy.write.iter().any(|root| path.starts_with(root));
     let protected = policy.protected.iter().filter(in_root);
     let protected = protected.map(|path| (path, PROTECTED));
     let hidden = policy.hidden.iter().map(|path| (path, HIDDEN));
     for (path, check) in protected.chain(hidden) {
-        let Some(file) = linked_file(path, &check, &mut entries)? else {
+        let Some(file) = find_hard_linked_file(path, &check, &mut entries)? else {
             continue;
         };
-        let (file, LinkCheck { is, could, .. }) = (file.display(), check);
+        let (
+            file,
+            LinkCheck {
+                protected_because,
+                danger,
+                ..
+            },
+        ) = (file.display(), check);
         return Err(ExecError::Policy(format!(
-            "'{file}' {is} and has another name (a hard link), under which a command could \
-             {could}. Find it with `find / -xdev -samefile '{file}'` and remove it."
+            "'{file}' {protected_because} and has another name (a hard link), under which a command could \
+             {danger}. Find it with `find / -xdev -samefile '{file}'` and remove it."
         )));
     }
     Ok(())
 }
 
-/// The first file at or below a path that has more than one name.
-fn linked_file(
+/// The first file at or below a path that has more than one hard link.
+fn find_hard_linked_file(
     path: &Path,
     check: &LinkCheck,
     entries: &mut usize,
@@ -102,11 +109,13 @@ fn linked_file(
                 path.display()
             )));
         }
+        // Links are not followed: a symbolic link is no second name of the file's bytes.
         let Ok(found) = std::fs::symlink_metadata(&path) else {
             continue;
         };
         if found.is_dir() {
-            let is_content = depth > 0 && path.file_name() == Some(OsStr::new(check.content));
+            let is_content =
+                depth > 0 && path.file_name() == Some(OsStr::new(check.skipped_folder));
             if depth < check.depth_max && !is_content {
                 let below = std::fs::read_dir(&path).into_iter().flatten().flatten();
                 open.extend(below.map(|entry| (entry.path(), depth + 1)));
@@ -122,29 +131,29 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// The mount table of this process.
 #[derive(Debug)]
-struct Mounts(Vec<Mount>);
+struct MountTable(Vec<MountEntry>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Mount {
+struct MountEntry {
     id: u64,
-    /// The file system, as the kernel numbers it. On btrfs this is not what `stat` says.
+    /// The kernel's number of the file system. On btrfs it differs from the device of `stat`.
     device: String,
-    /// What of the file system is shown.
+    /// The folder of the file system that is mounted.
     root: PathBuf,
-    /// Where it is shown.
+    /// The mount point.
     point: PathBuf,
 }
 
-impl Mounts {
-    fn read() -> io::Result<Mounts> {
+impl MountTable {
+    fn read() -> io::Result<MountTable> {
         let text = std::fs::read(MOUNTINFO)?;
         let lines = text.split(|byte| *byte == b'\n');
-        Ok(Mounts(lines.filter_map(Mount::parse).collect()))
+        Ok(MountTable(lines.filter_map(MountEntry::parse).collect()))
     }
 
-    /// Other places where a path, or something in it, is shown.
+    /// Other paths that show a path or something in it.
     fn aliases(&self, path: &Path) -> Vec<PathBuf> {
-        let Some((id, file)) = identity(path) else {
+        let Some((id, file)) = file_identity(path) else {
             return Vec::new();
         };
         let own = self.0.iter().find(|mount| mount.id == id);
@@ -157,27 +166,28 @@ impl Mounts {
         let seen = same_system.filter_map(|mount| {
             if let Ok(rest) = inside.strip_prefix(&mount.root) {
                 let shown = join(&mount.point, rest);
-                let is_same = identity(&shown).is_some_and(|(_, found)| found == file);
+                let is_same = file_identity(&shown).is_some_and(|(_, found)| found == file);
                 return is_same.then_some(shown);
             }
-            // Something within it, mounted elsewhere; unless another mount covers that.
+            // A part of it is mounted elsewhere. It counts only if no other mount covers that mount
+            // point.
             let is_part = mount.root.starts_with(&inside);
-            let is_seen = || identity_of_mount(&mount.point) == Some(mount.id);
+            let is_seen = || mount_id(&mount.point) == Some(mount.id);
             (is_part && is_seen()).then(|| mount.point.clone())
         });
         seen.filter(|shown| shown != path).collect()
     }
 }
 
-impl Mount {
+impl MountEntry {
     /// `ID PARENT MAJOR:MINOR ROOT POINT …`
-    fn parse(line: &[u8]) -> Option<Mount> {
+    fn parse(line: &[u8]) -> Option<MountEntry> {
         let mut fields = line.split(|byte| *byte == b' ');
         let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
         let device = String::from_utf8(fields.nth(1)?.to_vec()).ok()?;
         let root = unescape(fields.next()?);
         let point = unescape(fields.next()?);
-        Some(Mount {
+        Some(MountEntry {
             id,
             device,
             root,
@@ -186,7 +196,8 @@ impl Mount {
     }
 }
 
-/// The kernel writes a space, a tab, a line break and a backslash as `\` and three octal digits.
+/// Decodes a path of mountinfo, where the kernel writes space, tab, newline and backslash as `\`
+/// and three octal digits.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -204,19 +215,19 @@ fn unescape(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// The mount a path is seen through, and the file's device and inode.
-fn identity(path: &Path) -> Option<(u64, (u32, u32, u64))> {
+/// The mount id of a path, and the file's device and inode.
+fn file_identity(path: &Path) -> Option<(u64, (u32, u32, u64))> {
     let flags = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
     let found = rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, flags).ok()?;
     let device = (found.stx_dev_major, found.stx_dev_minor);
     Some((found.stx_mnt_id, (device.0, device.1, found.stx_ino)))
 }
 
-fn identity_of_mount(path: &Path) -> Option<u64> {
-    identity(path).map(|(mount, _)| mount)
+fn mount_id(path: &Path) -> Option<u64> {
+    file_identity(path).map(|(mount, _)| mount)
 }
 
-/// Joining an empty rest would add a slash.
+/// Joins two paths. Joining an empty rest would add a slash.
 fn join(folder: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() {
         folder.to_owned()
@@ -226,5 +237,5 @@ fn join(folder: &Path, rest: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-#[path = "identity_tests.rs"]
+#[path = "file_aliases_tests.rs"]
 mod tests;

@@ -3,8 +3,8 @@
 use super::*;
 use std::fs;
 
-fn policy(root: &Path, hidden: &Path) -> Policy {
-    Policy::workspace(&[root.to_owned()], None, vec![hidden.to_owned()])
+fn policy(root: &Path, hidden: &Path) -> SandboxPolicy {
+    SandboxPolicy::workspace(&[root.to_owned()], None, vec![hidden.to_owned()])
 }
 
 /// A workspace with a repository, and a home of hob's beside it.
@@ -20,7 +20,7 @@ fn folders() -> (tempfile::TempDir, PathBuf, PathBuf) {
     (all, work, home)
 }
 
-fn refusal(policy: &Policy) -> String {
+fn refusal(policy: &SandboxPolicy) -> String {
     match refuse_hard_links(policy) {
         Err(ExecError::Policy(reason)) => reason,
         other => panic!("{other:?}"),
@@ -83,22 +83,22 @@ fn content_named_by_its_digest_is_no_reason() {
 #[test]
 fn the_mount_table_is_read_as_the_kernel_writes_it() {
     let line = br"44 27 0:39 /a\040b /mnt/with\134slash rw,relatime shared:3 - overlay overlay rw";
-    let expected = Mount {
+    let expected = MountEntry {
         id: 44,
         device: "0:39".to_owned(),
         root: PathBuf::from("/a b"),
         point: PathBuf::from(r"/mnt/with\slash"),
     };
-    assert_eq!(Mount::parse(line), Some(expected));
-    assert_eq!(Mount::parse(b""), None);
-    let mounts = Mounts::read().expect("readable");
+    assert_eq!(MountEntry::parse(line), Some(expected));
+    assert_eq!(MountEntry::parse(b""), None);
+    let mounts = MountTable::read().expect("readable");
     assert!(mounts.0.iter().any(|mount| mount.point == Path::new("/")));
 }
 
 #[test]
 fn a_path_that_is_mounted_once_has_no_other_name() {
     let (_all, work, home) = folders();
-    let mounts = Mounts::read().expect("readable");
+    let mounts = MountTable::read().expect("readable");
     assert_eq!(mounts.aliases(&home), Vec::<PathBuf>::new());
     assert_eq!(mounts.aliases(&work.join("missing")), Vec::<PathBuf>::new());
 }

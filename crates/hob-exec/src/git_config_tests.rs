@@ -1,6 +1,6 @@
 //! Configurations that run programs, in every spelling git takes, and ordinary ones.
 
-use super::names_program;
+use super::find_program_setting;
 
 #[test]
 fn a_program_is_found_in_every_spelling() {
@@ -37,7 +37,10 @@ fn a_program_is_found_in_every_spelling() {
         "[trailer \"x\"]\ncmd = evil\n",
         "[difftool \"x\"]\ncmd = evil\n",
     ] {
-        assert!(names_program(config.as_bytes()).is_some(), "{config:?}");
+        assert!(
+            find_program_setting(config.as_bytes()).is_some(),
+            "{config:?}"
+        );
     }
 }
 
@@ -54,6 +57,6 @@ fn ordinary_configurations_name_none() {
         "[core]\n# fsmonitor = ./evil\n; hooksPath = x\nworktree = \"a \\\n fsmonitor = b\"\n",
         "[lfs]\nrepositoryformatversion = 0\n[extensions]\nworktreeConfig = true\n",
     ] {
-        assert_eq!(names_program(config.as_bytes()), None, "{config:?}");
+        assert_eq!(find_program_setting(config.as_bytes()), None, "{config:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! Handing the terminal of this very process over to another program: nothing of hob stays.
+//! Replaces this process by another program (`exec`), which takes over its terminal.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Becomes `program`, with this process's own terminal, folder and environment but `without`.
-/// Returns only if that cannot be, with the reason.
+/// Becomes `program` with this process's terminal, folder and environment, except for the variables
+/// in `without`. Returns only on failure, with the reason.
 pub fn become_program<I, A>(program: &OsStr, arguments: I, without: &[&str]) -> io::Error
 where
     I: IntoIterator<Item = A>,

@@ -1,41 +1,43 @@
-//! A workspace that is the person's home folder, or holds it: the home folder itself is read-only
-//! for commands, and what is in it already stays writable, except for dot files and what
-//! [`crate::protected_paths`] names. So nothing that starts by itself can be created.
+//! A workspace that is or contains the user's home folder. The home folder itself is read-only for
+//! commands; its existing entries stay writable, except for dot files and those of
+//! [`crate::protected_paths`]. A command therefore cannot create a file that starts by itself.
 //!
 //! Invariant: only entries that exist, are no links and lie in the workspace become writable.
 
-use crate::protected_paths::{PersonHome, is_fixed_in_home};
+use crate::protected_paths::{PersonHome, is_read_only_in_home};
 use std::path::{Path, PathBuf};
 
-/// Entries that are made writable one by one: each is a mount of its own.
+/// The maximum of writable entries. Each one costs a mount.
 pub const WRITABLE_MAX: usize = 1_024;
 
-/// What a person and a model are told about such a workspace.
+/// The note about such a workspace, for the user and the model.
 pub const HOME_NOTE: &str =
     "New files at the top of your home folder are refused; work in a subfolder.";
 
-/// What stays writable in a workspace that holds the home folder.
+/// The writable entries of a workspace that contains the home folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeView {
     pub writable: Vec<PathBuf>,
-    /// Whether there were more than [`WRITABLE_MAX`]; the others are read-only.
+    /// True if there were more than [`WRITABLE_MAX`]; the others are read-only.
     pub is_cut: bool,
 }
 
-/// The view of a workspace; none for one that does not hold the home folder. Blocks for the disk.
+/// Returns the view of a workspace; none if it does not contain the home folder. Blocks on the
+/// disk.
 pub fn home_view(root: &Path, home: &PersonHome) -> Option<HomeView> {
     let home = home.inside(root)?;
     let mut view = HomeView {
         writable: Vec::new(),
         is_cut: false,
     };
-    // On the way down to the home folder only what lies beside the way stays writable.
+    // A writable ancestor would make the home folder writable as well, so on the way down only the
+    // siblings stay writable.
     let mut folder = root.to_owned();
     for step in home.strip_prefix(root).unwrap_or(Path::new("")) {
         view.add_entries(&folder, |name| name == step);
         folder.push(step);
     }
-    view.add_entries(&home, is_fixed_in_home);
+    view.add_entries(&home, is_read_only_in_home);
     view.writable.sort();
     Some(view)
 }

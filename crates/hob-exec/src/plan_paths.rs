@@ -1,20 +1,20 @@
-//! Paths of a plan as the file system really has them, checked before anything is started.
+//! Resolves and checks the paths of a plan before anything is started.
 //!
 //! Invariant: every path that reaches the shim is absolute and free of symbolic links as far as it
-//! exists, so that no rule is written for one place and holds for another.
+//! exists. A rule therefore never applies to another place than the one it names.
 
 use crate::error::ExecError;
-use crate::identity;
-use crate::plan::{Plan, Policy, Walls};
+use crate::file_aliases;
+use crate::spawn_plan::{SandboxMode, SandboxPolicy, SpawnPlan};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// As many as the kernel follows.
+/// The kernel's own limit of followed links.
 const LINKS_MAX: usize = 40;
 
-/// Resolves the plan's folder and its policy.
-pub(crate) fn settle(plan: &mut Plan) -> Result<(), ExecError> {
+/// Resolves the plan's working folder and its policy.
+pub(crate) fn resolve_plan(plan: &mut SpawnPlan) -> Result<(), ExecError> {
     let cwd = |reason: &str| ExecError::Cwd {
         path: plan.cwd.clone(),
         reason: reason.to_owned(),
@@ -23,8 +23,8 @@ pub(crate) fn settle(plan: &mut Plan) -> Result<(), ExecError> {
     if !found.is_dir() {
         return Err(cwd("it is not a folder"));
     }
-    if let Walls::Policy(policy) = &mut plan.walls {
-        settle_policy(policy)?;
+    if let SandboxMode::Policy(policy) = &mut plan.sandbox {
+        resolve_policy(policy)?;
         let within = |trees: &[PathBuf]| trees.iter().any(|tree| found.starts_with(tree));
         if within(&policy.hidden) || !(within(&policy.read) || within(&policy.write)) {
             return Err(cwd("the sandbox does not show it"));
@@ -34,23 +34,24 @@ pub(crate) fn settle(plan: &mut Plan) -> Result<(), ExecError> {
     Ok(())
 }
 
-fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
+fn resolve_policy(policy: &mut SandboxPolicy) -> Result<(), ExecError> {
     for tree in policy.read.iter_mut().chain(&mut policy.write) {
         *tree = std::fs::canonicalize(&tree)
             .map_err(|error| ExecError::Policy(format!("'{}': {error}.", tree.display())))?;
     }
     for path in &mut policy.hidden {
         refuse_links(&policy.write, path, "hidden")?;
-        *path = resolve(path)?;
+        *path = resolve_existing(path)?;
     }
     for path in &mut policy.protected {
         refuse_links(&policy.write, path, "protected")?;
-        *path = settle_protected(path)?;
+        *path = resolve_protected(path)?;
     }
-    identity::settle(policy)?;
+    // After the paths are canonical, because aliases are found by their place in the mount table.
+    file_aliases::cover_aliases(policy)?;
     keep_outermost(&mut policy.hidden);
     for file in &mut policy.bound_files {
-        file.path = resolve(&file.path)?;
+        file.path = resolve_existing(&file.path)?;
     }
     let refuse = |what: &str, path: &Path| {
         let path = path.display();
@@ -70,17 +71,18 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
     Ok(())
 }
 
-/// What lies in a hidden folder is hidden with it; a cover inside a cover could not even be made.
+/// Removes paths inside other paths. A hidden folder hides everything in it, and a mount inside the
+/// empty folder that covers it would fail.
 fn keep_outermost(paths: &mut Vec<PathBuf>) {
     paths.sort();
     paths.dedup_by(|inner, outer| inner.starts_with(outer));
 }
 
-/// No symbolic link in a writable root may lie on the way to a hidden or protected path: nothing
-/// can be mounted on a link, so a command could point it elsewhere, and the next command would be
-/// given rules for that other place.
+/// Refuses a hidden or protected path that leads through a symbolic link in a writable root.
+/// Nothing can be mounted on a link, so a command could point it elsewhere, and the next command
+/// would get rules for that other place.
 fn refuse_links(roots: &[PathBuf], path: &Path, what: &str) -> Result<(), ExecError> {
-    match link_in(roots, path) {
+    match find_link(roots, path) {
         Some(link) => Err(ExecError::Policy(format!(
             "'{}' is {what} and leads through the symbolic link '{}', which a command could \
              replace. Make the link a plain folder, or use another workspace.",
@@ -93,7 +95,7 @@ fn refuse_links(roots: &[PathBuf], path: &Path, what: &str) -> Result<(), ExecEr
 
 /// The first symbolic link on the way to a path, its own last name included, that lies in a
 /// writable root. Links that lead to links are followed one by one.
-fn link_in(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
+fn find_link(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
     let mut place = PathBuf::from("/");
     let mut steps: VecDeque<OsString> = path.iter().map(OsString::from).collect();
     let mut followed = 0;
@@ -102,7 +104,7 @@ fn link_in(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
             place.pop();
             continue;
         }
-        // A step `/` starts again at the top; `.` stays.
+        // Joining a step `/` starts again at the root; a step `.` stays where it is.
         let next = if step == "." {
             place.clone()
         } else {
@@ -123,16 +125,16 @@ fn link_in(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A protected path keeps its own name: what must not be replaced is that entry. As a symbolic
-/// link it could be, because nothing can be mounted on one.
-fn settle_protected(path: &Path) -> Result<PathBuf, ExecError> {
+/// Resolves the folder of a protected path and keeps its last name, because that entry must not be
+/// replaced. A symbolic link is refused: nothing can be mounted on it, so it could be replaced.
+fn resolve_protected(path: &Path) -> Result<PathBuf, ExecError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(ExecError::Policy(format!(
             "'{}' cannot be protected.",
             path.display()
         )));
     };
-    let path = resolve(parent)?.join(name);
+    let path = resolve_existing(parent)?.join(name);
     if std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
         return Err(ExecError::Policy(format!(
             "'{}' is protected and is a symbolic link, which a program could replace. Make the \
@@ -143,8 +145,8 @@ fn settle_protected(path: &Path) -> Result<PathBuf, ExecError> {
     Ok(path)
 }
 
-/// Resolves as much of a path as exists.
-fn resolve(path: &Path) -> Result<PathBuf, ExecError> {
+/// Resolves the existing part of a path.
+fn resolve_existing(path: &Path) -> Result<PathBuf, ExecError> {
     for known in path.ancestors() {
         if let Ok(found) = std::fs::canonicalize(known) {
             let rest = path.strip_prefix(known).unwrap_or(Path::new(""));
@@ -168,5 +170,5 @@ fn resolve(path: &Path) -> Result<PathBuf, ExecError> {
 }
 
 #[cfg(test)]
-#[path = "paths_tests.rs"]
+#[path = "plan_paths_tests.rs"]
 mod tests;

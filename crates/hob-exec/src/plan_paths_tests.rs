@@ -1,19 +1,23 @@
 //! Paths as they really are.
 
 use super::*;
-use crate::plan::Policy;
+use crate::spawn_plan::SandboxPolicy;
 use std::os::unix::fs::symlink;
 
-fn plan(cwd: &Path, policy: Policy) -> Plan {
-    Plan::new(vec!["true".into()], cwd.to_owned(), Walls::Policy(policy))
+fn plan(cwd: &Path, policy: SandboxPolicy) -> SpawnPlan {
+    SpawnPlan::new(
+        vec!["true".into()],
+        cwd.to_owned(),
+        SandboxMode::Policy(policy),
+    )
 }
 
-fn settled(cwd: &Path, policy: Policy) -> Result<Policy, ExecError> {
+fn settled(cwd: &Path, policy: SandboxPolicy) -> Result<SandboxPolicy, ExecError> {
     let mut plan = plan(cwd, policy);
-    settle(&mut plan)?;
-    match plan.walls {
-        Walls::Policy(policy) => Ok(policy),
-        Walls::Unsandboxed { .. } => panic!("walls do not vanish"),
+    resolve_plan(&mut plan)?;
+    match plan.sandbox {
+        SandboxMode::Policy(policy) => Ok(policy),
+        SandboxMode::Unsandboxed { .. } => panic!("walls do not vanish"),
     }
 }
 
@@ -25,7 +29,7 @@ fn links_are_followed_before_any_rule_is_made() {
     symlink(root.join("real"), root.join("link")).expect("made");
     let roots = [root.join("link")];
     let hidden = vec![root.join("link/home"), root.join("link/missing/deep")];
-    let found = settled(&root, Policy::workspace(&roots, None, hidden)).expect("sound");
+    let found = settled(&root, SandboxPolicy::workspace(&roots, None, hidden)).expect("sound");
     assert_eq!(found.write, [root.join("real")]);
     assert_eq!(found.protected, [root.join("real/.git")]);
     let expected = [root.join("real/home"), root.join("real/missing/deep")];
@@ -39,18 +43,21 @@ fn contradictions_are_refused() {
     let roots = [root.clone()];
     let hidden = settled(
         Path::new("/"),
-        Policy::workspace(&roots, None, roots.to_vec()),
+        SandboxPolicy::workspace(&roots, None, roots.to_vec()),
     );
     assert!(matches!(hidden, Err(ExecError::Policy(_))), "{hidden:?}");
-    let whole = settled(&root, Policy::workspace(&["/".into()], None, Vec::new()));
+    let whole = settled(
+        &root,
+        SandboxPolicy::workspace(&["/".into()], None, Vec::new()),
+    );
     assert!(matches!(whole, Err(ExecError::Policy(_))), "{whole:?}");
     let missing = settled(
         &root,
-        Policy::workspace(&[root.join("no")], None, Vec::new()),
+        SandboxPolicy::workspace(&[root.join("no")], None, Vec::new()),
     );
     assert!(matches!(missing, Err(ExecError::Policy(_))), "{missing:?}");
     symlink("elsewhere", root.join(".git")).expect("made");
-    let link = settled(&root, Policy::workspace(&roots, None, Vec::new()));
+    let link = settled(&root, SandboxPolicy::workspace(&roots, None, Vec::new()));
     assert!(matches!(link, Err(ExecError::Policy(_))), "{link:?}");
 }
 
@@ -71,20 +78,23 @@ fn a_link_that_a_command_could_replace_is_refused_on_the_way() {
         top.join("outside/../work/link"),
         root.join("dead/hob"),
     ] {
-        let found = settled(&root, Policy::workspace(&roots, None, vec![hidden.clone()]));
+        let found = settled(
+            &root,
+            SandboxPolicy::workspace(&roots, None, vec![hidden.clone()]),
+        );
         let Err(ExecError::Policy(reason)) = found else {
             panic!("{}: {found:?}", hidden.display());
         };
         assert!(reason.contains("symbolic link"), "{reason}");
     }
     for protected in [root.join("link/.git"), root.join("dead/.git")] {
-        let mut policy = Policy::workspace(&roots, None, Vec::new());
+        let mut policy = SandboxPolicy::workspace(&roots, None, Vec::new());
         policy.protected = vec![protected];
         let found = settled(&root, policy);
         assert!(matches!(found, Err(ExecError::Policy(_))), "{found:?}");
     }
     // The same link is no matter while nobody can replace it.
-    let mut looking = Policy::workspace(&[], None, vec![top.join("outside/door/hob")]);
+    let mut looking = SandboxPolicy::workspace(&[], None, vec![top.join("outside/door/hob")]);
     let found = settled(&root, looking.clone()).expect("sound");
     assert_eq!(found.hidden, [root.join("real/hob")]);
     looking.write = vec![top.join("outside")];
@@ -96,9 +106,15 @@ fn a_link_that_a_command_could_replace_is_refused_on_the_way() {
 fn a_run_starts_where_it_can_see() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("there");
-    let hidden = settled(&root, Policy::workspace(&[], None, vec![root.clone()]));
+    let hidden = settled(
+        &root,
+        SandboxPolicy::workspace(&[], None, vec![root.clone()]),
+    );
     assert!(matches!(hidden, Err(ExecError::Cwd { .. })), "{hidden:?}");
-    let missing = settled(&root.join("no"), Policy::workspace(&[], None, Vec::new()));
+    let missing = settled(
+        &root.join("no"),
+        SandboxPolicy::workspace(&[], None, Vec::new()),
+    );
     assert!(matches!(missing, Err(ExecError::Cwd { .. })), "{missing:?}");
 }
 

@@ -1,7 +1,7 @@
-//! The daemon's side of a child's own network: the listening socket is made inside the child's
+//! The daemon's side of a child's own network. The listening socket is created inside the child's
 //! namespace and sent over a socket pair that exists for this one message.
 //!
-//! Invariant: a child with such a network either hands its socket over before its program runs, or
+//! Invariant: a child with such a network either sends its socket before its program runs, or
 //! counts as not started.
 
 use crate::child::Child;
@@ -16,12 +16,12 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Enough for a machine under load; a sandbox takes some milliseconds.
+/// Time to wait for the socket. A sandbox takes milliseconds; a loaded machine may take longer.
 const RECEIVE_TIME_MAX: Duration = Duration::from_secs(20);
-/// How long a child that closed the pair without a word may take to say why.
+/// Time to wait for the error of a child that closed the pair without sending a socket.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A listening socket that is still to come.
+/// A listening socket that the child has yet to send.
 #[derive(Debug)]
 pub(crate) struct PendingListener {
     ours: UnixStream,
@@ -38,12 +38,12 @@ impl PendingListener {
         })
     }
 
-    /// The end that the child gets.
+    /// Takes the child's end of the pair.
     pub(crate) fn take_theirs(&mut self) -> Option<OwnedFd> {
         self.theirs.take()
     }
 
-    /// Waits for the socket; ends the child if it does not come.
+    /// Waits for the socket. Ends the child if it does not arrive.
     pub(crate) async fn receive(self, child: &Child) -> Result<TcpListener, ExecError> {
         let received = tokio::time::timeout(RECEIVE_TIME_MAX, receive(&self.ours)).await;
         let reason = match received {
@@ -51,16 +51,16 @@ impl PendingListener {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it took too long".to_owned(),
         };
-        // Whatever kept the sandbox from standing is said at its end.
+        // The child's own error output explains best why the sandbox failed.
         let ended = match tokio::time::timeout(ENDING_TIME_MAX, child.wait()).await {
             Ok(ended) => ended,
             Err(_) => child.cancel().await,
         };
-        let said = ended?.stderr.text();
-        let reason = if said.is_empty() {
+        let error_output = ended?.stderr.text();
+        let reason = if error_output.is_empty() {
             &reason
         } else {
-            said.trim()
+            error_output.trim()
         };
         Err(ExecError::Start(format!(
             "a network of its own cannot be made here: {reason}"

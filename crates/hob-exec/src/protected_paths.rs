@@ -1,35 +1,35 @@
 //! Paths that a shell, a session, an editor or a build server runs by itself: one table for the
-//! file tools and for sandboxed commands. Pure, apart from [`PersonHome`], which looks at folders.
+//! file tools and for sandboxed commands. Pure, except for [`PersonHome`], which reads folders.
 //!
-//! Invariant: a path is judged by its real location, every link resolved by the caller; letters
-//! are compared without case, because some file systems do.
+//! Invariants: a path is classified by its canonical location, which the caller resolves; names are
+//! compared without case, because some file systems do so.
 
 use hob_kit::failpoint;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What happens when a tool is to change a path.
+/// The protection of a path against changes by tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// No tool changes it; the sentence says why.
+pub enum PathProtection {
+    /// No tool may change it. The text is the reason.
     Refused(&'static str),
-    /// A person is asked each time, whatever rule allows writing; the sentence says why.
+    /// The user is asked each time, even if a rule allows writing. The text is the reason.
     Asked(&'static str),
 }
 
 const GIT_OR_KEYS: &str = "it belongs to git or to the keys of this machine";
 const AT_START: &str = "a shell or a session runs it at its start";
 const BY_ITSELF: &str = "what lies there runs by itself or belongs to hob";
-const IN_HOME: &str = "programs of yours read or run it by themselves";
+const IN_HOME: &str = "your programs read or run it by themselves";
 const PROJECT: &str =
     "an editor, a shell, git or a build server may run what it says without asking";
 
-/// Names that are protected with everything below them, in any folder.
+/// Names that are protected with everything below them, in every folder.
 const TREES: &[&str] = &[".git", ".ssh", ".gnupg"];
 
-/// Files that are run when a shell, a session or Python starts, in any folder: a home folder can
-/// lie in a workspace, be a copy, or belong to somebody else.
+/// Files that run when a shell, a session or Python starts. They count in every folder: a home
+/// folder can lie in a workspace, be a copy, or belong to another user.
 const FILES: &[&str] = &[
     ".bash_aliases",
     ".bash_login",
@@ -59,7 +59,7 @@ const FILES: &[&str] = &[
     "usercustomize.py",
 ];
 
-/// Folders that are protected with everything below them, by their last steps, in any folder.
+/// Folders that are protected with everything below them, by their last steps, in every folder.
 const FOLDERS: &[&str] = &[
     ".config/autostart",
     ".config/environment.d",
@@ -73,8 +73,8 @@ const FOLDERS: &[&str] = &[
     "library/launchagents",
 ];
 
-/// Files and folders that count only below the person's own home folder: elsewhere they are
-/// ordinary files of a project. `python*` stands for any name that begins so.
+/// Files and folders that count only below the user's home folder; elsewhere they are ordinary
+/// project files. `python*` stands for any name with that prefix.
 const HOME: &[&str] = &[
     ".aws",
     ".cargo/bin",
@@ -147,8 +147,8 @@ const HOME: &[&str] = &[
     "go/bin",
 ];
 
-/// Files and folders of a project that start something, in any folder. Changing them is ordinary
-/// work, so a person is asked instead of the call being refused.
+/// Project files and folders that start something, in every folder. Changing them is ordinary work,
+/// so the user is asked instead of the call being refused.
 const ASKED: &[&str] = &[
     ".circleci",
     ".devcontainer",
@@ -167,23 +167,23 @@ const ASKED: &[&str] = &[
     ".vscode/tasks.json",
 ];
 
-/// Folders of other people's packages: nobody opens an editor or runs git there, and they hold
-/// thousands of files of [`ASKED`].
+/// Folders of dependencies: nobody opens an editor or runs git there, and they contain thousands of
+/// files of [`ASKED`].
 const DEPENDENCIES: &[&str] = &["node_modules", "site-packages", "vendor"];
 
-/// How `real` is protected, if it is.
-pub fn protection(real: &Path, home: Option<&PersonHome>) -> Option<Protection> {
+/// Returns the protection of the canonical path `real`, if any.
+pub fn protection(real: &Path, home: Option<&PersonHome>) -> Option<PathProtection> {
     let below_home = home.and_then(|home| home.below(real));
     protection_of(real, below_home.as_deref())
 }
 
-/// The same, where it is known which part of the path lies below the person's home.
-pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<Protection> {
+/// Returns the protection of `real`, whose part below the home folder is known.
+pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<PathProtection> {
     if failpoint::broken(67) {
         return None;
     }
     let steps = steps(real);
-    let refused = |why| Some(Protection::Refused(why));
+    let refused = |why| Some(PathProtection::Refused(why));
     if steps.iter().any(|step| TREES.contains(&step.as_str())) {
         return refused(GIT_OR_KEYS);
     }
@@ -193,14 +193,16 @@ pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<Pr
     }
     let anywhere = |entry: &&str| {
         let count = entry.split('/').count();
-        steps.windows(count).any(|window| fits(entry, window))
+        steps
+            .windows(count)
+            .any(|window| matches_entry(entry, window))
     };
     if FOLDERS.iter().any(anywhere) {
         return refused(BY_ITSELF);
     }
     if let Some(below) = below_home {
         let below = self::steps(below);
-        let in_home = |entry: &&str| fits(entry, &below);
+        let in_home = |entry: &&str| matches_entry(entry, &below);
         if HOME.iter().any(in_home) {
             return refused(IN_HOME);
         }
@@ -208,10 +210,10 @@ pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<Pr
     ASKED
         .iter()
         .any(anywhere)
-        .then_some(Protection::Asked(PROJECT))
+        .then_some(PathProtection::Asked(PROJECT))
 }
 
-/// Whether something of this name can be protected at all; cheap, for walks over many names.
+/// Returns true if an entry of this name can be protected at all. Cheap, for scans of many names.
 pub(crate) fn may_be_protected(name: &[u8]) -> bool {
     const PLAIN: &[&str] = &[
         "bin",
@@ -222,11 +224,11 @@ pub(crate) fn may_be_protected(name: &[u8]) -> bool {
     if name.starts_with(b".") {
         return true;
     }
-    // What lies in a dot folder has any name, and so does a Python's folder.
+    // The last step of an entry below a dot folder may be any name, so each table is searched.
     let last_steps = FOLDERS.iter().chain(HOME).chain(ASKED);
     let last_steps = last_steps.filter_map(|entry| entry.rsplit_once('/'));
     let ends = |(_, last): (&str, &str)| match last.strip_suffix('*') {
-        Some(beginning) => begins_with(name, beginning),
+        Some(beginning) => starts_with_ignoring_case(name, beginning),
         None => name.eq_ignore_ascii_case(last.as_bytes()),
     };
     PLAIN
@@ -235,15 +237,16 @@ pub(crate) fn may_be_protected(name: &[u8]) -> bool {
         || last_steps.into_iter().any(ends)
 }
 
-/// Whether a folder of this name holds other people's packages.
+/// Returns true if a folder of this name contains dependencies.
 pub(crate) fn is_dependency_folder(name: &[u8]) -> bool {
     let same = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
     DEPENDENCIES.iter().any(same)
 }
 
-/// What is protected below a home folder and inside `root`, whether it exists or not: for a
-/// workspace such as `~/.config`, where a command could create it. Names with a `*` are left out.
-pub(crate) fn of_home_inside(home: &Path, root: &Path) -> Vec<PathBuf> {
+/// The protected paths below a home folder and inside `root`, whether they exist or not. A
+/// workspace such as `~/.config` needs them, because a command could create them. Names with `*`
+/// are left out.
+pub(crate) fn home_entries_inside(home: &Path, root: &Path) -> Vec<PathBuf> {
     let plain_files = FILES.iter().filter(|name| name.starts_with('.'));
     let all = HOME.iter().chain(FOLDERS).chain(TREES).chain(plain_files);
     all.filter(|entry| !entry.contains('*'))
@@ -252,8 +255,8 @@ pub(crate) fn of_home_inside(home: &Path, root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether the beginning of a path fits an entry: the entry itself or anything below it.
-fn fits(entry: &str, steps: &[String]) -> bool {
+/// Returns true if a path is the entry or lies below it.
+fn matches_entry(entry: &str, steps: &[String]) -> bool {
     let mut have = steps.iter();
     entry.split('/').all(|wanted| {
         have.next()
@@ -264,7 +267,7 @@ fn fits(entry: &str, steps: &[String]) -> bool {
     })
 }
 
-fn begins_with(name: &[u8], beginning: &str) -> bool {
+fn starts_with_ignoring_case(name: &[u8], beginning: &str) -> bool {
     name.get(..beginning.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
 }
@@ -274,8 +277,8 @@ fn steps(path: &Path) -> Vec<String> {
     path.components().map(step).collect()
 }
 
-/// The person's home folder, known by device and inode: a link to it or another mount of it is
-/// the same folder.
+/// The user's home folder, identified by device and inode, so that a link to it or another mount of
+/// it is the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonHome {
     path: PathBuf,
@@ -283,7 +286,7 @@ pub struct PersonHome {
 }
 
 impl PersonHome {
-    /// Follows links. Blocks for the disk.
+    /// Follows links. Blocks on the disk.
     pub fn new(path: &Path) -> PersonHome {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         PersonHome {
@@ -307,7 +310,7 @@ impl PersonHome {
         path.strip_prefix(folder).ok().map(Path::to_owned)
     }
 
-    /// Where the home folder lies as seen from `root`, if it is `root` or inside it.
+    /// The path of the home folder in the spelling of `root`, if it is `root` or inside it.
     pub fn inside(&self, root: &Path) -> Option<PathBuf> {
         if self.path.starts_with(root) {
             return Some(self.path.clone());
@@ -329,11 +332,14 @@ fn folder_id(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// Whether an entry at the top of the home folder stays read-only for commands.
-pub(crate) fn is_fixed_in_home(name: &OsStr) -> bool {
+/// Returns true if an entry at the top of the home folder stays read-only for commands.
+pub(crate) fn is_read_only_in_home(name: &OsStr) -> bool {
     let below = PathBuf::from(name);
     let is_dot = name.as_encoded_bytes().starts_with(b".");
-    is_dot || HOME.iter().any(|entry| fits(entry, &steps(&below)))
+    is_dot
+        || HOME
+            .iter()
+            .any(|entry| matches_entry(entry, &steps(&below)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 fn refused(path: &str, home: Option<&PersonHome>) -> bool {
     matches!(
         protection(Path::new(path), home),
-        Some(Protection::Refused(_))
+        Some(PathProtection::Refused(_))
     )
 }
 
@@ -72,7 +72,7 @@ fn files_of_a_project_that_start_something_are_asked_for() {
         "/w/.idea/runConfigurations/x.xml",
     ] {
         let found = protection(Path::new(path), None);
-        assert!(matches!(found, Some(Protection::Asked(_))), "{path}");
+        assert!(matches!(found, Some(PathProtection::Asked(_))), "{path}");
     }
 }
 

@@ -1,83 +1,84 @@
-//! What this machine can enforce, found out once by trying it, and which level that gives.
+//! The sandbox support of this machine, found by trying it once, and the resulting level.
 //!
-//! Invariant: a level is named only after it worked here; a rule it cannot hold is an error with
-//! the rule's name and the remedy.
+//! Invariant: a level is used only after it worked here; a rule that cannot be enforced is an error
+//! that names the rule and the remedy.
 
 use crate::error::ExecError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What stands between a child and the machine. Part of every result.
+/// The isolation between a child and the machine. Part of every result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Namespaces of its own by bubblewrap, with the filter of system calls.
+pub enum SandboxLevel {
+    /// Own namespaces by bubblewrap, with the system call filter.
     Bubblewrap,
-    /// Landlock, the filter of system calls, and read-only mounts of its own.
+    /// Landlock, the system call filter, and own read-only mounts.
     Landlock,
-    /// Nothing.
+    /// No sandbox.
     None,
 }
 
-impl Level {
+impl SandboxLevel {
     pub fn name(self) -> &'static str {
         match self {
-            Level::Bubblewrap => "bubblewrap",
-            Level::Landlock => "landlock",
-            Level::None => "none",
+            SandboxLevel::Bubblewrap => "bubblewrap",
+            SandboxLevel::Landlock => "landlock",
+            SandboxLevel::None => "none",
         }
     }
 }
 
-/// What holds the number of processes of a run.
+/// The mechanism that limits the number of processes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Bound {
-    /// A pids cgroup of the run's own: exact.
+pub enum ProcessLimiter {
+    /// A pids cgroup for this run alone: exact.
     Cgroup,
-    /// `RLIMIT_NPROC` over all processes of this user: what runs already plus the limit.
+    /// `RLIMIT_NPROC` over all processes of this user: those that run already plus the limit.
     Rlimit,
-    /// Root is above `RLIMIT_NPROC`: the shim counts, and ends the run when it finds too many.
+    /// The shim counts and ends a run with too many, because `RLIMIT_NPROC` does not bind root.
     Watched,
 }
 
-/// What was found by trying.
+/// The result of probing this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// The program, when a sandbox of ours worked in it.
+pub struct SandboxSupport {
+    /// The bubblewrap program, if a test sandbox worked in it.
     pub bubblewrap: Option<PathBuf>,
-    /// Why not, as a sentence.
+    /// The reason why bubblewrap is not used, as a sentence.
     pub bubblewrap_problem: Option<String>,
     /// The version of Landlock's interface; 0 when the kernel has none.
     pub landlock_abi: i32,
-    /// Whether the shim may make read-only mounts for a child. Without them Landlock is not used.
+    /// True if the shim may make read-only mounts for a child. Without them Landlock is not used.
     pub namespaces: bool,
-    pub processes: Bound,
+    pub processes: ProcessLimiter,
 }
 
-/// Below this, signals to other processes cannot be kept in, so Landlock is not used at all.
+/// The oldest usable Landlock version: before it, Landlock cannot stop signals to other processes.
 pub const LANDLOCK_ABI_MIN: i32 = 6;
 
-impl Facts {
+impl SandboxSupport {
     /// The strongest level that works here.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> SandboxLevel {
         if self.bubblewrap.is_some() {
-            Level::Bubblewrap
+            SandboxLevel::Bubblewrap
         } else if self.landlock_abi >= LANDLOCK_ABI_MIN && self.namespaces {
-            Level::Landlock
+            SandboxLevel::Landlock
         } else {
-            Level::None
+            SandboxLevel::None
         }
     }
 
-    /// The level of every policy, or the rule that would not hold.
-    pub fn choose(&self) -> Result<Level, ExecError> {
+    /// Returns the level for sandboxed children, or an error with the rule that cannot be enforced.
+    pub fn require_level(&self) -> Result<SandboxLevel, ExecError> {
         let level = self.level();
-        if level != Level::None {
+        if level != SandboxLevel::None {
             return Ok(level);
         }
         let rule = if self.lacks_only_mounts() {
-            // Landlock does not govern modes, times and attributes; only a read-only mount does.
+            // Landlock does not restrict changes of modes, times and attributes; only a read-only
+            // mount does.
             "that files outside the workspace keep their modes and times"
         } else {
             "a sandbox"
@@ -89,12 +90,12 @@ impl Facts {
         })
     }
 
-    /// Whether Landlock works and is refused because the shim may not make mounts.
+    /// Returns true if Landlock works and is not used only because the shim may not make mounts.
     pub fn lacks_only_mounts(&self) -> bool {
         self.landlock_abi >= LANDLOCK_ABI_MIN && !self.namespaces
     }
 
-    /// What would give this machine the strongest level.
+    /// Advice that would give this machine the strongest level.
     pub fn remedy(&self) -> String {
         let mut remedy = match &self.bubblewrap_problem {
             Some(problem) => format!("Install bubblewrap (`apt install bubblewrap`): {problem}"),
@@ -112,5 +113,5 @@ impl Facts {
 }
 
 #[cfg(test)]
-#[path = "level_tests.rs"]
+#[path = "sandbox_level_tests.rs"]
 mod tests;

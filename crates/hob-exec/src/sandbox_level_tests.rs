@@ -2,18 +2,18 @@
 
 use super::*;
 
-fn facts(bubblewrap: bool, landlock_abi: i32, namespaces: bool) -> Facts {
-    Facts {
+fn facts(bubblewrap: bool, landlock_abi: i32, namespaces: bool) -> SandboxSupport {
+    SandboxSupport {
         bubblewrap: bubblewrap.then(|| PathBuf::from("/usr/bin/bwrap")),
         bubblewrap_problem: (!bubblewrap).then(|| "it is not installed.".to_owned()),
         landlock_abi,
         namespaces,
-        processes: Bound::Rlimit,
+        processes: ProcessLimiter::Rlimit,
     }
 }
 
-fn refusal(facts: &Facts) -> (String, String) {
-    match facts.choose() {
+fn refusal(facts: &SandboxSupport) -> (String, String) {
+    match facts.require_level() {
         Err(ExecError::Unenforceable { rule, remedy, .. }) => {
             assert!(remedy.contains("apt install bubblewrap"), "{remedy}");
             (rule, remedy)
@@ -24,10 +24,10 @@ fn refusal(facts: &Facts) -> (String, String) {
 
 #[test]
 fn the_strongest_level_is_taken() {
-    let level = |facts: Facts| facts.choose().expect("enforceable");
-    assert_eq!(level(facts(true, 7, true)), Level::Bubblewrap);
-    assert_eq!(level(facts(true, 0, false)), Level::Bubblewrap);
-    assert_eq!(level(facts(false, 7, true)), Level::Landlock);
+    let level = |facts: SandboxSupport| facts.require_level().expect("enforceable");
+    assert_eq!(level(facts(true, 7, true)), SandboxLevel::Bubblewrap);
+    assert_eq!(level(facts(true, 0, false)), SandboxLevel::Bubblewrap);
+    assert_eq!(level(facts(false, 7, true)), SandboxLevel::Landlock);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn no_level_is_no_run() {
 #[test]
 fn landlock_without_read_only_mounts_is_refused() {
     let alone = facts(false, 7, false);
-    assert_eq!(alone.level(), Level::None);
+    assert_eq!(alone.level(), SandboxLevel::None);
     let (rule, remedy) = refusal(&alone);
     assert!(rule.contains("modes and times"), "{rule}");
     assert!(remedy.contains("namespaces"), "{remedy}");

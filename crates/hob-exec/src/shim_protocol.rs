@@ -1,96 +1,98 @@
-//! What the daemon and the shim say to each other over the control socket: one order in (its
-//! first byte carries the child's three descriptors, and where a private network is reported), single-byte commands after it, reports out.
-//! Each order and report is JSON behind its length.
+//! The protocol between the daemon and the shim over the control socket.
 //!
-//! Invariant: the end of the socket means that the other side is gone.
+//! In: one byte that carries the child's three descriptors (and, for a private network, the socket
+//! that receives its listener), one request, then single-byte commands. Out: reports. A request or
+//! report is JSON behind its length (four bytes, little-endian).
+//!
+//! Invariant: end of file on the socket means that the other side is gone.
 
 use crate::error::ExecError;
-use crate::level::{Bound, Level};
-use crate::plan::{Limits, NetworkAccess, Policy};
+use crate::sandbox_level::{ProcessLimiter, SandboxLevel};
 use crate::shim::LeftBehind;
+use crate::spawn_plan::{NetworkAccess, ResourceLimits, SandboxPolicy};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-/// The longest order: as much as the kernel takes for arguments and environment, and room around.
+/// The longest message. It fits the kernel's limit on arguments and environment, with some room.
 pub(crate) const MESSAGE_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
-/// Ends the run.
+/// Ends the run: SIGTERM, grace period, SIGKILL.
 pub(crate) const COMMAND_CANCEL: u8 = b'C';
-/// Ends the run without the time of grace, or cuts that time short.
+/// Ends the run without the grace period, or cuts a running one short.
 pub(crate) const COMMAND_KILL: u8 = b'K';
 
-/// Everything the shim needs.
+/// The request that starts a run: everything the shim needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct ShimRequest {
     pub(crate) argv: Vec<OsString>,
     pub(crate) cwd: OsString,
     pub(crate) env: Vec<(OsString, OsString)>,
-    pub(crate) level: Level,
+    pub(crate) level: SandboxLevel,
     /// None: no sandbox.
-    pub(crate) policy: Option<Policy>,
+    pub(crate) policy: Option<SandboxPolicy>,
     pub(crate) bubblewrap: Option<PathBuf>,
-    pub(crate) processes: Bound,
-    pub(crate) limits: Limits,
+    pub(crate) processes: ProcessLimiter,
+    pub(crate) limits: ResourceLimits,
     pub(crate) deadline_ms: Option<u64>,
     pub(crate) grace_ms: u64,
 }
 
-impl Order {
-    /// Whether the child has a network of its own that leads to the proxy.
+impl ShimRequest {
+    /// Returns true if the child gets a network of its own that leads to the proxy.
     pub(crate) fn has_proxy(&self) -> bool {
         let policy = self.policy.as_ref();
         policy.is_some_and(|policy| policy.network == NetworkAccess::Proxy)
     }
 }
 
-/// What the shim says.
+/// A message from the shim.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Report {
+pub(crate) enum ShimReport {
     Started { pid: i32 },
     Failed(ExecError),
-    Ended(Ending),
+    Ended(ExitReport),
 }
 
-/// How a run ended.
+/// The end of a run, as the shim reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ending {
-    pub(crate) ended: Ended,
-    pub(crate) cause: Cause,
-    pub(crate) usage: Usage,
+pub(crate) struct ExitReport {
+    pub(crate) ended: WaitStatus,
+    pub(crate) cause: ExitCause,
+    pub(crate) usage: ResourceUsage,
     pub(crate) left_behind: LeftBehind,
 }
 
-/// How the first process of a run ended.
+/// The wait status of the first process of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
-    /// It said so. Under bubblewrap 128 + n also means that signal n killed it.
+pub enum WaitStatus {
+    /// Its exit code. Under bubblewrap 128 + n also means that signal n killed it.
     Code(i32),
     Signal(i32),
 }
 
-impl Ended {
-    /// One number as shells give it: a signal n is 128 + n.
+impl WaitStatus {
+    /// Returns one number as shells do: signal n is 128 + n.
     pub fn code(self) -> i32 {
         match self {
-            Ended::Code(code) => code,
-            Ended::Signal(signal) => 128 + signal,
+            WaitStatus::Code(code) => code,
+            WaitStatus::Signal(signal) => 128 + signal,
         }
     }
 }
 
-/// Why it ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cause {
+pub enum ExitCause {
     /// By itself.
     Itself,
     Cancelled,
     Deadline,
-    /// It had more processes than it may ([`Bound::Watched`]).
+    /// It exceeded its number of processes ([`ProcessLimiter::Watched`]).
     Processes,
     /// A disk it writes to was nearly full.
     Disk,
@@ -98,9 +100,9 @@ pub enum Cause {
     Replaced,
 }
 
-/// What the run used, of all its processes that were waited for.
+/// Resources used by all processes of a run that were waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct ResourceUsage {
     pub cpu_user_ms: u64,
     pub cpu_system_ms: u64,
     /// The largest resident size of any one process.
@@ -109,6 +111,7 @@ pub struct Usage {
 
 pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     let body = serde_json::to_vec(message)?;
+    // Both sides refuse longer messages, so that a bad length cannot make the reader allocate.
     let length = u32::try_from(body.len())
         .ok()
         .filter(|length| *length <= MESSAGE_BYTES_MAX)
@@ -122,8 +125,8 @@ pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(body)?)
 }
 
-/// Reads one message; the shim's side, which may block.
-pub(crate) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+/// Reads one message. Blocks; for the shim.
+pub(crate) fn read_message<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
@@ -135,11 +138,11 @@ pub(crate) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     decode(&body)
 }
 
-/// Writes one message; the shim's side, which may block.
-pub(crate) fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+/// Writes one message. Blocks; for the shim.
+pub(crate) fn write_message<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     to.write_all(&encode(message)?)
 }
 
 #[cfg(test)]
-#[path = "order_tests.rs"]
+#[path = "shim_protocol_tests.rs"]
 mod tests;

@@ -1,21 +1,21 @@
-//! Starting children, and keeping those that run in the background.
+//! Starts children and owns those that run in the background.
 //!
-//! Invariants: facts about the machine are found out once; every child is watched by one task that
-//! ends with it; when the house stops, every child is told to end.
+//! Invariants: the machine is probed once; each child has one watcher task that ends with it; when
+//! the daemon stops, every child is cancelled.
 
 use crate::child::Child;
+use crate::child_watcher::{ChildPipes, ChildWatcher, OutputPumps, read_report};
 use crate::error::ExecError;
-use crate::level::{Facts, Level};
-use crate::order::{self, Order, Report};
-use crate::output::pump::{Basin, OutputFile};
+use crate::output::pump::{OutputBuffers, OutputFile};
 use crate::peer::ListenerAccess;
-use crate::plan::{Feed, NetworkAccess, Plan, Stdin, Walls};
 use crate::private_network::PendingListener;
-use crate::watcher::{Pipes, Pumps, Watcher, report};
-use crate::{environment, paths, shim};
+use crate::sandbox_level::{SandboxLevel, SandboxSupport};
+use crate::shim_protocol::{self, ShimReport, ShimRequest};
+use crate::spawn_plan::{NetworkAccess, OutputMode, SandboxMode, SpawnPlan, StdinSource};
+use crate::{environment, plan_paths, shim};
 use hob_kit::failpoint;
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::tasks::TaskGroup;
 use rustix::fd::OwnedFd;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::collections::BTreeMap;
@@ -31,136 +31,132 @@ use tokio::net::UnixStream;
 use tokio::process::Command;
 use tokio::sync::{OnceCell, watch};
 
-/// Processes in the background at once, finished ones whose end nobody has looked at included.
+/// Background processes at once, including finished ones that nobody has removed yet.
 pub const BACKGROUND_MAX: usize = 64;
 const COMMAND_CHARS_MAX: usize = 512;
 
-/// What a spawner is made of.
+/// The parts of a [`Spawner`].
 #[derive(Clone, Debug)]
 pub struct SpawnerParts {
     /// The program that is the shim, and its arguments; [`own_shim`] in hob itself.
     pub shim: Vec<OsString>,
-    /// Where the passed variables come from.
-    pub env: Env,
-    pub tasks: Tasks,
-    /// What the machine can enforce, when it is known already.
-    pub facts: Option<Facts>,
+    /// The environment from which children inherit variables.
+    pub env: EnvVars,
+    pub tasks: TaskGroup,
+    /// The sandbox support of this machine, if it is known already.
+    pub sandbox_support: Option<SandboxSupport>,
 }
 
-/// This very program as a shim. It stays the same one when its file is replaced.
+/// The command line that starts this program as a shim.
 pub fn own_shim() -> Vec<OsString> {
+    // The link names the running file, so an upgrade on disk cannot pair the daemon with a shim of
+    // another version.
     vec!["/proc/self/exe".into(), shim::SUBCOMMAND.into()]
 }
 
 /// Starts processes; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Spawner(Arc<Inner>);
+pub struct Spawner(Arc<SpawnerInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct SpawnerInner {
     parts: SpawnerParts,
-    facts: OnceCell<Facts>,
+    sandbox_support: OnceCell<SandboxSupport>,
     // A std mutex: held to look up or change the table, never over an await.
-    background: Mutex<Background>,
-    access: ListenerAccess,
+    background: Mutex<BackgroundTable>,
+    listener_access: ListenerAccess,
 }
 
 #[derive(Debug, Default)]
-struct Background {
+struct BackgroundTable {
     last: u64,
     children: BTreeMap<u64, Arc<Child>>,
 }
 
-/// A process in the background.
+/// The id of a background process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProcessId(pub u64);
 
 impl Spawner {
     pub fn new(parts: SpawnerParts) -> Spawner {
-        let facts = OnceCell::new_with(parts.facts.clone());
-        Spawner(Arc::new(Inner {
+        let facts = OnceCell::new_with(parts.sandbox_support.clone());
+        Spawner(Arc::new(SpawnerInner {
             parts,
-            facts,
+            sandbox_support: facts,
             background: Mutex::default(),
-            access: ListenerAccess::default(),
+            listener_access: ListenerAccess::default(),
         }))
     }
 
-    /// Which listeners the services started here may connect to.
+    /// The table of listeners that services started here may connect to.
     pub fn listener_access(&self) -> ListenerAccess {
-        self.0.access.clone()
+        self.0.listener_access.clone()
     }
 
-    /// What this machine can enforce; tried out at the first call.
-    pub async fn facts(&self) -> Result<&Facts, ExecError> {
+    /// The sandbox support of this machine; probed at the first call.
+    pub async fn sandbox_support(&self) -> Result<&SandboxSupport, ExecError> {
         let parts = &self.0.parts;
         let probe = || probe(&parts.shim, &parts.env);
-        self.0.facts.get_or_try_init(probe).await
+        self.0.sandbox_support.get_or_try_init(probe).await
     }
 
-    /// Starts a child. An error means that nothing ran, except [`ExecError::Start`] found later,
-    /// by [`Child::wait`], when a sandbox failed to stand.
-    pub async fn spawn(&self, plan: Plan) -> Result<Child, ExecError> {
-        let plan = settled(plan).await?;
-        let order = self.order(&plan).await?;
-        let level = order.level;
+    /// Starts a child. An error means that nothing ran. If bubblewrap fails to set up the sandbox,
+    /// [`Child::wait`] returns [`ExecError::Start`] later.
+    pub async fn spawn(&self, plan: SpawnPlan) -> Result<Child, ExecError> {
+        let plan = resolve_paths(plan).await?;
+        let request = self.build_request(&plan).await?;
+        let level = request.level;
         let failed = |error: io::Error| ExecError::Start(error.to_string());
-        let file = match &plan.output_file {
-            Some(path) => Some(OutputFile {
-                file: tokio::fs::File::create(path).await.map_err(failed)?,
-                room: plan.limits.file_output_bytes,
-                written: 0,
-                truncated: false,
-            }),
-            None => None,
-        };
-        let pipes = Pipes::make(plan.stdin == Stdin::Empty && plan.feed != Feed::Pipes);
+        let file = create_output_file(&plan).await.map_err(failed)?;
+        let pipes = ChildPipes::create(
+            plan.stdin == StdinSource::Empty && plan.output_mode != OutputMode::Pipes,
+        );
         let mut pipes = pipes.map_err(failed)?;
-        let pending = order.has_proxy().then(PendingListener::new);
+        let pending = request.has_proxy().then(PendingListener::new);
         let mut pending = pending.transpose().map_err(failed)?;
         let theirs = pending.as_mut().and_then(PendingListener::take_theirs);
         let (ours, shim) = self
             .start_shim(&mut pipes, theirs.as_ref())
             .map_err(failed)?;
-        // The end of the pair must mean that the child has let go of it.
+        // End of file on the pair must mean that the child has closed its end, so ours goes now.
         drop(theirs);
-        // Before the program starts, which may connect at once.
-        let access = plan.listening.clone().and_then(|service| {
+        // Registered before the request is sent: the program may connect right after its start.
+        let access = plan.listener_service.clone().and_then(|service| {
             let pid = i32::try_from(shim.id()?).ok()?;
-            self.0.access.enter(pid, service)
+            self.0.listener_access.register(pid, service)
         });
         let mut control =
             UnixStream::from_std(ours.try_clone().map_err(failed)?).map_err(failed)?;
-        let bytes = order::encode(&order).map_err(failed)?;
+        let bytes = shim_protocol::encode(&request).map_err(failed)?;
         control.write_all(&bytes).await.map_err(failed)?;
-        let begun = Instant::now();
-        let pid = match report(&mut control).await {
-            Some(Report::Started { pid }) => pid,
-            Some(Report::Failed(error)) => return Err(error),
-            Some(Report::Ended(_)) | None => return Err(ExecError::Lost),
+        let started_at = Instant::now();
+        let pid = match read_report(&mut control).await {
+            Some(ShimReport::Started { pid }) => pid,
+            Some(ShimReport::Failed(error)) => return Err(error),
+            Some(ShimReport::Ended(_)) | None => return Err(ExecError::Lost),
         };
-        let basin = Arc::new(Basin::new(plan.limits.kept_output_bytes, file));
+        let buffers = Arc::new(OutputBuffers::new(plan.limits.kept_output_bytes, file));
         let (tell, outcome) = watch::channel(None);
         let mut child = Child {
             pid,
             level,
-            command: shown(&plan.argv),
-            begun,
+            command: display_command(&plan.argv),
+            started_at,
             control: ours,
             stdin: tokio::sync::Mutex::new(pipes.stdin.take()),
             pieces: tokio::sync::Mutex::new(None),
             stdout: std::sync::Mutex::new(None),
             listener: std::sync::Mutex::new(None),
-            basin: Arc::clone(&basin),
+            buffers: Arc::clone(&buffers),
             outcome,
         };
-        let pumps = Pumps::begin(pipes, plan.feed, plan.mask.as_ref(), &mut child);
-        let watcher = Watcher {
+        let pumps = OutputPumps::start(pipes, plan.output_mode, plan.mask.as_ref(), &mut child);
+        let watcher = ChildWatcher {
             control,
             shim,
             level,
-            begun,
-            basin,
+            started_at,
+            buffers,
             tasks: self.0.parts.tasks.clone(),
             _access: access,
         };
@@ -173,13 +169,13 @@ impl Spawner {
         Ok(child)
     }
 
-    /// The tasks that end with the house.
-    pub fn tasks(&self) -> &Tasks {
+    /// The tasks that end with the daemon.
+    pub fn tasks(&self) -> &TaskGroup {
         &self.0.parts.tasks
     }
 
-    /// Leaves a child running under an id.
-    pub fn keep(&self, child: Child) -> Result<ProcessId, ExecError> {
+    /// Keeps a child running in the background and returns its id.
+    pub fn keep_in_background(&self, child: Child) -> Result<ProcessId, ExecError> {
         let mut background = self.background();
         let running = background.children.len();
         if running >= BACKGROUND_MAX {
@@ -202,32 +198,36 @@ impl Spawner {
             .collect()
     }
 
-    /// Forgets a process; one that still runs is told to end.
+    /// Removes a background process from the table and cancels it if it still runs.
     pub fn forget(&self, id: ProcessId) -> Option<Arc<Child>> {
         let child = self.background().children.remove(&id.0)?;
-        child.tell_to_end();
+        child.request_cancel();
         Some(child)
     }
 
-    fn background(&self) -> MutexGuard<'_, Background> {
+    fn background(&self) -> MutexGuard<'_, BackgroundTable> {
         let background = self.0.background.lock();
         background.unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn order(&self, plan: &Plan) -> Result<Order, ExecError> {
-        let facts = self.facts().await?;
-        let (level, policy) = match &plan.walls {
-            Walls::Policy(policy) => (facts.choose()?, Some(policy.clone())),
-            Walls::Unsandboxed { reason } => {
-                tracing::info!(reason, command = shown(&plan.argv), "started unsandboxed");
-                (Level::None, None)
+    async fn build_request(&self, plan: &SpawnPlan) -> Result<ShimRequest, ExecError> {
+        let facts = self.sandbox_support().await?;
+        let (level, policy) = match &plan.sandbox {
+            SandboxMode::Policy(policy) => (facts.require_level()?, Some(policy.clone())),
+            SandboxMode::Unsandboxed { reason } => {
+                tracing::info!(
+                    reason,
+                    command = display_command(&plan.argv),
+                    "started unsandboxed"
+                );
+                (SandboxLevel::None, None)
             }
         };
         let milliseconds = |time: std::time::Duration| time.as_millis().try_into().ok();
-        let mut order = weakened(Order {
+        let mut request = weakened(ShimRequest {
             argv: plan.argv.clone(),
             cwd: plan.cwd.clone().into_os_string(),
-            env: environment::of_child(&self.0.parts.env, &plan.env),
+            env: environment::child_variables(&self.0.parts.env, &plan.env),
             level,
             policy,
             bubblewrap: facts.bubblewrap.clone(),
@@ -236,29 +236,30 @@ impl Spawner {
             deadline_ms: plan.deadline.and_then(milliseconds),
             grace_ms: milliseconds(plan.grace).unwrap_or(0),
         });
-        if order.has_proxy() {
-            environment::proxied(&mut order.env);
+        if request.has_proxy() {
+            environment::set_proxy_variables(&mut request.env);
         }
-        Ok(order)
+        Ok(request)
     }
 
-    /// Starts the shim and hands it the child's descriptors; `network` is where the listening socket
-    /// of a private network is sent.
+    /// Starts the shim and sends it the child's descriptors. The shim sends the listening socket of
+    /// a private network to `network`.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where the daemon starts a process"
     )]
     fn start_shim(
         &self,
-        pipes: &mut Pipes,
+        pipes: &mut ChildPipes,
         network: Option<&OwnedFd>,
     ) -> io::Result<(StdUnixStream, tokio::process::Child)> {
         let (ours, theirs) = StdUnixStream::pair()?;
-        let (program, arguments) = split(&self.0.parts.shim)?;
+        let (program, arguments) = split_command(&self.0.parts.shim)?;
         let shim = Command::new(program)
             .args(arguments)
             .env_clear()
             .current_dir("/")
+            // The shim's stdin is its control socket.
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -269,16 +270,17 @@ impl Spawner {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
+        // Descriptors travel only with at least one byte of data.
         let bytes = [IoSlice::new(&[0])];
         rustix::net::sendmsg(&ours, &bytes, &mut ancillary, SendFlags::NOSIGNAL)?;
         ours.set_nonblocking(true)?;
         Ok((ours, shim))
     }
 
-    /// Writes the plan's input in a task of its own: a child that never reads must not hold up its
-    /// start.
-    fn feed_stdin(&self, plan: Plan, child: &Child) {
-        let Stdin::Bytes(bytes) = plan.stdin else {
+    /// Writes the plan's input in a separate task, so that a child that never reads does not block
+    /// its own start.
+    fn feed_stdin(&self, plan: SpawnPlan, child: &Child) {
+        let StdinSource::Bytes(bytes) = plan.stdin else {
             return;
         };
         let stdin = child.stdin.try_lock().ok().and_then(|mut held| held.take());
@@ -294,37 +296,37 @@ impl Spawner {
     }
 }
 
-/// The order as it is, except where a fault test breaks one wall on purpose.
-fn weakened(mut order: Order) -> Order {
+/// Returns the request unchanged, except where a fault test removes one protection on purpose.
+fn weakened(mut request: ShimRequest) -> ShimRequest {
     if failpoint::broken(60) {
-        order.deadline_ms = None;
+        request.deadline_ms = None;
     }
     if failpoint::broken(61) {
-        order.limits.processes = 4_096;
+        request.limits.processes = 4_096;
     }
     if failpoint::broken(62) {
-        order.limits.file_bytes = u64::MAX;
+        request.limits.file_bytes = u64::MAX;
     }
     if failpoint::broken(70) {
-        (order.level, order.policy) = (Level::None, None);
+        (request.level, request.policy) = (SandboxLevel::None, None);
     }
-    if let Some(policy) = &mut order.policy {
+    if let Some(policy) = &mut request.policy {
         if failpoint::broken(68) {
             policy.network = NetworkAccess::Host;
         }
         policy.hidden.retain(|_| !failpoint::broken(104));
     }
-    order
+    request
 }
 
-/// Asks a shim what this machine can enforce.
+/// Asks a shim for the sandbox support of this machine.
 #[expect(
     clippy::disallowed_methods,
     reason = "the shim is asked before any child is started"
 )]
-pub async fn probe(shim: &[OsString], env: &Env) -> Result<Facts, ExecError> {
+pub async fn probe(shim: &[OsString], env: &EnvVars) -> Result<SandboxSupport, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
-    let (program, arguments) = split(shim).map_err(failed)?;
+    let (program, arguments) = split_command(shim).map_err(failed)?;
     let output = Command::new(program)
         .args(arguments)
         .arg(shim::PROBE)
@@ -336,22 +338,34 @@ pub async fn probe(shim: &[OsString], env: &Env) -> Result<Facts, ExecError> {
         .output()
         .await
         .map_err(failed)?;
-    order::decode(&output.stdout).map_err(failed)
+    shim_protocol::decode(&output.stdout).map_err(failed)
 }
 
-/// Looks the plan's paths up on a thread that may wait for a disk.
-async fn settled(mut plan: Plan) -> Result<Plan, ExecError> {
-    let work = move || paths::settle(&mut plan).map(|()| plan);
+/// Resolves the plan's paths on a thread that may block.
+async fn resolve_paths(mut plan: SpawnPlan) -> Result<SpawnPlan, ExecError> {
+    let work = move || plan_paths::resolve_plan(&mut plan).map(|()| plan);
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(ExecError::Start(error.to_string())))
 }
 
-fn shown(argv: &[OsString]) -> String {
+async fn create_output_file(plan: &SpawnPlan) -> io::Result<Option<OutputFile>> {
+    let Some(path) = &plan.output_file else {
+        return Ok(None);
+    };
+    Ok(Some(OutputFile {
+        file: tokio::fs::File::create(path).await?,
+        room_bytes: plan.limits.file_output_bytes,
+        written_bytes: 0,
+        is_truncated: false,
+    }))
+}
+
+fn display_command(argv: &[OsString]) -> String {
     let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ").chars().take(COMMAND_CHARS_MAX).collect()
 }
 
-fn split(shim: &[OsString]) -> io::Result<(&OsString, &[OsString])> {
+fn split_command(shim: &[OsString]) -> io::Result<(&OsString, &[OsString])> {
     let found = shim.split_first();
     found.ok_or_else(|| io::Error::other("no program is named as the shim"))
 }

@@ -1,12 +1,11 @@
-//! One walk over the folders of a workspace, by handle and without following links: before a run
-//! it finds what stays read-only, after a run it finds git repositories and autostart files that
-//! the run created.
+//! Scans the folders of a workspace by handle. Before a run the scan finds paths that stay
+//! read-only; after a run it finds git repositories and autostart files that the run created.
 //!
-//! Invariants: no link is followed and no folder outside the root is opened; bounded in folders;
-//! the uppermost folders are looked at first; what could not be looked at is counted.
+//! Invariants: no link is followed and no folder outside the root is opened; the number of folders
+//! is bounded; upper folders come first; a folder that could not be read is reported.
 
 use crate::protected_paths::{
-    PersonHome, Protection, is_dependency_folder, may_be_protected, protection_of,
+    PathProtection, PersonHome, is_dependency_folder, may_be_protected, protection_of,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags};
@@ -17,65 +16,68 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Folders that one walk looks at.
+/// Folders in one scan.
 pub const FOLDERS_MAX: usize = 200_000;
-/// Protected places in one workspace: each is a mount of its own.
+/// Protected paths in one workspace. Each one costs a mount.
 pub const PROTECTED_MAX: usize = 512;
-/// What one `getdents64` fills.
+/// The buffer of one `getdents64` call.
 const ENTRY_BUFFER_BYTES: usize = 64 * 1024;
 
-/// A folder of the walk.
+/// A folder in a scan.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct ScannedFolder {
     pub(crate) handle: OwnedFd,
     pub(crate) path: PathBuf,
-    /// Whether it lies in a folder of other people's packages.
+    /// True if it lies in a folder of dependencies.
     pub(crate) in_dependencies: bool,
 }
 
-/// What is done with what a walk meets.
-pub(crate) trait Visitor {
-    /// Takes an entry; false ends the way down there.
-    fn entry(&mut self, folder: &Folder, name: &OsStr, kind: FileType) -> bool;
-    /// Takes a folder that git takes for a repository without a work tree; false ends the way
-    /// down there.
-    fn bare_repository(&mut self, folder: &Folder) -> bool;
-    /// Whether enough was found.
+/// The receiver of what a scan finds.
+pub(crate) trait ScanVisitor {
+    /// Handles an entry; false skips everything below it.
+    fn visit_entry(&mut self, folder: &ScannedFolder, name: &OsStr, kind: FileType) -> bool;
+    /// Handles a folder that git accepts as a bare repository; false skips everything below it.
+    fn visit_bare_repository(&mut self, folder: &ScannedFolder) -> bool;
+    /// Returns true if the scan can stop.
     fn is_full(&self) -> bool {
         false
     }
 }
 
-/// How a walk went.
+/// The summary of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Walked {
+pub(crate) struct ScanSummary {
     pub(crate) folders: usize,
-    /// Whether folders were left out: too many, too deep, or closed to us although they are ours.
+    /// True if folders were left out: too many, too deep, or not readable although this user owns
+    /// them.
     pub(crate) is_incomplete: bool,
 }
 
-/// Why what is protected in a workspace cannot be found out.
+/// The reason why the protected paths of a workspace cannot be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
     #[error("more than {FOLDERS_MAX} folders")]
     Folders,
-    #[error("more than {PROTECTED_MAX} protected places")]
+    #[error("more than {PROTECTED_MAX} protected paths")]
     Protected,
-    #[error("it is itself a git repository without a work tree")]
+    #[error("it is itself a bare git repository")]
     BareRepository,
 }
 
-/// Every place below a folder that exists and is protected. Blocks for the disk.
+/// Lists every existing protected path below a folder. Blocks on the disk.
 pub fn protected_below(root: &Path, home: Option<&PersonHome>) -> Result<Vec<PathBuf>, ScanError> {
-    let mut finder = Finder {
-        home: home.and_then(|home| home.inside(root).or_else(|| from_above(home, root))),
+    let mut finder = ProtectedFinder {
+        home: home.and_then(|home| {
+            home.inside(root)
+                .or_else(|| home_in_spelling_of(home, root))
+        }),
         found: Vec::new(),
     };
-    let walked = walk(root, &mut finder);
+    let summary = walk(root, &mut finder);
     if finder.found.len() > PROTECTED_MAX {
         return Err(ScanError::Protected);
     }
-    if walked.folders > FOLDERS_MAX {
+    if summary.folders > FOLDERS_MAX {
         return Err(ScanError::Folders);
     }
     if finder.found.iter().any(|path| path == root) {
@@ -85,26 +87,26 @@ pub fn protected_below(root: &Path, home: Option<&PersonHome>) -> Result<Vec<Pat
 }
 
 /// The home folder's path in the spelling of a root that lies below it.
-fn from_above(home: &PersonHome, root: &Path) -> Option<PathBuf> {
+fn home_in_spelling_of(home: &PersonHome, root: &Path) -> Option<PathBuf> {
     let below = home.below(root)?;
     root.ancestors()
         .nth(below.components().count())
         .map(Path::to_owned)
 }
 
-struct Finder {
+struct ProtectedFinder {
     home: Option<PathBuf>,
     found: Vec<PathBuf>,
 }
 
-impl Visitor for Finder {
-    fn entry(&mut self, folder: &Folder, name: &OsStr, kind: FileType) -> bool {
+impl ScanVisitor for ProtectedFinder {
+    fn visit_entry(&mut self, folder: &ScannedFolder, name: &OsStr, kind: FileType) -> bool {
         if may_be_protected(name.as_bytes()) {
             let path = folder.path.join(name);
             let below = self.home.as_ref();
             let below = below.and_then(|home| path.strip_prefix(home).ok());
             match protection_of(&path, below) {
-                Some(Protection::Asked(_)) if folder.in_dependencies => {}
+                Some(PathProtection::Asked(_)) if folder.in_dependencies => {}
                 None => {}
                 Some(_) => {
                     self.found.push(path);
@@ -115,8 +117,8 @@ impl Visitor for Finder {
         kind.is_dir()
     }
 
-    fn bare_repository(&mut self, folder: &Folder) -> bool {
-        // What is in it is protected with it.
+    fn visit_bare_repository(&mut self, folder: &ScannedFolder) -> bool {
+        // Protecting the folder also protects the paths in it.
         self.found.retain(|path| !path.starts_with(&folder.path));
         self.found.push(folder.path.clone());
         false
@@ -127,47 +129,48 @@ impl Visitor for Finder {
     }
 }
 
-/// Walks over a folder and all below it.
-pub(crate) fn walk(root: &Path, visitor: &mut impl Visitor) -> Walked {
-    let mut walked = Walked::default();
+/// Scans a folder and everything below it.
+pub(crate) fn walk(root: &Path, visitor: &mut impl ScanVisitor) -> ScanSummary {
+    let mut summary = ScanSummary::default();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let Ok(top) = rustix::fs::open(root, flags, Mode::empty()) else {
-        return walked;
+        return summary;
     };
     let mut buffer = vec![MaybeUninit::uninit(); ENTRY_BUFFER_BYTES];
     let mut waiting: VecDeque<(PathBuf, bool)> = VecDeque::from([(PathBuf::new(), false)]);
     while let Some((below, in_dependencies)) = waiting.pop_front() {
-        walked.folders += 1;
-        if walked.folders > FOLDERS_MAX || visitor.is_full() {
-            walked.is_incomplete = true;
+        summary.folders += 1;
+        if summary.folders > FOLDERS_MAX || visitor.is_full() {
+            summary.is_incomplete = true;
             break;
         }
         let handle = match open_below(&top, &below) {
             Ok(handle) => handle,
+            // The folder vanished or was replaced by a link since it was listed.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
             Err(error) => {
-                walked.is_incomplete |= error != Errno::ACCESS || is_ours(&top, &below);
+                summary.is_incomplete |= error != Errno::ACCESS || is_ours(&top, &below);
                 continue;
             }
         };
-        let folder = Folder {
+        let folder = ScannedFolder {
             handle,
             path: join(root, &below),
             in_dependencies,
         };
-        if !read(&folder, &below, &mut buffer, visitor, &mut waiting) {
-            walked.is_incomplete = true;
+        if !scan_folder(&folder, &below, &mut buffer, visitor, &mut waiting) {
+            summary.is_incomplete = true;
         }
     }
-    walked
+    summary
 }
 
-/// Looks at the entries of one folder; false if they could not all be read.
-fn read(
-    folder: &Folder,
+/// Reads the entries of one folder; false if some could not be read.
+fn scan_folder(
+    folder: &ScannedFolder,
     below: &Path,
     buffer: &mut [MaybeUninit<u8>],
-    visitor: &mut impl Visitor,
+    visitor: &mut impl ScanVisitor,
     waiting: &mut VecDeque<(PathBuf, bool)>,
 ) -> bool {
     let before = waiting.len();
@@ -185,6 +188,7 @@ fn read(
             continue;
         }
         let mut kind = entry.file_type();
+        // Some file systems do not store the type in the directory.
         if kind == FileType::Unknown {
             let found = rustix::fs::statat(&folder.handle, name, AtFlags::SYMLINK_NOFOLLOW);
             kind = found.map_or(FileType::Unknown, |found| {
@@ -193,18 +197,18 @@ fn read(
         }
         marks.note(bytes);
         let name = OsStr::from_bytes(bytes);
-        if visitor.entry(folder, name, kind) && kind.is_dir() {
+        if visitor.visit_entry(folder, name, kind) && kind.is_dir() {
             let in_dependencies = folder.in_dependencies || is_dependency_folder(bytes);
             waiting.push_back((join(below, Path::new(name)), in_dependencies));
         }
     }
-    if marks.is_repository() && !visitor.bare_repository(folder) {
+    if marks.is_repository() && !visitor.visit_bare_repository(folder) {
         waiting.truncate(before);
     }
     is_whole
 }
 
-/// What git looks for when it asks whether a folder is a repository.
+/// The entries by which git recognizes a repository.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -218,7 +222,7 @@ struct RepositoryMarks {
 }
 
 impl RepositoryMarks {
-    // Without case: some file systems compare so, and then git finds it.
+    // Without case: on a case-insensitive file system git finds these names, too.
     fn note(&mut self, name: &[u8]) {
         self.head |= name.eq_ignore_ascii_case(b"HEAD");
         self.objects |= name.eq_ignore_ascii_case(b"objects");
@@ -231,7 +235,7 @@ impl RepositoryMarks {
     }
 }
 
-/// Opens what lies below `top`; no link on the way is followed.
+/// Opens a folder below `top` without following any link.
 pub(crate) fn open_below(top: &OwnedFd, below: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -243,13 +247,14 @@ pub(crate) fn open_below(top: &OwnedFd, below: &Path) -> Result<OwnedFd, Errno> 
     rustix::fs::openat2(top, below, flags, Mode::empty(), within)
 }
 
-/// Whether a folder that cannot be read belongs to this user, who could open it again.
+/// Returns true if this user owns a folder that cannot be read, and so could make it readable
+/// again.
 fn is_ours(top: &OwnedFd, below: &Path) -> bool {
     let found = rustix::fs::statat(top, below, AtFlags::SYMLINK_NOFOLLOW);
     found.is_ok_and(|found| found.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Joining nothing would add a slash.
+/// Joins two paths. Joining an empty path would add a slash.
 fn join(one: &Path, other: &Path) -> PathBuf {
     if other == Path::new("") {
         one.to_owned()

@@ -1,13 +1,13 @@
-//! The addresses a listener may have: loopback ones. Pure.
+//! Parser for listen addresses; accepts only loopback. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// The port when it is free and nobody chose another.
+/// The default port.
 const DEFAULT_PORT: u16 = 7717;
 
-/// Reads `127.0.0.1:7717`, `[::1]:7717` or `localhost:7717`, or says why not and what to do
-/// instead.
+/// Parses `127.0.0.1:7717`, `[::1]:7717` or `localhost:7717`. The error says what to do instead.
 pub(crate) fn parse(text: &str) -> Result<SocketAddr, String> {
+    // Not resolved: /etc/hosts could map localhost to another address.
     let local = text.strip_prefix("localhost:");
     let parsed = match local.map(str::parse::<u16>) {
         Some(Ok(port)) => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port),

@@ -1,4 +1,4 @@
-//! Which addresses are taken.
+//! Accepted and refused listen addresses.
 
 use super::parse;
 

@@ -1,58 +1,59 @@
-//! The door of one listener: who may come in, and what a wrong credential is told.
+//! Authentication on one listener: verifies tokens and limits the rate of failures.
 //!
-//! Invariant: a right token always passes; the limiter is asked only after the comparison failed,
-//! and there is one limiter for every kind of credential.
+//! Invariant: a valid token always passes. The limiter is consulted only after a failed comparison,
+//! and all kinds of credentials share one limiter.
 
-use crate::book::{Book, Principal};
-use hob_core::limiter::{Limiter, Rate, Verdict};
+use crate::token_cache::{Principal, TokenCache};
+use hob_core::limiter::{AuthFailureLimiter, FailureRate, LimitDecision};
 use hob_kit::clock::Clock;
 use hob_wire::{ErrorCode, WireError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Authenticator {
     pub(crate) surface: &'static str,
-    book: Arc<Book>,
+    token_cache: Arc<TokenCache>,
     clock: Clock,
-    /// A lock of a few instructions, taken only by failures.
-    limiter: Mutex<Limiter>,
+    /// A std lock: held for a few instructions, taken only on failures.
+    limiter: Mutex<AuthFailureLimiter>,
     failures: AtomicU64,
     limited: AtomicU64,
 }
 
-impl Door {
-    pub(crate) fn new(surface: &'static str, book: Arc<Book>, clock: Clock) -> Self {
-        Door {
+impl Authenticator {
+    pub(crate) fn new(surface: &'static str, token_cache: Arc<TokenCache>, clock: Clock) -> Self {
+        Authenticator {
             surface,
-            book,
+            token_cache,
             clock,
-            limiter: Mutex::new(Limiter::new(Rate::DEFAULT)),
+            limiter: Mutex::new(AuthFailureLimiter::new(FailureRate::DEFAULT)),
             failures: AtomicU64::new(0),
             limited: AtomicU64::new(0),
         }
     }
 
-    /// Lets the holder of `token` in, or says why not.
-    pub(crate) fn admit(&self, token: &str) -> Result<Principal, WireError> {
-        if let Some(principal) = self.book.verify(token, self.clock.wall_ms()) {
+    /// Returns the principal of `token`, or the error to answer.
+    pub(crate) fn authenticate(&self, token: &str) -> Result<Principal, WireError> {
+        if let Some(principal) = self.token_cache.verify(token, self.clock.wall_ms()) {
             return Ok(principal);
         }
-        Err(self.refuse(
+        Err(self.reject(
             "This token is not valid: it is mistyped, expired or revoked. 'hob token list' shows the live ones.",
         ))
     }
 
-    /// Counts a credential that opened nothing; answers what its holder is told: `message`, or that
-    /// there were too many.
-    pub(crate) fn refuse(&self, message: &str) -> WireError {
+    /// Counts a wrong credential. Returns the error to answer: `message`, or that there were too
+    /// many failures.
+    pub(crate) fn reject(&self, message: &str) -> WireError {
+        // Relaxed: the counters are only read for metrics.
         self.failures.fetch_add(1, Ordering::Relaxed);
-        match self.judge_failure() {
-            Verdict::Counted => {
+        match self.count_failure() {
+            LimitDecision::Counted => {
                 tracing::warn!(listener = self.surface, "a wrong credential was refused");
                 WireError::new(ErrorCode::Unauthorized, message)
             }
-            Verdict::Limited { retry_after_ms } => {
+            LimitDecision::Limited { retry_after_ms } => {
                 self.limited.fetch_add(1, Ordering::Relaxed);
                 let error = WireError::new(ErrorCode::Overloaded, "Too many wrong tokens.");
                 error.retry_after(retry_after_ms)
@@ -60,28 +61,29 @@ impl Door {
         }
     }
 
-    /// Whether a principal admitted earlier still would be.
-    pub(crate) fn still_admits(&self, principal: &Principal) -> bool {
-        self.book.knows(&principal.id)
+    /// Returns true if the token of an authenticated principal is still valid.
+    pub(crate) fn is_still_valid(&self, principal: &Principal) -> bool {
+        self.token_cache.contains(&principal.id)
     }
 
-    /// Wrong tokens so far, and how many of them came beyond the rate.
-    pub(crate) fn failures(&self) -> (u64, u64) {
+    /// The number of wrong credentials so far, and of those beyond the rate limit.
+    pub(crate) fn failure_counts(&self) -> (u64, u64) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (count(&self.failures), count(&self.limited))
     }
 
-    fn judge_failure(&self) -> Verdict {
+    fn count_failure(&self) -> LimitDecision {
         if hob_kit::failpoint::broken(43) {
-            return Verdict::Counted;
+            return LimitDecision::Counted;
         }
+        // The monotonic clock below: a changed wall clock must not reset the limit.
         let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
-        limiter.failed(self.clock.monotonic_ms())
+        limiter.record_failure(self.clock.monotonic_ms())
     }
 }
 
-/// What a request without any credential is told.
-pub(crate) fn no_credential() -> WireError {
+/// The error for a request without a credential.
+pub(crate) fn missing_credential() -> WireError {
     WireError::new(
         ErrorCode::Unauthorized,
         "A token is needed: send it as 'Authorization: Bearer TOKEN'. The owner's is in owner.token in hob's home.",

@@ -1,12 +1,13 @@
-//! A line to the bus for one answer: a link of its own, so that the pieces of the answer come on it.
+//! A separate link to the bus for one answer, so that the events of that answer arrive on it alone.
 //!
-//! Invariant: what comes while an answer is awaited is kept for later, in its order.
+//! Invariant: events that arrive while a call waits for its response are held back and delivered
+//! later, in order.
 
-use crate::book::Principal;
-use crate::http::Desk;
+use crate::http::HttpState;
 use crate::shared;
+use crate::token_cache::Principal;
 use bytes::Bytes;
-use hob_bus::{Closed, Link, Outlet};
+use hob_bus::{BusLink, BusOutlet, CloseReason};
 use hob_wire::frame::{self, Envelope, RequestHead};
 use hob_wire::limits::FRAME_BYTES_MAX;
 use hob_wire::rooms::gateway;
@@ -16,18 +17,18 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a request's envelope adds to its params.
+/// Maximum bytes that the envelope adds to a request's params.
 const ENVELOPE_BYTES_MAX: usize = 8 * 1024;
-/// Frames kept while an answer is awaited; the agent accepts a run within a few.
-const KEPT_FRAMES_MAX: usize = 4_096;
+/// Maximum events held back during a call; the agent accepts a run within a few.
+const HELD_FRAMES_MAX: usize = 4_096;
 
-/// What a frame on the line is.
+/// A parsed frame from the bus.
 #[derive(Debug)]
-pub(crate) enum Heard<'a> {
+pub(crate) enum BusMessage<'a> {
     Event {
         topic: Cow<'a, str>,
         payload: &'a str,
-        /// Its place in the log; a volatile one has none.
+        /// The number in the event log; volatile events have none.
         seq: Option<u64>,
     },
     Answer {
@@ -37,41 +38,42 @@ pub(crate) enum Heard<'a> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Line {
-    link: Link,
-    outlet: Outlet,
-    /// Frames that came and were not taken yet.
+pub(crate) struct BusConnection {
+    link: BusLink,
+    outlet: BusOutlet,
+    /// Received frames that were not consumed yet.
     frames: VecDeque<Bytes>,
     batch: Vec<Bytes>,
     trace: Arc<str>,
 }
 
-impl Line {
-    /// A line for a holder of a token.
+impl BusConnection {
+    /// Opens a connection for the holder of a token.
     pub(crate) fn open(
-        desk: &Desk,
+        state: &HttpState,
         principal: &Principal,
         surface: &'static str,
         trace: Arc<str>,
-    ) -> Result<Line, WireError> {
-        let line = Line::open_granted(desk, principal, surface, trace)?;
-        // A token revoked after it was verified may have missed the closing of its links.
-        if !desk.door.still_admits(principal) {
+    ) -> Result<BusConnection, WireError> {
+        let line = BusConnection::open_granted(state, principal, surface, trace)?;
+        // A token revoked between its verification and this connect has already had its links
+        // closed, so nothing would close this one.
+        if !state.authenticator.is_still_valid(principal) {
             let message = "This token was revoked just now.";
             return Err(WireError::new(ErrorCode::Unauthorized, message));
         }
         Ok(line)
     }
 
-    /// A line for whoever was let in without a token.
+    /// Opens a connection for a client of an opt-in listener, which has no token.
     pub(crate) fn open_granted(
-        desk: &Desk,
+        state: &HttpState,
         principal: &Principal,
         surface: &'static str,
         trace: Arc<str>,
-    ) -> Result<Line, WireError> {
-        let (link, outlet) = desk.shared.bus.connect(shared::peer(principal, surface))?;
-        Ok(Line {
+    ) -> Result<BusConnection, WireError> {
+        let (link, outlet) = state.shared.bus.connect(shared::peer(principal, surface))?;
+        Ok(BusConnection {
             link,
             outlet,
             frames: VecDeque::new(),
@@ -80,14 +82,15 @@ impl Line {
         })
     }
 
-    /// Sends a request whose answer will come as a frame with this id.
-    pub(crate) async fn ask<M: Method>(
+    /// Sends a request. Its response arrives later as a frame with this id.
+    pub(crate) async fn send_request<M: Method>(
         &self,
         id: &str,
         params: &M::Params,
     ) -> Result<(), WireError> {
         let params = serde_json::to_vec(params)
             .map_err(|error| WireError::new(ErrorCode::Internal, error.to_string()))?;
+        // Checked here, where the error can still name the limit to the caller.
         if params.len() > FRAME_BYTES_MAX - ENVELOPE_BYTES_MAX {
             let message = format!("A request has at most {FRAME_BYTES_MAX} bytes.");
             return Err(WireError::new(ErrorCode::InvalidParams, message));
@@ -100,39 +103,47 @@ impl Line {
         };
         let mut frame = Vec::with_capacity(params.len() + 512);
         frame::write_request(&mut frame, &head, Some(&params));
+        // The link takes frames as a transport does, so scopes and limits apply unchanged.
         self.link.receive(Bytes::from(frame)).await;
         Ok(())
     }
 
-    /// Asks and waits for the answer; what else comes meanwhile is kept for later.
+    /// Sends a request and waits for its response. Events that arrive meanwhile are held back.
     pub(crate) async fn call<M: Method>(
         &mut self,
         params: &M::Params,
     ) -> Result<M::Result, WireError> {
         let id = M::SPEC.name;
-        self.ask::<M>(id, params).await?;
-        let mut kept = VecDeque::new();
+        self.send_request::<M>(id, params).await?;
+        let mut held = VecDeque::new();
         let answer = loop {
-            let frame = match self.frame().await {
+            let frame = match self.next_frame().await {
                 Ok(frame) => frame,
                 Err(error) => break Err(error),
             };
-            match read(&frame) {
-                Some(Heard::Answer { id: of, outcome }) if of == id => {
+            match parse_message(&frame) {
+                Some(BusMessage::Answer { id: of, outcome }) if of == id => {
                     break outcome.and_then(decode);
                 }
-                Some(Heard::Event { .. }) if kept.len() < KEPT_FRAMES_MAX => kept.push_back(frame),
+                Some(BusMessage::Event { .. }) if held.len() < HELD_FRAMES_MAX => {
+                    held.push_back(frame);
+                }
                 _ => {}
             }
         };
-        kept.append(&mut self.frames);
-        self.frames = kept;
+        // Held events are older than what is still queued, so they go in front.
+        held.append(&mut self.frames);
+        self.frames = held;
         answer
     }
 
-    /// Hears `topics` of one session from now on.
-    pub(crate) async fn hear(&mut self, topics: &[&str], session: &str) -> Result<(), WireError> {
-        let params = gateway::SubscribeParams {
+    /// Subscribes to `topics` of one session, from now on.
+    pub(crate) async fn subscribe_session(
+        &mut self,
+        topics: &[&str],
+        session: &str,
+    ) -> Result<(), WireError> {
+        let params = gateway::GatewaySubscribeParams {
             events: topics.iter().map(|&topic| topic.to_owned()).collect(),
             session_key: Some(session.to_owned()),
             since: None,
@@ -142,14 +153,14 @@ impl Line {
         Ok(())
     }
 
-    /// Hears `topics` of everybody: from now on, or after the logged event `since`. Answers the
-    /// last one there is.
-    pub(crate) async fn hear_all(
+    /// Subscribes to `topics` of all sessions, from now on or after the logged event `since`.
+    /// Returns the number of the last logged event.
+    pub(crate) async fn subscribe_all(
         &mut self,
         topics: &[&str],
         since: Option<u64>,
     ) -> Result<u64, WireError> {
-        let params = gateway::SubscribeParams {
+        let params = gateway::GatewaySubscribeParams {
             events: topics.iter().map(|&topic| topic.to_owned()).collect(),
             session_key: None,
             since,
@@ -159,36 +170,38 @@ impl Line {
         Ok(subscribed.seq)
     }
 
-    /// The next frame, or why none will come. Cancelling it loses nothing.
-    pub(crate) async fn frame(&mut self) -> Result<Bytes, WireError> {
+    /// Returns the next frame, or the reason why none will come. Cancel-safe.
+    pub(crate) async fn next_frame(&mut self) -> Result<Bytes, WireError> {
         loop {
             if let Some(frame) = self.frames.pop_front() {
                 return Ok(frame);
             }
             let closed = self.outlet.next(&mut self.batch).await;
             self.frames.extend(self.batch.drain(..));
+            // Frames that were queued before the close are delivered first.
             if let (Some(reason), true) = (closed, self.frames.is_empty()) {
-                return Err(why_closed(reason));
+                return Err(close_error(reason));
             }
         }
     }
 
-    /// A frame that is already here.
-    pub(crate) fn ready_frame(&mut self) -> Option<Bytes> {
+    /// Returns a frame that has already arrived.
+    pub(crate) fn try_next_frame(&mut self) -> Option<Bytes> {
         self.frames.pop_front()
     }
 }
 
-/// Reads a frame of the line; a line gets no requests.
-pub(crate) fn read(frame: &Bytes) -> Option<Heard<'_>> {
+/// Parses a frame. A request gives `None`: this connection serves nothing.
+pub(crate) fn parse_message(frame: &Bytes) -> Option<BusMessage<'_>> {
     let text = std::str::from_utf8(frame).ok()?;
     match frame::read(text).ok()? {
-        Envelope::Event(event) => Some(Heard::Event {
+        Envelope::Event(event) => Some(BusMessage::Event {
             topic: event.event,
             payload: event.payload.map_or("null", RawValue::get),
+            // A sub-number marks a volatile event between two logged ones; its seq is not its own.
             seq: event.seq.filter(|_| event.sub.is_none()),
         }),
-        Envelope::Response(response) => Some(Heard::Answer {
+        Envelope::Response(response) => Some(BusMessage::Answer {
             id: response.id,
             outcome: match response.outcome {
                 Ok(payload) => Ok(payload.map_or("null", RawValue::get)),
@@ -206,14 +219,14 @@ pub(crate) fn decode<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T,
     })
 }
 
-fn why_closed(reason: Closed) -> WireError {
+fn close_error(reason: CloseReason) -> WireError {
     let (code, message) = match reason {
-        Closed::Revoked => (ErrorCode::Unauthorized, "This token was revoked."),
-        Closed::Slow => (
+        CloseReason::Revoked => (ErrorCode::Unauthorized, "This token was revoked."),
+        CloseReason::Slow => (
             ErrorCode::Overloaded,
             "The answer was not read fast enough; ask again.",
         ),
-        Closed::Normal | Closed::Replaced | Closed::ShuttingDown => {
+        CloseReason::Normal | CloseReason::Replaced | CloseReason::ShuttingDown => {
             (ErrorCode::ServiceUnavailable, "hob is stopping; ask again.")
         }
     };

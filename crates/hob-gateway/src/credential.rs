@@ -1,43 +1,48 @@
-//! Credentials as texts: how one is made, and the hash by which it is known. Pure; used by the
-//! `token.*` room and, without a daemon, by `hob token`.
+//! Token texts and their hashes. Pure; used by the `token.*` room and, without a daemon, by `hob
+//! token`.
 //!
-//! The owner's is 64 hex digits, in `owner.token`. A made one is `hob_ID_SECRET` with an id of 8
-//! and a secret of 48 hex digits: the id finds the row, the hash of the whole text proves it.
+//! The owner's token is 64 hex digits, in `owner.token`. A created token is `hob_ID_SECRET` with an
+//! id of 8 and a secret of 48 hex digits. The id finds the row; the hash of the whole text proves
+//! it.
 //!
-//! Invariant: the text of a made token exists only in the answer that shows it; what is kept is a
-//! SHA-256 of 192 random bits, which no list of guesses inverts.
+//! Invariant: the text of a created token exists only in the answer that shows it. The store keeps
+//! only a SHA-256. The secret has 192 random bits, so a fast hash cannot be brute-forced.
 
-use hob_kit::dice::Dice;
-use hob_wire::rooms::token::{CreateParams, Created, TokenInfo};
+use hob_kit::randomness::Randomness;
+use hob_wire::rooms::token::{TokenCreateParams, TokenCreateResult, TokenInfo};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// The principal of the owner's token, and a name no made token may take.
+/// The principal of the owner's token. No other token may have this name.
 pub const OWNER: &str = "owner";
-/// Longest name of a token.
+/// Maximum length of a token's name.
 pub const TOKEN_NAME_BYTES_MAX: usize = 64;
 
-/// Folders that one token names.
+/// Maximum folders of one token.
 const WORKSPACES_MAX: usize = 64;
 const WORKSPACE_BYTES_MAX: usize = 4_096;
 
-/// No token is longer, so a longer text is not worth hashing.
+/// Maximum length of a token. A longer text is not hashed.
 pub(crate) const TOKEN_BYTES_MAX: usize = 256;
 const OWNER_SECRET_BYTES: usize = 32;
 const ID_BYTES: usize = 4;
 const SECRET_BYTES: usize = 24;
 const PREFIX: &str = "hob_";
 
-/// A token that was just made: what to keep, and what to show once.
+/// A new token: the hash to store, and the text to show once.
 #[derive(Debug)]
-pub struct Minted {
+pub struct MintedToken {
     pub secret_hash: [u8; 32],
-    pub created: Created,
+    pub created: TokenCreateResult,
 }
 
-/// Makes a token as asked for, or says what is wrong with the wish.
-pub fn mint(params: &CreateParams, now_ms: u64, dice: &Dice) -> Result<Minted, WireError> {
+/// Creates a token, or returns the reason why the params are invalid.
+pub fn mint(
+    params: &TokenCreateParams,
+    now_ms: u64,
+    randomness: &Randomness,
+) -> Result<MintedToken, WireError> {
     let invalid = |message: String| WireError::new(ErrorCode::InvalidParams, message);
     check_name(&params.name).map_err(invalid)?;
     let scopes: Scopes = params
@@ -58,15 +63,15 @@ pub fn mint(params: &CreateParams, now_ms: u64, dice: &Dice) -> Result<Minted, W
         ));
     }
     check_workspaces(&params.workspaces, &scopes).map_err(invalid)?;
-    let id = dice.hex(ID_BYTES);
-    let token = format!("{PREFIX}{id}_{}", dice.hex(SECRET_BYTES));
-    Ok(Minted {
+    let id = randomness.hex(ID_BYTES);
+    let token = format!("{PREFIX}{id}_{}", randomness.hex(SECRET_BYTES));
+    Ok(MintedToken {
         secret_hash: digest(&token),
-        created: Created {
+        created: TokenCreateResult {
             info: TokenInfo {
                 id,
                 name: params.name.clone(),
-                scopes: scopes.to_texts(),
+                scopes: scopes.to_strings(),
                 created_at: now_ms,
                 expires_at: params.expires_in_ms.map(|life| now_ms.saturating_add(life)),
                 revoked_at: None,
@@ -78,22 +83,22 @@ pub fn mint(params: &CreateParams, now_ms: u64, dice: &Dice) -> Result<Minted, W
     })
 }
 
-/// A new text for the owner.
-pub(crate) fn mint_owner(dice: &Dice) -> String {
-    dice.hex(OWNER_SECRET_BYTES)
+/// Creates an owner token.
+pub(crate) fn mint_owner(randomness: &Randomness) -> String {
+    randomness.hex(OWNER_SECRET_BYTES)
 }
 
-/// Whether a file's content can be the owner's token: shorter secrets could be guessed.
-pub(crate) fn is_owner_text(text: &str) -> bool {
+/// Returns true if a text has the form of an owner token. Shorter secrets could be guessed.
+pub(crate) fn is_owner_token(text: &str) -> bool {
     text.len() == OWNER_SECRET_BYTES * 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The hash by which a token is known.
+/// The hash of a token, as stored.
 pub fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The id a text claims: that of a made token, or else the owner's.
+/// The id that a presented text claims; the owner's if it has not the form of a created token.
 pub(crate) fn claimed_id(text: &str) -> &str {
     let claimed = text
         .strip_prefix(PREFIX)
@@ -105,6 +110,7 @@ fn check_workspaces(workspaces: &[String], scopes: &Scopes) -> Result<(), String
     if workspaces.is_empty() {
         return Ok(());
     }
+    // Folders limit what a chat may read; other scopes ignore them, so naming them would mislead.
     if scopes.allow(Scope::Control) || !scopes.allow(Scope::Chat) {
         return Err(
             "Folders are named for tokens with the scope chat: one with read has no model read for it, and one with control may use every folder."

@@ -1,12 +1,12 @@
-//! What a token looks like and which wishes are refused.
+//! The form of a token, and params that are refused.
 
-use super::{OWNER, claimed_id, digest, is_owner_text, mint, mint_owner};
-use hob_kit::dice::Dice;
+use super::{OWNER, claimed_id, digest, is_owner_token, mint, mint_owner};
+use hob_kit::randomness::Randomness;
 use hob_wire::ErrorCode;
-use hob_wire::rooms::token::CreateParams;
+use hob_wire::rooms::token::TokenCreateParams;
 
-fn wish(name: &str, scopes: &[&str], expires_in_ms: Option<u64>) -> CreateParams {
-    CreateParams {
+fn wish(name: &str, scopes: &[&str], expires_in_ms: Option<u64>) -> TokenCreateParams {
+    TokenCreateParams {
         name: name.to_owned(),
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in_ms,
@@ -16,11 +16,11 @@ fn wish(name: &str, scopes: &[&str], expires_in_ms: Option<u64>) -> CreateParams
 
 #[test]
 fn a_token_has_its_form_and_its_hash() {
-    let dice = Dice::seeded(7);
+    let randomness = Randomness::seeded(7);
     let minted = mint(
         &wish("ci", &["read", "chat", "service:mail"], Some(500)),
         1_000,
-        &dice,
+        &randomness,
     );
     let minted = minted.unwrap();
     let info = &minted.created.info;
@@ -33,16 +33,16 @@ fn a_token_has_its_form_and_its_hash() {
 
 #[test]
 fn the_owners_text_claims_the_owner() {
-    let text = mint_owner(&Dice::seeded(1));
-    assert!(is_owner_text(&text));
+    let text = mint_owner(&Randomness::seeded(1));
+    assert!(is_owner_token(&text));
     assert_eq!(claimed_id(&text), OWNER);
-    assert!(!is_owner_text(&text[1..]));
-    assert!(!is_owner_text(""));
+    assert!(!is_owner_token(&text[1..]));
+    assert!(!is_owner_token(""));
 }
 
 #[test]
 fn bad_wishes_are_named() {
-    let dice = Dice::seeded(7);
+    let randomness = Randomness::seeded(7);
     let long = "x".repeat(65);
     let wishes = [
         wish("", &["read"], None),
@@ -55,7 +55,7 @@ fn bad_wishes_are_named() {
         wish("ci", &["read"], Some(0)),
     ];
     for params in wishes {
-        let error = mint(&params, 0, &dice).unwrap_err();
+        let error = mint(&params, 0, &randomness).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidParams, "{params:?}");
     }
 }

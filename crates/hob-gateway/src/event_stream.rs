@@ -1,4 +1,4 @@
-//! An answer of server-sent events: pieces that are sent as they come.
+//! An HTTP response of server-sent events.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -8,11 +8,12 @@ use std::convert::Infallible;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
-/// Sends `first`, then the others until there are no more.
+/// Builds a response that sends `first`, then each of `others` as it comes.
 pub(crate) fn respond(
     first: Vec<u8>,
     others: impl Stream<Item = Vec<u8>> + Send + 'static,
 ) -> Response<Body> {
+    // The first bytes are ready already, so the head and they leave in one write.
     let pieces = stream::once(std::future::ready(first)).chain(others);
     let pieces = pieces.map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     let mut response = Response::new(Body::from_stream(pieces));

@@ -1,17 +1,18 @@
-//! `POST /hooks/ID`: another system calls a job. It shows no token of ours but the job's own secret,
-//! or an HMAC of the body made with it; the scheduler judges that, and the run is not waited for.
+//! `POST /hooks/ID`: a webhook that triggers a job. The caller sends no hob token but the job's own
+//! secret, or an HMAC of the body with that secret. The scheduler verifies it. The answer does not
+//! wait for the run.
 //!
-//! Invariants: nothing of a body is read for a caller that shows nothing, or a wrong secret; bodies
-//! are bounded in size, in time and in number; callers that have proved nothing yet take no place
-//! from those who have, and among themselves the newest is let in ([`unproven`]); an unknown job
-//! and a wrong secret are answered alike, and counted like wrong tokens; what is answered tells a
-//! slot's number and nothing of its job.
+//! Invariants: no body is read for a caller without a credential or with a wrong secret. Bodies are
+//! limited in size, time and number. Unverified callers have their own limit and never take a
+//! permit of verified ones; among them the newest is admitted ([`crate::unproven_calls`]). An
+//! unknown job and a wrong secret get the same answer and count as wrong tokens. The answer reveals
+//! the slot's number and nothing else of the job.
 
-use crate::http::{Desk, JSON, RequestId, unauthorized};
-use crate::openapi::failure;
-use crate::refusal::Refusal;
+use crate::http::{HttpState, JSON, RequestId, unauthorized};
+use crate::http_error::HttpError;
+use crate::openapi::error_response;
 use crate::rest;
-use crate::unproven::UnprovenCalls;
+use crate::unproven_calls::UnprovenCalls;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, Request, State};
@@ -19,7 +20,8 @@ use axum::http::{HeaderMap, HeaderName, Response, StatusCode, header};
 use bytes::Bytes;
 use data_encoding::BASE64;
 use hob_wire::rooms::cron::{
-    CallerParams, CheckCaller, CheckedCaller, Deliver, DeliverParams, Delivered,
+    CheckCaller, CronCheckCallerParams, CronCheckCallerResult, CronDeliverParams,
+    CronDeliverResult, Deliver,
 };
 use hob_wire::{ErrorCode, Method, WireError};
 use serde_json::{Value, json};
@@ -27,39 +29,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Bodies that are read or handed over at once, of callers that have shown the secret.
+/// Concurrent calls of callers that sent the right secret.
 const PROVEN_MAX: usize = 32;
-/// Bodies that are read at once of callers whose signature is not checked yet, and the most of them
-/// that are checked at once.
+/// Concurrent bodies of callers whose signature is not checked yet, and concurrent checks.
 const UNPROVEN_MAX: usize = 32;
 const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// Time a body may take to arrive. Its sender is not known yet.
+/// Time for a body to arrive. Short, because its sender may be unknown.
 const BODY_MS_MAX: u64 = 10_000;
-/// Names in a query.
+/// Maximum parameters of a query.
 const QUERY_NAMES_MAX: usize = 64;
 const BUSY_RETRY_MS: u64 = 1_000;
 
-/// The ways to show that the secret is known.
+/// Headers that carry the secret or a signature.
 const CREDENTIALS: [HeaderName; 3] = [
     header::AUTHORIZATION,
     HeaderName::from_static("x-hob-signature"),
     HeaderName::from_static("x-hub-signature-256"),
 ];
-const WRONG: &str = "This hook takes no such call: it is not there, or the secret or signature is wrong. 'hob cron secret NAME' shows the right one.";
-const MISSING: &str = "A hook needs its secret: as 'Authorization: Bearer SECRET', or as the key of an HMAC-SHA256 in 'X-Hob-Signature' or 'X-Hub-Signature-256'.";
+const WRONG_SECRET: &str = "This hook takes no such call: it is not there, or the secret or signature is wrong. 'hob cron secret NAME' shows the right one.";
+const MISSING_SECRET: &str = "A hook needs its secret: as 'Authorization: Bearer SECRET', or as the key of an HMAC-SHA256 in 'X-Hob-Signature' or 'X-Hub-Signature-256'.";
 
-/// The places for callers of hooks.
+/// Limits on concurrent webhook calls.
 #[derive(Debug)]
-pub(crate) struct HookPlaces {
+pub(crate) struct HookLimits {
     proven: Semaphore,
     unproven: UnprovenCalls,
-    /// Signatures that are being checked. Whoever waits for one can still lose its place.
+    /// Signatures being checked. A call that waits for this permit can still be evicted.
     checking: Semaphore,
 }
 
-impl HookPlaces {
-    pub(crate) fn new() -> HookPlaces {
-        HookPlaces {
+impl HookLimits {
+    pub(crate) fn new() -> HookLimits {
+        HookLimits {
             proven: Semaphore::new(PROVEN_MAX),
             unproven: UnprovenCalls::new(UNPROVEN_MAX),
             checking: Semaphore::new(UNPROVEN_MAX),
@@ -68,12 +69,12 @@ impl HookPlaces {
 }
 
 pub(crate) async fn deliver(
-    State(desk): State<Arc<Desk>>,
+    State(state): State<Arc<HttpState>>,
     Extension(RequestId(trace)): Extension<RequestId>,
     id: Result<Path<String>, PathRejection>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let Path(id) = id.map_err(|failure| Refusal::bad_request(failure.body_text()))?;
+) -> Result<Response<Body>, HttpError> {
+    let Path(id) = id.map_err(|failure| HttpError::bad_request(failure.body_text()))?;
     let (parts, body) = request.into_parts();
     if !CREDENTIALS
         .iter()
@@ -81,30 +82,33 @@ pub(crate) async fn deliver(
     {
         return Err(unauthorized(WireError::new(
             ErrorCode::Unauthorized,
-            MISSING,
+            MISSING_SECRET,
         )));
     }
     let call = HookCall {
         id,
-        headers: headers(&parts.headers),
-        query: query(parts.uri.query().unwrap_or_default()),
+        headers: joined_headers(&parts.headers),
+        query: parse_query(parts.uri.query().unwrap_or_default()),
         trace,
     };
-    let delivered = match call.take(&desk, body).await? {
-        Err(error) if is_wrong(error.code) => return Err(unauthorized(desk.door.refuse(WRONG))),
+    let delivered = match call.deliver(&state, body).await? {
+        // Counts towards the same rate limit as wrong tokens.
+        Err(error) if is_auth_failure(error.code) => {
+            return Err(unauthorized(state.authenticator.reject(WRONG_SECRET)));
+        }
         delivered => delivered?,
     };
-    let mut told = json!({ "ok": true, "slot": delivered.slot.number });
+    let mut answer = json!({ "ok": true, "slot": delivered.slot.number });
     if delivered.repeated {
-        told["repeated"] = json!(true);
+        answer["repeated"] = json!(true);
     }
-    let mut response = Response::new(Body::from(told.to_string()));
+    let mut response = Response::new(Body::from(answer.to_string()));
     *response.status_mut() = StatusCode::ACCEPTED;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     Ok(response)
 }
 
-/// A call whose head has come.
+/// A webhook call whose head has arrived.
 struct HookCall {
     id: String,
     headers: BTreeMap<String, String>,
@@ -113,84 +117,95 @@ struct HookCall {
 }
 
 impl HookCall {
-    /// Reads the body in the place that fits what the head proves, and hands the call over. The
-    /// inner error is the scheduler's.
-    async fn take(self, desk: &Desk, body: Body) -> Result<Result<Delivered, WireError>, Refusal> {
-        let places = &desk.shared.hooks;
-        let caller = CallerParams {
+    /// Reads the body under the limit that fits the caller's proof, and passes the call to the
+    /// scheduler. The inner error is the scheduler's.
+    async fn deliver(
+        self,
+        state: &HttpState,
+        body: Body,
+    ) -> Result<Result<CronDeliverResult, WireError>, HttpError> {
+        let limits = &state.shared.hook_limits;
+        let caller = CronCheckCallerParams {
             id: self.id.clone(),
             headers: self.headers.clone(),
         };
-        let asked = ask::<CheckCaller>(desk, &caller, &self.trace).await;
-        let is_proven = match asked {
-            Ok(CheckedCaller { proven }) => proven,
+        let checked = call_scheduler::<CheckCaller>(state, &caller, &self.trace).await;
+        let is_proven = match checked {
+            Ok(CronCheckCallerResult { proven }) => proven,
             Err(error) => return Ok(Err(error)),
         };
         if is_proven || hob_kit::failpoint::broken(43) {
-            let Ok(_place) = places.proven.try_acquire() else {
+            let Ok(_permit) = limits.proven.try_acquire() else {
                 return Err(too_many());
             };
             let body = rest::read_body(body, BODY_BYTES_MAX, BODY_MS_MAX).await?;
-            return Ok(self.hand_over(desk, &body).await);
+            return Ok(self.send_to_scheduler(state, &body).await);
         }
-        let place = places.unproven.enter(&self.id);
+        // Never refuses: a full limit evicts another call instead.
+        let permit = limits.unproven.acquire(&self.id);
         let read = async {
             let body = rest::read_body(body, BODY_BYTES_MAX, BODY_MS_MAX).await?;
-            let turn = places.checking.acquire().await.map_err(|_| too_many())?;
-            Ok::<_, Refusal>((body, turn))
+            // Acquired inside the future that eviction cancels, so that a waiting call can be
+            // evicted.
+            let check_permit = limits.checking.acquire().await.map_err(|_| too_many())?;
+            Ok::<_, HttpError>((body, check_permit))
         };
-        let (body, _turn) = tokio::select! {
+        let (body, _check_permit) = tokio::select! {
             biased;
             read = read => read?,
-            () = place.lost() => return Err(too_many()),
+            () = permit.evicted() => return Err(too_many()),
         };
-        // What is being checked is over in a moment and loses its place to nobody.
-        drop(place);
-        Ok(self.hand_over(desk, &body).await)
+        // A check takes only a moment, so the call can no longer be evicted.
+        drop(permit);
+        Ok(self.send_to_scheduler(state, &body).await)
     }
 
-    async fn hand_over(self, desk: &Desk, body: &[u8]) -> Result<Delivered, WireError> {
-        let params = DeliverParams {
+    async fn send_to_scheduler(
+        self,
+        state: &HttpState,
+        body: &[u8],
+    ) -> Result<CronDeliverResult, WireError> {
+        let params = CronDeliverParams {
             id: self.id,
             body: BASE64.encode(body),
             headers: self.headers,
             query: self.query,
         };
-        ask::<Deliver>(desk, &params, &self.trace).await
+        call_scheduler::<Deliver>(state, &params, &self.trace).await
     }
 }
 
-fn too_many() -> Refusal {
+fn too_many() -> HttpError {
     let error = WireError::new(ErrorCode::Overloaded, "Too many hooks are called at once.");
     error.retry_after(BUSY_RETRY_MS).into()
 }
 
-/// Asks the scheduler, as the house: the sender of a call is nobody on the bus.
-async fn ask<M: Method>(
-    desk: &Desk,
+/// Calls the scheduler as hob itself, because the webhook's sender has no principal on the bus.
+async fn call_scheduler<M: Method>(
+    state: &HttpState,
     params: &M::Params,
     trace: &str,
 ) -> Result<M::Result, WireError> {
     let internal =
         |error: serde_json::Error| WireError::new(ErrorCode::Internal, error.to_string());
     let params = serde_json::to_vec(params).map_err(internal)?;
-    let caller = desk.shared.bus.caller("hooks");
+    let caller = state.shared.bus.caller("hooks");
     let answer = caller
         .call_raw(M::SPEC.name, Some(Bytes::from(params)), Some(trace))
         .await?;
     serde_json::from_slice(answer.as_deref().unwrap_or(b"null")).map_err(internal)
 }
 
-/// Whether a hook is there is nobody's business who does not know its secret.
-fn is_wrong(code: ErrorCode) -> bool {
+/// Treats an unknown hook like a wrong secret, so that the answer does not reveal if it exists.
+fn is_auth_failure(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::NotFound
     )
 }
 
-/// Header lines by their lower-case names; those of one name are joined, as proxies do.
-fn headers(lines: &HeaderMap) -> BTreeMap<String, String> {
+/// Returns the headers by lower-case name. Repeated headers are joined with commas, as proxies do.
+fn joined_headers(lines: &HeaderMap) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     for (name, value) in lines {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -205,16 +220,17 @@ fn headers(lines: &HeaderMap) -> BTreeMap<String, String> {
     headers
 }
 
-/// The query by names; the last of several of one name counts.
-fn query(query: &str) -> BTreeMap<String, String> {
+/// Returns the query parameters by name; the last one wins.
+fn parse_query(query: &str) -> BTreeMap<String, String> {
     form_urlencoded::parse(query.as_bytes())
+        // The map is passed on with the call, so a stranger must not choose its size.
         .take(QUERY_NAMES_MAX)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect()
 }
 
-/// This path in the OpenAPI document.
-pub(crate) fn path() -> Value {
+/// The entry of `/hooks/{id}` in the OpenAPI document.
+pub(crate) fn openapi_path() -> Value {
     let header = |name: &str, about: &str| {
         json!({
             "name": name, "in": "header", "required": false,
@@ -236,7 +252,7 @@ pub(crate) fn path() -> Value {
         },
     });
     for status in ["401", "408", "413", "429", "default"] {
-        responses[status] = failure();
+        responses[status] = error_response();
     }
     json!({
         "parameters": [{

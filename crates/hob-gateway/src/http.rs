@@ -1,12 +1,12 @@
-//! What every HTTP request passes, in this order: Host, Origin, path, token, scope. Then what the
-//! answer always carries: a request id, and headers that keep browsers from storing, framing or
-//! guessing it. No CORS header is ever sent.
+//! The HTTP service of a listener. Checks every request in this order: Host, Origin, path, token,
+//! scope. Every answer has a request id and headers that forbid browsers to cache, frame or sniff
+//! it. No CORS header is ever sent.
 
-use crate::book::Principal;
-use crate::door::{self, Door};
+use crate::authenticator::{self, Authenticator};
+use crate::http_error::HttpError;
 use crate::origin::HostList;
-use crate::refusal::Refusal;
-use crate::shared::{Seat, Shared};
+use crate::shared::{ConnectionPermit, GatewayShared};
+use crate::token_cache::Principal;
 use crate::{
     agentloop, hooks, looprunner, openai, openapi, probes, rest, speech, subprotocol, tools,
     websocket,
@@ -26,7 +26,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A caller may name the trace its request belongs to.
 const TRACE: HeaderName = HeaderName::from_static("x-hob-trace");
 
-const ALWAYS: [(HeaderName, HeaderValue); 6] = [
+const SECURITY_HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     (
         header::X_CONTENT_TYPE_OPTIONS,
@@ -47,29 +47,29 @@ const ALWAYS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
-/// What one HTTP listener serves.
+/// The router of one HTTP listener, with the checks in front of it.
 #[derive(Debug)]
-pub(crate) struct Site {
-    desk: Arc<Desk>,
+pub(crate) struct HttpService {
+    state: Arc<HttpState>,
     router: Router,
 }
 
-/// What the handlers of one listener work with.
+/// The axum state of one listener's handlers.
 #[derive(Debug)]
-pub(crate) struct Desk {
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct HttpState {
+    pub(crate) shared: Arc<GatewayShared>,
     pub(crate) hosts: HostList,
-    pub(crate) door: Arc<Door>,
+    pub(crate) authenticator: Arc<Authenticator>,
 }
 
-/// The id of a request: in the answer's header, in its error, and as the trace on the bus.
+/// The id of a request: a header of its answer, a field of its error, and the trace on the bus.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) Arc<str>);
 
-impl Site {
-    /// The surfaces of the first listener.
-    pub(crate) fn new(desk: Desk) -> Site {
-        let desk = Arc::new(desk);
+impl HttpService {
+    /// Builds the service of the main listener.
+    pub(crate) fn new(state: HttpState) -> HttpService {
+        let state = Arc::new(state);
         let router = Router::new()
             .route("/health", get(probes::health))
             .route("/ready", get(probes::ready))
@@ -84,49 +84,62 @@ impl Site {
             .merge(looprunner::routes())
             .merge(openai::routes())
             .merge(speech::routes());
-        Site::with_router(desk, router)
+        HttpService::with_router(state, router)
     }
 
-    /// A listener with surfaces of its own.
-    pub(crate) fn with_router(desk: Arc<Desk>, router: Router<Arc<Desk>>) -> Site {
+    /// Builds the service of a listener with its own routes.
+    pub(crate) fn with_router(
+        state: Arc<HttpState>,
+        router: Router<Arc<HttpState>>,
+    ) -> HttpService {
         let router = router
             .fallback(async || no_such_path())
             .method_not_allowed_fallback(async || wrong_method())
-            .with_state(Arc::clone(&desk));
-        Site { desk, router }
+            .with_state(Arc::clone(&state));
+        HttpService { state, router }
     }
 
-    /// Answers one request of a connection that holds `seat`.
-    pub(crate) async fn answer<B>(&self, request: Request<B>, seat: Seat) -> Response<Body>
+    /// Answers one request of the connection that holds `permit`.
+    pub(crate) async fn handle<B>(
+        &self,
+        request: Request<B>,
+        permit: ConnectionPermit,
+    ) -> Response<Body>
     where
         B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let shared = &self.desk.shared;
+        let shared = &self.state.shared;
+        // A caller's trace is reused, so that its whole chain of requests shares one id.
         let id: Arc<str> = match trace_of(request.headers()) {
             Some(trace) => trace.into(),
-            None => shared.dice.hex(8).into(),
+            None => shared.randomness.hex(8).into(),
         };
-        let in_openai_form = openai::is_ours(request.uri().path());
-        let render = |refusal: Refusal| {
+        // OpenAI's clients parse errors in their own format, also those raised before the route.
+        let in_openai_form = openai::is_openai_path(request.uri().path());
+        let render = |refusal: HttpError| {
             if in_openai_form {
-                return openai::refuse(refusal);
+                return openai::render_error(refusal);
             }
             refusal.render(&id, shared.clock.wall_ms())
         };
         let mut response = match self.check(&request) {
-            Ok(()) => self.route(request, seat, Arc::clone(&id)).await,
+            Ok(()) => self.dispatch(request, permit, Arc::clone(&id)).await,
             Err(refusal) => render(refusal),
         };
-        if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
+        // Handlers return errors unrendered, because only this place knows the request id and
+        // format.
+        if let Some(refusal) = response.extensions_mut().remove::<HttpError>() {
+            // axum sets Allow on the unrendered response; RFC 9110 requires it on a 405.
             let allow = response.headers_mut().remove(header::ALLOW);
             response = render(refusal);
             response
                 .headers_mut()
                 .extend(allow.map(|allow| (header::ALLOW, allow)));
         }
+        // A 101 answer has no body that a browser could cache or sniff.
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            for (name, value) in ALWAYS {
+            for (name, value) in SECURITY_HEADERS {
                 response.headers_mut().insert(name, value);
             }
         }
@@ -136,18 +149,23 @@ impl Site {
         response
     }
 
-    fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
-        self.desk.hosts.check(request.uri(), request.headers())?;
+    fn check<B>(&self, request: &Request<B>) -> Result<(), HttpError> {
+        self.state.hosts.check(request.uri(), request.headers())?;
         refuse_token_in_url(request.uri())
     }
 
-    async fn route<B>(&self, request: Request<B>, seat: Seat, id: Arc<str>) -> Response<Body>
+    async fn dispatch<B>(
+        &self,
+        request: Request<B>,
+        permit: ConnectionPermit,
+        id: Arc<str>,
+    ) -> Response<Body>
     where
         B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(seat);
+        request.extensions_mut().insert(permit);
         request.extensions_mut().insert(RequestId(id));
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
@@ -156,35 +174,46 @@ impl Site {
     }
 }
 
-impl Desk {
-    /// Lets the sender of these headers in by its bearer token.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+impl HttpState {
+    /// Authenticates a request by its bearer token.
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, HttpError> {
         let token = bearer(headers)?;
-        self.admit_holder(token, headers)
+        self.authenticate_token(token, headers)
     }
 
-    /// Lets the opener of a WebSocket in, which in a browser cannot set headers: by its bearer
-    /// token or by the one among the subprotocols it offers.
-    pub(crate) fn admit_socket(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    /// Authenticates a WebSocket request by its bearer token or by a token among its subprotocols,
+    /// because a browser cannot set headers on a WebSocket.
+    pub(crate) fn authenticate_websocket(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Principal, HttpError> {
         let token = match (bearer(headers)?, subprotocol::read(headers)?.token) {
+            // Two tokens are ambiguous: neither may silently win.
             (Some(_), Some(_)) => {
-                return Err(Refusal::bad_request(
+                return Err(HttpError::bad_request(
                     "Send the token once: as a header or as a subprotocol.",
                 ));
             }
             (one, other) => one.or(other),
         };
-        self.admit_holder(token, headers)
+        self.authenticate_token(token, headers)
     }
 
-    fn admit_holder(&self, token: Option<&str>, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    fn authenticate_token(
+        &self,
+        token: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Result<Principal, HttpError> {
         let Some(token) = token else {
             if hob_kit::failpoint::broken(41) {
                 return Ok(crate::vargos::principal());
             }
-            return Err(unauthorized(door::no_credential()));
+            return Err(unauthorized(authenticator::missing_credential()));
         };
-        let mut principal = self.door.admit(token).map_err(unauthorized)?;
+        let mut principal = self
+            .authenticator
+            .authenticate(token)
+            .map_err(unauthorized)?;
         if hob_kit::failpoint::broken(44)
             && let Some(declared) = headers.get("x-hob-scopes")
         {
@@ -195,39 +224,46 @@ impl Desk {
     }
 }
 
-/// A request whose bearer token the book knows.
-pub(crate) struct Known(pub(crate) Principal);
+/// Extractor: the principal of a valid bearer token.
+pub(crate) struct BearerAuth(pub(crate) Principal);
 
-impl FromRequestParts<Arc<Desk>> for Known {
-    type Rejection = Refusal;
+impl FromRequestParts<Arc<HttpState>> for BearerAuth {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Refusal> {
-        desk.admit(&parts.headers).map(Known)
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<HttpState>,
+    ) -> Result<Self, HttpError> {
+        state.authenticate(&parts.headers).map(BearerAuth)
     }
 }
 
-/// A request whose bearer token has scope `read`.
-pub(crate) struct Reader;
+/// Extractor: a valid bearer token with scope `read`.
+pub(crate) struct ReadScope;
 
-impl FromRequestParts<Arc<Desk>> for Reader {
-    type Rejection = Refusal;
+impl FromRequestParts<Arc<HttpState>> for ReadScope {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Refusal> {
-        let principal = desk.admit(&parts.headers)?;
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<HttpState>,
+    ) -> Result<Self, HttpError> {
+        let principal = state.authenticate(&parts.headers)?;
         if principal.scopes.allow(Scope::Read) {
-            return Ok(Reader);
+            return Ok(ReadScope);
         }
-        Err(Refusal::forbidden("This token lacks the scope 'read'."))
+        Err(HttpError::forbidden("This token lacks the scope 'read'."))
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let mut lines = headers.get_all(header::AUTHORIZATION).iter();
     let Some(line) = lines.next() else {
         return Ok(None);
     };
+    // Two headers are ambiguous: a proxy and hob could each use another one.
     if lines.next().is_some() {
-        return Err(Refusal::bad_request("Send one Authorization header."));
+        return Err(HttpError::bad_request("Send one Authorization header."));
     }
     let token = line.to_str().ok().and_then(|line| {
         let (scheme, token) = line.split_once(' ')?;
@@ -243,12 +279,12 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     }
 }
 
-/// What a wrong or missing credential is told.
-pub(crate) fn unauthorized(error: WireError) -> Refusal {
+/// The HTTP error for a wrong or missing credential.
+pub(crate) fn unauthorized(error: WireError) -> HttpError {
     let limited = error.code == ErrorCode::Overloaded;
-    let refusal = Refusal::from(error);
+    let refusal = HttpError::from(error);
     if limited {
-        // Each guess beyond the rate costs its connection.
+        // Beyond the rate limit, every further guess costs a new connection.
         return refusal.with_header(header::CONNECTION, HeaderValue::from_static("close"));
     }
     refusal.with_header(
@@ -257,15 +293,15 @@ pub(crate) fn unauthorized(error: WireError) -> Refusal {
     )
 }
 
-/// URLs end up in histories, logs and referrers.
-fn refuse_token_in_url(uri: &Uri) -> Result<(), Refusal> {
+/// Refuses a token in the URL: URLs end up in histories, logs and referrers.
+fn refuse_token_in_url(uri: &Uri) -> Result<(), HttpError> {
     let query = uri.query().unwrap_or_default();
     let names = query
         .split('&')
         .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
     for name in names {
         if name.eq_ignore_ascii_case("token") || name.eq_ignore_ascii_case("access_token") {
-            return Err(Refusal::bad_request(format!(
+            return Err(HttpError::bad_request(format!(
                 "A token in the URL ('{name}=') is never read, because URLs are logged and kept; send 'Authorization: Bearer TOKEN', or the subprotocols hob.v1 and hob.token.TOKEN."
             )));
         }
@@ -275,19 +311,20 @@ fn refuse_token_in_url(uri: &Uri) -> Result<(), Refusal> {
 
 fn trace_of(headers: &HeaderMap) -> Option<&str> {
     let trace = headers.get(TRACE)?.to_str().ok()?;
+    // The trace goes into logs and frames, so an oversized one is ignored.
     (!trace.is_empty() && trace.len() <= limits::NAME_BYTES_MAX).then_some(trace)
 }
 
-fn no_such_path() -> Refusal {
-    Refusal::new(
+fn no_such_path() -> HttpError {
+    HttpError::new(
         StatusCode::NOT_FOUND,
         ErrorCode::NotFound,
         "Nothing is served at this path; GET /api/openapi.json lists what is.",
     )
 }
 
-fn wrong_method() -> Refusal {
-    Refusal::new(
+fn wrong_method() -> HttpError {
+    HttpError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         ErrorCode::InvalidParams,
         "This path does not take this HTTP method; the Allow header says which it takes.",

@@ -1,8 +1,8 @@
-//! Why a request is not served, and how that looks over HTTP: a status, the wire's error code and
-//! a sentence a person can act on, in the object
+//! The error answer of an HTTP request: a status, the wire's error code and a sentence a person can
+//! act on, in the object
 //! `{"error":{code,message,details?,request_id,timestamp,retryable?,retryAfterMs?}}`.
 //!
-//! Invariant: a refusal never repeats what the peer sent as a credential.
+//! Invariant: an error never repeats the credential that the peer sent.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -11,16 +11,16 @@ use hob_wire::{ErrorCode, WireError};
 use serde::Serialize;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
-    /// Boxed, because refusals travel as the error of many small results.
+    /// Boxed to keep the many `Result`s that carry it small.
     pub(crate) error: Box<WireError>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Refusal {
+impl HttpError {
     pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
-        Refusal {
+        HttpError {
             status,
             error: Box::new(WireError::new(code, message)),
             headers: Vec::new(),
@@ -28,11 +28,11 @@ impl Refusal {
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Refusal::new(StatusCode::BAD_REQUEST, ErrorCode::InvalidParams, message)
+        HttpError::new(StatusCode::BAD_REQUEST, ErrorCode::InvalidParams, message)
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
-        Refusal::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message)
+        HttpError::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message)
     }
 
     #[must_use]
@@ -41,15 +41,16 @@ impl Refusal {
         self
     }
 
-    /// The answer, once it is known which request this was and when.
+    /// Builds the response with the id and time of the request.
     pub(crate) fn render(self, request_id: &str, timestamp: u64) -> Response<Body> {
-        let object = ErrorObject {
-            error: Inner {
+        let object = ErrorBody {
+            error: ErrorFields {
                 error: &self.error,
                 request_id,
                 timestamp,
             },
         };
+        // Cannot fail: the object has only strings, numbers and JSON values.
         let body = serde_json::to_vec(&object).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
@@ -66,10 +67,10 @@ impl Refusal {
     }
 }
 
-impl From<WireError> for Refusal {
+impl From<WireError> for HttpError {
     fn from(error: WireError) -> Self {
         let status = StatusCode::from_u16(error.code.http_status());
-        Refusal {
+        HttpError {
             status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             error: Box::new(error),
             headers: Vec::new(),
@@ -77,8 +78,8 @@ impl From<WireError> for Refusal {
     }
 }
 
-/// Handlers return it bare; [`crate::http::Site::answer`] takes it out again and renders it.
-impl IntoResponse for Refusal {
+/// Puts the error into the response's extensions; [`crate::http::HttpService::handle`] renders it.
+impl IntoResponse for HttpError {
     fn into_response(self) -> axum::response::Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status;
@@ -88,12 +89,12 @@ impl IntoResponse for Refusal {
 }
 
 #[derive(Serialize)]
-struct ErrorObject<'a> {
-    error: Inner<'a>,
+struct ErrorBody<'a> {
+    error: ErrorFields<'a>,
 }
 
 #[derive(Serialize)]
-struct Inner<'a> {
+struct ErrorFields<'a> {
     #[serde(flatten)]
     error: &'a WireError,
     request_id: &'a str,

@@ -1,7 +1,7 @@
-//! Frames as lines, for transports without messages of their own.
+//! Frames as lines, for transports without message boundaries.
 //!
-//! Invariants: a line longer than its bound is refused as soon as it is, and never stored; a
-//! frame written is one line, whatever its payload's author put between the tokens.
+//! Invariants: a line over its limit is refused as soon as the limit is passed, and never stored
+//! whole. A written frame is always one line, even if its payload has line breaks between tokens.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hob_wire::frame;
@@ -10,24 +10,24 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 const READ_BYTES: usize = 8 * 1024;
 const READ_BYTES_MAX: usize = 256 * 1024;
-/// A buffer that grew beyond this for once is given back.
-const KEPT_BYTES_MAX: usize = 256 * 1024;
+/// A buffer that grew beyond this is released.
+const RETAINED_BYTES_MAX: usize = 256 * 1024;
 
-/// Reads lines.
+/// Splits a byte stream into lines.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     source: R,
     buffer: BytesMut,
-    /// How much of the buffer holds no line break.
+    /// The length of the buffer's beginning that has no line break.
     searched: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// Without its line break; never empty.
+pub(crate) enum ReadLine {
+    /// A line without its line break; never empty.
     Text(Bytes),
     TooLong,
-    /// The peer closed; an unfinished line is dropped.
+    /// The peer closed. An unfinished line is dropped.
     End,
 }
 
@@ -40,26 +40,27 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line of at most `bytes_max` bytes. May be dropped and asked again.
-    pub(crate) async fn next(&mut self, bytes_max: usize) -> io::Result<Line> {
+    /// Returns the next line of at most `bytes_max` bytes. Cancel-safe.
+    pub(crate) async fn next(&mut self, bytes_max: usize) -> io::Result<ReadLine> {
         loop {
             while let Some(line) = self.take_line() {
+                // A whole line may arrive in one read that crosses the limit.
                 if line.len() > bytes_max {
-                    return Ok(Line::TooLong);
+                    return Ok(ReadLine::TooLong);
                 }
                 if !line.is_empty() {
-                    return Ok(Line::Text(line));
+                    return Ok(ReadLine::Text(line));
                 }
             }
             if self.buffer.len() > bytes_max {
-                return Ok(Line::TooLong);
+                return Ok(ReadLine::TooLong);
             }
             self.buffer.reserve(READ_BYTES);
-            // A grown buffer has room for as much again, and a writer who keeps up would fill it in
-            // one read: the bound is looked at in between.
+            // A grown buffer may have much spare capacity, and a fast peer would fill it in one
+            // read. Smaller reads let the limit above be checked in between.
             let mut room = (&mut self.buffer).limit(READ_BYTES_MAX);
             if self.source.read_buf(&mut room).await? == 0 {
-                return Ok(Line::End);
+                return Ok(ReadLine::End);
             }
         }
     }
@@ -74,11 +75,12 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         };
         let mut line = self.buffer.split_to(self.searched + offset + 1);
         self.searched = 0;
-        if self.buffer.is_empty() && line.len() > KEPT_BYTES_MAX {
-            // A long line's room is not kept for the short ones after it.
+        if self.buffer.is_empty() && line.len() > RETAINED_BYTES_MAX {
+            // The large allocation of a long line is not kept for the short lines after it.
             self.buffer = BytesMut::new();
         }
         line.truncate(line.len() - 1);
+        // Some clients end lines with CRLF.
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }
@@ -86,7 +88,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// Gathers frames into one write.
+/// A batch of frames for one write.
 #[derive(Debug, Default)]
 pub(crate) struct LineBatch {
     text: Vec<u8>,
@@ -94,6 +96,7 @@ pub(crate) struct LineBatch {
 
 impl LineBatch {
     pub(crate) fn add(&mut self, frame: &[u8]) {
+        // JSON strings cannot contain raw line breaks, so flattening changes only whitespace.
         let start = self.text.len();
         self.text.extend_from_slice(frame);
         frame::flatten_line_breaks(&mut self.text[start..]);
@@ -106,10 +109,10 @@ impl LineBatch {
 
     pub(crate) fn clear(&mut self) {
         self.text.clear();
-        self.text.shrink_to(KEPT_BYTES_MAX);
+        self.text.shrink_to(RETAINED_BYTES_MAX);
     }
 }
 
 #[cfg(test)]
-#[path = "lines_tests.rs"]
+#[path = "line_codec_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! Lines from bytes that arrive as they please.
+//! Lines from bytes in arbitrary pieces.
 
-use super::{Line, LineBatch, LineReader};
+use super::{LineBatch, LineReader, ReadLine};
 use bytes::Bytes;
 
-fn text(line: &'static str) -> Line {
-    Line::Text(Bytes::from_static(line.as_bytes()))
+fn text(line: &'static str) -> ReadLine {
+    ReadLine::Text(Bytes::from_static(line.as_bytes()))
 }
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn lines_are_found_wherever_reads_end() {
         let mut lines = LineReader::new(ours);
         assert_eq!(lines.next(64).await.unwrap(), text("{\"a\":1}"));
         assert_eq!(lines.next(64).await.unwrap(), text("{}"));
-        assert_eq!(lines.next(64).await.unwrap(), Line::End);
+        assert_eq!(lines.next(64).await.unwrap(), ReadLine::End);
     };
     tokio::join!(write, read);
 }
@@ -29,14 +29,14 @@ async fn lines_are_found_wherever_reads_end() {
 async fn a_long_line_is_refused_before_it_ends() {
     let endless = tokio::io::repeat(b'x');
     let mut lines = LineReader::new(endless);
-    assert_eq!(lines.next(100_000).await.unwrap(), Line::TooLong);
+    assert_eq!(lines.next(100_000).await.unwrap(), ReadLine::TooLong);
     assert!(lines.buffer.capacity() < 300_000);
 }
 
 #[tokio::test]
 async fn a_long_line_that_came_whole_is_refused_too() {
     let mut lines = LineReader::new(&b"0123456789\nok\n"[..]);
-    assert_eq!(lines.next(9).await.unwrap(), Line::TooLong);
+    assert_eq!(lines.next(9).await.unwrap(), ReadLine::TooLong);
 }
 
 #[test]

@@ -1,42 +1,43 @@
-//! The OpenAPI document of the HTTP surfaces. REST's part is derived from the catalog of methods:
-//! adding a method there adds it here.
+//! The OpenAPI document of the HTTP surfaces. The REST part is derived from the method catalog, so
+//! a new method appears here by itself.
 //!
-//! Invariants: every `$ref` names a schema of the document; a component holds one shape, though
-//! rooms reuse names such as `ListParams`, because each is filed under its room or its method.
+//! Invariants: every `$ref` names a schema of the document. Types of the same name in different
+//! rooms do not collide, because each is stored under its room or its method.
 
-use crate::http::{Desk, JSON, Reader};
+use crate::http::{HttpState, JSON, ReadScope};
 use crate::{hooks, looprunner, openai, speech};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, header};
 use bytes::Bytes;
-use hob_wire::{Effect, MethodSpec, WireError, catalog};
+use hob_wire::{Idempotency, MethodSpec, WireError, catalog};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, OnceLock};
 
 /// `GET /api/openapi.json`.
-pub(crate) async fn serve(State(_): State<Arc<Desk>>, _: Reader) -> Response<Body> {
+pub(crate) async fn serve(State(_): State<Arc<HttpState>>, _: ReadScope) -> Response<Body> {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
+    // The catalog is fixed at compile time, so the document is built once.
     let text = TEXT.get_or_init(|| Bytes::from(document().to_string()));
     let mut response = Response::new(Body::from(text.clone()));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }
 
-/// The document itself.
+/// Builds the document.
 pub fn document() -> Value {
-    let mut schemas = Schemas::default();
+    let mut schemas = SchemaRegistry::default();
     let error = error_schema(&mut schemas);
     schemas.components.insert("Error".to_owned(), error);
-    let openai_error = openai::document::error_schema();
+    let openai_error = openai::openapi_doc::error_schema();
     schemas
         .components
         .insert("OpenaiError".to_owned(), openai_error);
     let mut paths = probe_paths();
-    paths.extend(openai::document::paths());
-    paths.extend(speech::paths());
-    paths.extend(looprunner::document::paths(&mut schemas));
-    paths.insert("/hooks/{id}".to_owned(), hooks::path());
+    paths.extend(openai::openapi_doc::paths());
+    paths.extend(speech::openapi_paths());
+    paths.extend(looprunner::openapi_doc::paths(&mut schemas));
+    paths.insert("/hooks/{id}".to_owned(), hooks::openapi_path());
     for spec in catalog::methods() {
         let path = format!("/api/rpc/{}", spec.name);
         paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));
@@ -45,15 +46,15 @@ pub fn document() -> Value {
     paths.insert("/api/tools/{tool}".to_owned(), any_tool());
     paths.insert("/api/tools/openapi.json".to_owned(), tools_document());
     let about = "Every method of the bus as one POST. The same methods, and events, are on the WebSocket at /ws.";
-    frame("hob", about, &paths, &schemas)
+    wrap_document("hob", about, &paths, &schemas)
 }
 
-/// A whole document of these paths.
-pub(crate) fn frame(
+/// Wraps paths and schemas into a complete document.
+pub(crate) fn wrap_document(
     title: &str,
     about: &str,
     paths: &Map<String, Value>,
-    schemas: &Schemas,
+    schemas: &SchemaRegistry,
 ) -> Value {
     json!({
         "openapi": "3.1.0",
@@ -73,7 +74,7 @@ pub(crate) fn frame(
     })
 }
 
-fn operation(spec: &MethodSpec, schemas: &mut Schemas) -> Value {
+fn operation(spec: &MethodSpec, schemas: &mut SchemaRegistry) -> Value {
     let params = schemas.add(
         spec.service,
         &format!("{}.params", spec.name),
@@ -99,15 +100,15 @@ fn operation(spec: &MethodSpec, schemas: &mut Schemas) -> Value {
         },
         "responses": {
             "200": {
-                "description": if spec.effect == Effect::Pure { "What was asked for." } else { "Done." },
+                "description": if spec.effect == Idempotency::Pure { "What was asked for." } else { "Done." },
                 "content": { "application/json": { "schema": reference(&result) } },
             },
-            "default": failure(),
+            "default": error_response(),
         },
     })
 }
 
-/// Methods of services outside the house have no schema here.
+/// The entry for methods of outside services, which have no schema here.
 fn any_method() -> Value {
     json!({
         "parameters": [{
@@ -123,13 +124,13 @@ fn any_method() -> Value {
                     "description": "The service's answer.",
                     "content": { "application/json": { "schema": {} } },
                 },
-                "default": failure(),
+                "default": error_response(),
             },
         },
     })
 }
 
-/// Which tools there are changes while the house lives: they have a document of their own.
+/// The entry of the tools' own document. The set of tools changes while hob runs.
 fn tools_document() -> Value {
     json!({
         "get": {
@@ -141,7 +142,7 @@ fn tools_document() -> Value {
                     "description": "The document.",
                     "content": { "application/json": { "schema": { "type": "object" } } },
                 },
-                "default": failure(),
+                "default": error_response(),
             },
         },
     })
@@ -162,7 +163,7 @@ fn any_tool() -> Value {
                     "description": "What the tool answers.",
                     "content": { "application/json": { "schema": reference("tool.execute.result") } },
                 },
-                "default": failure(),
+                "default": error_response(),
             },
         },
     })
@@ -179,7 +180,7 @@ fn probe_paths() -> Map<String, Value> {
                     "description": "Yes.",
                     "content": { "text/plain": { "schema": { "type": "string" } } },
                 },
-                "default": failure(),
+                "default": error_response(),
             },
         });
         if open {
@@ -203,14 +204,14 @@ fn probe_paths() -> Map<String, Value> {
     paths
 }
 
-pub(crate) fn failure() -> Value {
+pub(crate) fn error_response() -> Value {
     json!({
         "description": "Refused or failed; `error.code` says how, `error.message` what to do.",
         "content": { "application/json": { "schema": reference("Error") } },
     })
 }
 
-pub(crate) fn error_schema(schemas: &mut Schemas) -> Value {
+pub(crate) fn error_schema(schemas: &mut SchemaRegistry) -> Value {
     let name = schemas.add(
         "gateway",
         "gateway.WireError",
@@ -241,41 +242,42 @@ pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// The components as they are collected.
+/// The schemas of a document, collected while its paths are built.
 #[derive(Default)]
-pub(crate) struct Schemas {
+pub(crate) struct SchemaRegistry {
     components: Map<String, Value>,
 }
 
-impl Schemas {
+impl SchemaRegistry {
     pub(crate) fn insert(&mut self, name: &str, schema: Value) {
         self.components.insert(name.to_owned(), schema);
     }
 
-    /// Files a schema under `name` and its definitions under their room; gives back `name`.
+    /// Adds a schema under `name` and its definitions under their room. Returns `name`.
     pub(crate) fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
         let mut schema = schema.to_value();
         let mut renames = Map::new();
+        // Names are chosen for all definitions before any is stored: they may refer to each other.
         let definitions = take_definitions(&mut schema);
         for (own, definition) in &definitions {
-            let filed = self.file_name(service, name, own, definition);
+            let filed = self.component_name(service, name, own, definition);
             renames.insert(own.clone(), Value::String(filed));
         }
         for (own, mut definition) in definitions {
-            redirect(&mut definition, name, &renames);
+            rewrite_refs(&mut definition, name, &renames);
             if let Some(Value::String(filed)) = renames.get(&own) {
                 self.components.insert(filed.clone(), definition);
             }
         }
-        redirect(&mut schema, name, &renames);
+        rewrite_refs(&mut schema, name, &renames);
         self.components.insert(name.to_owned(), schema);
         name.to_owned()
     }
 
-    /// `service.Type`, unless another shape of the room already has that name.
-    fn file_name(&self, service: &str, name: &str, own: &str, definition: &Value) -> String {
+    /// Returns `service.Type`, or a longer name if the room has another type of that name.
+    fn component_name(&self, service: &str, name: &str, own: &str, definition: &Value) -> String {
         let usual = format!("{service}.{own}");
-        let same = |filed: &Value| title_and_kind(filed) == title_and_kind(definition);
+        let same = |filed: &Value| shape_key(filed) == shape_key(definition);
         match self.components.get(&usual) {
             Some(filed) if !same(filed) => format!("{name}.{own}"),
             _ => usual,
@@ -293,8 +295,9 @@ impl Schemas {
     }
 }
 
-/// What tells two shapes of one name apart, with references left out as they are renamed.
-fn title_and_kind(schema: &Value) -> (Option<&Value>, Option<Vec<&String>>, Option<&Value>) {
+/// A key that distinguishes two types of one name. References are left out, because they are
+/// rewritten.
+fn shape_key(schema: &Value) -> (Option<&Value>, Option<Vec<&String>>, Option<&Value>) {
     let properties = schema.get("properties").and_then(Value::as_object);
     (
         schema.get("description"),
@@ -314,11 +317,12 @@ fn take_definitions(schema: &mut Value) -> Map<String, Value> {
     }
 }
 
-/// Points every reference inside `schema` to where its target is filed.
-fn redirect(schema: &mut Value, root: &str, renames: &Map<String, Value>) {
+/// Rewrites every reference inside `schema` to the component's name in the document.
+fn rewrite_refs(schema: &mut Value, root: &str, renames: &Map<String, Value>) {
     match schema {
         Value::Object(object) => {
             if let Some(Value::String(target)) = object.get_mut("$ref") {
+                // `#` is the schema itself, which is no longer the root of a document.
                 if target == "#" {
                     *target = format!("#/components/schemas/{root}");
                 } else if let Some(Value::String(filed)) = target
@@ -329,12 +333,12 @@ fn redirect(schema: &mut Value, root: &str, renames: &Map<String, Value>) {
                 }
             }
             for value in object.values_mut() {
-                redirect(value, root, renames);
+                rewrite_refs(value, root, renames);
             }
         }
         Value::Array(list) => {
             for value in list {
-                redirect(value, root, renames);
+                rewrite_refs(value, root, renames);
             }
         }
         _ => {}

@@ -1,6 +1,6 @@
-//! The document is whole: every method is in it and every reference leads somewhere.
+//! The document is complete: it has every method, and every reference resolves.
 
-use super::{Schemas, document};
+use super::{SchemaRegistry, document};
 use hob_wire::catalog;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -52,20 +52,20 @@ fn loops_and_hooks_have_their_paths_with_what_they_take_and_answer() {
         ("/api/state", "get", None, "200"),
         ("/api/models", "get", None, "200"),
         ("/api/history", "get", None, "200"),
-        ("/api/config", "post", Some("ConfigChange"), "200"),
+        ("/api/config", "post", Some("LoopRunnerConfigChange"), "200"),
         ("/api/start", "post", None, "200"),
         ("/api/stop", "post", None, "200"),
         ("/api/working", "post", Some("WorkingBody"), "200"),
         ("/api/persistent", "post", Some("PersistentBody"), "200"),
         ("/api/loops", "get", None, "200"),
-        ("/api/loops", "post", Some("NewLoop"), "201"),
+        ("/api/loops", "post", Some("LoopRunnerCreateBody"), "201"),
         ("/api/loops/{id}", "get", None, "200"),
         ("/api/loops/{id}", "delete", None, "200"),
         ("/api/loops/{id}/events", "get", None, "200"),
         (
             "/api/loops/{id}/config",
             "post",
-            Some("ConfigChange"),
+            Some("LoopRunnerConfigChange"),
             "200",
         ),
         ("/api/loops/{id}/start", "post", None, "200"),
@@ -87,7 +87,7 @@ fn loops_and_hooks_have_their_paths_with_what_they_take_and_answer() {
     assert!(document["paths"]["/api/start"]["post"]["responses"]["409"].is_object());
     let hook = &document["paths"]["/hooks/{id}"]["post"];
     assert_eq!(hook["security"], serde_json::json!([]));
-    let event = &document["components"]["schemas"]["looprunner.Event"];
+    let event = &document["components"]["schemas"]["looprunner.LoopRunnerEvent"];
     assert_eq!(event["oneOf"].as_array().unwrap().len(), 9);
 }
 
@@ -142,7 +142,7 @@ struct HoldsTwo {
 
 #[test]
 fn two_shapes_of_one_name_stay_two() {
-    let mut schemas = Schemas::default();
+    let mut schemas = SchemaRegistry::default();
     schemas.add("room", "room.a.params", schemars::schema_for!(HoldsOne));
     schemas.add("room", "room.b.params", schemars::schema_for!(HoldsTwo));
     let components = Value::Object(schemas.components);

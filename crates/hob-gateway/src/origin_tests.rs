@@ -4,7 +4,7 @@ use super::HostList;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 fn status(uri: &str, hosts: &[&str], origins: &[&str]) -> u16 {
-    let list = HostList::of("127.0.0.1:7717".parse().unwrap());
+    let list = HostList::for_listener("127.0.0.1:7717".parse().unwrap());
     let mut headers = HeaderMap::new();
     for host in hosts {
         headers.append(header::HOST, HeaderValue::from_str(host).unwrap());

@@ -1,72 +1,75 @@
-//! The owner's token file: made when missing, read at start, watched for replacement.
+//! The owner's token file: created when missing, read at start, watched for replacement.
 //!
-//! Invariant: the file is a regular file of ours that nobody else can read. A looser mode is
-//! tightened and said aloud, because the token may already have been seen.
+//! Invariant: the file belongs to hob's user and nobody else can read it. A looser mode is
+//! tightened and logged, because the token may already have been seen.
 
 use crate::credential;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why the owner's token cannot be used.
+/// The reason why the owner's token cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum OwnerError {
-    #[error("'{}' cannot be read or made: {source}", path.display())]
+pub enum OwnerTokenError {
+    #[error("'{}' cannot be read or created: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("'{}' belongs to another user; remove it and hob makes a new one.", path.display())]
+    #[error("'{}' belongs to another user; remove it and hob creates a new one.", path.display())]
     Foreign { path: PathBuf },
-    #[error("'{}' holds no token of 64 hex digits; remove it and hob makes a new one.", path.display())]
+    #[error("'{}' holds no token of 64 hex digits; remove it and hob creates a new one.", path.display())]
     Malformed { path: PathBuf },
 }
 
-/// The owner's token of a home, made now if there is none.
-pub fn read_or_make(path: &Path, dice: &Dice) -> Result<String, OwnerError> {
+/// Reads the owner's token, or creates it if the file is missing.
+pub fn read_or_create(path: &Path, randomness: &Randomness) -> Result<String, OwnerTokenError> {
     match read(path) {
-        Err(OwnerError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            let text = credential::mint_owner(dice);
+        Err(OwnerTokenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            let text = credential::mint_owner(randomness);
             let line = format!("{text}\n");
-            hob_kit::file::replace(path, line.as_bytes()).map_err(failed(path))?;
+            hob_kit::atomic_file::replace(path, line.as_bytes()).map_err(failed(path))?;
             Ok(text)
         }
         other => other,
     }
 }
 
-/// The owner's token of a home that has one.
-pub fn read(path: &Path) -> Result<String, OwnerError> {
+/// Reads the owner's token.
+pub fn read(path: &Path) -> Result<String, OwnerTokenError> {
     const BYTES_MAX: u64 = 1_024;
+    // A symlink could point to a file that somebody else controls.
     let no_follow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC;
     let file = File::options()
         .read(true)
         .custom_flags(no_follow.bits().cast_signed())
         .open(path)
         .map_err(failed(path))?;
-    keep_private(&file, path)?;
+    // Checked on the open file, so that the path cannot be swapped in between.
+    ensure_private(&file, path)?;
     let mut text = String::new();
     file.take(BYTES_MAX)
         .read_to_string(&mut text)
         .map_err(failed(path))?;
     let text = text.trim();
-    if !credential::is_owner_text(text) {
-        return Err(OwnerError::Malformed {
+    if !credential::is_owner_token(text) {
+        return Err(OwnerTokenError::Malformed {
             path: path.to_owned(),
         });
     }
     Ok(text.to_owned())
 }
 
-fn keep_private(file: &File, path: &Path) -> Result<(), OwnerError> {
+fn ensure_private(file: &File, path: &Path) -> Result<(), OwnerTokenError> {
     let found = file.metadata().map_err(failed(path))?;
+    // A file of another user would let that user choose hob's owner token.
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(OwnerError::Foreign {
+        return Err(OwnerTokenError::Foreign {
             path: path.to_owned(),
         });
     }
     if found.mode() & 0o077 != 0 {
         tracing::warn!(
-            "'{}' could be read by others and was made private; remove it to get a new token",
+            "'{}' was readable by others and is now private; delete it to get a new token",
             path.display()
         );
         let private = std::fs::Permissions::from_mode(0o600);
@@ -75,14 +78,14 @@ fn keep_private(file: &File, path: &Path) -> Result<(), OwnerError> {
     Ok(())
 }
 
-fn failed(path: &Path) -> impl Fn(io::Error) -> OwnerError {
+fn failed(path: &Path) -> impl Fn(io::Error) -> OwnerTokenError {
     let path = path.to_owned();
-    move |source| OwnerError::Io {
+    move |source| OwnerTokenError::Io {
         path: path.clone(),
         source,
     }
 }
 
 #[cfg(test)]
-#[path = "owner_tests.rs"]
+#[path = "owner_token_tests.rs"]
 mod tests;

@@ -1,7 +1,7 @@
 //! The owner's token on a real disk.
 
-use super::{OwnerError, read, read_or_make};
-use hob_kit::dice::Dice;
+use super::{OwnerTokenError, read, read_or_create};
+use hob_kit::randomness::Randomness;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -13,9 +13,9 @@ fn mode(path: &Path) -> u32 {
 fn it_is_made_once_and_private() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("owner.token");
-    let made = read_or_make(&path, &Dice::system()).unwrap();
+    let made = read_or_create(&path, &Randomness::system()).unwrap();
     assert_eq!(mode(&path), 0o600);
-    assert_eq!(read_or_make(&path, &Dice::system()).unwrap(), made);
+    assert_eq!(read_or_create(&path, &Randomness::system()).unwrap(), made);
     assert_eq!(read(&path).unwrap(), made);
 }
 
@@ -23,7 +23,7 @@ fn it_is_made_once_and_private() {
 fn a_readable_one_is_made_private() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("owner.token");
-    let made = read_or_make(&path, &Dice::system()).unwrap();
+    let made = read_or_create(&path, &Randomness::system()).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(read(&path).unwrap(), made);
     assert_eq!(mode(&path), 0o600);
@@ -35,8 +35,8 @@ fn a_short_or_torn_one_is_refused_not_replaced() {
     let path = home.path().join("owner.token");
     for content in ["", "hunter2", "zz"] {
         std::fs::write(&path, content).unwrap();
-        let refused = read_or_make(&path, &Dice::system());
-        assert!(matches!(refused, Err(OwnerError::Malformed { .. })));
+        let refused = read_or_create(&path, &Randomness::system());
+        assert!(matches!(refused, Err(OwnerTokenError::Malformed { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
     }
 }
@@ -48,5 +48,5 @@ fn a_link_is_not_followed() {
     let path = home.path().join("owner.token");
     std::fs::write(&target, "f".repeat(64)).unwrap();
     std::os::unix::fs::symlink(&target, &path).unwrap();
-    assert!(matches!(read(&path), Err(OwnerError::Io { .. })));
+    assert!(matches!(read(&path), Err(OwnerTokenError::Io { .. })));
 }

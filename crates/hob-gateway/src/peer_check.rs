@@ -1,8 +1,8 @@
-//! Peers that are let in without a token on the opt-in listeners: ordinary programs of our own
-//! user. What hob itself started for a command or a service is not among them.
+//! The check of peers on the opt-in listeners, which need no token. It admits ordinary programs of
+//! hob's user, but none that hob itself started for a command or a service.
 //!
-//! Invariant: a TCP peer is admitted only if the kernel lists its socket as our user's and every
-//! process that holds it passes [`PeerGuard`]; a refusal is logged with its reason.
+//! Invariant: a TCP peer is admitted only if the kernel lists its socket under hob's user and every
+//! process that holds the socket passes [`PeerGuard`]. A refusal is logged with its reason.
 
 use hob_exec::peer::PeerGuard;
 use std::net::SocketAddr;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 
-/// Peers looked up at once. Each lookup reads the open files of every process, so a flood of
-/// connections must not take all threads that wait for files.
+/// Concurrent lookups. Each one reads the open files of every process, so a flood of connections
+/// must not take all blocking threads.
 const LOOKUPS_AT_ONCE: usize = 2;
 
-/// Decides who may connect to one opt-in listener.
+/// Decides which programs may connect to one opt-in listener.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerCheck {
     listener: &'static str,
@@ -31,8 +31,8 @@ impl PeerCheck {
         }
     }
 
-    /// Whether the program behind a TCP connection may use the listener.
-    pub(crate) async fn admits(&self, stream: &TcpStream) -> bool {
+    /// Returns true if the program behind a TCP connection may use the listener.
+    pub(crate) async fn admits_tcp(&self, stream: &TcpStream) -> bool {
         if hob_kit::failpoint::broken(46) {
             return true;
         }
@@ -40,38 +40,40 @@ impl PeerCheck {
             return false;
         };
         let check = self.clone();
-        let checked = self.looked_up(move || check.check_tcp(peer, ours)).await;
-        self.log(&checked)
+        let checked = self.run_lookup(move || check.check_tcp(peer, ours)).await;
+        self.log_refusal(&checked)
     }
 
-    /// Whether the program behind a connection to a unix socket may use the listener.
+    /// Returns true if the program behind a unix socket connection may use the listener.
     pub(crate) async fn admits_unix(&self, stream: &UnixStream) -> bool {
         use std::os::fd::AsFd;
         if hob_kit::failpoint::broken(46) || cfg!(not(target_os = "linux")) {
             return true;
         }
         let check = self.clone();
+        // The blocking task needs a descriptor that outlives this borrow.
         let checked = match stream.as_fd().try_clone_to_owned() {
             Ok(socket) => {
                 let check = move || check.guard.check_unix(&socket, check.listener);
-                self.looked_up(move || check().map_err(|refused| refused.to_string()))
+                self.run_lookup(move || check().map_err(|refused| refused.to_string()))
                     .await
             }
             Err(failure) => Err(failure.to_string()),
         };
-        self.log(&checked)
+        self.log_refusal(&checked)
     }
 
-    async fn looked_up(
+    async fn run_lookup(
         &self,
         check: impl FnOnce() -> Result<(), String> + Send + 'static,
     ) -> Result<(), String> {
+        // An error would mean a closed semaphore, which never happens; the check then runs anyway.
         let _turn = self.lookups.acquire().await;
         let checked = tokio::task::spawn_blocking(check).await;
         checked.unwrap_or_else(|failure| Err(failure.to_string()))
     }
 
-    fn log(&self, checked: &Result<(), String>) -> bool {
+    fn log_refusal(&self, checked: &Result<(), String>) -> bool {
         if let Err(reason) = checked {
             let listener = self.listener;
             tracing::warn!(listener, "a connection was refused: {reason}");
@@ -81,13 +83,14 @@ impl PeerCheck {
 
     #[cfg(target_os = "linux")]
     fn check_tcp(&self, peer: SocketAddr, ours: SocketAddr) -> Result<(), String> {
+        // Defence in depth: the listener is bound to loopback anyway.
         if !peer.ip().to_canonical().is_loopback() {
             return Err("it came from another machine".to_owned());
         }
-        // An IPv4 peer may stand in either table.
+        // An IPv4 peer may be listed in either table.
         let found = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|path| {
             let table = std::fs::read_to_string(path).unwrap_or_default();
-            crate::procnet::find(&table, peer, ours)
+            crate::procnet::find_socket(&table, peer, ours)
         });
         let user = rustix::process::geteuid().as_raw();
         let socket = found
@@ -97,7 +100,7 @@ impl PeerCheck {
         checked.map_err(|refused| refused.to_string())
     }
 
-    /// Other kernels do not say; [`announce`] did.
+    /// Other kernels do not tell the peer's user; [`announce`] has warned about it.
     #[cfg(not(target_os = "linux"))]
     fn check_tcp(&self, peer: SocketAddr, _ours: SocketAddr) -> Result<(), String> {
         if peer.ip().to_canonical().is_loopback() {
@@ -107,12 +110,12 @@ impl PeerCheck {
     }
 }
 
-/// Says what was opened.
+/// Logs that a listener without tokens is open.
 pub(crate) fn announce(clients: &str, address: SocketAddr) {
     tracing::info!("{clients} clients of this user may connect to {address} without a token");
     if cfg!(not(target_os = "linux")) {
         tracing::warn!(
-            "this system does not tell whose a connection is: every user of this machine may connect to {address}"
+            "this system does not reveal the user behind a connection: every user of this machine may connect to {address}"
         );
     }
 }

@@ -1,8 +1,8 @@
-//! Probes for operations: `/health` says the process answers, `/ready` whether it takes work,
-//! `/metrics` what it has done, as Prometheus text.
+//! Operational probes: `/health` (the process answers), `/ready` (it accepts work) and `/metrics`
+//! (Prometheus text).
 
-use crate::http::{Desk, Reader};
-use crate::refusal::Refusal;
+use crate::http::{HttpState, ReadScope};
+use crate::http_error::HttpError;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -11,23 +11,28 @@ use hob_wire::rooms::daemon::StoreState;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Open to all, so it says nothing about this machine.
+/// Needs no token, so it reveals nothing about this machine.
 pub(crate) async fn health() -> &'static str {
     "ok"
 }
 
 pub(crate) async fn ready(
-    State(desk): State<Arc<Desk>>,
-    _: Reader,
-) -> Result<&'static str, Refusal> {
+    State(state): State<Arc<HttpState>>,
+    _: ReadScope,
+) -> Result<&'static str, HttpError> {
     let not_ready = |message: String| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Err(Refusal::new(status, ErrorCode::ServiceUnavailable, message))
+        Err(HttpError::new(
+            status,
+            ErrorCode::ServiceUnavailable,
+            message,
+        ))
     };
-    if desk.shared.is_stopping() {
+    // A stopping daemon is not ready, even if its store is.
+    if state.shared.is_stopping() {
         return not_ready("hob is stopping.".to_owned());
     }
-    let store = desk.shared.store.status();
+    let store = state.shared.store.status();
     if store.state == StoreState::Ready {
         return Ok("ready");
     }
@@ -35,19 +40,22 @@ pub(crate) async fn ready(
     not_ready(message.unwrap_or_else(|| "The store takes no work; see 'hob doctor'.".to_owned()))
 }
 
-pub(crate) async fn metrics(State(desk): State<Arc<Desk>>, _: Reader) -> impl IntoResponse {
+pub(crate) async fn metrics(
+    State(state): State<Arc<HttpState>>,
+    _: ReadScope,
+) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], metrics_text(&desk))
+    ([(header::CONTENT_TYPE, kind)], metrics_text(&state))
 }
 
-fn metrics_text(desk: &Desk) -> String {
-    let shared = &desk.shared;
+fn metrics_text(state: &HttpState) -> String {
+    let shared = &state.shared;
     let bus = shared.bus.counters();
-    let seats = (
+    let connections = (
         shared.connections_now() as u64,
         shared.connections_max as u64,
     );
-    let mut page = Page::default();
+    let mut page = MetricsText::default();
     for (name, help, value) in [
         ("hob_uptime_milliseconds", "Since the start.", bus.uptime),
         ("hob_services", "Services registered.", bus.services),
@@ -61,9 +69,13 @@ fn metrics_text(desk: &Desk) -> String {
         (
             "hob_connections",
             "Connections, over all listeners.",
-            seats.0,
+            connections.0,
         ),
-        ("hob_connections_max", "The most there may be.", seats.1),
+        (
+            "hob_connections_max",
+            "The most there may be.",
+            connections.1,
+        ),
     ] {
         page.gauge(name, help, value);
     }
@@ -103,58 +115,59 @@ fn metrics_text(desk: &Desk) -> String {
     ] {
         page.counter(name, help, value);
     }
-    page.doors(desk);
-    page.store(desk);
-    page.rooms(desk);
+    page.auth_failures(state);
+    page.store(state);
+    page.room_metrics(state);
     page.process();
     page.text
 }
 
-/// Prometheus text as it grows.
+/// A builder of Prometheus text.
 #[derive(Default)]
-struct Page {
+struct MetricsText {
     text: String,
 }
 
-impl Page {
+impl MetricsText {
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        self.head(name, help, "gauge");
-        self.line(name, value);
+        self.write_header(name, help, "gauge");
+        self.write_sample(name, value);
     }
 
     fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.head(name, help, "counter");
-        self.line(name, value);
+        self.write_header(name, help, "counter");
+        self.write_sample(name, value);
     }
 
-    fn doors(&mut self, desk: &Desk) {
+    fn auth_failures(&mut self, state: &HttpState) {
         let counts = || {
-            desk.shared
-                .doors
+            state
+                .shared
+                .authenticators
                 .iter()
-                .map(|door| (door.surface, door.failures()))
+                .map(|authenticator| (authenticator.surface, authenticator.failure_counts()))
         };
         let name = "hob_auth_failures_total";
-        self.head(name, "Wrong tokens.", "counter");
+        self.write_header(name, "Wrong tokens.", "counter");
         for (surface, (failures, _)) in counts() {
-            self.line(&format!("{name}{{listener=\"{surface}\"}}"), failures);
+            self.write_sample(&format!("{name}{{listener=\"{surface}\"}}"), failures);
         }
         let name = "hob_auth_limited_total";
-        self.head(name, "Wrong tokens beyond the rate.", "counter");
+        self.write_header(name, "Wrong tokens beyond the rate.", "counter");
         for (surface, (_, limited)) in counts() {
-            self.line(&format!("{name}{{listener=\"{surface}\"}}"), limited);
+            self.write_sample(&format!("{name}{{listener=\"{surface}\"}}"), limited);
         }
     }
 
-    fn store(&mut self, desk: &Desk) {
-        let status = desk.shared.store.status();
+    fn store(&mut self, state: &HttpState) {
+        let status = state.shared.store.status();
         self.gauge(
             "hob_store_bytes",
             "Size of the database file.",
             status.bytes,
         );
         let name = "hob_store_state";
-        self.head(name, "1 for the state the store is in.", "gauge");
+        self.write_header(name, "1 for the state the store is in.", "gauge");
         let labels = [
             ("ready", StoreState::Ready),
             ("full", StoreState::Full),
@@ -165,14 +178,14 @@ impl Page {
         ];
         for (label, state) in labels {
             let value = u64::from(status.state == state);
-            self.line(&format!("{name}{{state=\"{label}\"}}"), value);
+            self.write_sample(&format!("{name}{{state=\"{label}\"}}"), value);
         }
     }
 
-    /// What the rooms of the house keep of themselves.
-    fn rooms(&mut self, desk: &Desk) {
+    /// Adds the metrics of the rooms.
+    fn room_metrics(&mut self, state: &HttpState) {
         let mut last = "";
-        for figure in desk.shared.figures.read() {
+        for figure in state.shared.figures.collect() {
             let name = figure.name;
             if name != last {
                 let kind = if figure.is_counter {
@@ -180,19 +193,19 @@ impl Page {
                 } else {
                     "gauge"
                 };
-                self.head(name, figure.help, kind);
+                self.write_header(name, figure.help, kind);
                 last = name;
             }
             match figure.label {
                 Some((label, value)) => {
-                    self.line(&format!("{name}{{{label}=\"{value}\"}}"), figure.value);
+                    self.write_sample(&format!("{name}{{{label}=\"{value}\"}}"), figure.value);
                 }
-                None => self.line(name, figure.value),
+                None => self.write_sample(name, figure.value),
             }
         }
     }
 
-    /// Left out where there is no /proc.
+    /// Adds figures of the process, where there is a /proc.
     fn process(&mut self) {
         if let Some(bytes) = resident_bytes() {
             let name = "hob_process_resident_bytes";
@@ -207,11 +220,11 @@ impl Page {
         }
     }
 
-    fn head(&mut self, name: &str, help: &str, kind: &str) {
+    fn write_header(&mut self, name: &str, help: &str, kind: &str) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn line(&mut self, name: &str, value: u64) {
+    fn write_sample(&mut self, name: &str, value: u64) {
         let _ = writeln!(self.text, "{name} {value}");
     }
 }

@@ -1,8 +1,8 @@
-//! Rows as a Linux machine shows them.
+//! Rows of a real Linux machine.
 
 #![cfg(target_endian = "little")]
 
-use super::{ListedSocket, find};
+use super::{ListedSocket, find_socket};
 use std::net::SocketAddr;
 
 const TCP: &str = "\
@@ -22,7 +22,7 @@ const TCP6: &str = "\
 ";
 
 fn owner(table: &str, peer: SocketAddr, ours: SocketAddr) -> Option<u32> {
-    find(table, peer, ours).map(|socket| socket.user)
+    find_socket(table, peer, ours).map(|socket| socket.user)
 }
 
 fn at(text: &str) -> SocketAddr {
@@ -36,7 +36,7 @@ fn the_peers_own_row_names_its_user_and_inode() {
         user: 1001,
         inode: 3,
     };
-    assert_eq!(find(TCP, at("127.0.0.1:50000"), ours), Some(socket));
+    assert_eq!(find_socket(TCP, at("127.0.0.1:50000"), ours), Some(socket));
 }
 
 #[test]

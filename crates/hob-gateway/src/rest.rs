@@ -1,8 +1,8 @@
-//! `POST /api/rpc/METHOD`: one request on the bus per HTTP request, for every method that is
-//! registered, by whomever. The body is the params; the answer's body is the result.
+//! `POST /api/rpc/METHOD`: calls any registered bus method. The request's body is the params, the
+//! answer's body the result.
 
-use crate::http::{Desk, JSON, Known, RequestId};
-use crate::refusal::Refusal;
+use crate::http::{BearerAuth, HttpState, JSON, RequestId};
+use crate::http_error::HttpError;
 use crate::shared;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -16,22 +16,22 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time a body may take to arrive.
+/// Time for a body to arrive.
 const BODY_MS_MAX: u64 = 60_000;
-/// The surface REST callers come by.
+/// The surface of REST callers.
 const SURFACE: &str = "http";
 
 pub(crate) async fn call(
-    State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
+    State(state): State<Arc<HttpState>>,
+    BearerAuth(principal): BearerAuth,
     Extension(RequestId(trace)): Extension<RequestId>,
     method: Result<Path<String>, PathRejection>,
     request: axum::extract::Request,
-) -> Result<Response<Body>, Refusal> {
-    let Path(method) = method.map_err(|failure| Refusal::bad_request(failure.body_text()))?;
+) -> Result<Response<Body>, HttpError> {
+    let Path(method) = method.map_err(|failure| HttpError::bad_request(failure.body_text()))?;
     let (parts, body) = request.into_parts();
     let params = read_params(&parts.headers, body).await?;
-    let caller = desk
+    let caller = state
         .shared
         .bus
         .caller_as(shared::peer(&principal, SURFACE))?;
@@ -43,26 +43,35 @@ pub(crate) async fn call(
     Ok(response)
 }
 
-/// A body that is one JSON value, bounded in size, depth and time; nothing if there is none.
-pub(crate) async fn read_params(headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
+/// Reads a body that is one JSON value, limited in size, depth and time; `None` if it is empty.
+pub(crate) async fn read_params(
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Option<Bytes>, HttpError> {
     if body.is_end_stream() {
         return Ok(None);
     }
+    // A page of another origin can send forms and plain text without a preflight, but not JSON.
     if !is_json(headers) {
         return Err(not_json());
     }
     read_json(body).await
 }
 
-/// As [`read_params`], for a body whose type was looked at already.
-pub(crate) async fn read_json(body: Body) -> Result<Option<Bytes>, Refusal> {
+/// Like [`read_params`], for a body whose content type was checked already.
+pub(crate) async fn read_json(body: Body) -> Result<Option<Bytes>, HttpError> {
     let bytes = read_body(body, limits::FRAME_BYTES_MAX, BODY_MS_MAX).await?;
     check_json(&bytes)?;
     Ok((!bytes.is_empty()).then_some(bytes))
 }
 
-/// Any body of at most `bytes_max`, if it arrives in time.
-pub(crate) async fn read_body(body: Body, bytes_max: usize, ms_max: u64) -> Result<Bytes, Refusal> {
+/// Reads a body of at most `bytes_max` bytes, within `ms_max` milliseconds.
+pub(crate) async fn read_body(
+    body: Body,
+    bytes_max: usize,
+    ms_max: u64,
+) -> Result<Bytes, HttpError> {
+    // A Content-Length over the limit is refused before a byte is read.
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(bytes_max));
     }
@@ -70,42 +79,44 @@ pub(crate) async fn read_body(body: Body, bytes_max: usize, ms_max: u64) -> Resu
     let read = tokio::time::timeout(Duration::from_millis(ms_max), read).await;
     let read = read.map_err(|_| {
         let message = "The body did not arrive in time.";
-        Refusal::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Timeout, message)
+        HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Timeout, message)
     })?;
     let read = read.map_err(|failure| match failure.downcast_ref::<LengthLimitError>() {
         Some(_) => too_large(bytes_max),
-        None => Refusal::bad_request("The body broke off."),
+        None => HttpError::bad_request("The body broke off."),
     })?;
     Ok(read.to_bytes())
 }
 
-/// The bytes become part of a frame, so they must be one whole JSON value.
-fn check_json(bytes: &[u8]) -> Result<(), Refusal> {
+/// Checks that the bytes are one whole JSON value, because they become part of a frame.
+fn check_json(bytes: &[u8]) -> Result<(), HttpError> {
     let parse_error =
-        |message: String| Refusal::new(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
+        |message: String| HttpError::new(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
     if bytes.is_empty() {
         return Ok(());
     }
     let text =
         std::str::from_utf8(bytes).map_err(|_| parse_error("The body is not UTF-8.".to_owned()))?;
-    // The frame around the body is a level too.
+    // The frame around the body adds one level.
     let max = limits::JSON_DEPTH_MAX - 1;
-    if !frame::depth_within(text, max) {
+    if !frame::is_depth_within(text, max) {
         return Err(parse_error(format!(
             "The body nests deeper than {max} levels."
         )));
     }
+    // Only validated, not built: the bytes are passed on unchanged.
     serde_json::from_str::<&RawValue>(text)
         .map(drop)
         .map_err(|failure| parse_error(format!("The body is not JSON: {failure}")))
 }
 
-/// Whether the body is said to be JSON.
+/// Returns true if the one Content-Type header is JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     if hob_kit::failpoint::broken(41) {
         return true;
     }
     let mut lines = headers.get_all(header::CONTENT_TYPE).iter();
+    // Two Content-Type headers are ambiguous and count as none.
     let (Some(line), None) = (lines.next(), lines.next()) else {
         return false;
     };
@@ -113,16 +124,16 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-pub(crate) fn not_json() -> Refusal {
-    Refusal::new(
+pub(crate) fn not_json() -> HttpError {
+    HttpError::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorCode::InvalidParams,
         "Send the params as 'Content-Type: application/json'.",
     )
 }
 
-fn too_large(bytes_max: usize) -> Refusal {
-    Refusal::new(
+fn too_large(bytes_max: usize) -> HttpError {
+    HttpError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InvalidParams,
         format!("A body has at most {bytes_max} bytes."),

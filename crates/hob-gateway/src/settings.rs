@@ -1,18 +1,18 @@
-//! The settings the gateway owns.
+//! The gateway's configuration keys, and typed access to them.
 
 use crate::address;
-use hob_kit::settings::{Key, Kind, Origin, Settings};
+use hob_kit::settings::{SettingKey, SettingKind, SettingSource, Settings};
 use hob_wire::{archy, limits};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Letters of a terminal's name.
+/// Maximum letters of a terminal's name.
 const SESSION_CHARS_MAX: usize = 64;
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "listen.address",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "a loopback address such as 127.0.0.1:7717",
             check: check_address,
         },
@@ -20,34 +20,34 @@ pub const KEYS: &[Key] = &[
         "Where the WebSocket and HTTP surfaces listen. Left unset, hob takes port 7717 if it is free and any other if not; an address set here must be free. Only loopback addresses are taken.",
     )
     .alias("PRYX_LISTEN_ADDR"),
-    Key::new(
+    SettingKey::new(
         "listen.vargos",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "a loopback address such as 127.0.0.1:9000, or nothing",
             check: check_optional_address,
         },
         "",
         "A second WebSocket listener for Vargos clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then call methods of scope control and register services.",
     ),
-    Key::new(
+    SettingKey::new(
         "listen.agentloop",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "a loopback address such as 127.0.0.1:7777, or nothing",
             check: check_optional_address,
         },
         "",
         "A WebSocket listener for AgentLoop's clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then talk with the agent, start and stop services, and name pictures by their paths.",
     ),
-    Key::new(
+    SettingKey::new(
         "listen.agentloop_host",
-        Kind::Text,
+        SettingKind::Text,
         "127.0.0.1",
         "The host of AgentLoop's listener where only its port is set.",
     )
     .alias("AGENTLOOP_HOST"),
-    Key::new(
+    SettingKey::new(
         "listen.agentloop_port",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "a port such as 7777, or nothing",
             check: check_optional_port,
         },
@@ -55,25 +55,25 @@ pub const KEYS: &[Key] = &[
         "The port of AgentLoop's listener, for people whose environment names it so already; 'listen.agentloop' beats it. Setting it is the same grant.",
     )
     .alias("AGENTLOOP_PORT"),
-    Key::new(
+    SettingKey::new(
         "listen.agentloop_state_file",
-        Kind::Text,
+        SettingKind::Text,
         "",
         "Where AgentLoop's clients look for its listener; run/agentloop.json of the home when empty.",
     )
     .alias("AGENTLOOP_ENGINE_STATE_FILE"),
-    Key::new(
+    SettingKey::new(
         "listen.looprunner",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "a loopback address such as 127.0.0.1:3456, or nothing",
             check: check_optional_address,
         },
         "",
         "An HTTP listener for Loop Runner's clients, which can send no token. Setting it is the grant: any program of your user may then set, start and stop the loop 'default', its monitor command included, which runs in the sandbox.",
     ),
-    Key::new(
+    SettingKey::new(
         "listen.archy",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "the whole path of a socket such as /tmp/archy.sock, or nothing",
             check: check_optional_path,
         },
@@ -81,9 +81,9 @@ pub const KEYS: &[Key] = &[
         "A unix socket for Archy's clients, which can send no token. Setting it, here or by ARCHY_SOCKET, is the grant: any program of your user may then type into your terminals, read them, and open windows and applications. A dead socket of yours that is found there is replaced; anything else stays, and the listener is not opened.",
     )
     .alias("ARCHY_SOCKET"),
-    Key::new(
+    SettingKey::new(
         "gateway.ping_interval",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 100,
             max_ms: 3_600_000,
         },
@@ -91,9 +91,9 @@ pub const KEYS: &[Key] = &[
         "Time between two pings on a WebSocket. A peer that has not answered the last one by then is closed. A stream of server-sent events that is silent shows a sign of life as often, and every 15 seconds at least.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "gateway.request_timeout",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 10,
             max_ms: 86_400_000,
         },
@@ -101,18 +101,18 @@ pub const KEYS: &[Key] = &[
         "How long a service in another process may stay silent before its caller gets TIMEOUT. hob's own services end by their own budgets.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "gateway.max_connections",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 1,
             max: limits::CONNECTIONS_MAX as u64,
         },
         "20000",
         "Connections at once, over all listeners.",
     ),
-    Key::new(
+    SettingKey::new(
         "archy.session",
-        Kind::Checked {
+        SettingKind::Checked {
             expects: "the name of a terminal: letters, digits, '-' and '_'",
             check: check_session,
         },
@@ -121,9 +121,9 @@ pub const KEYS: &[Key] = &[
     )
     .alias("ARCHY_TMUX_SESSION")
     .live(),
-    Key::new(
+    SettingKey::new(
         "archy.capture_lines",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 1,
             max: limits::TERMINAL_CAPTURE_LINES_MAX as u64,
         },
@@ -132,9 +132,9 @@ pub const KEYS: &[Key] = &[
     )
     .alias("ARCHY_CAPTURE_LINES")
     .live(),
-    Key::new(
+    SettingKey::new(
         "archy.request_bytes",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 256,
             max: 1_048_576,
         },
@@ -143,17 +143,17 @@ pub const KEYS: &[Key] = &[
     )
     .alias("ARCHY_BUFFER_SIZE")
     .live(),
-    Key::new(
+    SettingKey::new(
         "archy.terminal",
-        Kind::Text,
+        SettingKind::Text,
         "",
         "The program of windows that are opened for Archy's clients; that of 'terminal.window' when empty.",
     )
     .alias("ARCHY_TERMINAL")
     .not_over_wire(),
-    Key::new(
+    SettingKey::new(
         "archy.max_wait_seconds",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 1,
             max: archy::WAIT_SECONDS_MAX,
         },
@@ -162,9 +162,9 @@ pub const KEYS: &[Key] = &[
     )
     .alias("ARCHY_MAX_WAIT")
     .live(),
-    Key::new(
+    SettingKey::new(
         "archy.poll_interval_ms",
-        Kind::Integer {
+        SettingKind::Integer {
             min: archy::LOOK_MS_MIN,
             max: 60_000,
         },
@@ -187,27 +187,27 @@ pub(crate) fn connections_max(settings: &Settings) -> usize {
     settings.usize("gateway.max_connections")
 }
 
-/// The address of the first listener, and whether a person chose it.
+/// The address of the main listener, and true if the user chose it.
 pub(crate) fn listen_address(settings: &Settings) -> (&str, bool) {
     let chosen = settings
         .entry("listen.address")
-        .is_some_and(|entry| entry.origin != Origin::Default);
+        .is_some_and(|entry| entry.origin != SettingSource::Default);
     (settings.text("listen.address"), chosen)
 }
 
-/// The address of the listener for Vargos clients, if one was opened.
+/// The address of the listener for Vargos clients, if it is enabled.
 pub(crate) fn vargos_address(settings: &Settings) -> Option<String> {
-    given(settings, "listen.vargos")
+    non_empty(settings, "listen.vargos")
 }
 
-/// The address of the listener for Loop Runner's clients, if one was opened.
+/// The address of the listener for Loop Runner clients, if it is enabled.
 pub(crate) fn looprunner_address(settings: &Settings) -> Option<String> {
-    given(settings, "listen.looprunner")
+    non_empty(settings, "listen.looprunner")
 }
 
-/// The socket of Archy's clients, if one was opened.
+/// The socket for Archy clients, if it is enabled.
 pub(crate) fn archy_socket(settings: &Settings) -> Option<PathBuf> {
-    given(settings, "listen.archy").map(PathBuf::from)
+    non_empty(settings, "listen.archy").map(PathBuf::from)
 }
 
 pub(crate) fn archy_session(settings: &Settings) -> &str {
@@ -222,7 +222,7 @@ pub(crate) fn archy_request_bytes(settings: &Settings) -> usize {
     settings.usize("archy.request_bytes")
 }
 
-/// The program of windows for Archy's clients, if a person chose one.
+/// The terminal program for windows of Archy clients, if the user chose one.
 pub(crate) fn archy_terminal(settings: &Settings) -> Option<&str> {
     Some(settings.text("archy.terminal")).filter(|program| !program.is_empty())
 }
@@ -235,12 +235,12 @@ pub(crate) fn archy_poll_interval_ms(settings: &Settings) -> u64 {
     settings.u64("archy.poll_interval_ms")
 }
 
-fn given(settings: &Settings, key: &str) -> Option<String> {
+fn non_empty(settings: &Settings, key: &str) -> Option<String> {
     let text = settings.text(key);
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The address of the listener for AgentLoop's clients, if one was opened.
+/// The address of the listener for AgentLoop clients, if it is enabled.
 pub(crate) fn agentloop_address(settings: &Settings) -> Option<String> {
     let whole = settings.text("listen.agentloop");
     let port = settings.text("listen.agentloop_port");
@@ -251,7 +251,7 @@ pub(crate) fn agentloop_address(settings: &Settings) -> Option<String> {
     }
 }
 
-/// Where AgentLoop's clients look for the listener, if not in the home.
+/// The file in which AgentLoop clients look up the listener, if it is not the one in the home.
 pub(crate) fn agentloop_state_file(settings: &Settings) -> Option<PathBuf> {
     let path = settings.text("listen.agentloop_state_file");
     (!path.is_empty()).then(|| PathBuf::from(path))

@@ -1,17 +1,16 @@
-//! What all listeners share: the bus behind them, the bound on connections, and the numbers that
-//! `/metrics` shows.
+//! State that all listeners share: the bus, the connection limit and the counters for `/metrics`.
 
-use crate::book::Principal;
-use crate::door::Door;
-use crate::hooks::HookPlaces;
+use crate::authenticator::Authenticator;
+use crate::hooks::HookLimits;
 use crate::settings;
-use hob_bus::{Bus, Link, Outlet, Peer};
+use crate::token_cache::Principal;
+use hob_bus::{Bus, BusLink, BusOutlet, PeerIdentity};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::figures::Figures;
 use hob_kit::home::Home;
+use hob_kit::metrics::MetricRegistry;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
@@ -19,33 +18,34 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) struct Shared {
+pub(crate) struct GatewayShared {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
-    /// Hob's own folders, of which no client may name a file.
+    /// hob's own folders. No client may name a file in them.
     pub(crate) home: Home,
     pub(crate) clock: Clock,
-    pub(crate) dice: Dice,
-    pub(crate) tasks: Tasks,
+    pub(crate) randomness: Randomness,
+    pub(crate) tasks: TaskGroup,
     pub(crate) settings: watch::Receiver<Arc<Settings>>,
-    /// Cancelled when no new connection is wanted.
+    /// Cancelled when the gateway stops accepting connections.
     pub(crate) accepting: CancellationToken,
     pub(crate) connections_max: usize,
+    // A semaphore: permits are released by drop, also when a task panics.
     pub(crate) connections: Arc<Semaphore>,
-    /// Places for calls of hooks.
-    pub(crate) hooks: HookPlaces,
-    /// The doors that ask for a token, for `/metrics`.
-    pub(crate) doors: Vec<Arc<Door>>,
-    /// What rooms keep of themselves, for the same.
-    pub(crate) figures: Figures,
+    /// Limits on concurrent webhook calls.
+    pub(crate) hook_limits: HookLimits,
+    /// The authenticators of the listeners that need a token, for `/metrics`.
+    pub(crate) authenticators: Vec<Arc<Authenticator>>,
+    /// The metrics of the rooms, for `/metrics`.
+    pub(crate) figures: MetricRegistry,
 }
 
-/// A place among the connections; freed when its last clone is dropped.
-pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
+/// A permit for one connection; released when the last clone is dropped.
+pub(crate) type ConnectionPermit = Arc<OwnedSemaphorePermit>;
 
-impl Shared {
-    /// A seat for a connection that was just accepted, if one is free.
-    pub(crate) fn seat(&self) -> Option<Seat> {
+impl GatewayShared {
+    /// Takes a permit for a new connection, if one is free.
+    pub(crate) fn try_acquire_connection(&self) -> Option<ConnectionPermit> {
         let permit = Arc::clone(&self.connections).try_acquire_owned();
         permit.ok().map(Arc::new)
     }
@@ -62,25 +62,30 @@ impl Shared {
         self.accepting.is_cancelled()
     }
 
-    /// Joins an authenticated peer to the bus.
+    /// Connects an authenticated peer to the bus.
     pub(crate) fn connect(
         &self,
         principal: &Principal,
-        door: &Door,
-    ) -> Result<(Link, Outlet), WireError> {
-        self.connect_as(peer(principal, door.surface), principal, door)
+        authenticator: &Authenticator,
+    ) -> Result<(BusLink, BusOutlet), WireError> {
+        self.connect_as(
+            peer(principal, authenticator.surface),
+            principal,
+            authenticator,
+        )
     }
 
-    /// Joins an authenticated peer that speaks another dialect.
+    /// Connects an authenticated peer that uses another surface than the listener's.
     pub(crate) fn connect_as(
         &self,
-        peer: Peer,
+        peer: PeerIdentity,
         principal: &Principal,
-        door: &Door,
-    ) -> Result<(Link, Outlet), WireError> {
+        authenticator: &Authenticator,
+    ) -> Result<(BusLink, BusOutlet), WireError> {
         let joined = self.bus.connect(peer)?;
-        // A token revoked after it was verified may have missed the closing of its links.
-        if door.still_admits(principal) {
+        // A token revoked between its verification and this connect has already had its links
+        // closed, so nothing would close this one.
+        if authenticator.is_still_valid(principal) {
             return Ok(joined);
         }
         Err(WireError::new(
@@ -90,8 +95,8 @@ impl Shared {
     }
 }
 
-pub(crate) fn peer(principal: &Principal, surface: &'static str) -> Peer {
-    Peer {
+pub(crate) fn peer(principal: &Principal, surface: &'static str) -> PeerIdentity {
+    PeerIdentity {
         name: principal.name.to_string(),
         surface,
         principal: principal.id.to_string(),
@@ -99,33 +104,33 @@ pub(crate) fn peer(principal: &Principal, surface: &'static str) -> Peer {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for GatewayShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("GatewayShared")
             .field("connections_max", &self.connections_max)
             .finish_non_exhaustive()
     }
 }
 
-/// How long frames that wait on a closed link may still take to leave.
-pub(crate) fn parting(closed: hob_bus::Closed) -> Duration {
-    use hob_bus::Closed;
+/// The time that queued frames of a closed link have to leave.
+pub(crate) fn drain_timeout(closed: hob_bus::CloseReason) -> Duration {
+    use hob_bus::CloseReason;
     let ms = match closed {
-        // Whoever lost the right to listen waits for nothing.
-        Closed::Revoked | Closed::Normal => 100,
-        Closed::Replaced => 1_000,
-        // The last frame says which events are missing: a slow reader is slow to come to it.
-        Closed::Slow => 30_000,
-        Closed::ShuttingDown => 5_000,
+        // A revoked peer has lost the right to receive what is queued.
+        CloseReason::Revoked | CloseReason::Normal => 100,
+        CloseReason::Replaced => 1_000,
+        // The last frame names the missing events; a slow reader needs long to reach it.
+        CloseReason::Slow => 30_000,
+        CloseReason::ShuttingDown => 5_000,
     };
     Duration::from_millis(ms)
 }
 
-pub(crate) fn too_many() -> WireError {
+pub(crate) fn too_many_connections() -> WireError {
     WireError::new(ErrorCode::Overloaded, "Too many connections.").retry_after(1_000)
 }
 
-/// The bound of the codecs on a frame that comes in.
+/// The size limit of an incoming frame.
 pub(crate) fn frame_bytes_max() -> usize {
     if hob_kit::failpoint::broken(31) {
         return usize::MAX;

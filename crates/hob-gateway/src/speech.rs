@@ -1,11 +1,11 @@
-//! `POST /tts` and OpenAI's `POST /v1/audio/speech`: a text in, a WAV file out, through `speech.say`.
+//! `POST /tts` and OpenAI's `POST /v1/audio/speech`: a text in, a WAV file out, through
+//! `speech.say`.
 //!
-//! Invariant: a text of any length within the bound is spoken in pieces, in their order, and comes
-//! back as one file.
+//! Invariant: a long text is spoken in pieces, in params, and returned as one file.
 
-use crate::book::Principal;
-use crate::http::{Desk, Known};
-use crate::refusal::Refusal;
+use crate::http::{BearerAuth, HttpState};
+use crate::http_error::HttpError;
+use crate::token_cache::Principal;
 use crate::{rest, shared};
 use axum::Router;
 use axum::body::Body;
@@ -15,91 +15,96 @@ use axum::routing::post;
 use data_encoding::BASE64;
 use hob_core::speech::{self, wav};
 use hob_wire::limits::SPEECH_CHARS_MAX;
-use hob_wire::rooms::speech::{Say, SayParams};
-use hob_wire::spoken::{SpeechBody, TtsBody};
+use hob_wire::rooms::speech::{Say, SpeechSayParams};
+use hob_wire::speech_request::{SpeechBody, TtsBody};
 use hob_wire::{ErrorCode, Scope, WireError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The surface its callers come by.
+/// The surface of these callers.
 const SURFACE: &str = "speech";
-/// Letters of one request; some ten minutes.
+/// Maximum letters of one request: about ten minutes of speech.
 const CHARS_MAX: usize = 10_000;
 const WAV: HeaderValue = HeaderValue::from_static("audio/wav");
 
-pub(crate) fn routes() -> Router<Arc<Desk>> {
+pub(crate) fn routes() -> Router<Arc<HttpState>> {
     Router::new()
         .route("/tts", post(tts))
         .route("/v1/audio/speech", post(openai))
 }
 
 async fn tts(
-    State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
+    State(state): State<Arc<HttpState>>,
+    BearerAuth(principal): BearerAuth,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let order = read::<TtsBody>(&principal, request).await?;
-    speak(&desk, &principal, order).await
+) -> Result<Response<Body>, HttpError> {
+    let params = read_request::<TtsBody>(&principal, request).await?;
+    speak(&state, &principal, params).await
 }
 
 async fn openai(
-    State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
+    State(state): State<Arc<HttpState>>,
+    BearerAuth(principal): BearerAuth,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let order = read::<SpeechBody>(&principal, request).await?;
-    speak(&desk, &principal, order).await
+) -> Result<Response<Body>, HttpError> {
+    let params = read_request::<SpeechBody>(&principal, request).await?;
+    speak(&state, &principal, params).await
 }
 
-/// Reads a body in one of the two forms.
-async fn read<T>(principal: &Principal, request: Request) -> Result<SayParams, Refusal>
+/// Reads a body in one of the two formats.
+async fn read_request<T>(
+    principal: &Principal,
+    request: Request,
+) -> Result<SpeechSayParams, HttpError>
 where
-    T: DeserializeOwned + TryInto<SayParams, Error = String>,
+    T: DeserializeOwned + TryInto<SpeechSayParams, Error = String>,
 {
     if !principal.scopes.allow(Scope::Chat) {
-        return Err(Refusal::forbidden("This token lacks the scope 'chat'."));
+        return Err(HttpError::forbidden("This token lacks the scope 'chat'."));
     }
     let (parts, body) = request.into_parts();
     let body = rest::read_params(&parts.headers, body).await?;
     let body: T = serde_json::from_slice(body.as_deref().unwrap_or(b"null"))
-        .map_err(|error| Refusal::bad_request(format!("The body is not understood: {error}.")))?;
-    body.try_into().map_err(Refusal::bad_request)
+        .map_err(|error| HttpError::bad_request(format!("The body is not understood: {error}.")))?;
+    body.try_into().map_err(HttpError::bad_request)
 }
 
 async fn speak(
-    desk: &Desk,
+    state: &HttpState,
     principal: &Principal,
-    order: SayParams,
-) -> Result<Response<Body>, Refusal> {
-    order.check(CHARS_MAX).map_err(Refusal::bad_request)?;
-    let weight_max = speech::weight_max(SPEECH_CHARS_MAX, order.speed);
-    let pieces = speech::split(&order.text, weight_max);
+    params: SpeechSayParams,
+) -> Result<Response<Body>, HttpError> {
+    params.check(CHARS_MAX).map_err(HttpError::bad_request)?;
+    // Slower speech lasts longer, so its pieces are shorter.
+    let weight_max = speech::weight_max(SPEECH_CHARS_MAX, params.speed);
+    let pieces = speech::split(&params.text, weight_max);
     let peer = shared::peer(principal, SURFACE);
-    let caller = desk.shared.bus.caller_as(peer)?;
+    let caller = state.shared.bus.caller_as(peer)?;
     let mut sounds = Vec::with_capacity(pieces.len());
+    // Sequential calls keep the order and give the speech service one request at a time.
     for piece in pieces {
-        let params = SayParams {
+        let params = SpeechSayParams {
             text: piece.to_owned(),
-            ..order.clone()
+            ..params.clone()
         };
         let spoken = caller.call::<Say>(&params).await?;
         let sound = BASE64.decode(spoken.wav.as_bytes());
-        sounds.push(sound.map_err(|error| broken(&error))?);
+        sounds.push(sound.map_err(|error| wav_error(&error))?);
     }
-    let wav = wav::join(&sounds).map_err(|error| broken(&error))?;
+    let wav = wav::join(&sounds).map_err(|error| wav_error(&error))?;
     let mut response = Response::new(Body::from(wav));
     response.headers_mut().insert(header::CONTENT_TYPE, WAV);
     Ok(response)
 }
 
-fn broken(why: &dyn std::error::Error) -> WireError {
+fn wav_error(why: &dyn std::error::Error) -> WireError {
     let message = format!("The sound cannot be put together: {why}.");
     WireError::new(ErrorCode::Internal, message)
 }
 
-/// These paths in the OpenAPI document.
-pub(crate) fn paths() -> Vec<(String, Value)> {
+/// The entries of both paths in the OpenAPI document.
+pub(crate) fn openapi_paths() -> Vec<(String, Value)> {
     let text = json!({ "type": "string" });
     let tts = json!({
         "type": "object",

@@ -1,7 +1,7 @@
-//! What a WebSocket client says in `Sec-WebSocket-Protocol`: the wire versions it speaks and, in a
-//! browser, its token. Pure.
+//! Parser for `Sec-WebSocket-Protocol`: the wire versions that a client speaks and, in a browser,
+//! its token. Pure.
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use axum::http::{HeaderMap, HeaderValue, header};
 use hob_wire::PROTOCOL_VERSION;
 use serde_json::json;
@@ -9,24 +9,25 @@ use serde_json::json;
 const VERSION_PREFIX: &str = "hob.v";
 const TOKEN_PREFIX: &str = "hob.token.";
 
-/// What was offered.
+/// The versions and the token that a client offers.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offer<'h> {
+pub(crate) struct SubprotocolOffer<'h> {
     versions: Vec<&'h str>,
     pub(crate) token: Option<&'h str>,
 }
 
-/// Reads every offer; unknown ones belong to someone else.
-pub(crate) fn read(headers: &HeaderMap) -> Result<Offer<'_>, Refusal> {
-    let mut offer = Offer::default();
+/// Parses all offers. Unknown ones are ignored.
+pub(crate) fn read(headers: &HeaderMap) -> Result<SubprotocolOffer<'_>, HttpError> {
+    let mut offer = SubprotocolOffer::default();
     for line in headers.get_all(header::SEC_WEBSOCKET_PROTOCOL) {
         let line = line
             .to_str()
-            .map_err(|_| Refusal::bad_request("Sec-WebSocket-Protocol is not plain text."))?;
+            .map_err(|_| HttpError::bad_request("Sec-WebSocket-Protocol is not plain text."))?;
         for word in line.split(',').map(str::trim) {
             if let Some(token) = word.strip_prefix(TOKEN_PREFIX) {
+                // Two tokens are ambiguous: neither may silently win.
                 if offer.token.replace(token).is_some() {
-                    return Err(Refusal::bad_request("Offer one token, not several."));
+                    return Err(HttpError::bad_request("Offer one token, not several."));
                 }
             } else if word.starts_with(VERSION_PREFIX) {
                 offer.versions.push(word);
@@ -36,9 +37,9 @@ pub(crate) fn read(headers: &HeaderMap) -> Result<Offer<'_>, Refusal> {
     Ok(offer)
 }
 
-impl Offer<'_> {
-    /// The version to name in the answer; none when the client named none, which means ours.
-    pub(crate) fn select(&self) -> Result<Option<HeaderValue>, Refusal> {
+impl SubprotocolOffer<'_> {
+    /// Selects the version for the answer; `None` if the client named none, which means ours.
+    pub(crate) fn select(&self) -> Result<Option<HeaderValue>, HttpError> {
         let ours = format!("{VERSION_PREFIX}{PROTOCOL_VERSION}");
         let Some(first) = self.versions.first() else {
             return Ok(None);
@@ -49,14 +50,15 @@ impl Offer<'_> {
         if self.versions.contains(&ours.as_str()) {
             return Ok(HeaderValue::from_str(&ours).ok());
         }
+        // The details let a client pick a version without parsing the message.
         let mut refusal = unsupported(&self.versions.join(", "));
         refusal.error.details = Some(json!({ "supported": [ours] }));
         Err(refusal)
     }
 }
 
-fn unsupported(offered: &str) -> Refusal {
-    Refusal::bad_request(format!(
+fn unsupported(offered: &str) -> HttpError {
+    HttpError::bad_request(format!(
         "This hob speaks {VERSION_PREFIX}{PROTOCOL_VERSION}, the client only {offered}; bring both to the same version."
     ))
 }

@@ -1,4 +1,4 @@
-//! Offers, by table.
+//! Subprotocol offers, by table.
 
 use super::read;
 use axum::http::{HeaderMap, HeaderValue, header};

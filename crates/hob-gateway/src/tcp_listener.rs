@@ -1,13 +1,14 @@
-//! A TCP listener on loopback: accepts, bounds, and serves HTTP/1.
+//! The TCP listener: accepts loopback connections and serves HTTP/1.
 //!
-//! Invariants: a connection has a seat or is turned away at once; a request's head, its first line
-//! and all header lines together, has at most 64 KiB and arrives in time, or its connection ends; a peer that stops reading is given up after a while.
+//! Invariants: a connection has a permit or is refused at once. A request's head (its first line
+//! and all header lines) has at most 64 KiB and arrives in time, or the connection ends. A peer
+//! that stops reading is disconnected after a while.
 
 use crate::gateway::GatewayError;
-use crate::http::Site;
-use crate::patience::Patience;
+use crate::http::HttpService;
 use crate::peer_check::PeerCheck;
-use crate::shared::{self, Seat, Shared};
+use crate::shared::{self, ConnectionPermit, GatewayShared};
+use crate::write_timeout::WriteTimeoutStream;
 use hob_wire::limits;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,20 +22,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Time for a request's head to arrive, and for an idle connection to be kept.
+/// Time for a request's head to arrive, and the idle time of a kept-alive connection.
 const HEAD_MS_MAX: u64 = 10_000;
-/// Time in which a peer must take something of what is written to it.
+/// Time in which a peer must read some of what is written to it.
 const STALL_MS_MAX: u64 = 120_000;
-/// Header lines of one request.
+/// Maximum header lines of one request.
 const HEADERS_MAX: usize = 64;
-/// Connections without a seat that are told so; beyond them one is closed without a word.
-const PORCH_MAX: usize = 64;
-/// Time that telling them takes at the most.
-const PORCH_MS_MAX: u64 = 500;
-/// Wait before accepting again when the machine is short of something.
+/// Connections without a permit that get a 503 at the same time; further ones are just closed.
+const TURN_AWAY_MAX: usize = 64;
+/// Time to send that 503.
+const TURN_AWAY_MS_MAX: u64 = 500;
+/// Pause after a failed accept.
 const ACCEPT_RETRY_MS: u64 = 100;
 
-/// Binds an address; with `or_any`, any free port of it when its own is taken.
+/// Binds an address. With `or_any`, falls back to any free port on 127.0.0.1 if it is in use.
 pub(crate) async fn bind(address: SocketAddr, or_any: bool) -> Result<TcpListener, GatewayError> {
     let failed = |source| GatewayError::Bind { address, source };
     match TcpListener::bind(address).await {
@@ -46,15 +47,15 @@ pub(crate) async fn bind(address: SocketAddr, or_any: bool) -> Result<TcpListene
     }
 }
 
-/// Accepts until no connection is wanted any more.
+/// Accepts connections until the gateway stops.
 pub(crate) async fn accept(
     listener: TcpListener,
-    site: Arc<Site>,
-    shared: Arc<Shared>,
+    http_service: Arc<HttpService>,
+    shared: Arc<GatewayShared>,
     check: Option<PeerCheck>,
 ) {
-    let no_seat: Arc<[u8]> = no_seat().into();
-    let porch = Arc::new(Semaphore::new(PORCH_MAX));
+    let busy: Arc<[u8]> = busy_response().into();
+    let turn_away_permits = Arc::new(Semaphore::new(TURN_AWAY_MAX));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -63,66 +64,77 @@ pub(crate) async fn accept(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(failure) => {
-                accept_failed("tcp", &failure).await;
+                pause_after_accept_error("tcp", &failure).await;
                 continue;
             }
         };
-        let Some(seat) = shared.seat() else {
-            if let Ok(place) = Arc::clone(&porch).try_acquire_owned() {
-                let told = turn_away(stream, Arc::clone(&no_seat), place);
-                shared.tasks.spawn_until_stop("turn-away", told);
+        let Some(permit) = shared.try_acquire_connection() else {
+            // The 503 needs a task, so a flood of connections must not get one each.
+            if let Ok(permit) = Arc::clone(&turn_away_permits).try_acquire_owned() {
+                let refusal = turn_away(stream, Arc::clone(&busy), permit);
+                shared.tasks.spawn_until_stop("turn-away", refusal);
             }
             continue;
         };
+        // Frames are small and written whole; Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
-        let (site, served) = (Arc::clone(&site), Arc::clone(&shared));
+        let (http_service, served) = (Arc::clone(&http_service), Arc::clone(&shared));
         let check = check.clone();
+        // The peer check may block on /proc, so it runs in the task and not in the accept loop.
         shared.tasks.spawn("http", async move {
             let admitted = match &check {
-                Some(check) => check.admits(&stream).await,
+                Some(check) => check.admits_tcp(&stream).await,
                 None => true,
             };
             if admitted {
-                serve(stream, seat, site, &served).await;
+                serve(stream, permit, http_service, &served).await;
             }
         });
     }
 }
 
-/// A failed accept is the machine's shortage or the peer's haste; neither ends the listener.
-pub(crate) async fn accept_failed(listener: &'static str, failure: &io::Error) {
-    tracing::warn!(listener, "a connection could not be accepted: {failure}");
+/// Logs a failed accept and pauses. The machine is out of a resource or the peer left early;
+/// neither ends the listener.
+pub(crate) async fn pause_after_accept_error(listener: &'static str, failure: &io::Error) {
+    tracing::warn!(listener, "accept failed: {failure}");
     tokio::time::sleep(Duration::from_millis(ACCEPT_RETRY_MS)).await;
 }
 
-/// What a connection without a seat is told, before anything of it is read.
-fn no_seat() -> Vec<u8> {
-    let body = serde_json::json!({ "error": shared::too_many() }).to_string();
+/// The HTTP answer to a connection without a permit. It is sent without reading the request.
+fn busy_response() -> Vec<u8> {
+    let body = serde_json::json!({ "error": shared::too_many_connections() }).to_string();
     let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json";
     format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Tells a connection that there is no seat. Closing at once would reset it before the peer,
-/// which is still sending, has read why.
-async fn turn_away(mut stream: TcpStream, told: Arc<[u8]>, _place: OwnedSemaphorePermit) {
+/// Sends the 503 and reads what the peer still sends. Closing at once would reset the connection
+/// before the peer has read the answer.
+async fn turn_away(mut stream: TcpStream, response: Arc<[u8]>, _permit: OwnedSemaphorePermit) {
     let parting = async {
-        stream.write_all(&told).await?;
+        stream.write_all(&response).await?;
         stream.shutdown().await?;
-        let mut thrown_away = [0; 4_096];
-        while stream.read(&mut thrown_away).await? > 0 {}
+        let mut discarded = [0; 4_096];
+        while stream.read(&mut discarded).await? > 0 {}
         Ok::<(), io::Error>(())
     };
-    let _ = tokio::time::timeout(Duration::from_millis(PORCH_MS_MAX), parting).await;
+    let _ = tokio::time::timeout(Duration::from_millis(TURN_AWAY_MS_MAX), parting).await;
 }
 
-async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) {
+async fn serve(
+    stream: TcpStream,
+    permit: ConnectionPermit,
+    http_service: Arc<HttpService>,
+    shared: &GatewayShared,
+) {
+    // The closure owns the permit, so it is released with the connection.
     let service = service_fn(move |request| {
-        let site = Arc::clone(&site);
-        let seat = Arc::clone(&seat);
-        async move { Ok::<_, Infallible>(site.answer(request, seat).await) }
+        let http_service = Arc::clone(&http_service);
+        let permit = Arc::clone(&permit);
+        async move { Ok::<_, Infallible>(http_service.handle(request, permit).await) }
     });
+    // Generous: a slow network may pause for a while, but a run must not wait for ever.
     let wait_max = Duration::from_millis(STALL_MS_MAX);
-    // The buffer alone is no bound: a head that arrived whole in a buffer grown beyond it passes.
+    // max_buf_size alone is no limit: a head that arrives whole in an already larger buffer passes.
     let head_bytes_max = if hob_kit::failpoint::broken(43) {
         usize::MAX
     } else {
@@ -134,7 +146,10 @@ async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) 
         .max_headers(HEADERS_MAX)
         .max_header_size(head_bytes_max)
         .max_buf_size(limits::UNAUTHENTICATED_BYTES_MAX)
-        .serve_connection(TokioIo::new(Patience::new(stream, wait_max)), service)
+        .serve_connection(
+            TokioIo::new(WriteTimeoutStream::new(stream, wait_max)),
+            service,
+        )
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
@@ -144,6 +159,7 @@ async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) 
             }
             return;
         }
+        // Ends a kept-alive connection after its current answer.
         () = shared.tasks.stopping() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -1,43 +1,43 @@
-//! Who is let in, and until when.
+//! Valid, wrong, revoked and expired tokens.
 
-use super::Book;
-use crate::credential::{Minted, digest, mint};
-use hob_kit::dice::Dice;
-use hob_wire::rooms::token::CreateParams;
+use super::TokenCache;
+use crate::credential::{MintedToken, digest, mint};
+use hob_kit::randomness::Randomness;
+use hob_wire::rooms::token::TokenCreateParams;
 use hob_wire::{Scope, Scopes};
 
-fn minted(name: &str, expires_in_ms: Option<u64>) -> Minted {
-    let params = CreateParams {
+fn minted(name: &str, expires_in_ms: Option<u64>) -> MintedToken {
+    let params = TokenCreateParams {
         name: name.to_owned(),
         scopes: vec!["chat".to_owned()],
         expires_in_ms,
         workspaces: Vec::new(),
     };
-    mint(&params, 1_000, &Dice::system()).unwrap()
+    mint(&params, 1_000, &Randomness::system()).unwrap()
 }
 
-fn book_with(token: &Minted) -> Book {
-    let book = Book::default();
-    book.set_owner(digest("the owner's"));
-    book.enter(&token.created.info, token.secret_hash);
-    book
+fn book_with(token: &MintedToken) -> TokenCache {
+    let token_cache = TokenCache::default();
+    token_cache.set_owner(digest("the owner's"));
+    token_cache.insert(&token.created.info, token.secret_hash);
+    token_cache
 }
 
 #[test]
 fn the_right_text_gives_the_recorded_scopes() {
     let token = minted("ci", None);
-    let book = book_with(&token);
-    let who = book.verify(&token.created.token, 5_000).unwrap();
+    let token_cache = book_with(&token);
+    let who = token_cache.verify(&token.created.token, 5_000).unwrap();
     assert_eq!(&*who.name, "ci");
     assert_eq!(who.scopes, Scopes::rank(Scope::Chat));
-    let owner = book.verify("the owner's", 5_000).unwrap();
+    let owner = token_cache.verify("the owner's", 5_000).unwrap();
     assert!(owner.scopes.allow(Scope::Admin));
 }
 
 #[test]
 fn anything_else_gives_nothing() {
     let token = minted("ci", None);
-    let book = book_with(&token);
+    let token_cache = book_with(&token);
     let text = &token.created.token;
     let other_secret = format!("{}0", &text[..text.len() - 1]);
     let other_secret = if other_secret == *text {
@@ -55,31 +55,31 @@ fn anything_else_gives_nothing() {
         "hob__",
     ];
     for text in wrong {
-        assert_eq!(book.verify(text, 5_000), None, "{text}");
+        assert_eq!(token_cache.verify(text, 5_000), None, "{text}");
     }
-    assert_eq!(Book::default().verify("", 0), None);
+    assert_eq!(TokenCache::default().verify("", 0), None);
 }
 
 #[test]
 fn expiry_is_exact_and_reported_once() {
     let token = minted("brief", Some(500));
-    let book = book_with(&token);
-    assert!(book.verify(&token.created.token, 1_499).is_some());
-    assert!(book.verify(&token.created.token, 1_500).is_none());
-    assert!(book.strike_expired(1_499).is_empty());
-    assert_eq!(book.strike_expired(1_500).len(), 1);
-    assert!(book.strike_expired(1_500).is_empty());
-    assert!(book.knows("owner"));
+    let token_cache = book_with(&token);
+    assert!(token_cache.verify(&token.created.token, 1_499).is_some());
+    assert!(token_cache.verify(&token.created.token, 1_500).is_none());
+    assert!(token_cache.remove_expired(1_499).is_empty());
+    assert_eq!(token_cache.remove_expired(1_500).len(), 1);
+    assert!(token_cache.remove_expired(1_500).is_empty());
+    assert!(token_cache.contains("owner"));
 }
 
 #[test]
 fn a_struck_or_revoked_token_is_gone() {
     let token = minted("ci", None);
-    let book = book_with(&token);
-    book.strike(&token.created.info.id);
-    assert_eq!(book.verify(&token.created.token, 0), None);
+    let token_cache = book_with(&token);
+    token_cache.remove(&token.created.info.id);
+    assert_eq!(token_cache.verify(&token.created.token, 0), None);
     let mut info = token.created.info.clone();
     info.revoked_at = Some(2_000);
-    book.enter(&info, token.secret_hash);
-    assert_eq!(book.verify(&token.created.token, 0), None);
+    token_cache.insert(&info, token.secret_hash);
+    assert_eq!(token_cache.verify(&token.created.token, 0), None);
 }

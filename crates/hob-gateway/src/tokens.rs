@@ -1,69 +1,78 @@
-//! The room `tokens`: making, listing and revoking credentials.
+//! The room `tokens`: creates, lists and revokes tokens.
 //!
-//! Invariants: a token works only after its row is durable; a revoked one stops working, and its
+//! Invariants: a token works only after its row is durable. A revoked token stops working, and its
 //! connections close, as soon as the revocation is durable.
 
-use crate::book::Book;
-use crate::credential::{self, Minted};
+use crate::credential::{self, MintedToken};
+use crate::token_cache::TokenCache;
 use hob_bus::{Bus, Room};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_store::{Store, TokenRow};
 use hob_wire::WireError;
 use hob_wire::rooms::token::{
-    Create, CreateParams, Created, List, Revoke, RevokeParams, Revoked, Tokens,
+    Create, List, Revoke, TokenCreateParams, TokenCreateResult, TokenListResult, TokenRevokeParams,
+    TokenRevokeResult,
 };
 use std::sync::Arc;
 
-/// What the room works with.
+/// The dependencies of the room's methods.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct TokenService {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
-    pub(crate) book: Arc<Book>,
+    pub(crate) token_cache: Arc<TokenCache>,
     pub(crate) clock: Clock,
-    pub(crate) dice: Dice,
+    pub(crate) randomness: Randomness,
 }
 
-pub(crate) fn room(desk: Desk) -> Room {
-    let (create_desk, list_desk) = (desk.clone(), desk.clone());
+pub(crate) fn room(service: TokenService) -> Room {
+    let (create_service, list_service) = (service.clone(), service.clone());
     Room::new("tokens")
-        .method::<Create, _, _>(move |_, params| create(create_desk.clone(), params))
-        .method::<List, _, _>(move |_, _| list(list_desk.clone()))
-        .method::<Revoke, _, _>(move |_, params| revoke(desk.clone(), params))
+        .method::<Create, _, _>(move |_, params| create(create_service.clone(), params))
+        .method::<List, _, _>(move |_, _| list(list_service.clone()))
+        .method::<Revoke, _, _>(move |_, params| revoke(service.clone(), params))
 }
 
-async fn create(desk: Desk, params: CreateParams) -> Result<Created, WireError> {
-    let Minted {
+async fn create(
+    service: TokenService,
+    params: TokenCreateParams,
+) -> Result<TokenCreateResult, WireError> {
+    let MintedToken {
         secret_hash,
         created,
-    } = credential::mint(&params, desk.clock.wall_ms(), &desk.dice)?;
+    } = credential::mint(&params, service.clock.wall_ms(), &service.randomness)?;
     let row = TokenRow {
         info: created.info.clone(),
         secret_hash,
     };
-    desk.store.insert_token(row).await?;
-    desk.book.enter(&created.info, secret_hash);
-    tracing::info!(token = created.info.name, scopes = ?created.info.scopes, "a token was made");
+    // Durable before it is valid: a crash must not lose a token that a client already uses.
+    service.store.insert_token(row).await?;
+    service.token_cache.insert(&created.info, secret_hash);
+    tracing::info!(token = created.info.name, scopes = ?created.info.scopes, "a token was created");
     Ok(created)
 }
 
-async fn list(desk: Desk) -> Result<Tokens, WireError> {
-    let found = desk.store.list_tokens().await?;
+async fn list(service: TokenService) -> Result<TokenListResult, WireError> {
+    let found = service.store.list_tokens().await?;
     let tokens = found.rows.into_iter().map(|row| row.info).collect();
-    Ok(Tokens {
+    Ok(TokenListResult {
         tokens,
         damaged: found.damaged,
     })
 }
 
-async fn revoke(desk: Desk, params: RevokeParams) -> Result<Revoked, WireError> {
-    let now_ms = desk.clock.wall_ms();
-    let info = desk.store.revoke_token(&params.token, now_ms).await?;
-    desk.book.strike(&info.id);
-    desk.bus.close_principal(&info.id);
+async fn revoke(
+    service: TokenService,
+    params: TokenRevokeParams,
+) -> Result<TokenRevokeResult, WireError> {
+    let now_ms = service.clock.wall_ms();
+    let info = service.store.revoke_token(&params.token, now_ms).await?;
+    // Removed before its links are closed: no new link can open with it in between.
+    service.token_cache.remove(&info.id);
+    service.bus.close_principal(&info.id);
     tracing::info!(token = info.name, "a token was revoked");
-    Ok(Revoked {
+    Ok(TokenRevokeResult {
         id: info.id,
         name: info.name,
     })

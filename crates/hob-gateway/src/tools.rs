@@ -1,14 +1,12 @@
-//! Tools over HTTP: `GET /api/tools/openapi.json` is the OpenAPI document of the tools there are
-//! now, those of outside services included; `POST /api/tools/NAME` runs one, with its arguments as
-//! the body.
+//! Tools over HTTP: `GET /api/tools/openapi.json` is the OpenAPI document of the current tools,
+//! including those of outside services. `POST /api/tools/NAME` runs one with the body as arguments.
 //!
-//! Invariants: a call is the caller's own act and needs what `tool.execute` needs; a tool that is
-//! not there is no path, while what a tool could not do is its answer; every `$ref` of the document
-//! names a schema of it.
+//! Invariants: a call runs as the caller and needs the scope of `tool.execute`. An unknown tool is
+//! a 404, while a tool's failure is a normal answer. Every `$ref` names a schema of the document.
 
-use crate::http::{Desk, JSON, Known, RequestId};
-use crate::openapi::{Schemas, error_schema, failure, frame, reference};
-use crate::refusal::Refusal;
+use crate::http::{BearerAuth, HttpState, JSON, RequestId};
+use crate::http_error::HttpError;
+use crate::openapi::{SchemaRegistry, error_response, error_schema, reference, wrap_document};
 use crate::rest::read_params;
 use crate::shared;
 use axum::body::Body;
@@ -16,46 +14,48 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{Response, header};
 use bytes::Bytes;
-use hob_wire::rooms::tool::{Describe, DescribeParams, Executed, List, ListParams, ToolSpec};
+use hob_wire::rooms::tool::{
+    Describe, List, ToolDescribeParams, ToolExecuteResult, ToolListParams, ToolSpec,
+};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The surface these callers come by.
+/// The surface of these callers.
 const SURFACE: &str = "http";
 
 /// `GET /api/tools/openapi.json`.
 pub(crate) async fn describe(
-    State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
-) -> Result<Response<Body>, Refusal> {
+    State(state): State<Arc<HttpState>>,
+    BearerAuth(principal): BearerAuth,
+) -> Result<Response<Body>, HttpError> {
     let peer = shared::peer(&principal, SURFACE);
-    let caller = desk.shared.bus.caller_as(peer)?;
-    let tools = caller.call::<List>(&ListParams::default()).await?.tools;
+    let caller = state.shared.bus.caller_as(peer)?;
+    let tools = caller.call::<List>(&ToolListParams::default()).await?.tools;
     Ok(json_response(Bytes::from(document(&tools).to_string())))
 }
 
 /// `POST /api/tools/NAME`.
 pub(crate) async fn execute(
-    State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
+    State(state): State<Arc<HttpState>>,
+    BearerAuth(principal): BearerAuth,
     Extension(RequestId(trace)): Extension<RequestId>,
     name: Result<Path<String>, PathRejection>,
     request: axum::extract::Request,
-) -> Result<Response<Body>, Refusal> {
-    let Path(name) = name.map_err(|failure| Refusal::bad_request(failure.body_text()))?;
+) -> Result<Response<Body>, HttpError> {
+    let Path(name) = name.map_err(|failure| HttpError::bad_request(failure.body_text()))?;
     let (parts, body) = request.into_parts();
     let args = read_params(&parts.headers, body).await?;
     let args: Value = match args {
         Some(bytes) => serde_json::from_slice(&bytes)
-            .map_err(|failure| Refusal::bad_request(failure.to_string()))?,
+            .map_err(|failure| HttpError::bad_request(failure.to_string()))?,
         None => json!({}),
     };
     let peer = shared::peer(&principal, SURFACE);
-    let caller = desk.shared.bus.caller_as(peer)?;
-    // The room answers a call of no tool in words for a model; here it is a wrong address.
-    let wanted = DescribeParams { name, wait: false };
-    caller.call::<Describe>(&wanted).await?;
-    let params = json!({ "name": wanted.name, "args": args }).to_string();
+    let caller = state.shared.bus.caller_as(peer)?;
+    // `tool.execute` answers an unknown tool with a text for a model; over HTTP it must be a 404.
+    let describe = ToolDescribeParams { name, wait: false };
+    caller.call::<Describe>(&describe).await?;
+    let params = json!({ "name": describe.name, "args": args }).to_string();
     let params = Some(Bytes::from(params));
     let answer = caller
         .call_raw("tool.execute", params, Some(&trace))
@@ -70,12 +70,16 @@ fn json_response(bytes: Bytes) -> Response<Body> {
     response
 }
 
-/// The document of these tools.
+/// Builds the OpenAPI document of these tools.
 pub fn document(tools: &[ToolSpec]) -> Value {
-    let mut schemas = Schemas::default();
+    let mut schemas = SchemaRegistry::default();
     let error = error_schema(&mut schemas);
     schemas.insert("Error", error);
-    let result = schemas.add("tools", "ToolResult", schemars::schema_for!(Executed));
+    let result = schemas.add(
+        "tools",
+        "ToolResult",
+        schemars::schema_for!(ToolExecuteResult),
+    );
     let mut paths = Map::new();
     for tool in tools {
         let path = format!("/api/tools/{}", tool.name);
@@ -83,13 +87,14 @@ pub fn document(tools: &[ToolSpec]) -> Value {
         paths.insert(path, json!({ "post": operation }));
     }
     let about = "Every tool as one POST, run as the caller's own act: it needs the scope control and is recorded.";
-    frame("hob tools", about, &paths, &schemas)
+    wrap_document("hob tools", about, &paths, &schemas)
 }
 
-fn operation(tool: &ToolSpec, result: &str, schemas: &mut Schemas) -> Value {
+fn operation(tool: &ToolSpec, result: &str, schemas: &mut SchemaRegistry) -> Value {
     let name = format!("tool.{}", tool.name);
     let params = schemas.add(&name, &name, arguments(tool));
     let required = schemas.requires_something(&params);
+    // A summary is one line; the first clause of the description serves as one.
     let summary = tool.description.split(['.', ':']).next();
     json!({
         "operationId": tool.name,
@@ -108,13 +113,13 @@ fn operation(tool: &ToolSpec, result: &str, schemas: &mut Schemas) -> Value {
                 "description": "What the tool answers; `isError` says that it could not.",
                 "content": { "application/json": { "schema": reference(result) } },
             },
-            "default": failure(),
+            "default": error_response(),
         },
     })
 }
 
-/// What a tool takes. Definitions under the keyword of former drafts cannot be filed, so a schema
-/// with such is told as any object.
+/// The schema of a tool's arguments. The registry does not know the `definitions` of older JSON
+/// Schema drafts, so a schema with them is described as any object.
 fn arguments(tool: &ToolSpec) -> schemars::Schema {
     let known = |schema: &Value| schema.get("definitions").is_none();
     let schema = Some(tool.parameters.clone()).filter(known);

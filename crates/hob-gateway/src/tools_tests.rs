@@ -1,4 +1,4 @@
-//! The document is whole, whatever tools there are.
+//! The document is complete for any set of tools.
 
 use super::document;
 use hob_wire::work::ToolSpec;

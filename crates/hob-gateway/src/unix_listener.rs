@@ -1,19 +1,19 @@
-//! The unix socket: frames as lines, for programs on this machine.
+//! The unix socket listener: frames as lines, for programs on this machine.
 //!
-//! Invariants: the socket is 0600 in a directory of 0700, and the kernel's word for the peer's
-//! user is checked all the same; being the same user is not enough, so the first line presents a
-//! token; a socket file found there is replaced only because the caller holds the home's lock, so
-//! no other daemon of this home can be behind it.
+//! Invariants: the socket has mode 0600 in a directory of mode 0700, and the peer's user id is
+//! checked too. Being the same user is not enough: the first line must present a token. An existing
+//! socket file is replaced only because the caller holds the home's lock, so no other daemon of
+//! this home can be listening on it.
 
-use crate::book::Principal;
-use crate::door::Door;
+use crate::authenticator::Authenticator;
 use crate::gateway::GatewayError;
-use crate::lines::{Line, LineBatch, LineReader};
-use crate::shared::{self, Seat, Shared};
-use hob_bus::{Closed, Link, Outlet};
-use hob_kit::lock::HomeLock;
+use crate::line_codec::{LineBatch, LineReader, ReadLine};
+use crate::shared::{self, ConnectionPermit, GatewayShared};
+use crate::token_cache::Principal;
+use hob_bus::{BusLink, BusOutlet, CloseReason};
+use hob_kit::home_lock::HomeLock;
 use hob_wire::frame::{self, Envelope};
-use hob_wire::rooms::gateway::{Auth, AuthParams, Authenticated};
+use hob_wire::rooms::gateway::{Auth, GatewayAuthParams, GatewayAuthResult};
 use hob_wire::{ErrorCode, Method, PROTOCOL_VERSION, WireError, limits};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -25,14 +25,14 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 
-/// Time until the first line must have come.
+/// Time for the first line to arrive.
 const AUTH_MS_MAX: u64 = 10_000;
-/// Of a socket that is private to its user.
+/// The mode of a socket that only its user may open.
 pub(crate) const SOCKET_MODE: u32 = 0o600;
 /// Time to write a refusal before the socket is closed.
-const GOODBYE: Duration = Duration::from_millis(400);
+const FAREWELL_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// Binds the socket.
+/// Binds the socket. The lock proves that no other daemon uses the path.
 pub(crate) fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, GatewayError> {
     let failed = |source| GatewayError::Socket {
         path: path.to_owned(),
@@ -44,10 +44,12 @@ pub(crate) fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, Gatewa
     } else {
         (0o700, SOCKET_MODE)
     };
+    // The directory is closed first: bind creates the socket with the umask's mode, and between
+    // bind and chmod only the directory keeps others out.
     if let Some(directory) = path.parent() {
         set_mode(directory, directory_mode).map_err(failed)?;
     }
-    remove_stale(path).map_err(failed)?;
+    remove_stale_socket(path).map_err(failed)?;
     let listener = UnixListener::bind(path).map_err(failed)?;
     set_mode(path, socket_mode).map_err(failed)?;
     Ok(listener)
@@ -57,8 +59,8 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Only a socket is removed: anything else there is not ours.
-fn remove_stale(path: &Path) -> io::Result<()> {
+/// Removes an old socket. Any other kind of file is not hob's and stays.
+fn remove_stale_socket(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path),
         Ok(_) => Err(io::Error::other(
@@ -69,12 +71,12 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Accepts until no connection is wanted any more, then takes the socket away.
+/// Accepts connections until the gateway stops, then removes the socket.
 pub(crate) async fn accept(
     listener: UnixListener,
     path: PathBuf,
-    door: Arc<Door>,
-    shared: Arc<Shared>,
+    authenticator: Arc<Authenticator>,
+    shared: Arc<GatewayShared>,
 ) {
     loop {
         let accepted = tokio::select! {
@@ -84,34 +86,49 @@ pub(crate) async fn accept(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(failure) => {
-                crate::listener::accept_failed("unix", &failure).await;
+                crate::tcp_listener::pause_after_accept_error("unix", &failure).await;
                 continue;
             }
         };
-        if !is_ours(&stream) {
+        // The socket's mode keeps other users out, but root and a changed mode do not respect it.
+        if !is_same_user(&stream) {
             tracing::warn!(listener = "unix", "another user's connection was refused");
             continue;
         }
-        let Some(seat) = shared.seat() else {
-            let _ = stream.try_write(&refusal(frame::UNKNOWN_ID, &shared::too_many()));
+        let Some(permit) = shared.try_acquire_connection() else {
+            let _ = stream.try_write(&error_line(
+                frame::UNKNOWN_ID,
+                &shared::too_many_connections(),
+            ));
             continue;
         };
-        let task = serve(stream, seat, Arc::clone(&door), Arc::clone(&shared));
+        let task = serve(
+            stream,
+            permit,
+            Arc::clone(&authenticator),
+            Arc::clone(&shared),
+        );
         shared.tasks.spawn("unix", task);
     }
+    // The home's lock is still held, so the file cannot belong to a newer daemon.
     let _ = std::fs::remove_file(path);
 }
 
-/// Whether the kernel says that the peer is our own user.
-pub(crate) fn is_ours(stream: &UnixStream) -> bool {
+/// Returns true if the kernel reports the peer as hob's own user.
+pub(crate) fn is_same_user(stream: &UnixStream) -> bool {
     let ours = rustix::process::geteuid().as_raw();
     hob_kit::failpoint::broken(46) || stream.peer_cred().is_ok_and(|peer| peer.uid() == ours)
 }
 
-async fn serve(stream: UnixStream, _seat: Seat, door: Arc<Door>, shared: Arc<Shared>) {
+async fn serve(
+    stream: UnixStream,
+    _permit: ConnectionPermit,
+    authenticator: Arc<Authenticator>,
+    shared: Arc<GatewayShared>,
+) {
     let (read_half, mut write_half) = stream.into_split();
     let mut lines = LineReader::new(read_half);
-    let (link, outlet) = match authenticate(&mut lines, &door, &shared).await {
+    let (link, outlet) = match authenticate(&mut lines, &authenticator, &shared).await {
         Ok((answer, link, outlet)) => {
             if write_half.write_all(&answer).await.is_err() {
                 return;
@@ -119,51 +136,57 @@ async fn serve(stream: UnixStream, _seat: Seat, door: Arc<Door>, shared: Arc<Sha
             (link, outlet)
         }
         Err(Some(answer)) => {
-            let _ = timeout(GOODBYE, write_half.write_all(&answer)).await;
+            let _ = timeout(FAREWELL_TIMEOUT, write_half.write_all(&answer)).await;
             return;
         }
         Err(None) => return,
     };
     let ended = tokio::select! {
+        // The futures are dropped when the first one ends; a half-read line is lost with its peer.
         ended = read(&mut lines, &link) => ended,
         () = write(&mut write_half, outlet, &shared) => None,
-        () = cut(&link) => None,
+        () = wait_drained(&link) => None,
     };
     link.close();
     if let Some(answer) = ended {
-        let _ = timeout(GOODBYE, write_half.write_all(&answer)).await;
+        let _ = timeout(FAREWELL_TIMEOUT, write_half.write_all(&answer)).await;
     }
 }
 
-/// Reads the first line and joins its sender to the bus. An error is what to answer, if anything.
+/// Reads the first line and connects its sender to the bus. The error is the line to answer, if
+/// any.
 async fn authenticate(
     lines: &mut LineReader<OwnedReadHalf>,
-    door: &Door,
-    shared: &Shared,
-) -> Result<(Vec<u8>, Link, Outlet), Option<Vec<u8>>> {
+    authenticator: &Authenticator,
+    shared: &GatewayShared,
+) -> Result<(Vec<u8>, BusLink, BusOutlet), Option<Vec<u8>>> {
     let first = lines.next(limits::UNAUTHENTICATED_BYTES_MAX);
     let first = timeout(Duration::from_millis(AUTH_MS_MAX), first).await;
     let text = match first {
-        Ok(Ok(Line::Text(text))) => text,
-        Ok(Ok(Line::TooLong)) => return Err(Some(refusal(frame::UNKNOWN_ID, &first_too_long()))),
-        Ok(Ok(Line::End) | Err(_)) => return Err(None),
-        Err(_) => return Err(Some(refusal(frame::UNKNOWN_ID, &first_missing()))),
+        Ok(Ok(ReadLine::Text(text))) => text,
+        Ok(Ok(ReadLine::TooLong)) => {
+            return Err(Some(error_line(frame::UNKNOWN_ID, &auth_too_long())));
+        }
+        Ok(Ok(ReadLine::End) | Err(_)) => return Err(None),
+        Err(_) => return Err(Some(error_line(frame::UNKNOWN_ID, &auth_missing()))),
     };
     let (id, outcome) = read_auth(&text);
+    // The version is checked before the token, so that an old client learns the real problem.
     let joined = outcome.and_then(|params| {
         check_version(params.protocol)?;
-        let principal = door.admit(&params.token)?;
-        let (link, outlet) = shared.connect(&principal, door)?;
-        Ok((welcome(&id, &principal)?, link, outlet))
+        let principal = authenticator.authenticate(&params.token)?;
+        let (link, outlet) = shared.connect(&principal, authenticator)?;
+        Ok((auth_response(&id, &principal)?, link, outlet))
     });
-    joined.map_err(|error| Some(refusal(&id, &error)))
+    joined.map_err(|error| Some(error_line(&id, &error)))
 }
 
-/// The id of the first frame, and the token it presents.
-fn read_auth(line: &[u8]) -> (String, Result<AuthParams, WireError>) {
+/// Parses the first frame into its id and the presented token.
+fn read_auth(line: &[u8]) -> (String, Result<GatewayAuthParams, WireError>) {
     let unknown = || frame::UNKNOWN_ID.to_owned();
     let text = match std::str::from_utf8(line) {
-        Ok(text) if frame::depth_within(text, limits::JSON_DEPTH_MAX) => text,
+        // Checked before parsing, so that deep nesting of an unknown peer is refused cheaply.
+        Ok(text) if frame::is_depth_within(text, limits::JSON_DEPTH_MAX) => text,
         _ => return (unknown(), Err(parse_error("not a frame".to_owned()))),
     };
     match frame::read(text) {
@@ -173,8 +196,8 @@ fn read_auth(line: &[u8]) -> (String, Result<AuthParams, WireError>) {
                 .map_err(|failure| WireError::new(ErrorCode::InvalidParams, failure.to_string()));
             (request.id.into_owned(), params)
         }
-        Ok(Envelope::Request(request)) => (request.id.into_owned(), Err(first_missing())),
-        Ok(_) => (unknown(), Err(first_missing())),
+        Ok(Envelope::Request(request)) => (request.id.into_owned(), Err(auth_missing())),
+        Ok(_) => (unknown(), Err(auth_missing())),
         Err(malformed) => (
             malformed.id.unwrap_or_else(unknown),
             Err(parse_error(malformed.message)),
@@ -195,10 +218,10 @@ fn check_version(offered: Option<u32>) -> Result<(), WireError> {
     }
 }
 
-fn welcome(id: &str, principal: &Principal) -> Result<Vec<u8>, WireError> {
-    let welcome = Authenticated {
+fn auth_response(id: &str, principal: &Principal) -> Result<Vec<u8>, WireError> {
+    let welcome = GatewayAuthResult {
         name: principal.name.to_string(),
-        scopes: principal.scopes.to_texts(),
+        scopes: principal.scopes.to_strings(),
         protocol: PROTOCOL_VERSION,
     };
     let payload = serde_json::to_vec(&welcome)
@@ -209,26 +232,26 @@ fn welcome(id: &str, principal: &Principal) -> Result<Vec<u8>, WireError> {
     Ok(line)
 }
 
-/// Reads until the peer leaves; what to tell it, if it is being closed for its frames.
-async fn read(lines: &mut LineReader<OwnedReadHalf>, link: &Link) -> Option<Vec<u8>> {
+/// Reads frames until the peer leaves. Returns the line to answer if a frame is too long.
+async fn read(lines: &mut LineReader<OwnedReadHalf>, link: &BusLink) -> Option<Vec<u8>> {
     loop {
         match lines.next(shared::frame_bytes_max()).await {
-            Ok(Line::Text(text)) => link.receive(text).await,
-            Ok(Line::TooLong) => {
+            Ok(ReadLine::Text(text)) => link.receive(text).await,
+            Ok(ReadLine::TooLong) => {
                 let message = format!("A frame has at most {} bytes.", limits::FRAME_BYTES_MAX);
-                return Some(refusal(frame::UNKNOWN_ID, &parse_error(message)));
+                return Some(error_line(frame::UNKNOWN_ID, &parse_error(message)));
             }
-            Ok(Line::End) | Err(_) => return None,
+            Ok(ReadLine::End) | Err(_) => return None,
         }
     }
 }
 
-/// Writes until the link is closed and drained, or the peer does not accept it in time.
-async fn write(write_half: &mut OwnedWriteHalf, mut outlet: Outlet, shared: &Shared) {
+/// Writes frames until the link is closed and drained, or the peer does not accept them in time.
+async fn write(write_half: &mut OwnedWriteHalf, mut outlet: BusOutlet, shared: &GatewayShared) {
     let mut frames = Vec::new();
     let mut batch = LineBatch::default();
     loop {
-        let closed: Option<Closed> = outlet.next(&mut frames).await;
+        let closed: Option<CloseReason> = outlet.next(&mut frames).await;
         for frame in frames.drain(..) {
             batch.add(&frame);
         }
@@ -240,12 +263,13 @@ async fn write(write_half: &mut OwnedWriteHalf, mut outlet: Outlet, shared: &Sha
     }
 }
 
-async fn cut(link: &Link) {
+/// Waits until the bus closed the link and its queued frames had time to leave.
+async fn wait_drained(link: &BusLink) {
     let closed = link.closed().await;
-    tokio::time::sleep(shared::parting(closed)).await;
+    tokio::time::sleep(shared::drain_timeout(closed)).await;
 }
 
-fn refusal(id: &str, error: &WireError) -> Vec<u8> {
+fn error_line(id: &str, error: &WireError) -> Vec<u8> {
     let mut line = Vec::new();
     let error = serde_json::to_vec(error).unwrap_or_default();
     frame::write_response(&mut line, id, Err(&error));
@@ -257,7 +281,7 @@ fn parse_error(message: String) -> WireError {
     WireError::new(ErrorCode::ParseError, message)
 }
 
-fn first_missing() -> WireError {
+fn auth_missing() -> WireError {
     WireError::new(
         ErrorCode::Unauthorized,
         format!(
@@ -267,7 +291,7 @@ fn first_missing() -> WireError {
     )
 }
 
-fn first_too_long() -> WireError {
+fn auth_too_long() -> WireError {
     parse_error(format!(
         "The first line has at most {} bytes.",
         limits::UNAUTHENTICATED_BYTES_MAX

@@ -1,57 +1,58 @@
-//! Callers whose right to call is not known before their whole body has come.
+//! Webhook calls whose signature cannot be checked before their whole body has arrived.
 //!
-//! They cannot be turned away when their places are full, or strangers who send slowly would keep
-//! everybody out. So the newest is let in, and the one that has waited longest loses its place: an
-//! honest caller is done in a moment, a stranger who holds on is the oldest. Of the hooks the one
-//! with the most callers pays, so that strangers at one do not cost the callers of another.
+//! If such calls were refused when the limit is reached, slow strangers could keep everybody out.
+//! So the newest call is admitted and the oldest is evicted: an honest caller finishes in a moment,
+//! while a stranger that holds on becomes the oldest. The hook with the most calls loses one, so
+//! that strangers at one hook do not cost the callers of another.
 //!
-//! Invariant: never more than the given number hold a place.
+//! Invariant: never more than the given number of calls hold a permit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug)]
 pub(crate) struct UnprovenCalls {
-    places_max: usize,
+    permits_max: usize,
     // A std mutex: held for a few comparisons, never over an await.
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<UnprovenQueue>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct UnprovenQueue {
     next: u64,
-    /// The oldest first.
-    calls: Vec<WaitingCall>,
+    /// Ordered from oldest to newest.
+    calls: Vec<UnprovenCall>,
 }
 
 #[derive(Debug)]
-struct WaitingCall {
+struct UnprovenCall {
     number: u64,
     hook: String,
     lost: CancellationToken,
 }
 
-/// A place; free again when it is dropped.
+/// A permit for one call; released when dropped.
 #[derive(Debug)]
-pub(crate) struct UnprovenPlace<'c> {
+pub(crate) struct UnprovenPermit<'c> {
     of: &'c UnprovenCalls,
     number: u64,
     lost: CancellationToken,
 }
 
 impl UnprovenCalls {
-    pub(crate) fn new(places_max: usize) -> UnprovenCalls {
+    pub(crate) fn new(permits_max: usize) -> UnprovenCalls {
         UnprovenCalls {
-            places_max,
+            permits_max,
             waiting: Mutex::default(),
         }
     }
 
-    /// Takes a place for a call of this hook, from another call if all are taken.
-    pub(crate) fn enter(&self, hook: &str) -> UnprovenPlace<'_> {
+    /// Takes a permit for a call of this hook. If all are taken, another call is evicted.
+    pub(crate) fn acquire(&self, hook: &str) -> UnprovenPermit<'_> {
         let mut waiting = self.waiting();
-        while waiting.calls.len() >= self.places_max {
-            let Some(oldest) = waiting.longest_of_the_busiest() else {
+        // An evicted call leaves the list here; its own drop then finds nothing to remove.
+        while waiting.calls.len() >= self.permits_max {
+            let Some(oldest) = waiting.oldest_of_busiest_hook() else {
                 break;
             };
             waiting.calls.remove(oldest).lost.cancel();
@@ -59,42 +60,43 @@ impl UnprovenCalls {
         let number = waiting.next;
         waiting.next += 1;
         let lost = CancellationToken::new();
-        waiting.calls.push(WaitingCall {
+        waiting.calls.push(UnprovenCall {
             number,
             hook: hook.to_owned(),
             lost: lost.clone(),
         });
-        UnprovenPlace {
+        UnprovenPermit {
             of: self,
             number,
             lost,
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, UnprovenQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
-    /// Where the oldest call stands of the hook that has the most; of several such hooks the one
-    /// with the oldest.
-    fn longest_of_the_busiest(&self) -> Option<usize> {
+impl UnprovenQueue {
+    /// The index of the oldest call of the hook with the most calls; of several such hooks, the one
+    /// with the oldest call.
+    fn oldest_of_busiest_hook(&self) -> Option<usize> {
         let count = |hook: &str| self.calls.iter().filter(|call| call.hook == hook).count();
+        // Quadratic, but the list has a few dozen entries at most.
         let counts: Vec<usize> = self.calls.iter().map(|call| count(&call.hook)).collect();
         let most = counts.iter().max()?;
         counts.iter().position(|count| count == most)
     }
 }
 
-impl UnprovenPlace<'_> {
-    /// Waits until somebody else has got the place.
-    pub(crate) async fn lost(&self) {
+impl UnprovenPermit<'_> {
+    /// Waits until this call is evicted.
+    pub(crate) async fn evicted(&self) {
         self.lost.cancelled().await;
     }
 }
 
-impl Drop for UnprovenPlace<'_> {
+impl Drop for UnprovenPermit<'_> {
     fn drop(&mut self) {
         let mut waiting = self.of.waiting();
         waiting.calls.retain(|call| call.number != self.number);
@@ -102,5 +104,5 @@ impl Drop for UnprovenPlace<'_> {
 }
 
 #[cfg(test)]
-#[path = "unproven_tests.rs"]
+#[path = "unproven_calls_tests.rs"]
 mod tests;

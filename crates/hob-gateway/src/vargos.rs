@@ -1,15 +1,15 @@
-//! The opt-in listener for Vargos clients, which speak the same frames at `/` but can send neither
-//! a token nor a path. Opting in is the grant; what stands in for the token is the kernel's word
-//! that the peer is a program of our own user which hob did not start.
+//! The opt-in listener for Vargos clients. They use the same frames at `/` but can send neither a
+//! token nor a path. Enabling the listener is the grant; instead of a token, the kernel tells that
+//! the peer is a program of hob's user that hob did not start.
 //!
-//! Invariants: only loopback peers of our user (`peer_check`); exact Host; same Origin or none; scope `control`
-//! and the right to register any service that is not built in, no more.
+//! Invariants: only loopback peers of hob's user (`peer_check`); exact Host; same Origin or none.
+//! The peer has scope `control` and may register any service that is not built in, no more.
 
-use crate::book::Principal;
-use crate::http::{Desk, Site};
-use crate::refusal::Refusal;
+use crate::http::{HttpService, HttpState};
+use crate::http_error::HttpError;
 use crate::shared;
-use crate::websocket::Handshake;
+use crate::token_cache::Principal;
+use crate::websocket::WebSocketHandshake;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -18,11 +18,11 @@ use axum::routing::get;
 use hob_wire::{Scope, Scopes};
 use std::sync::Arc;
 
-/// The surface and principal of every such peer.
+/// The surface and the principal of all Vargos clients.
 pub(crate) const SURFACE: &str = "vargos";
 
-pub(crate) fn site(desk: Desk) -> Site {
-    Site::with_router(Arc::new(desk), Router::new().route("/", get(open)))
+pub(crate) fn http_service(state: HttpState) -> HttpService {
+    HttpService::with_router(Arc::new(state), Router::new().route("/", get(open)))
 }
 
 pub(crate) fn principal() -> Principal {
@@ -33,9 +33,13 @@ pub(crate) fn principal() -> Principal {
     }
 }
 
-async fn open(State(desk): State<Arc<Desk>>, request: Request) -> Result<Response<Body>, Refusal> {
-    let handshake = Handshake::of(request, None)?;
+async fn open(
+    State(state): State<Arc<HttpState>>,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    // The peer was checked when the connection was accepted.
+    let handshake = WebSocketHandshake::from_request(request, None)?;
     let peer = shared::peer(&principal(), SURFACE);
-    let (link, outlet) = desk.shared.bus.connect(peer)?;
-    Ok(handshake.finish(&desk.shared, link, outlet))
+    let (link, outlet) = state.shared.bus.connect(peer)?;
+    Ok(handshake.accept(&state.shared, link, outlet))
 }

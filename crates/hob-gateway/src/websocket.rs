@@ -1,17 +1,17 @@
-//! The WebSocket: one frame of the wire per text message.
+//! The WebSocket transport: one frame per text message.
 //!
-//! One task serves a socket with two halves side by side, so that a peer that does not read never
-//! keeps us from reading, and the other way round. Whichever half ends, or the bus closing the
-//! link, ends the socket, with a close code that says why.
+//! One task runs the reading and the writing half of a socket concurrently, so that a peer that
+//! does not read cannot block our reading, and the other way round. The socket ends when either
+//! half ends or the bus closes the link. The close code tells the reason.
 //!
-//! Invariants: a message over the frame limit is refused when its length is announced, before it
-//! is stored; a peer that lets two pings pass or takes longer than a ping interval to accept what
-//! we write is closed.
+//! Invariants: a message over the frame limit is refused by its announced length, before it is
+//! stored. A peer that misses two pings, or does not accept a write within a ping interval, is
+//! closed.
 
-use crate::http::Desk;
-use crate::patience::Patience;
-use crate::refusal::Refusal;
-use crate::shared::{self, Seat, Shared};
+use crate::http::HttpState;
+use crate::http_error::HttpError;
+use crate::shared::{self, ConnectionPermit, GatewayShared};
+use crate::write_timeout::WriteTimeoutStream;
 use crate::{settings, subprotocol};
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,7 +19,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use hob_bus::{Closed, Link, Outlet};
+use hob_bus::{BusLink, BusOutlet, CloseReason};
 use hob_kit::settings::Settings;
 use hob_wire::{ErrorCode, WireError};
 use hyper::upgrade::{OnUpgrade, Upgraded};
@@ -37,35 +37,35 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-/// Small, because most sockets are idle; a longer message gets room when it is announced.
+/// Small, because most sockets are idle. The buffer grows when a longer message is announced.
 const READ_BUFFER_BYTES: usize = 8 * 1024;
-/// Time to say goodbye: the close frame, and then the peer's own.
-const GOODBYE: Duration = Duration::from_millis(400);
-/// Read and thrown away while saying goodbye, so that the peer's sending does not reset the
-/// connection before it has read why it ends.
-const GOODBYE_BYTES_MAX: usize = 1024 * 1024;
+/// Time to send the close frame, and again to receive the peer's.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(400);
+/// Bytes that are read and dropped while closing. Unread bytes would reset the connection before
+/// the peer has read the close frame.
+const CLOSE_BYTES_MAX: usize = 1024 * 1024;
 
-pub(crate) type Socket = WebSocketStream<TcpStream>;
+pub(crate) type TcpWebSocket = WebSocketStream<TcpStream>;
 
-/// Where the messages of a socket go.
-pub(crate) trait Inlet {
-    fn text(&self, text: Bytes) -> impl Future<Output = ()> + Send;
-    /// A binary message, which no dialect knows.
-    fn binary(&self) -> impl Future<Output = ()> + Send;
+/// The receiver of a socket's incoming messages.
+pub(crate) trait MessageSink {
+    fn receive_text(&self, text: Bytes) -> impl Future<Output = ()> + Send;
+    /// Answers a binary message. No dialect uses them.
+    fn receive_binary(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Where the messages for a socket come from.
-pub(crate) trait Source {
-    /// Waits for the next ones; with why there will be no more. Cancelling it loses nothing.
-    fn next(&mut self, into: &mut Vec<Bytes>) -> impl Future<Output = Option<Closed>> + Send;
+/// The source of a socket's outgoing messages.
+pub(crate) trait MessageSource {
+    /// Appends the next messages to `into`. Returns the reason if no more will come. Cancel-safe.
+    fn next(&mut self, into: &mut Vec<Bytes>) -> impl Future<Output = Option<CloseReason>> + Send;
 }
 
-impl Inlet for Link {
-    async fn text(&self, text: Bytes) {
+impl MessageSink for BusLink {
+    async fn receive_text(&self, text: Bytes) {
         self.receive(text).await;
     }
 
-    async fn binary(&self) {
+    async fn receive_binary(&self) {
         self.refuse(&WireError::new(
             ErrorCode::ParseError,
             "A frame is a text message; this one is binary.",
@@ -73,41 +73,41 @@ impl Inlet for Link {
     }
 }
 
-impl Source for Outlet {
-    async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<Closed> {
-        Outlet::next(self, into).await
+impl MessageSource for BusOutlet {
+    async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<CloseReason> {
+        BusOutlet::next(self, into).await
     }
 }
 
 /// `GET /ws`.
 pub(crate) async fn open(
-    State(desk): State<Arc<Desk>>,
+    State(state): State<Arc<HttpState>>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let principal = desk.admit_socket(request.headers())?;
+) -> Result<Response<Body>, HttpError> {
+    let principal = state.authenticate_websocket(request.headers())?;
     let selected = subprotocol::read(request.headers())?.select()?;
-    // The handshake is checked first: a request that cannot become a socket joins nothing.
-    let handshake = Handshake::of(request, selected)?;
-    let (link, outlet) = desk.shared.connect(&principal, &desk.door)?;
-    Ok(handshake.finish(&desk.shared, link, outlet))
+    // The handshake is checked first, so that a malformed request never connects to the bus.
+    let handshake = WebSocketHandshake::from_request(request, selected)?;
+    let (link, outlet) = state.shared.connect(&principal, &state.authenticator)?;
+    Ok(handshake.accept(&state.shared, link, outlet))
 }
 
-/// A request that asks for a WebSocket in the proper form.
-pub(crate) struct Handshake {
+/// A valid WebSocket upgrade request.
+pub(crate) struct WebSocketHandshake {
     response: Response<Body>,
     upgrade: OnUpgrade,
-    seat: Option<Seat>,
+    permit: Option<ConnectionPermit>,
 }
 
-impl Handshake {
-    pub(crate) fn of(
+impl WebSocketHandshake {
+    pub(crate) fn from_request(
         mut request: Request,
         selected: Option<HeaderValue>,
-    ) -> Result<Handshake, Refusal> {
+    ) -> Result<WebSocketHandshake, HttpError> {
         let mut response = create_response_with_body(&request, Body::empty).map_err(|failure| {
             let message = format!("This path speaks WebSocket: {failure}.");
             let status = StatusCode::UPGRADE_REQUIRED;
-            Refusal::new(status, ErrorCode::InvalidParams, message)
+            HttpError::new(status, ErrorCode::InvalidParams, message)
                 .with_header(header::UPGRADE, HeaderValue::from_static("websocket"))
                 .with_header(
                     header::SEC_WEBSOCKET_VERSION,
@@ -119,15 +119,20 @@ impl Handshake {
                 .headers_mut()
                 .insert(header::SEC_WEBSOCKET_PROTOCOL, selected);
         }
-        Ok(Handshake {
+        Ok(WebSocketHandshake {
             response,
-            seat: request.extensions_mut().remove(),
+            permit: request.extensions_mut().remove(),
             upgrade: hyper::upgrade::on(&mut request),
         })
     }
 
-    /// Answers 101 and serves the socket in a task of its own.
-    pub(crate) fn finish(self, shared: &Arc<Shared>, link: Link, outlet: Outlet) -> Response<Body> {
+    /// Answers 101 and serves the socket in its own task.
+    pub(crate) fn accept(
+        self,
+        shared: &Arc<GatewayShared>,
+        link: BusLink,
+        outlet: BusOutlet,
+    ) -> Response<Body> {
         let served = Arc::clone(shared);
         self.upgrade(shared, async move |socket| match socket {
             Some(socket) => serve(socket, &link, &link, outlet, &served).await,
@@ -135,26 +140,33 @@ impl Handshake {
         })
     }
 
-    /// Answers 101 and hands the socket on, in a task of its own; none if the peer left between
-    /// our answer and its first frame.
-    pub(crate) fn upgrade<F, T>(self, shared: &Arc<Shared>, serve: F) -> Response<Body>
+    /// Answers 101 and passes the socket to `serve` in its own task. The socket is `None` if the
+    /// peer left before the upgrade finished.
+    pub(crate) fn upgrade<F, T>(self, shared: &Arc<GatewayShared>, serve: F) -> Response<Body>
     where
-        F: FnOnce(Option<Socket>) -> T + Send + 'static,
+        F: FnOnce(Option<TcpWebSocket>) -> T + Send + 'static,
         T: Future<Output = ()> + Send + 'static,
     {
-        let Handshake {
+        let WebSocketHandshake {
             response,
             upgrade,
-            seat,
+            permit,
         } = self;
         shared.tasks.spawn("websocket", async move {
-            let _seat = seat;
+            let _permit = permit;
             let socket = match upgrade.await.map(Upgraded::downcast::<HttpStream>) {
                 Ok(Ok(parts)) => {
+                    // The write timeout is removed: the socket has its own, measured by the ping
+                    // interval.
                     let stream = parts.io.into_inner().into_inner();
                     let early = parts.read_buf.to_vec();
+                    // hyper may have read beyond the request's head; these bytes belong to the
+                    // first frames.
                     let config = Some(config());
-                    Some(Socket::from_partially_read(stream, early, Role::Server, config).await)
+                    Some(
+                        TcpWebSocket::from_partially_read(stream, early, Role::Server, config)
+                            .await,
+                    )
                 }
                 Ok(Err(_)) | Err(_) => None,
             };
@@ -164,8 +176,8 @@ impl Handshake {
     }
 }
 
-/// What the listener serves HTTP on.
-type HttpStream = TokioIo<Patience<TcpStream>>;
+/// The stream type that the TCP listener passes to hyper.
+type HttpStream = TokioIo<WriteTimeoutStream<TcpStream>>;
 
 fn config() -> WebSocketConfig {
     let max = Some(shared::frame_bytes_max());
@@ -175,13 +187,13 @@ fn config() -> WebSocketConfig {
         .max_message_size(max)
 }
 
-/// Why a socket ends.
-enum Ending {
+/// The reason why a socket ends.
+enum WebSocketEnd {
     /// The bus closed the link.
-    Closed(Closed),
-    /// The peer closed or vanished: there is nobody to tell.
+    Closed(CloseReason),
+    /// The peer closed or vanished, so no close frame is sent.
     PeerLeft,
-    /// The peer broke the WebSocket's rules.
+    /// The peer violated the WebSocket protocol.
     Broken(CloseCode, &'static str),
     /// The peer does not answer pings.
     Silent,
@@ -191,74 +203,82 @@ enum Ending {
 
 /// Serves a socket until it ends or the bus closes its link.
 pub(crate) async fn serve(
-    socket: Socket,
-    link: &Link,
-    inlet: &impl Inlet,
-    source: impl Source,
-    shared: &Shared,
+    socket: TcpWebSocket,
+    link: &BusLink,
+    receiver: &impl MessageSink,
+    source: impl MessageSource,
+    shared: &GatewayShared,
 ) {
     let (mut sink, mut stream) = socket.split();
-    let heard = AtomicBool::new(true);
+    let is_alive = AtomicBool::new(true);
     let ending = tokio::select! {
-        ending = read(&mut stream, inlet, &heard) => ending,
-        ending = write(&mut sink, source, &heard, shared) => ending,
-        ending = cut(link) => ending,
+        ending = read(&mut stream, receiver, &is_alive) => ending,
+        ending = write(&mut sink, source, &is_alive, shared) => ending,
+        ending = wait_drained(link) => ending,
     };
+    // Closed before the close frame is sent: no frame is routed to a socket that is going away.
     link.close();
-    goodbye(sink, stream, &ending).await;
+    close_socket(sink, stream, &ending).await;
 }
 
-async fn read(stream: &mut SplitStream<Socket>, inlet: &impl Inlet, heard: &AtomicBool) -> Ending {
+async fn read(
+    stream: &mut SplitStream<TcpWebSocket>,
+    receiver: &impl MessageSink,
+    is_alive: &AtomicBool,
+) -> WebSocketEnd {
     loop {
         let message = match stream.next().await {
             Some(Ok(message)) => message,
-            Some(Err(failure)) => return ending_of(&failure),
-            None => return Ending::PeerLeft,
+            Some(Err(failure)) => return end_for_error(&failure),
+            None => return WebSocketEnd::PeerLeft,
         };
-        heard.store(true, Ordering::Relaxed);
+        // Any message proves that the peer is alive, not only a pong.
+        is_alive.store(true, Ordering::Relaxed);
         match message {
-            Message::Text(text) => inlet.text(Bytes::from(text)).await,
-            Message::Binary(_) => inlet.binary().await,
-            Message::Close(_) => return Ending::PeerLeft,
-            // Pings are answered by the codec.
+            Message::Text(text) => receiver.receive_text(Bytes::from(text)).await,
+            Message::Binary(_) => receiver.receive_binary().await,
+            Message::Close(_) => return WebSocketEnd::PeerLeft,
+            // The codec answers pings itself.
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
         }
     }
 }
 
-fn ending_of(failure: &Error) -> Ending {
+fn end_for_error(failure: &Error) -> WebSocketEnd {
     match failure {
-        Error::Capacity(_) => Ending::Broken(CloseCode::Size, "a frame has at most 8 MiB"),
-        Error::Utf8(_) => Ending::Broken(CloseCode::Invalid, "a frame is UTF-8"),
-        Error::Protocol(_) => Ending::Broken(CloseCode::Protocol, "not a WebSocket frame"),
-        _ => Ending::PeerLeft,
+        // A frame's announced length, or the sum of a message's fragments, is over the limit.
+        Error::Capacity(_) => WebSocketEnd::Broken(CloseCode::Size, "a frame has at most 8 MiB"),
+        Error::Utf8(_) => WebSocketEnd::Broken(CloseCode::Invalid, "a frame is UTF-8"),
+        Error::Protocol(_) => WebSocketEnd::Broken(CloseCode::Protocol, "not a WebSocket frame"),
+        _ => WebSocketEnd::PeerLeft,
     }
 }
 
 async fn write(
-    sink: &mut SplitSink<Socket, Message>,
-    mut source: impl Source,
-    heard: &AtomicBool,
-    shared: &Shared,
-) -> Ending {
-    let mut changed = std::pin::pin!(changed(shared.settings.clone()));
+    sink: &mut SplitSink<TcpWebSocket, Message>,
+    mut source: impl MessageSource,
+    is_alive: &AtomicBool,
+    shared: &GatewayShared,
+) -> WebSocketEnd {
+    let mut changed = std::pin::pin!(settings_changed(shared.settings.clone()));
     let mut interval = shared.ping_interval();
     let mut batch = Vec::new();
+    // One timer for the whole socket; a new one per frame would be costly with many idle sockets.
     let mut tick = std::pin::pin!(tokio::time::sleep(interval));
     loop {
         let closed = tokio::select! {
             closed = source.next(&mut batch) => closed,
             () = &mut tick => {
-                // `heard` was cleared when the last ping went out.
-                if !heard.swap(false, Ordering::Relaxed) {
-                    return Ending::Silent;
+                // The flag was cleared at the last ping: still false means that nothing came since.
+                if !is_alive.swap(false, Ordering::Relaxed) {
+                    return WebSocketEnd::Silent;
                 }
                 interval = shared.ping_interval();
                 tick.as_mut().reset(tokio::time::Instant::now() + interval);
                 match timeout(interval, sink.send(Message::Ping(Bytes::new()))).await {
                     Ok(Ok(())) => continue,
-                    Ok(Err(_)) => return Ending::PeerLeft,
-                    Err(_) => return Ending::Stuck,
+                    Ok(Err(_)) => return WebSocketEnd::PeerLeft,
+                    Err(_) => return WebSocketEnd::Stuck,
                 }
             }
             settings = &mut changed => {
@@ -267,39 +287,42 @@ async fn write(
                     interval = chosen;
                     tick.as_mut().reset(tokio::time::Instant::now() + interval);
                 }
-                changed.set(self::changed(settings));
+                changed.set(self::settings_changed(settings));
                 continue;
             }
         };
         match timeout(interval, write_all(sink, &mut batch)).await {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return Ending::PeerLeft,
-            Err(_) => return Ending::Stuck,
+            Ok(Err(_)) => return WebSocketEnd::PeerLeft,
+            Err(_) => return WebSocketEnd::Stuck,
         }
         if let Some(closed) = closed {
-            return Ending::Closed(closed);
+            return WebSocketEnd::Closed(closed);
         }
     }
 }
 
-/// The settings once they changed. All sockets wait here, so a socket waits once and not anew
-/// with each frame.
-async fn changed(mut settings: watch::Receiver<Arc<Settings>>) -> watch::Receiver<Arc<Settings>> {
+/// Waits for changed settings. The future is kept over frames: registering anew for each frame
+/// would contend on the watch channel that all sockets share.
+async fn settings_changed(
+    mut settings: watch::Receiver<Arc<Settings>>,
+) -> watch::Receiver<Arc<Settings>> {
     match settings.changed().await {
         Ok(()) => settings,
-        // Nobody is left to change them.
+        // The sender is gone, so no change will ever come.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Feeds every frame, then flushes once: what waited together leaves together.
+/// Feeds all frames, then flushes once.
 async fn write_all(
-    sink: &mut SplitSink<Socket, Message>,
+    sink: &mut SplitSink<TcpWebSocket, Message>,
     batch: &mut Vec<Bytes>,
 ) -> Result<(), Error> {
     for frame in batch.drain(..) {
+        // The bus queues only JSON, so this is a bug; one bad frame must not end the socket.
         let Ok(text) = Utf8Bytes::try_from(frame) else {
-            tracing::error!("a frame that is not UTF-8 was left out");
+            tracing::error!("dropped a frame that is not UTF-8");
             continue;
         };
         sink.feed(Message::Text(text)).await?;
@@ -307,22 +330,23 @@ async fn write_all(
     sink.flush().await
 }
 
-/// Ends a while after the bus closed the link: a peer that reads has its last frames by then.
-async fn cut(link: &Link) -> Ending {
+/// Waits until the bus closed the link and its queued frames had time to leave.
+async fn wait_drained(link: &BusLink) -> WebSocketEnd {
     let closed = link.closed().await;
-    tokio::time::sleep(shared::parting(closed)).await;
-    Ending::Closed(closed)
+    tokio::time::sleep(shared::drain_timeout(closed)).await;
+    WebSocketEnd::Closed(closed)
 }
 
-async fn goodbye(
-    mut sink: SplitSink<Socket, Message>,
-    stream: SplitStream<Socket>,
-    ending: &Ending,
+/// Sends the close frame, then reads until the peer closes or the limits are reached.
+async fn close_socket(
+    mut sink: SplitSink<TcpWebSocket, Message>,
+    stream: SplitStream<TcpWebSocket>,
+    ending: &WebSocketEnd,
 ) {
-    let _ = timeout(GOODBYE, async {
+    let _ = timeout(CLOSE_TIMEOUT, async {
         match close_frame(ending) {
             Some(frame) => sink.send(Message::Close(Some(frame))).await,
-            // Sends the answer to the peer's own close.
+            // The codec has queued the answer to the peer's close frame.
             None => sink.flush().await,
         }
     })
@@ -331,13 +355,14 @@ async fn goodbye(
         return;
     };
     let mut stream = socket.into_inner();
-    let _ = timeout(GOODBYE, async {
+    let _ = timeout(CLOSE_TIMEOUT, async {
+        // The sending side is shut down first, so that the peer sees the end of the stream.
         stream.shutdown().await?;
-        // On the heap: every idle socket would carry its room otherwise.
-        let mut thrown_away = vec![0; 4_096];
+        // On the heap, because a local array would enlarge the future of every idle socket.
+        let mut discarded = vec![0; 4_096];
         let mut total = 0;
-        while total < GOODBYE_BYTES_MAX {
-            match stream.read(&mut thrown_away).await? {
+        while total < CLOSE_BYTES_MAX {
+            match stream.read(&mut discarded).await? {
                 0 => break,
                 count => total += count,
             }
@@ -347,25 +372,25 @@ async fn goodbye(
     .await;
 }
 
-fn close_frame(ending: &Ending) -> Option<CloseFrame> {
+fn close_frame(ending: &WebSocketEnd) -> Option<CloseFrame> {
     let (code, reason) = match ending {
-        Ending::PeerLeft => return None,
-        Ending::Closed(Closed::Normal) => (CloseCode::Normal, ""),
-        Ending::Closed(Closed::ShuttingDown) => (CloseCode::Away, "hob is stopping"),
-        Ending::Closed(Closed::Revoked) => {
+        WebSocketEnd::PeerLeft => return None,
+        WebSocketEnd::Closed(CloseReason::Normal) => (CloseCode::Normal, ""),
+        WebSocketEnd::Closed(CloseReason::ShuttingDown) => (CloseCode::Away, "hob is stopping"),
+        WebSocketEnd::Closed(CloseReason::Revoked) => {
             (CloseCode::Policy, "the token was revoked or has expired")
         }
-        Ending::Closed(Closed::Slow) => (
+        WebSocketEnd::Closed(CloseReason::Slow) => (
             CloseCode::Policy,
             "too slow: frames no longer fit the outbox",
         ),
-        Ending::Closed(Closed::Replaced) => (
+        WebSocketEnd::Closed(CloseReason::Replaced) => (
             CloseCode::Policy,
             "the service registered on a newer connection",
         ),
-        Ending::Broken(code, reason) => (*code, *reason),
-        Ending::Silent => (CloseCode::Policy, "no answer to a ping"),
-        Ending::Stuck => (CloseCode::Policy, "too slow: nothing is being read"),
+        WebSocketEnd::Broken(code, reason) => (*code, *reason),
+        WebSocketEnd::Silent => (CloseCode::Policy, "no answer to a ping"),
+        WebSocketEnd::Stuck => (CloseCode::Policy, "too slow: nothing is being read"),
     };
     Some(CloseFrame {
         code,

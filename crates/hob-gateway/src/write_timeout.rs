@@ -1,7 +1,7 @@
-//! A stream whose peer must take what is written within a time. A peer that pauses for ever would
-//! keep its connection, and the run behind it, for ever.
+//! A stream whose writes time out. Without it, a peer that stops reading would keep its connection,
+//! and the run behind it, for ever.
 //!
-//! Invariant: time runs only while bytes wait and none is taken.
+//! Invariant: the timeout runs only while bytes wait and the peer accepts none.
 
 use std::future::Future;
 use std::io;
@@ -12,28 +12,28 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 #[derive(Debug)]
-pub(crate) struct Patience<S> {
+pub(crate) struct WriteTimeoutStream<S> {
     stream: S,
     wait_max: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patience<S> {
+impl<S> WriteTimeoutStream<S> {
     pub(crate) fn new(stream: S, wait_max: Duration) -> Self {
-        Patience {
+        WriteTimeoutStream {
             stream,
             wait_max,
             stalled: None,
         }
     }
 
-    /// The stream itself, for whoever has bounds of its own.
+    /// Returns the inner stream, for a protocol with its own timeouts.
     pub(crate) fn into_inner(self) -> S {
         self.stream
     }
 
-    /// Passes on how a write went; one that does not go on in time fails.
-    fn judge<T>(
+    /// Passes a write's result on, or fails it if the peer accepted nothing in time.
+    fn with_timeout<T>(
         &mut self,
         wrote: Poll<io::Result<T>>,
         context: &mut Context<'_>,
@@ -43,6 +43,7 @@ impl<S> Patience<S> {
             return wrote;
         }
         let wait_max = self.wait_max;
+        // The timer is created at the first stall: most writes succeed at once and need none.
         let stalled = self
             .stalled
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(wait_max)));
@@ -53,24 +54,25 @@ impl<S> Patience<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patience<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Reads have no timeout here: an idle peer is legitimate, and the HTTP layer limits heads.
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(wrote, context)
+        self.with_timeout(wrote, context)
     }
 
     fn poll_write_vectored(
@@ -79,7 +81,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.judge(wrote, context)
+        self.with_timeout(wrote, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -88,7 +90,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.judge(flushed, context)
+        self.with_timeout(flushed, context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -97,5 +99,5 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
 }
 
 #[cfg(test)]
-#[path = "patience_tests.rs"]
+#[path = "write_timeout_tests.rs"]
 mod tests;

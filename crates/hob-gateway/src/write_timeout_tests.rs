@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 #[tokio::test]
 async fn a_peer_that_does_not_read_is_given_up() {
     let (ours, theirs) = tokio::io::duplex(16);
-    let mut patience = Patience::new(ours, Duration::from_millis(20));
+    let mut patience = WriteTimeoutStream::new(ours, Duration::from_millis(20));
     let failure = patience.write_all(&[0; 64]).await.unwrap_err();
     assert_eq!(failure.kind(), io::ErrorKind::TimedOut);
     drop(theirs);
@@ -15,7 +15,7 @@ async fn a_peer_that_does_not_read_is_given_up() {
 #[tokio::test]
 async fn a_peer_that_reads_is_waited_for() {
     let (ours, mut theirs) = tokio::io::duplex(16);
-    let mut patience = Patience::new(ours, Duration::from_mins(1));
+    let mut patience = WriteTimeoutStream::new(ours, Duration::from_mins(1));
     let writing = async {
         patience.write_all(&[7; 64]).await.unwrap();
         drop(patience);

@@ -1,4 +1,4 @@
-//! A file is replaced whole, privately, and where it really is.
+//! A file is replaced atomically, with private mode, and at the target of a link.
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -65,16 +65,19 @@ fn a_draft_appears_when_it_is_finished_and_leaves_nothing_else() {
         let entries = std::fs::read_dir(directory.path()).expect("reads");
         entries.count()
     };
-    let mut dropped = Draft::create(&path).expect("creates");
+    let mut dropped = AtomicFileWriter::create(&path).expect("creates");
     dropped.write_all(b"half").expect("writes");
     assert!(!path.exists());
     drop(dropped);
     assert_eq!(names(), 0);
-    let mut draft = Draft::create(&path).expect("creates");
+    let mut draft = AtomicFileWriter::create(&path).expect("creates");
     draft.write_all(b"one\n").expect("writes");
     draft.write_all(b"two\n").expect("writes");
     draft.finish().expect("finishes");
     assert_eq!(std::fs::read(&path).expect("reads"), b"one\ntwo\n");
     assert_eq!(names(), 1);
-    assert!(Draft::create(Path::new("/dev/null")).is_err(), "no device");
+    assert!(
+        AtomicFileWriter::create(Path::new("/dev/null")).is_err(),
+        "no device"
+    );
 }

@@ -1,5 +1,5 @@
-//! Time, handed in rather than taken. Wall time is for people and rows; monotonic time is for
-//! deadlines, so that setting the machine's clock never fires or starves one.
+//! An injected clock. Wall time is for people and stored rows. Monotonic time is for deadlines, so
+//! that setting the machine's clock never fires or delays one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::time::Instant;
 
 /// A source of time; cheap to clone.
 #[derive(Clone)]
-pub struct Clock(Arc<Source>);
+pub struct Clock(Arc<ClockSource>);
 
-enum Source {
+enum ClockSource {
     System {
         started: Instant,
     },
@@ -21,16 +21,16 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Returns the system clock.
     pub fn system() -> Self {
-        Clock(Arc::new(Source::System {
+        Clock(Arc::new(ClockSource::System {
             started: Instant::now(),
         }))
     }
 
-    /// A clock that a test moves.
+    /// Returns a clock that a test advances.
     pub fn manual(wall_ms: u64) -> Self {
-        Clock(Arc::new(Source::Manual {
+        Clock(Arc::new(ClockSource::Manual {
             wall_ms: AtomicU64::new(wall_ms),
             monotonic_ms: AtomicU64::new(0),
         }))
@@ -39,34 +39,36 @@ impl Clock {
     /// Milliseconds since 1970.
     pub fn wall_ms(&self) -> u64 {
         match &*self.0 {
-            Source::System { .. } => crate::failpoint::moved(system_wall_ms()),
-            Source::Manual { wall_ms, .. } => wall_ms.load(Ordering::Relaxed),
+            ClockSource::System { .. } => crate::failpoint::moved(system_wall_ms()),
+            ClockSource::Manual { wall_ms, .. } => wall_ms.load(Ordering::Relaxed),
         }
     }
 
-    /// Milliseconds since this clock was made; never goes back.
+    /// Milliseconds since this clock was created; never goes back.
     pub fn monotonic_ms(&self) -> u64 {
         match &*self.0 {
-            Source::System { started } => {
+            ClockSource::System { started } => {
                 u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
             }
-            Source::Manual { monotonic_ms, .. } => monotonic_ms.load(Ordering::Relaxed),
+            ClockSource::Manual { monotonic_ms, .. } => monotonic_ms.load(Ordering::Relaxed),
         }
     }
 
-    /// As [`Clock::monotonic_ms`], finer: for showing how long something took.
+    /// Like [`Clock::monotonic_ms`], in microseconds, for measuring durations.
     pub fn monotonic_us(&self) -> u64 {
         match &*self.0 {
-            Source::System { started } => {
+            ClockSource::System { started } => {
                 u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
             }
-            Source::Manual { monotonic_ms, .. } => monotonic_ms.load(Ordering::Relaxed) * 1_000,
+            ClockSource::Manual { monotonic_ms, .. } => {
+                monotonic_ms.load(Ordering::Relaxed) * 1_000
+            }
         }
     }
 
-    /// Lets time pass on a manual clock; a system clock takes no orders.
+    /// Advances a manual clock; does nothing on the system clock.
     pub fn advance(&self, by_ms: u64) {
-        if let Source::Manual {
+        if let ClockSource::Manual {
             wall_ms,
             monotonic_ms,
         } = &*self.0
@@ -76,9 +78,9 @@ impl Clock {
         }
     }
 
-    /// Sets the wall of a manual clock, as a person may; monotonic time does not notice.
+    /// Sets the wall time of a manual clock; monotonic time does not change.
     pub fn set_wall(&self, to_ms: u64) {
-        if let Source::Manual { wall_ms, .. } = &*self.0 {
+        if let ClockSource::Manual { wall_ms, .. } = &*self.0 {
             wall_ms.store(to_ms, Ordering::Relaxed);
         }
     }
@@ -96,7 +98,7 @@ impl fmt::Debug for Clock {
 )]
 fn system_wall_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // A machine whose clock stands before 1970 still works; its rows say 1970.
+    // hob still works on a machine whose clock is before 1970; its rows say 1970.
     since.map_or(0, |elapsed| {
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
     })

@@ -5,7 +5,7 @@
 #[error("'{0}' is not a duration; write a number with ms, s, m, h or d, such as 30s or 7d")]
 pub struct NotADuration(pub String);
 
-/// Reads a duration into milliseconds.
+/// Parses a duration into milliseconds.
 pub fn parse_ms(text: &str) -> Result<u64, NotADuration> {
     let wrong = || NotADuration(text.to_owned());
     let trimmed = text.trim();
@@ -25,7 +25,7 @@ pub fn parse_ms(text: &str) -> Result<u64, NotADuration> {
     count.checked_mul(unit_ms).ok_or_else(wrong)
 }
 
-/// Writes milliseconds with the largest unit that says them exactly.
+/// Formats milliseconds with the largest unit that is exact.
 pub fn format_ms(ms: u64) -> String {
     let units = [
         ("d", 86_400_000),

@@ -1,13 +1,14 @@
-//! Named places where a fault build can be told to fail, and sabotages that show a fault test can
-//! go red. Both exist only with the feature `failpoints`, which a shipped binary never has.
+//! Named points at which a fault build can be made to fail, and deliberate breakages that prove
+//! that a fault test can fail. Both exist only with the feature `failpoints`, which a shipped binary
+//! never has.
 //!
-//! `HOB_FAILPOINT=store.commit.before=abort` aborts the process when that place is reached;
+//! `HOB_FAILPOINT=store.commit.before=abort` aborts the process when that point is reached;
 //! `=panic` panics there, `=N*abort` on the Nth time, `=always*panic` each time.
-//! `run.drive@WORD=panic` counts only visits about something that holds WORD. `HOB_BREAK=7` breaks
-//! what fault test 7 guards. `HOB_CLOCK_FILE=PATH` names a file that says by how many milliseconds
-//! the wall clock is off, and may change at any time.
+//! `run.drive@WORD=panic` counts only visits whose subject contains WORD. `HOB_BREAK=7` breaks what
+//! fault test 7 guards. `HOB_CLOCK_FILE=PATH` names a file with the offset of the wall clock in
+//! milliseconds, which may change at any time.
 
-/// Every place, so that a test can visit each. Kept in the order a request meets them.
+/// All points, so that a test can visit each, in the order in which a request reaches them.
 pub const POINTS: &[&str] = &[
     "store.migrate.before",
     "store.migrate.after",
@@ -19,7 +20,7 @@ pub const POINTS: &[&str] = &[
     "session.send.after",
 ];
 
-/// The places of a run's life, which only a run reaches. In the order a run meets them.
+/// The points that only a run reaches, in the order in which it reaches them.
 pub const RUN_POINTS: &[&str] = &[
     "run.blob.synced",
     "run.accept.before",
@@ -32,7 +33,7 @@ pub const RUN_POINTS: &[&str] = &[
     "run.tool.after",
 ];
 
-/// The places of a slot's life. In the order a job meets them.
+/// The points of a scheduled slot, in the order in which a job reaches them.
 pub const CRON_POINTS: &[&str] = &[
     "cron.slots.before",
     "cron.slots.written",
@@ -42,7 +43,7 @@ pub const CRON_POINTS: &[&str] = &[
     "cron.slot.end",
 ];
 
-/// Reaches the place `name`; does nothing unless a fault build was told otherwise.
+/// Marks the point `name`. Does nothing unless a fault build is configured to fail there.
 #[cfg(feature = "failpoints")]
 pub fn reach(name: &str) {
     armed::reach(name, "");
@@ -52,7 +53,7 @@ pub fn reach(name: &str) {
 #[inline]
 pub fn reach(_name: &str) {}
 
-/// Reaches the place `name` with `subject`, which a plan may pick out.
+/// Marks the point `name` for `subject`, which the configuration may select.
 #[cfg(feature = "failpoints")]
 pub fn reach_with(name: &str, subject: &str) {
     armed::reach(name, subject);
@@ -62,7 +63,7 @@ pub fn reach_with(name: &str, subject: &str) {
 #[inline]
 pub fn reach_with(_name: &str, _subject: &str) {}
 
-/// Whether this build was told to break what fault test `number` guards.
+/// Returns true if this build should break what fault test `number` guards.
 #[cfg(feature = "failpoints")]
 pub fn broken(number: u32) -> bool {
     armed::broken(number)
@@ -74,7 +75,7 @@ pub fn broken(_number: u32) -> bool {
     false
 }
 
-/// The wall as somebody set it, for a fault build that was told where that is written.
+/// Returns the wall time plus the offset from `HOB_CLOCK_FILE`, in a fault build.
 #[cfg(feature = "failpoints")]
 pub fn moved(wall_ms: u64) -> u64 {
     armed::moved(wall_ms)
@@ -91,16 +92,16 @@ mod armed {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    struct Plan {
+    struct FailpointPlan {
         point: String,
-        /// What the subject must hold; nothing asks for nothing.
+        /// The text that the subject must contain; empty for any subject.
         word: String,
-        /// None for each.
+        /// `None` for every visit.
         on_visit: Option<u64>,
         abort: bool,
     }
 
-    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
+    static PLAN: OnceLock<Option<FailpointPlan>> = OnceLock::new();
     static BROKEN: OnceLock<Option<u32>> = OnceLock::new();
     static VISITS: AtomicU64 = AtomicU64::new(0);
     static CLOCK_FILE: OnceLock<Option<String>> = OnceLock::new();
@@ -126,9 +127,10 @@ mod armed {
         let Some(file) = CLOCK_FILE.get_or_init(|| env("HOB_CLOCK_FILE")) else {
             return wall_ms;
         };
-        // A file that is just being written counts as none; it is read again at once.
-        let said = std::fs::read_to_string(file).unwrap_or_default();
-        let off_ms: i64 = said.trim().parse().unwrap_or(0);
+        // A file that is being written may be empty. That counts as no offset; the next call reads
+        // it again.
+        let offset = std::fs::read_to_string(file).unwrap_or_default();
+        let off_ms: i64 = offset.trim().parse().unwrap_or(0);
         wall_ms.saturating_add_signed(off_ms)
     }
 
@@ -144,7 +146,7 @@ mod armed {
         std::env::var(name).ok()
     }
 
-    fn parse(text: &str) -> Option<Plan> {
+    fn parse(text: &str) -> Option<FailpointPlan> {
         let (point, action) = text.split_once('=')?;
         let (visit, action) = action.split_once('*').unwrap_or(("1", action));
         let (point, word) = point.split_once('@').unwrap_or((point, ""));
@@ -152,7 +154,7 @@ mod armed {
             "always" => None,
             number => Some(number.parse().ok()?),
         };
-        Some(Plan {
+        Some(FailpointPlan {
             point: point.to_owned(),
             word: word.to_owned(),
             on_visit,

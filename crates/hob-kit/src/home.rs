@@ -1,13 +1,13 @@
-//! Where hob lives: one directory when `HOB_HOME` says so, else the XDG directories. Every path
-//! that another program relies on is named here and nowhere else.
+//! The paths of hob: one directory if `HOB_HOME` is set, else the XDG directories. Every path that
+//! another program relies on is defined here.
 //!
-//! Invariants: each directory made here is private (0700); the path of every socket fits into a
-//! socket address; the same environment always gives the same paths, whatever kind of login it
-//! comes from (so `XDG_RUNTIME_DIR`, which cron and ssh may lack, decides nothing a client needs,
-//! and a terminal outlives the login that removes it). A socket whose path would be too long lies
-//! in a folder of ours in `/tmp`; whoever uses it calls [`check_socket_folder`] first.
+//! Invariants: each directory created here is private (0700); the path of every socket fits into a
+//! socket address; the same environment always gives the same paths. So `XDG_RUNTIME_DIR`, which
+//! cron and ssh may lack, decides nothing a client needs, and a terminal outlives the login that
+//! removes that directory. A socket whose path would be too long is in a private folder in `/tmp`;
+//! call [`check_socket_folder`] before using it.
 
-use crate::world::Env;
+use crate::host_environment::EnvVars;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -15,22 +15,22 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Longest path of a unix socket: `sun_path` holds 108 bytes with its closing zero.
+/// The longest path of a unix socket: `sun_path` holds 108 bytes with the final zero.
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
-/// Longest home whose sockets all fit below it.
+/// The longest home path whose sockets all fit below it.
 const HOME_PATH_BYTES_MAX: usize = SOCKET_PATH_BYTES_MAX - "/run/tmux.sock".len();
-/// Where the folder of sockets is whose usual paths are too long.
+/// The directory of the folder for sockets whose usual paths are too long.
 const SHARED_FOLDER: &str = "/tmp";
 
-/// The file of [`Home::root`] that says what hob looks after by itself.
+/// The file in [`Home::root`] with the instructions for the heartbeat.
 pub const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 
 /// The paths of one home; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Home(Arc<Paths>);
+pub struct Home(Arc<HomePaths>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Paths {
+struct HomePaths {
     config: PathBuf,
     data: PathBuf,
     state: PathBuf,
@@ -38,7 +38,7 @@ struct Paths {
     tmux_socket: PathBuf,
 }
 
-/// Why there is no usable home.
+/// The reason for which a home cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     #[error("Neither HOB_HOME nor HOME is set; set HOB_HOME to the directory hob should live in.")]
@@ -49,15 +49,15 @@ pub enum HomeError {
     Create { path: PathBuf, source: io::Error },
     #[error("'{}' belongs to another user; set HOB_HOME to a directory of your own.", path.display())]
     Foreign { path: PathBuf },
-    #[error("Others may write to '{}', so they could replace what hob keeps there; run: chmod 700 '{}'", path.display(), path.display())]
+    #[error("Other users can write to '{}' and could replace hob's files there; run: chmod 700 '{}'", path.display(), path.display())]
     Open { path: PathBuf },
-    #[error("'{}' is where a socket of this home has to be, because the home's own path is too long for one, and it cannot be trusted: {why}. Set HOB_HOME to a shorter path (at most {HOME_PATH_BYTES_MAX} bytes), or have that folder removed.", path.display())]
+    #[error("'{}' holds the sockets of this home, because the home's path is too long for a socket, but the folder cannot be trusted: {why}. Set HOB_HOME to a shorter path (at most {HOME_PATH_BYTES_MAX} bytes), or remove that folder.", path.display())]
     SocketFolder { path: PathBuf, why: String },
 }
 
 impl Home {
-    /// The home this environment names.
-    pub fn resolve(env: &Env) -> Result<Home, HomeError> {
+    /// Resolves the home from the environment variables.
+    pub fn resolve(env: &EnvVars) -> Result<Home, HomeError> {
         if let Some(root) = env.os("HOB_HOME") {
             let root = std::path::absolute(root).map_err(|source| HomeError::Relative {
                 path: PathBuf::from(root),
@@ -88,7 +88,7 @@ impl Home {
         ))
     }
 
-    /// A home with everything below `root`, which is absolute.
+    /// Returns a home with everything below `root`, which is absolute.
     pub fn at(root: &Path) -> Home {
         Home::from_parts(root.to_owned(), root.to_owned(), root.to_owned())
     }
@@ -96,7 +96,7 @@ impl Home {
     fn from_parts(config: PathBuf, data: PathBuf, state: PathBuf) -> Home {
         let socket = socket_path(&state, "hob.sock");
         let tmux_socket = socket_path(&state, "tmux.sock");
-        Home(Arc::new(Paths {
+        Home(Arc::new(HomePaths {
             config,
             data,
             state,
@@ -105,7 +105,7 @@ impl Home {
         }))
     }
 
-    /// The directory that holds the database: what a person calls the home.
+    /// The directory of the database, which people call the home.
     pub fn root(&self) -> &Path {
         &self.0.data
     }
@@ -148,12 +148,12 @@ impl Home {
         self.run().join("last_down")
     }
 
-    /// Where AgentLoop's clients find the listener for them.
+    /// The file by which AgentLoop clients find their listener.
     pub fn agentloop_file(&self) -> PathBuf {
         self.run().join("agentloop.json")
     }
 
-    /// The unix socket. A client takes it from the state file.
+    /// The unix socket. Clients read its path from the state file.
     pub fn socket(&self) -> PathBuf {
         self.0.socket.clone()
     }
@@ -163,42 +163,42 @@ impl Home {
         self.0.tmux_socket.clone()
     }
 
-    /// Where each terminal has its folder.
+    /// The parent of the terminal folders.
     pub fn terminals(&self) -> PathBuf {
         self.0.data.join("terminals")
     }
 
-    /// The folder of one terminal: its recording, and what its shell reads.
+    /// The folder of one terminal: its recording and the files for its shell.
     pub fn terminal(&self, id: &str) -> PathBuf {
         self.terminals().join(id)
     }
 
-    /// What a person typed in `hob chat`.
+    /// The input history of `hob chat`.
     pub fn chat_history(&self) -> PathBuf {
         self.0.state.join("chat_history")
     }
 
-    /// The key that the secrets of webhooks derive from.
+    /// The key from which the webhook secrets are derived.
     pub fn hooks_key(&self) -> PathBuf {
         self.0.data.join("hooks.key")
     }
 
-    /// What hob looks after by itself, if anything.
+    /// The instructions for the heartbeat, if any.
     pub fn heartbeat_file(&self) -> PathBuf {
         self.0.data.join(HEARTBEAT_FILE)
     }
 
-    /// What a person was told or asked once, and is not again.
+    /// The record of notices and questions that are shown only once.
     pub fn notices(&self) -> PathBuf {
         self.0.state.join("notices.json")
     }
 
-    /// Where a person describes services of their own, a file `NAME.toml` each.
+    /// The folder of user-defined services, with one file `NAME.toml` for each.
     pub fn service_files(&self) -> PathBuf {
         self.0.config.join("services")
     }
 
-    /// The folder of one service: what was installed, and what it keeps.
+    /// The folder of one service: its installation and its data.
     pub fn service(&self, name: &str) -> PathBuf {
         self.0.data.join("services").join(name)
     }
@@ -207,7 +207,7 @@ impl Home {
         self.0.state.join("logs")
     }
 
-    /// What a service printed.
+    /// The output of a service.
     pub fn service_log(&self, name: &str) -> PathBuf {
         self.logs().join("services").join(format!("{name}.log"))
     }
@@ -216,21 +216,21 @@ impl Home {
         self.logs().join("hob.log")
     }
 
-    /// Every folder that is hob's own: what no tool is shown.
+    /// All of hob's own folders, which no tool may see.
     pub fn folders(&self) -> Vec<&Path> {
         let paths = &*self.0;
         let kept = [&paths.config, &paths.data, &paths.state].map(PathBuf::as_path);
         kept.into_iter().chain(self.socket_folders()).collect()
     }
 
-    /// The folders of the sockets, each once. One of them alone may be in `/tmp`, because the names
-    /// of the sockets differ in length.
+    /// The folders of the sockets, each once. They may differ: the socket names have different
+    /// lengths, so that perhaps only one is in `/tmp`.
     fn socket_folders(&self) -> impl Iterator<Item = &Path> {
         let (first, second) = (self.0.socket.parent(), self.0.tmux_socket.parent());
         first.into_iter().chain(second.filter(|_| second != first))
     }
 
-    /// Makes every directory, private, and refuses a home that others could tamper with.
+    /// Creates every directory as private and refuses a home that other users could change.
     pub fn ensure(&self) -> Result<(), HomeError> {
         for directory in [&self.0.config, &self.0.data, &self.0.state] {
             make_private(directory)?;
@@ -245,9 +245,9 @@ impl Home {
     }
 }
 
-/// Makes sure, right before a socket is used, that only we can have put it there: a folder in
-/// `/tmp` may have been removed and made again by another user since the daemon started. Folders
-/// below the home are checked by [`Home::ensure`] and cannot be replaced by others.
+/// Checks, right before a socket is used, that only this user can have created it. Another user may
+/// have removed and recreated a folder in `/tmp` since the daemon started. Folders below the home
+/// are checked by [`Home::ensure`] and cannot be replaced by others.
 pub fn check_socket_folder(socket: &Path) -> Result<(), HomeError> {
     match socket.parent() {
         Some(folder) if folder == short_folder() => make_private_shared(folder),
@@ -255,23 +255,24 @@ pub fn check_socket_folder(socket: &Path) -> Result<(), HomeError> {
     }
 }
 
-/// `run/NAME`, or a short path of the same home's own when that does not fit.
+/// Returns `run/NAME`, or a short path in `/tmp` that is unique to this home if that is too long.
 fn socket_path(state: &Path, name: &str) -> PathBuf {
     let usual = state.join("run").join(name);
     if usual.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return usual;
     }
+    // The hash keeps several homes of one user apart.
     let name = format!("{:016x}.{name}", fingerprint(state.as_os_str()));
     short_folder().join(name)
 }
 
-/// Where the sockets of this user lie whose usual paths are too long.
+/// The folder for this user's sockets whose usual paths are too long.
 fn short_folder() -> PathBuf {
     let user = rustix::process::getuid().as_raw();
     Path::new(SHARED_FOLDER).join(format!("hob-{user}"))
 }
 
-/// FNV-1a: the same on every machine and in every version, which the standard hasher is not.
+/// Hashes with FNV-1a. Unlike the standard hasher it gives the same result in every version.
 fn fingerprint(text: &OsStr) -> u64 {
     text.as_bytes()
         .iter()
@@ -280,9 +281,8 @@ fn fingerprint(text: &OsStr) -> u64 {
         })
 }
 
-/// Makes a directory with mode 0700, or checks that one found there is ours and not writable by
-/// others. A symbolic link is followed for what a person set up, never in `/tmp`, where anyone may
-/// have put it.
+/// Creates a directory with mode 0700, or checks that an existing one is ours and not writable by
+/// others.
 fn make_private(directory: &Path) -> Result<(), HomeError> {
     let failed = |source| HomeError::Create {
         path: directory.to_owned(),
@@ -293,6 +293,8 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
         .mode(0o700)
         .create(directory)
         .map_err(failed)?;
+    // A symbolic link is followed where the user set it up, but never in `/tmp`, where anyone could
+    // have put it.
     let found = if directory.parent() == Some(Path::new(SHARED_FOLDER)) {
         std::fs::symlink_metadata(directory)
     } else {
@@ -312,9 +314,8 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
     Ok(())
 }
 
-/// Makes a folder among those of other users, or checks that one found there is a real folder of
-/// ours that nobody else can enter. Once it is, nobody else can replace it: the folder above is
-/// sticky, which is checked too.
+/// Creates a private folder in a shared directory, or checks that an existing one is a real folder
+/// of ours that no one else can enter.
 fn make_private_shared(folder: &Path) -> Result<(), HomeError> {
     // Fault test 46: a planted folder that is taken must be noticed.
     if crate::failpoint::broken(46) {
@@ -324,6 +325,8 @@ fn make_private_shared(folder: &Path) -> Result<(), HomeError> {
         path: folder.to_owned(),
         why,
     };
+    // With the sticky bit on the directory above, no other user can replace our folder once it
+    // exists.
     let above = folder.parent().unwrap_or(Path::new("/"));
     let found = std::fs::metadata(above).map_err(|error| refused(error.to_string()))?;
     let is_sticky = found.mode() & 0o1000 != 0;
@@ -337,7 +340,7 @@ fn make_private_shared(folder: &Path) -> Result<(), HomeError> {
         }
         Ok(()) | Err(_) => {}
     }
-    // Without following a link: what counts is what lies there.
+    // No link is followed: another user could have planted one that points to a folder of ours.
     let found = std::fs::symlink_metadata(folder).map_err(|error| refused(error.to_string()))?;
     if !found.is_dir() {
         return Err(refused("it is not a folder".to_owned()));

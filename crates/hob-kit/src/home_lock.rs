@@ -1,11 +1,12 @@
-//! One daemon a home: an `flock` on a file beside the database. The kernel frees it when its
-//! holder ends, however that happens, so a stale file or a reused pid never locks anyone out.
+//! The lock that allows one daemon for each home: an `flock` on a file beside the database. The
+//! kernel releases it when the holder ends in any way, so a stale file or a reused pid never locks
+//! anyone out.
 //!
-//! The file also remembers whether the home has lived, that is, once had a database: a missing
-//! database is then a loss to report and not a fresh start.
+//! The file also records whether the home ever had a database (`lived`). A missing database is then
+//! reported as a loss and not taken for a fresh start.
 //!
-//! Invariant: the file is never deleted or replaced, because a lock belongs to the file and not
-//! to its name.
+//! Invariant: the file is never deleted or replaced, because a lock belongs to the file and not to
+//! its name.
 
 use crate::failpoint;
 use crate::home::Home;
@@ -16,20 +17,20 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The lock on a home; dropping it frees the home.
+/// The lock on a home; dropping it releases the home.
 #[derive(Debug)]
 pub struct HomeLock {
     file: File,
-    had_life: bool,
+    had_database: bool,
 }
 
-/// Why the lock could not be taken.
+/// The reason for which the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("{}", held_sentence(path, *pid))]
+    #[error("{}", held_message(path, *pid))]
     Held {
         path: PathBuf,
-        /// Missing for the instant in which the holder has not yet written it.
+        /// Missing for the moment in which the holder has not written it yet.
         pid: Option<u32>,
     },
     #[error("'{}' cannot be locked: {source}", path.display())]
@@ -37,8 +38,8 @@ pub enum LockError {
 }
 
 impl HomeLock {
-    /// Takes the lock, or says at once who holds it. The home's directories exist.
-    pub fn take(home: &Home) -> Result<HomeLock, LockError> {
+    /// Acquires the lock, or returns its holder without waiting. The directories must exist.
+    pub fn acquire(home: &Home) -> Result<HomeLock, LockError> {
         let path = home.lock_file();
         let io = |source| LockError::Io {
             path: path.clone(),
@@ -49,29 +50,31 @@ impl HomeLock {
             let pid = read(&path).and_then(|content| content.pid);
             return Err(LockError::Held { path, pid });
         };
-        let had_life = read(&path).is_some_and(|content| content.lived);
-        let lock = HomeLock { file, had_life };
-        // On a full disk the pid may not fit; the lock holds all the same.
-        let _ = lock.write(Some(std::process::id()), had_life);
+        let had_database = read(&path).is_some_and(|content| content.lived);
+        let lock = HomeLock { file, had_database };
+        // On a full disk the pid may not be written; the lock is valid without it.
+        let _ = lock.write(Some(std::process::id()), had_database);
         Ok(lock)
     }
 
-    /// Whether an earlier holder recorded that this home has a database.
-    pub fn had_life(&self) -> bool {
-        self.had_life
+    /// Returns true if an earlier holder recorded that this home has a database.
+    pub fn had_database(&self) -> bool {
+        self.had_database
     }
 
-    /// Records, durably, that this home has a database: to be called after the store opened.
-    pub fn mark_lived(&mut self) -> io::Result<()> {
-        if !self.had_life {
+    /// Records durably that this home has a database. To be called after the store is open.
+    pub fn mark_has_database(&mut self) -> io::Result<()> {
+        if !self.had_database {
             self.write(Some(std::process::id()), true)?;
+            // Durable before the daemon serves: after a power loss, a missing database must be
+            // reported and not be taken for a new home.
             self.file.sync_all()?;
-            self.had_life = true;
+            self.had_database = true;
         }
         Ok(())
     }
 
-    /// One line of fixed width, so that a single write replaces it.
+    /// Writes the line of the lock file. Its width is fixed, so that one write replaces it.
     fn write(&self, pid: Option<u32>, lived: bool) -> io::Result<()> {
         let state = if lived { "lived" } else { "empty" };
         let line = format!("{:<10} {state}\n", pid.unwrap_or(0));
@@ -81,12 +84,13 @@ impl HomeLock {
 
 impl Drop for HomeLock {
     fn drop(&mut self) {
-        let _ = self.write(None, self.had_life);
+        // The pid is cleared while the lock is still held; the file closes after this.
+        let _ = self.write(None, self.had_database);
     }
 }
 
-/// The pid of the daemon that holds this home, if one does.
-pub fn holder(home: &Home) -> Option<u32> {
+/// Returns the pid of the daemon that holds this home, if any.
+pub fn holder_pid(home: &Home) -> Option<u32> {
     let path = home.lock_file();
     let file = OpenOptions::new().read(true).open(&path).ok()?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -95,8 +99,7 @@ pub fn holder(home: &Home) -> Option<u32> {
     }
 }
 
-/// Whether anybody holds this home, also in the instant in which the holder has not yet written
-/// its pid.
+/// Returns true if a daemon holds this home, even if it has not written its pid yet.
 pub fn is_held(home: &Home) -> bool {
     let Ok(file) = OpenOptions::new().read(true).open(home.lock_file()) else {
         return false;
@@ -104,14 +107,12 @@ pub fn is_held(home: &Home) -> bool {
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err()
 }
 
-struct Content {
+struct LockFileContent {
     pid: Option<u32>,
     lived: bool,
 }
 
-/// Opens and locks the file; none when another holds it. Tried again when the name meanwhile
-/// points to another file, as when a person deleted it between our open and our lock, and when
-/// it is held for a moment only, as [`holder`] does when a client looks.
+/// Opens and locks the file; `None` if another process holds it.
 fn open_locked(path: &Path) -> io::Result<Option<File>> {
     const TRIES_MAX: u32 = 10;
     const BETWEEN_TRIES: Duration = Duration::from_millis(5);
@@ -128,12 +129,15 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) if failpoint::broken(10) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
+                // A client that calls `holder_pid` holds a shared lock for a moment. Try again.
                 held = true;
                 std::thread::sleep(BETWEEN_TRIES);
                 continue;
             }
             Err(errno) => return Err(errno.into()),
         }
+        // Someone may have deleted the file between our open and our lock. A lock on a file without
+        // this name protects nothing, so the name is checked again.
         let named = std::fs::metadata(path).ok();
         let own = file.metadata()?;
         if named.is_some_and(|named| named.ino() == own.ino() && named.dev() == own.dev()) {
@@ -146,17 +150,17 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
     Err(io::Error::other("the lock file keeps being replaced"))
 }
 
-fn read(path: &Path) -> Option<Content> {
+fn read(path: &Path) -> Option<LockFileContent> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut words = text.split_whitespace();
     let pid = words.next()?.parse().ok().filter(|pid| *pid != 0);
-    Some(Content {
+    Some(LockFileContent {
         pid,
         lived: words.next() == Some("lived"),
     })
 }
 
-fn held_sentence(path: &Path, pid: Option<u32>) -> String {
+fn held_message(path: &Path, pid: Option<u32>) -> String {
     let home = path.parent().unwrap_or(path).display();
     match pid {
         Some(pid) => format!(
@@ -167,5 +171,5 @@ fn held_sentence(path: &Path, pid: Option<u32>) -> String {
 }
 
 #[cfg(test)]
-#[path = "lock_tests.rs"]
+#[path = "home_lock_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! One holder a home. A second process is played by this test binary, run again.
+//! One holder for each home. This test binary is run again as the second process.
 
 use super::*;
 use std::io::{BufRead, BufReader, Write};
@@ -16,13 +16,13 @@ fn home() -> (tempfile::TempDir, Home) {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the parent test says by the environment whom to play"
+    reason = "the parent test selects the child's role by the environment"
 )]
 fn held_by_another_process() {
     let Ok(root) = std::env::var("HOB_TEST_LOCK_HOME") else {
         return;
     };
-    let lock = HomeLock::take(&Home::at(Path::new(&root))).expect("is free");
+    let lock = HomeLock::acquire(&Home::at(Path::new(&root))).expect("is free");
     println!("\nheld");
     std::io::stdout().flush().expect("is open");
     let _ = std::io::stdin().read_line(&mut String::new());
@@ -33,7 +33,7 @@ fn held_by_another_process() {
 fn hold_elsewhere(home: &Home) -> Child {
     let mut child = Command::new(std::env::current_exe().expect("is running"))
         .args([
-            "lock::tests::held_by_another_process",
+            "home_lock::tests::held_by_another_process",
             "--exact",
             "--nocapture",
         ])
@@ -57,8 +57,8 @@ fn hold_elsewhere(home: &Home) -> Child {
 fn a_second_process_is_refused_and_told_who_holds_it() {
     let (_directory, home) = home();
     let mut child = hold_elsewhere(&home);
-    assert_eq!(holder(&home), Some(child.id()));
-    let refused = HomeLock::take(&home).expect_err("is held");
+    assert_eq!(holder_pid(&home), Some(child.id()));
+    let refused = HomeLock::acquire(&home).expect_err("is held");
     let LockError::Held { pid, .. } = &refused else {
         panic!("{refused}");
     };
@@ -69,8 +69,8 @@ fn a_second_process_is_refused_and_told_who_holds_it() {
     );
     drop(child.stdin.take());
     child.wait().expect("ends");
-    assert_eq!(holder(&home), None);
-    HomeLock::take(&home).expect("is free again");
+    assert_eq!(holder_pid(&home), None);
+    HomeLock::acquire(&home).expect("is free again");
 }
 
 #[test]
@@ -84,55 +84,58 @@ fn a_killed_holder_leaves_no_lock_behind() {
         read(&home.lock_file()).and_then(|content| content.pid),
         Some(child.id())
     );
-    assert_eq!(holder(&home), None);
-    HomeLock::take(&home).expect("is free");
+    assert_eq!(holder_pid(&home), None);
+    HomeLock::acquire(&home).expect("is free");
 }
 
 #[test]
 fn the_home_remembers_that_it_lived() {
     let (_directory, home) = home();
-    let mut lock = HomeLock::take(&home).expect("is free");
-    assert!(!lock.had_life());
+    let mut lock = HomeLock::acquire(&home).expect("is free");
+    assert!(!lock.had_database());
     drop(lock);
-    lock = HomeLock::take(&home).expect("is free");
+    lock = HomeLock::acquire(&home).expect("is free");
     assert!(
-        !lock.had_life(),
+        !lock.had_database(),
         "a start that opened no store leaves no life"
     );
-    lock.mark_lived().expect("writes");
+    lock.mark_has_database().expect("writes");
     drop(lock);
-    assert!(HomeLock::take(&home).expect("is free").had_life());
+    assert!(HomeLock::acquire(&home).expect("is free").had_database());
 }
 
 #[test]
 fn the_same_process_does_not_get_it_twice() {
     let (_directory, home) = home();
-    let _lock = HomeLock::take(&home).expect("is free");
-    assert!(matches!(HomeLock::take(&home), Err(LockError::Held { .. })));
+    let _lock = HomeLock::acquire(&home).expect("is free");
+    assert!(matches!(
+        HomeLock::acquire(&home),
+        Err(LockError::Held { .. })
+    ));
 }
 
 #[test]
 fn a_garbled_file_is_no_obstacle() {
     let (_directory, home) = home();
     std::fs::write(home.lock_file(), b"\xff\xfe nonsense").expect("writes");
-    let lock = HomeLock::take(&home).expect("is free");
-    assert!(!lock.had_life());
+    let lock = HomeLock::acquire(&home).expect("is free");
+    assert!(!lock.had_database());
 }
 
 #[test]
 fn a_client_that_looks_does_not_keep_a_daemon_out() {
     let (_directory, home) = home();
-    drop(HomeLock::take(&home).expect("is free"));
+    drop(HomeLock::acquire(&home).expect("is free"));
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let _ = holder(&home);
+                let _ = holder_pid(&home);
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
         for _ in 0..50 {
-            drop(HomeLock::take(&home).expect("is free but for the looks"));
+            drop(HomeLock::acquire(&home).expect("is free but for the looks"));
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         looking.join().expect("ends");

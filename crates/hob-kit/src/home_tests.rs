@@ -1,11 +1,11 @@
-//! Where things are, and what is refused.
+//! Paths of a home, and homes that are refused.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn hob_home_holds_everything() {
-    let home = Home::resolve(&Env::from_pairs([
+    let home = Home::resolve(&EnvVars::from_pairs([
         ("HOB_HOME", "/srv/h"),
         ("HOME", "/home/x"),
     ]));
@@ -30,7 +30,7 @@ fn hob_home_holds_everything() {
 
 #[test]
 fn without_it_the_xdg_directories_do() {
-    let home = Home::resolve(&Env::from_pairs([("HOME", "/home/x")])).expect("resolves");
+    let home = Home::resolve(&EnvVars::from_pairs([("HOME", "/home/x")])).expect("resolves");
     assert_eq!(
         home.config_file(),
         Path::new("/home/x/.config/hob/config.toml")
@@ -43,7 +43,7 @@ fn without_it_the_xdg_directories_do() {
         home.state_file(),
         Path::new("/home/x/.local/state/hob/run/daemon.json")
     );
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("HOME", "/home/x"),
         ("XDG_CONFIG_HOME", "/c"),
         ("XDG_DATA_HOME", "/d"),
@@ -57,13 +57,13 @@ fn without_it_the_xdg_directories_do() {
 
 #[test]
 fn without_any_of_them_there_is_no_home() {
-    let nowhere = Home::resolve(&Env::from_pairs([("HOB_HOME", ""), ("HOME", "")]));
+    let nowhere = Home::resolve(&EnvVars::from_pairs([("HOB_HOME", ""), ("HOME", "")]));
     assert!(matches!(nowhere, Err(HomeError::Nowhere)));
 }
 
 #[test]
 fn a_relative_hob_home_becomes_absolute() {
-    let home = Home::resolve(&Env::from_pairs([("HOB_HOME", "some/where")])).expect("resolves");
+    let home = Home::resolve(&EnvVars::from_pairs([("HOB_HOME", "some/where")])).expect("resolves");
     assert!(home.database().is_absolute());
     assert!(home.database().ends_with("some/where/hob.db"));
 }

@@ -1,14 +1,14 @@
-//! Takes known secrets out of text that a model will read: exact values and tokens of hob, and
-//! nothing that only looks like a secret. A lock file full of checksums stays as it is.
+//! Masks known secrets in text for a model: exact values and hob's tokens, and nothing that only
+//! looks like a secret. A lock file full of checksums stays as it is.
 //!
-//! - [`Mask::apply_exact`]: one text; [`Mask::apply_to_screen`]: lines that a terminal wrapped
-//! - [`StreamMask`], [`MaskedRead`]: text that comes in pieces
+//! - [`SecretMask::apply_exact`]: one text; [`SecretMask::apply_to_screen`]: lines that a terminal wrapped
+//! - [`StreamMask`], [`MaskedRead`]: text that arrives in pieces
 //!
-//! Invariants: text without a known secret comes out byte for byte; a secret is found however a
-//! stream cuts it; what a stream holds back is shorter than the longest secret.
+//! Invariants: text without a known secret is not changed; a secret is found however the stream is
+//! cut; a stream holds back less than the longest secret.
 
 use crate::failpoint;
-use crate::mask::{MASKED, Mask};
+use crate::mask::{MASKED, SecretMask};
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use std::borrow::Cow;
 use std::fmt;
@@ -16,13 +16,13 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Shorter values are not masked here: they would blot out ordinary words and numbers.
+/// Shorter values are not masked here, because they would mask ordinary words and numbers.
 const EXACT_BYTES_MIN: usize = 8;
-/// A value without a digit may be words, such as `not-needed`; it counts from this length on.
+/// The minimum length of a value without digits, which may be words, such as `not-needed`.
 const WORDS_BYTES_MIN: usize = 20;
-/// A value of fewer different bytes is a placeholder, such as `xxxxxxxx`.
+/// A value with fewer different bytes is a placeholder, such as `xxxxxxxx`.
 const DISTINCT_BYTES_MIN: usize = 5;
-/// Of a longer secret this much is looked for, so that streams hold back a bounded part.
+/// Only this much of a longer secret is searched for, so that streams hold back a bounded part.
 const EXACT_BYTES_MAX: usize = 16 * 1024;
 /// Bytes that [`MaskedRead`] reads at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -33,22 +33,23 @@ const TOKEN_ID_END: usize = TOKEN_PREFIX.len() + 8;
 const TOKEN_SECRET_START: usize = TOKEN_ID_END + 1;
 const TOKEN_BYTES: usize = TOKEN_SECRET_START + 48;
 
-impl Mask {
-    /// `text` without the secrets that hob knows. Unlike [`Mask::apply`], it never guesses.
+impl SecretMask {
+    /// Masks the known secrets in `text`. Unlike [`SecretMask::apply`], it never guesses.
     pub fn apply_exact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text_bytes = text.as_bytes();
-        let mut found = self.exact().ranges(text_bytes).peekable();
+        let mut found = self.exact_matcher().ranges(text_bytes).peekable();
         if found.peek().is_none() {
             return Cow::Borrowed(text);
         }
         Cow::Owned(replace(text, found))
     }
 
-    /// The same for what a terminal shows: a secret that was wrapped at the edge is masked too.
+    /// Like [`SecretMask::apply_exact`] for a terminal screen: finds secrets that were wrapped.
     pub fn apply_to_screen<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        // Searched without line breaks, with the original position of every byte kept.
         let letters = text.bytes().enumerate().filter(|(_, byte)| *byte != b'\n');
         let (places, unwrapped): (Vec<usize>, Vec<u8>) = letters.unzip();
-        let matcher = self.exact();
+        let matcher = self.exact_matcher();
         let mut found = matcher
             .ranges(&unwrapped)
             .map(|secret| places[secret.start]..places[secret.end - 1] + 1)
@@ -59,7 +60,7 @@ impl Mask {
         Cow::Owned(replace(text, found))
     }
 
-    /// Masks a text that comes in pieces.
+    /// Returns a mask for text that arrives in pieces.
     pub fn stream(&self) -> StreamMask {
         StreamMask {
             mask: self.clone(),
@@ -68,7 +69,7 @@ impl Mask {
     }
 }
 
-/// Whether a value is unlike ordinary words, so that masking it harms no text.
+/// Returns true if a value is unlike ordinary words, so that masking it harms no other text.
 fn is_distinctive(secret: &str) -> bool {
     let mut seen: Vec<u8> = secret.bytes().take(EXACT_BYTES_MAX).collect();
     seen.sort_unstable();
@@ -82,7 +83,7 @@ fn is_distinctive(secret: &str) -> bool {
     secret.len() >= bytes_min && seen.len() >= DISTINCT_BYTES_MIN
 }
 
-/// `text` with each range masked. The ranges follow each other and end between characters.
+/// Masks each range of `text`. The ranges are in order and end at character boundaries.
 fn replace(text: &str, found: impl Iterator<Item = Range<usize>>) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut copied = 0;
@@ -95,9 +96,9 @@ fn replace(text: &str, found: impl Iterator<Item = Range<usize>>) -> String {
     masked
 }
 
-/// Finds known secrets. Made anew when one is added.
-pub(crate) struct Matcher {
-    /// Missing only where there is no memory for it; then every place is tried.
+/// Finds known secrets. Rebuilt when one is added.
+pub(crate) struct SecretMatcher {
+    /// Missing only if there was no memory to build it; then every position is tried.
     automaton: Option<AhoCorasick>,
     /// The first is [`TOKEN_PREFIX`].
     patterns: Vec<Vec<u8>>,
@@ -107,14 +108,14 @@ pub(crate) struct Matcher {
 }
 
 /// A secret in a text.
-struct Found {
-    /// Where it is recognised; a token is by its id, which stays.
+struct SecretMatch {
+    /// The start of the match. A token matches from its id, which is not masked.
     start: usize,
     secret: Range<usize>,
 }
 
-impl Matcher {
-    pub(crate) fn new<'s>(secrets: impl Iterator<Item = &'s str>) -> Matcher {
+impl SecretMatcher {
+    pub(crate) fn new<'s>(secrets: impl Iterator<Item = &'s str>) -> SecretMatcher {
         let mut patterns = vec![TOKEN_PREFIX.to_vec()];
         let cut = |secret: &str| secret[..secret.floor_char_boundary(EXACT_BYTES_MAX)].into();
         patterns.extend(secrets.filter(|it| is_distinctive(it)).map(cut));
@@ -122,11 +123,12 @@ impl Matcher {
         for pattern in &patterns {
             first_bytes[usize::from(pattern[0])] = true;
         }
+        // Leftmost longest: of two secrets that start alike, the whole longer one is masked.
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(&patterns);
         let longest = patterns.iter().map(Vec::len).max();
-        Matcher {
+        SecretMatcher {
             automaton: automaton.ok(),
             longest_bytes: longest.unwrap_or(0).max(TOKEN_BYTES),
             patterns,
@@ -148,7 +150,7 @@ impl Matcher {
         })
     }
 
-    fn find(&self, text: &[u8], mut from: usize) -> Option<Found> {
+    fn find(&self, text: &[u8], mut from: usize) -> Option<SecretMatch> {
         // Fault test 80: a secret that passes must be noticed.
         if failpoint::broken(80) {
             return None;
@@ -156,7 +158,7 @@ impl Matcher {
         loop {
             let (is_prefix, found) = self.find_pattern(text, from)?;
             if !is_prefix {
-                return Some(Found {
+                return Some(SecretMatch {
                     start: found.start,
                     secret: found,
                 });
@@ -164,16 +166,17 @@ impl Matcher {
             let start = found.start;
             let token = text.get(start..start + TOKEN_BYTES);
             if token.is_some_and(begins_token) {
-                return Some(Found {
+                return Some(SecretMatch {
                     start,
                     secret: start + TOKEN_SECRET_START..start + TOKEN_BYTES,
                 });
             }
+            // Only the prefix of a token, not a whole one. Another secret may start inside it.
             from = start + 1;
         }
     }
 
-    /// The next pattern at or after `from`, and whether it is the prefix of a token.
+    /// Returns the next pattern at or after `from`, and true if it is the prefix of a token.
     fn find_pattern(&self, text: &[u8], from: usize) -> Option<(bool, Range<usize>)> {
         if let Some(automaton) = &self.automaton {
             let found = automaton.find(Input::new(text).range(from..))?;
@@ -191,9 +194,10 @@ impl Matcher {
         })
     }
 
-    /// Where, at or after `from`, a secret begins that `text` may have cut at its end. The length
-    /// of `text` when none does.
+    /// Returns the start of a secret that the end of `text` may have cut, at or after `from`; the
+    /// length of `text` if there is none.
     fn cut_start(&self, text: &[u8], from: usize) -> usize {
+        // A secret that starts before the window is complete and was found already.
         let window = text.len().saturating_sub(self.longest_bytes - 1);
         (from.max(window)..text.len())
             .find(|start| {
@@ -208,7 +212,7 @@ impl Matcher {
     }
 }
 
-/// Whether a token may begin with these bytes, or is these bytes.
+/// Returns true if these bytes are a token or the beginning of one.
 fn begins_token(bytes: &[u8]) -> bool {
     let fits = |(at, byte): (usize, &u8)| match at {
         TOKEN_ID_END => *byte == b'_',
@@ -220,14 +224,14 @@ fn begins_token(bytes: &[u8]) -> bool {
     bytes.iter().enumerate().all(fits)
 }
 
-/// Masks a stream. What may be the beginning of a secret is held back until more comes.
+/// Masks a stream. A possible beginning of a secret is held back until more bytes arrive.
 pub struct StreamMask {
-    mask: Mask,
+    mask: SecretMask,
     held: Vec<u8>,
 }
 
 impl StreamMask {
-    /// Takes the next bytes; gives what can be handed on.
+    /// Takes the next bytes and returns the masked bytes that are ready.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut text = Cow::Borrowed(bytes);
         if !self.held.is_empty() {
@@ -235,18 +239,19 @@ impl StreamMask {
             joined.extend_from_slice(bytes);
             text = Cow::Owned(joined);
         }
-        let matcher = self.mask.exact();
+        let matcher = self.mask.exact_matcher();
         let mut masked = Vec::new();
         let mut copied = 0;
         let mut cut = matcher.cut_start(&text, 0);
         while let Some(found) = matcher.find(&text, copied) {
-            // It may be the beginning of a longer secret that is not whole yet.
+            // This may be the beginning of a longer secret that is not complete yet.
             if found.start >= cut {
                 break;
             }
             masked.extend_from_slice(&text[copied..found.secret.start]);
             masked.extend_from_slice(MASKED.as_bytes());
             copied = found.secret.end;
+            // The masked secret covered the possible cut, so the cut is searched again behind it.
             if copied > cut {
                 cut = matcher.cut_start(&text, copied);
             }
@@ -261,13 +266,13 @@ impl StreamMask {
         }
     }
 
-    /// The end of the stream: what was held back is no whole secret, or one that a longer one
-    /// begins with. A stream that was cut short is dropped instead, so that no half secret passes.
+    /// Returns the rest at the end of the stream, masked. Do not call it for a stream that was cut
+    /// short: the rest may be a part of a secret.
     pub fn finish(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         let mut masked = Vec::with_capacity(held.len());
         let mut copied = 0;
-        for secret in self.mask.exact().ranges(&held) {
+        for secret in self.mask.exact_matcher().ranges(&held) {
             masked.extend_from_slice(&held[copied..secret.start]);
             masked.extend_from_slice(MASKED.as_bytes());
             copied = secret.end;
@@ -294,7 +299,7 @@ pub struct MaskedRead<R> {
 }
 
 impl<R: Read> MaskedRead<R> {
-    pub fn new(source: R, mask: &Mask) -> Self {
+    pub fn new(source: R, mask: &SecretMask) -> Self {
         MaskedRead {
             source,
             stream: mask.stream(),

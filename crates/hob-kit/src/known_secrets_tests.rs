@@ -1,4 +1,4 @@
-//! What is masked for a model, what is not, and every way a stream can cut a secret.
+//! Masking for a model, also when a stream cuts a secret at any byte.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 const KEY: &str = "sk-live-0123456789abcdefXYZ";
 const OWNER: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-fn mask() -> Mask {
-    let mask = Mask::new();
+fn mask() -> SecretMask {
+    let mask = SecretMask::new();
     mask.add(KEY);
     mask.add(OWNER);
     mask
@@ -17,15 +17,15 @@ fn token() -> String {
     format!("hob_1a2b3c4d_{}", "0123456789abcdef".repeat(3))
 }
 
-fn streamed(mask: &Mask, text: &[u8], step: usize) -> Vec<u8> {
+fn streamed(mask: &SecretMask, text: &[u8], step: usize) -> Vec<u8> {
     let mut stream = mask.stream();
-    let mut told = Vec::new();
+    let mut output = Vec::new();
     for chunk in text.chunks(step) {
-        told.extend_from_slice(&stream.push(chunk));
-        assert!(stream.held.len() < mask.exact().longest_bytes);
+        output.extend_from_slice(&stream.push(chunk));
+        assert!(stream.held.len() < mask.exact_matcher().longest_bytes);
     }
-    told.extend(stream.finish());
-    told
+    output.extend(stream.finish());
+    output
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn what_only_looks_like_a_secret_stays_byte_for_byte() {
 
 #[test]
 fn short_and_common_values_blot_out_nothing() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     for common in [
         "key",
         "secret",
@@ -88,7 +88,7 @@ fn short_and_common_values_blot_out_nothing() {
 
 #[test]
 fn a_secret_within_a_longer_one_is_masked_whole_in_a_stream_too() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("secret-1234");
     mask.add("secret-1234-and-more");
     for (text, expected) in [
@@ -97,9 +97,9 @@ fn a_secret_within_a_longer_one_is_masked_whole_in_a_stream_too() {
         ("a secret-1234", "a [masked]"),
     ] {
         for step in 1..=text.len() {
-            let told = streamed(&mask, text.as_bytes(), step);
+            let output = streamed(&mask, text.as_bytes(), step);
             assert_eq!(
-                String::from_utf8_lossy(&told),
+                String::from_utf8_lossy(&output),
                 expected,
                 "in steps of {step}"
             );
@@ -121,7 +121,7 @@ fn only_what_may_become_a_secret_is_held_back() {
 
 #[test]
 fn a_secret_learnt_in_the_middle_of_a_stream_is_masked_from_then_on() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     let mut stream = mask.stream();
     assert_eq!(&*stream.push(KEY.as_bytes()), KEY.as_bytes());
     mask.add(KEY);
@@ -150,23 +150,23 @@ fn a_reader_gives_the_same_bytes_whatever_is_asked_for() {
     let expected = text.replace(KEY, MASKED);
     for step in [1, 7, 8_192, 100_000] {
         let mut reader = MaskedRead::new(text.as_bytes(), &mask());
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         let mut buffer = vec![0; step];
         loop {
             match reader.read(&mut buffer).expect("reads") {
                 0 => break,
-                count => told.extend_from_slice(&buffer[..count]),
+                count => output.extend_from_slice(&buffer[..count]),
             }
         }
-        assert!(told == expected.as_bytes(), "in steps of {step}");
+        assert!(output == expected.as_bytes(), "in steps of {step}");
     }
 }
 
 #[test]
 fn without_an_automaton_the_same_is_found() {
-    let mut matcher = Matcher::new([KEY, "secret-1234", "secret-1234-more"].into_iter());
+    let mut matcher = SecretMatcher::new([KEY, "secret-1234", "secret-1234-more"].into_iter());
     let text = format!("{KEY} secret-1234-more secret-1234 hob_ {}", token());
-    let fast: Vec<_> = Arc::new(Matcher::new(
+    let fast: Vec<_> = Arc::new(SecretMatcher::new(
         [KEY, "secret-1234", "secret-1234-more"].into_iter(),
     ))
     .ranges(text.as_bytes())
@@ -188,10 +188,10 @@ proptest! {
         let secrets = [KEY.to_owned(), OWNER.to_owned(), token()];
         let secret = &secrets[which];
         let text = format!("{before}{secret}{between}{secret}\n");
-        let told = String::from_utf8(streamed(&mask(), text.as_bytes(), step)).expect("text");
+        let output = String::from_utf8(streamed(&mask(), text.as_bytes(), step)).expect("text");
         let hidden = &secret[secret.len() - 20..];
-        prop_assert!(!told.contains(hidden), "{}", told);
-        prop_assert_eq!(told, mask().apply_exact(&text));
+        prop_assert!(!output.contains(hidden), "{}", output);
+        prop_assert_eq!(output, mask().apply_exact(&text));
     }
 
     #[test]

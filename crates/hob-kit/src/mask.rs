@@ -1,47 +1,47 @@
-//! Takes secrets out of text before it is logged or shown: the ones it was told, and whatever
-//! looks like a token. What a model reads is masked by [`crate::known_secrets`], which does not
-//! guess. Invariant: masking never fails and never lengthens a text much; when in doubt it masks.
+//! Masks secrets in text before it is logged or shown: known secrets, and anything that looks like
+//! a token. Text for a model is masked by [`crate::known_secrets`], which does not guess.
+//! Invariant: masking never fails and never makes a text much longer; when in doubt it masks.
 
-use crate::known_secrets::Matcher;
+use crate::known_secrets::SecretMatcher;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// What stands where a secret stood.
+/// The replacement for a secret.
 pub const MASKED: &str = "[masked]";
 
-/// Shorter texts are not masked: they would blot out ordinary words.
+/// Shorter secrets are not masked, because they would mask ordinary words.
 const SECRET_BYTES_MIN: usize = 6;
-/// Secrets known at once; the oldest is forgotten beyond that.
+/// Known secrets; beyond this the oldest is forgotten.
 const SECRETS_MAX: usize = 4_096;
 /// An owner token is this many hex digits.
 const OWNER_TOKEN_DIGITS: usize = 64;
 
-/// The known secrets; cheap to clone, all clones know the same.
+/// The set of known secrets; cheap to clone, and shared by all clones.
 #[derive(Clone, Default)]
-pub struct Mask {
-    /// A lock of std: held for a scan of a line, never over an await.
-    secrets: Arc<RwLock<Secrets>>,
+pub struct SecretMask {
+    /// A std lock: held for a scan of one line, never over an await.
+    secrets: Arc<RwLock<MaskedSecrets>>,
 }
 
 #[derive(Default)]
-struct Secrets {
+struct MaskedSecrets {
     /// Longest first, so that a secret that contains another is masked whole.
-    known: Vec<Secret>,
+    known: Vec<MaskedSecret>,
     added: u64,
-    /// Finds all of them at once. Made when it is first needed after a change.
-    exact: OnceLock<Arc<Matcher>>,
+    /// Finds all of them at once. Built when first needed after a change.
+    exact: OnceLock<Arc<SecretMatcher>>,
 }
 
-struct Secret {
+struct MaskedSecret {
     text: String,
-    /// Smaller was added earlier.
+    /// A smaller number was added earlier.
     age: u64,
 }
 
-impl Mask {
-    pub fn new() -> Mask {
-        Mask::default()
+impl SecretMask {
+    pub fn new() -> SecretMask {
+        SecretMask::default()
     }
 
     /// Masks `secret` wherever it appears from now on.
@@ -57,7 +57,7 @@ impl Mask {
         }
     }
 
-    /// `text` without secrets.
+    /// Returns `text` with its secrets masked.
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
@@ -66,6 +66,8 @@ impl Mask {
                 masked = Cow::Owned(masked.replace(secret.text.as_str(), MASKED));
             }
         }
+        // After the exact values: a known secret must be masked whole, not only the part of it that
+        // looks like a token.
         drop(secrets);
         match mask_patterns(&masked) {
             Some(text) => Cow::Owned(text),
@@ -73,44 +75,46 @@ impl Mask {
         }
     }
 
-    /// What finds the known secrets of this moment.
-    pub(crate) fn exact(&self) -> Arc<Matcher> {
+    /// Returns the matcher for the currently known secrets.
+    pub(crate) fn exact_matcher(&self) -> Arc<SecretMatcher> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
         let texts = || secrets.known.iter().map(|secret| secret.text.as_str());
         let matcher = secrets
             .exact
-            .get_or_init(|| Arc::new(Matcher::new(texts())));
+            .get_or_init(|| Arc::new(SecretMatcher::new(texts())));
         Arc::clone(matcher)
     }
 }
 
-impl Secrets {
+impl MaskedSecrets {
     fn add(&mut self, text: String) {
         if self.known.iter().any(|secret| secret.text == text) {
             return;
         }
+        // Bounded: short-lived tokens are added for as long as the daemon runs.
         if self.known.len() >= SECRETS_MAX {
             let ages = self.known.iter().map(|secret| secret.age).enumerate();
             if let Some((oldest, _)) = ages.min_by_key(|(_, age)| *age) {
                 self.known.remove(oldest);
             }
         }
-        let longer = |secret: &Secret| secret.text.len() >= text.len();
+        let longer = |secret: &MaskedSecret| secret.text.len() >= text.len();
         let place = self.known.partition_point(longer);
         let age = self.added;
         self.added += 1;
-        self.known.insert(place, Secret { text, age });
+        self.known.insert(place, MaskedSecret { text, age });
+        // Rebuilt lazily, because secrets are often added several at a time.
         self.exact = OnceLock::new();
     }
 }
 
-impl fmt::Debug for Mask {
+impl fmt::Debug for SecretMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mask")
     }
 }
 
-/// Masks what looks like a token; none when nothing does.
+/// Masks everything that looks like a token; `None` if nothing does.
 fn mask_patterns(text: &str) -> Option<String> {
     let mut output: Option<String> = None;
     let mut copied = 0;
@@ -131,7 +135,7 @@ fn mask_patterns(text: &str) -> Option<String> {
     Some(output)
 }
 
-/// The secret that begins a word at `at`, if one does.
+/// Returns the range of a secret whose word starts at `at`.
 fn secret_at(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let starts_word = at == 0 || !is_word(bytes[at - 1]);
@@ -145,7 +149,7 @@ fn secret_at(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
             .take_while(|byte| allowed(**byte))
             .count()
     };
-    // `hob_1a2b3c4d_…`: the id is no secret and says which token it was.
+    // `hob_1a2b3c4d_…`: the id is not secret and stays, because it says which token it was.
     if rest.starts_with(b"hob_") {
         let id = run(4, |byte| byte.is_ascii_hexdigit());
         let secret = 4 + id + 1;
@@ -158,7 +162,7 @@ fn secret_at(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
         let length = run(7, |byte| {
             !byte.is_ascii_whitespace() && byte != b'"' && byte != b'\''
         });
-        // Prose such as "a bearer token" names no secret; credentials are longer than words.
+        // Credentials are longer than words; prose such as "a bearer token" stays.
         if length >= 16 {
             return Some(at + 7..char_end(text, at + 7 + length));
         }
@@ -176,7 +180,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The next character boundary at or after `at`.
+/// Returns the next character boundary at or after `at`.
 fn char_end(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at += 1;

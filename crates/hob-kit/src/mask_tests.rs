@@ -1,9 +1,9 @@
-//! What is masked and what is not.
+//! Texts that are masked, and texts that are not.
 
 use super::*;
 
 fn masked(text: &str) -> String {
-    Mask::new().apply(text).into_owned()
+    SecretMask::new().apply(text).into_owned()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn ordinary_words_stay() {
 
 #[test]
 fn known_secrets_are_masked_wherever_they_stand() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("hunter2hunter2");
     mask.add("with \"quotes\"\nand lines");
     mask.add("tiny");
@@ -67,7 +67,7 @@ fn known_secrets_are_masked_wherever_they_stand() {
 
 #[test]
 fn a_secret_within_a_secret_is_masked_whole() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("secret");
     mask.add("secret-and-more");
     assert_eq!(mask.apply("secret-and-more"), "[masked]");
@@ -75,7 +75,7 @@ fn a_secret_within_a_secret_is_masked_whole() {
 
 #[test]
 fn what_it_knows_is_bounded() {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     for number in 0..SECRETS_MAX + 10 {
         mask.add(&format!("secret-{number:08}"));
     }
@@ -101,7 +101,7 @@ proptest::proptest! {
 
     #[test]
     fn an_owner_token_never_passes(before in "[^0-9a-zA-Z_]{0,10}", token in "[0-9a-f]{64}", after in "[^0-9a-zA-Z_]{0,10}") {
-        let told = masked(&format!("{before}{token}{after}"));
-        proptest::prop_assert!(!told.contains(&token));
+        let output = masked(&format!("{before}{token}{after}"));
+        proptest::prop_assert!(!output.contains(&token));
     }
 }

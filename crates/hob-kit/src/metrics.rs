@@ -1,48 +1,48 @@
-//! Figures that rooms keep of themselves, for whoever shows them: a room says once how its own are
-//! read.
+//! A registry of metrics. A room registers once how its metrics are collected; `/metrics` reads
+//! them.
 //!
-//! Invariant: reading waits for nobody; a figure's name, help and kind are the same each time.
+//! Invariant: collecting never waits; the name, help and kind of a metric never change.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One number and what it means.
+/// One value of a metric, with its description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// As Prometheus names things: `hob_terminals`.
+pub struct MetricSample {
+    /// A Prometheus name, such as `hob_terminals`.
     pub name: &'static str,
     pub help: &'static str,
-    /// Whether it only ever grows.
+    /// True for a counter, which only grows; false for a gauge.
     pub is_counter: bool,
-    /// What tells it from others of its name, which follow it: `outcome` and `failed`.
+    /// A label and its value, such as `outcome` and `failed`. Samples of one name follow each other.
     pub label: Option<(&'static str, &'static str)>,
     pub value: u64,
 }
 
-type Read = Box<dyn Fn() -> Vec<Figure> + Send + Sync>;
+type MetricCollector = Box<dyn Fn() -> Vec<MetricSample> + Send + Sync>;
 
-/// The figures of a house; cheap to clone.
+/// All registered metrics; cheap to clone.
 #[derive(Clone, Default)]
-pub struct Figures {
+pub struct MetricRegistry {
     // A std mutex: held to add a reader or to read numbers, never over an await.
-    readers: Arc<Mutex<Vec<Read>>>,
+    readers: Arc<Mutex<Vec<MetricCollector>>>,
 }
 
-impl Figures {
-    /// Adds figures by how they are read.
-    pub fn add(&self, read: impl Fn() -> Vec<Figure> + Send + Sync + 'static) {
+impl MetricRegistry {
+    /// Registers a function that collects samples.
+    pub fn register(&self, read: impl Fn() -> Vec<MetricSample> + Send + Sync + 'static) {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         readers.push(Box::new(read));
     }
 
-    /// All figures as they are now, in the order they were added.
-    pub fn read(&self) -> Vec<Figure> {
+    /// Collects all samples, in the order of registration.
+    pub fn collect(&self) -> Vec<MetricSample> {
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         readers.iter().flat_map(|read| read()).collect()
     }
 }
 
-impl fmt::Debug for Figures {
+impl fmt::Debug for MetricRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Figures").finish_non_exhaustive()
     }

@@ -1,12 +1,12 @@
-//! Files that become part of a prompt. A prompt leaves the machine, so nothing may stand in for
-//! such a file: no link to a key, no second name of hob's token, no pipe.
+//! Reads files that become part of a prompt. A prompt leaves the machine, so a file must not be a
+//! substitute for something else: no link to a key, no hard link to hob's token, no pipe.
 //!
-//! Invariants: a file is opened in its folder, by the folder's handle, and no link is followed
-//! there; only an ordinary file with one name is read; opening never waits; nothing of hob's own
-//! home is read from outside it; what is read is masked.
+//! Invariants: a file is opened relative to the handle of its folder, without following links; only
+//! a regular file with one name is read; opening never blocks; a folder outside hob's home never
+//! gives access to files in it; the text is masked.
 
 use crate::home::Home;
-use crate::mask::Mask;
+use crate::mask::SecretMask;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -16,14 +16,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How often a file is opened again that was replaced meanwhile, as editors do when they save.
+/// Attempts to open a file that is being replaced, as editors do when they save.
 const TRIES_MAX: usize = 16;
-/// Folders above a workspace.
+/// Folders above a workspace that are checked.
 const DEPTH_MAX: usize = 2_048;
-/// Entries of each of hob's own folders that are known by their number.
+/// Entries of each of hob's own folders whose inodes are compared.
 const HOME_ENTRIES_MAX: usize = 4_096;
 
-/// Whose folder a prompt file is in.
+/// The folder of a prompt file.
 #[derive(Clone, Copy, Debug)]
 pub enum PromptFolder<'a> {
     /// A folder of hob's home. The file must belong to the user hob runs as.
@@ -32,13 +32,13 @@ pub enum PromptFolder<'a> {
     Outside { folder: &'a Path, home: &'a Home },
 }
 
-/// Why a file is not part of a prompt; each sentence is for the person.
+/// The reason for which a file is not part of a prompt, as a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptFileError {
     #[error("{0} is a link and was not read. Put the text itself into the file.")]
     Link(String),
     #[error(
-        "{0} has a second name (a hard link), so it may be a file from elsewhere. It was not read. If it is yours, replace it by a file of its own."
+        "{0} has a second name (a hard link), so it may be a file from elsewhere. It was not read. If it is yours, replace it with a copy."
     )]
     HardLink(String),
     #[error("{0} is {1}, not a file, and was not read.")]
@@ -53,18 +53,18 @@ pub enum PromptFileError {
     Unreadable(String, String),
 }
 
-/// The beginning of a prompt file, up to `bytes_max`, without secrets. None when there is no such
-/// file. Blocks.
+/// Reads a prompt file up to `bytes_max`, with secrets masked; `None` if it does not exist. Blocks.
 pub fn read_prompt_file(
     folder: PromptFolder<'_>,
     name: &str,
     bytes_max: usize,
-    mask: &Mask,
+    mask: &SecretMask,
 ) -> Result<Option<String>, PromptFileError> {
     let Some(file) = open_prompt_file(folder, name)? else {
         return Ok(None);
     };
     let mut bytes = Vec::new();
+    // One byte more than the bound tells a file that is cut from one that just fits.
     file.take(bytes_max as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| PromptFileError::Unreadable(name.to_owned(), error.to_string()))?;
@@ -72,22 +72,23 @@ pub fn read_prompt_file(
     bytes.truncate(bytes_max);
     let mut stream = mask.stream();
     let mut masked = stream.push(&bytes).into_owned();
-    // What is cut may end within a secret; its beginning stays in the stream then.
+    // A text that was cut may end inside a secret. The stream holds that part back, and without
+    // `finish` it is dropped.
     if !is_cut {
         masked.extend(stream.finish());
     }
     Ok(Some(String::from_utf8_lossy(&masked).into_owned()))
 }
 
-/// Opens a file that becomes part of a prompt. None when there is no such file. Blocks, but never
-/// on the file itself.
+/// Opens a file that becomes part of a prompt; `None` if it does not exist. Blocks, but never on the
+/// file itself.
 pub fn open_prompt_file(
     folder: PromptFolder<'_>,
     name: &str,
 ) -> Result<Option<File>, PromptFileError> {
     let unreadable = |error: Errno| PromptFileError::Unreadable(name.to_owned(), reason(error));
     let (PromptFolder::Home(path) | PromptFolder::Outside { folder: path, .. }) = folder;
-    // One step, so that the folder's handle alone decides where the file is.
+    // Only a plain name, so that the handle of the folder alone decides where the file is.
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {
         return Err(unreadable(Errno::INVAL));
     }
@@ -103,23 +104,23 @@ pub fn open_prompt_file(
             Err(error) => return Err(unreadable(error)),
         };
         match check(folder, &handle, name, found)? {
-            Checked::Sound(file) => return Ok(Some(file)),
-            Checked::Replaced => {}
+            CheckedFile::Sound(file) => return Ok(Some(file)),
+            CheckedFile::Replaced => {}
         }
     }
     Err(PromptFileError::Changing(name.to_owned()))
 }
 
-/// A folder, only to look up names in it.
+/// Flags to open a folder only for looking up names.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// A file, only to look at it: this follows no link, reads nothing and wakes no device. For a name
-/// of one step it keeps inside the folder exactly as `openat2` with `RESOLVE_BENEATH`,
+/// Flags to inspect a file: this follows no link, reads nothing and triggers no device. For a plain
+/// name it stays inside the folder exactly as `openat2` with `RESOLVE_BENEATH`,
 /// `RESOLVE_NO_SYMLINKS` and `RESOLVE_NO_MAGICLINKS` does.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-enum Checked {
+enum CheckedFile {
     Sound(File),
-    /// Another file has its name by now.
+    /// Another file has the name by now.
     Replaced,
 }
 
@@ -128,52 +129,54 @@ fn check(
     handle: &File,
     name: &str,
     found: OwnedFd,
-) -> Result<Checked, PromptFileError> {
+) -> Result<CheckedFile, PromptFileError> {
     let named = || name.to_owned();
     let failed = |error: std::io::Error| PromptFileError::Unreadable(named(), error.to_string());
     let found = File::from(found);
-    let looked = found.metadata().map_err(failed)?;
-    let kind = looked.file_type();
+    let metadata = found.metadata().map_err(failed)?;
+    let kind = metadata.file_type();
     if kind.is_symlink() {
         return Err(PromptFileError::Link(named()));
     }
     if !kind.is_file() {
         return Err(PromptFileError::NotAFile(named(), kind_name(kind)));
     }
-    if looked.nlink() > 1 {
+    if metadata.nlink() > 1 {
         return Err(PromptFileError::HardLink(named()));
     }
     match folder {
-        PromptFolder::Home(_) if looked.uid() != rustix::process::geteuid().as_raw() => {
+        PromptFolder::Home(_) if metadata.uid() != rustix::process::geteuid().as_raw() => {
             return Err(PromptFileError::Foreign(named()));
         }
         PromptFolder::Home(_) => {}
         PromptFolder::Outside { home, .. } => {
-            if is_hobs_own(home, handle, &looked).map_err(failed)? {
+            if is_hobs_own(home, handle, &metadata).map_err(failed)? {
                 return Err(PromptFileError::HobsOwn(named()));
             }
         }
     }
     let place = Path::new("/proc/self/fd").join(found.as_raw_fd().to_string());
-    // Asked after the count of names: a file that still has the name it was opened by had it when
-    // its names were counted. So no second name can come and go around the count.
-    let lies = std::fs::read_link(&place).map_err(failed)?;
-    if looked.nlink() == 0 || lies.file_name() != Some(name.as_ref()) {
-        return Ok(Checked::Replaced);
+    // Read after the link count: a file that still has its name now had it when the links were
+    // counted, so no second name can come and go around the count.
+    let current_path = std::fs::read_link(&place).map_err(failed)?;
+    if metadata.nlink() == 0 || current_path.file_name() != Some(name.as_ref()) {
+        return Ok(CheckedFile::Replaced);
     }
-    // The same file again, now for reading: the handle names it, so it cannot be another.
+    // Opened again for reading by the path of the handle, so it cannot be another file.
+    // Non-blocking, so that opening can never wait, whatever the file is.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = std::fs::OpenOptions::new()
         .read(true)
         .custom_flags(flags)
         .open(&place)
         .map_err(failed)?;
-    Ok(Checked::Sound(file))
+    Ok(CheckedFile::Sound(file))
 }
 
-/// Whether a file, or the folder it is in, is hob's: compared by device and number, so that a bind
-/// mount or another spelling of the path hides nothing.
+/// Returns true if a file or one of its folders belongs to hob.
 fn is_hobs_own(home: &Home, folder: &File, file: &Metadata) -> std::io::Result<bool> {
+    // Compared by device and inode, so that a bind mount or another spelling of the path hides
+    // nothing.
     let own = own_numbers(home);
     if own.contains(&number(file)) {
         return Ok(true);
@@ -186,6 +189,7 @@ fn is_hobs_own(home: &Home, folder: &File, file: &Metadata) -> std::io::Result<b
         }
         let above = File::from(rustix::fs::openat(&here, "..", FOLDER, Mode::empty())?);
         let above_number = number(&above.metadata()?);
+        // `..` of the root is the root itself.
         if above_number == here_number {
             return Ok(false);
         }
@@ -194,7 +198,7 @@ fn is_hobs_own(home: &Home, folder: &File, file: &Metadata) -> std::io::Result<b
     Err(std::io::Error::other("it is in too many folders"))
 }
 
-/// Device and number of hob's folders, and of what is directly in them.
+/// The device and inode of hob's folders and of their direct entries.
 fn own_numbers(home: &Home) -> BTreeSet<(u64, u64)> {
     let mut numbers = BTreeSet::new();
     let folders: BTreeSet<PathBuf> = home.folders().into_iter().map(Path::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Links, second names, pipes and races; and the plain file that is read.
+//! Prompt files: links, hard links, pipes and races are refused; a plain file is read.
 
 use super::*;
 use std::os::unix::fs::symlink;
@@ -37,7 +37,7 @@ impl Rooms {
             folder: &self.at(folder),
             home: &self.home,
         };
-        read_prompt_file(folder, "AGENTS.md", 1_000, &Mask::new())
+        read_prompt_file(folder, "AGENTS.md", 1_000, &SecretMask::new())
     }
 
     fn refusal(&self, folder: &str) -> String {
@@ -60,7 +60,12 @@ fn a_plain_file_is_read_and_a_missing_one_is_none() {
     assert_eq!(rooms.read("way"), Ok(Some("Run the tests.\n".to_owned())));
     let home = rooms.at("home");
     std::fs::write(home.join("persona.md"), "Be kind.").expect("writes");
-    let read = read_prompt_file(PromptFolder::Home(&home), "persona.md", 3, &Mask::new());
+    let read = read_prompt_file(
+        PromptFolder::Home(&home),
+        "persona.md",
+        3,
+        &SecretMask::new(),
+    );
     assert_eq!(read, Ok(Some("Be ".to_owned())));
 }
 
@@ -89,16 +94,21 @@ fn no_link_is_followed() {
     ] {
         let link = rooms.at("work/AGENTS.md");
         symlink(target, &link).expect("links");
-        let told = rooms.refusal("work");
+        let message = rooms.refusal("work");
         assert!(
-            told.starts_with("AGENTS.md is a link and was not read."),
-            "{told}"
+            message.starts_with("AGENTS.md is a link and was not read."),
+            "{message}"
         );
         std::fs::remove_file(&link).expect("removes");
     }
     let home = rooms.at("home");
     symlink(&outside, home.join("persona.md")).expect("links");
-    let read = read_prompt_file(PromptFolder::Home(&home), "persona.md", 99, &Mask::new());
+    let read = read_prompt_file(
+        PromptFolder::Home(&home),
+        "persona.md",
+        99,
+        &SecretMask::new(),
+    );
     assert_eq!(read, Err(PromptFileError::Link("persona.md".to_owned())));
 }
 
@@ -107,8 +117,8 @@ fn a_second_name_of_another_file_is_not_read() {
     let rooms = Rooms::new();
     for target in ["home/owner.token", "outside/id_rsa"] {
         std::fs::hard_link(rooms.at(target), rooms.at("work/AGENTS.md")).expect("links");
-        let told = rooms.refusal("work");
-        assert!(told.contains("hard link"), "{told}");
+        let message = rooms.refusal("work");
+        assert!(message.contains("hard link"), "{message}");
         std::fs::remove_file(rooms.at("work/AGENTS.md")).expect("removes");
     }
 }
@@ -128,13 +138,13 @@ fn what_is_no_file_is_told_and_never_waited_for() {
         0,
     )
     .expect("makes it");
-    // Without a writer, opening a pipe for reading would wait for ever.
+    // Without a writer, opening a pipe for reading would block forever.
     let (done, waited) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || done.send(rooms.refusal("work")));
-    let told = waited
+    let message = waited
         .recv_timeout(Duration::from_secs(10))
         .expect("an answer");
-    assert!(told.contains("is a pipe, not a file"), "{told}");
+    assert!(message.contains("is a pipe, not a file"), "{message}");
 }
 
 #[test]
@@ -151,8 +161,11 @@ fn nothing_of_hobs_home_is_read_as_a_workspace() {
         "work/../home",
     ] {
         std::fs::write(rooms.at(folder).join("AGENTS.md"), SECRET).expect("writes");
-        let told = rooms.refusal(folder);
-        assert!(told.contains("belongs to hob itself"), "{folder}: {told}");
+        let message = rooms.refusal(folder);
+        assert!(
+            message.contains("belongs to hob itself"),
+            "{folder}: {message}"
+        );
     }
 }
 
@@ -173,7 +186,7 @@ fn only_names_of_one_step_are_opened() {
 fn secrets_are_masked_and_a_cut_shows_no_half_of_one() {
     const KEY: &str = "sk-live-0123456789abcdef";
     let rooms = Rooms::new();
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add(KEY);
     let folder = rooms.at("work");
     let read = |bytes_max| {

@@ -1,34 +1,33 @@
-//! Randomness, handed in rather than taken: the machine's, or a seeded stream that a failing test
-//! can repeat.
+//! Injected randomness: from the system, or from a seeded stream that a failing test can repeat.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A source of random bytes; cheap to clone.
 #[derive(Clone)]
-pub struct Dice(Arc<Source>);
+pub struct Randomness(Arc<RandomSource>);
 
-enum Source {
+enum RandomSource {
     System,
-    /// The state of a seeded stream. A mutex, because a roll is a few instructions.
+    /// The state of a seeded stream. A std mutex, because it is held for a few instructions.
     Seeded(Mutex<u64>),
 }
 
-impl Dice {
-    /// The machine's cryptographic randomness.
+impl Randomness {
+    /// Returns the cryptographic randomness of the system.
     pub fn system() -> Self {
-        Dice(Arc::new(Source::System))
+        Randomness(Arc::new(RandomSource::System))
     }
 
-    /// A repeatable stream, for tests only: not fit for secrets.
+    /// Returns a repeatable stream. For tests only: not fit for secrets.
     pub fn seeded(seed: u64) -> Self {
-        Dice(Arc::new(Source::Seeded(Mutex::new(seed))))
+        Randomness(Arc::new(RandomSource::Seeded(Mutex::new(seed))))
     }
 
     pub fn fill(&self, bytes: &mut [u8]) {
         match &*self.0 {
-            Source::System => fill_from_system(bytes),
-            Source::Seeded(state) => {
+            RandomSource::System => fill_from_system(bytes),
+            RandomSource::Seeded(state) => {
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 for chunk in bytes.chunks_mut(8) {
                     let word = split_mix(&mut state).to_le_bytes();
@@ -46,6 +45,7 @@ impl Dice {
 
     /// A number below `bound`, which is at least 1.
     pub fn below(&self, bound: u64) -> u64 {
+        // The modulo bias does not matter: this is for jitter and tests, never for secrets.
         self.u64() % bound.max(1)
     }
 
@@ -70,9 +70,9 @@ impl Dice {
     }
 }
 
-impl fmt::Debug for Dice {
+impl fmt::Debug for Randomness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Dice")
+        f.write_str("Randomness")
     }
 }
 

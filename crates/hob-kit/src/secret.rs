@@ -1,5 +1,5 @@
-//! A text that must not be shown. Invariant: it has no `Display` and no `Serialize`, and its
-//! `Debug` says nothing; whoever wants the text has to ask for it by name.
+//! A text that must not be shown. Invariant: it has no `Display` and no `Serialize`, its `Debug`
+//! reveals nothing, and the text is available only by [`Secret::expose`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The text itself, for the one place that must send it.
+    /// Returns the text, for the one place that must send it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,9 +1,9 @@
-//! The one door through which tasks are spawned: named, counted, cancelled together, awaited at
-//! shutdown. A task that panics is reported by name and takes nothing else with it.
+//! The only way to spawn tasks: named, counted, cancelled together and awaited at shutdown. A panic
+//! is reported with the name of its task and affects no other task.
 //!
-//! A group ends in two stages: it drains (nothing new begins, what is under way may end), then it
-//! stops. Invariant: a group that stops has drained before, so whoever finds a failure and no
-//! drain knows that the end of the group did not cause it.
+//! A group ends in two stages. It drains (nothing new starts, running work may finish), then it
+//! stops. Invariant: a group drains before it stops, so a failure without a drain was not caused by
+//! the shutdown.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use tokio_util::task::TaskTracker;
 
 /// A group of tasks; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Tasks {
+pub struct TaskGroup {
     tracker: TaskTracker,
     drain: CancellationToken,
     stop: CancellationToken,
     panics: Arc<AtomicU64>,
 }
 
-impl Tasks {
+impl TaskGroup {
     pub fn new() -> Self {
-        Tasks::default()
+        TaskGroup::default()
     }
 
-    /// Runs `work` until it ends by itself. It should watch [`Tasks::stopping`] if it is long.
+    /// Spawns `work`, which runs until it ends. A long task should watch [`TaskGroup::stopping`].
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     pub fn spawn<F>(&self, name: &'static str, work: F)
     where
@@ -34,6 +34,7 @@ impl Tasks {
     {
         let panics = Arc::clone(&self.panics);
         let handle = tokio::spawn(self.tracker.track_future(work));
+        // A second task awaits the first, because a panicked task cannot report itself.
         let report = async move {
             if let Err(failure) = handle.await
                 && failure.is_panic()
@@ -45,8 +46,8 @@ impl Tasks {
         tokio::spawn(self.tracker.track_future(report));
     }
 
-    /// Runs `work` until it ends or the group stops, whichever is first: for tasks that may be
-    /// dropped at any await.
+    /// Spawns `work`, which is dropped when the group stops. For tasks that may be dropped at any
+    /// await.
     pub fn spawn_until_stop<F>(&self, name: &'static str, work: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -54,7 +55,7 @@ impl Tasks {
         let stop = self.stop.clone();
         self.spawn(name, async move {
             tokio::select! {
-                // The stop first: what fails because of it is never taken for an outcome.
+                // The stop is checked first, so that a failure caused by it is never seen as a result.
                 biased;
                 () = stop.cancelled() => {}
                 () = work => {}
@@ -62,7 +63,7 @@ impl Tasks {
         });
     }
 
-    /// Ends when the group is told to stop.
+    /// Waits until the group stops.
     pub async fn stopping(&self) {
         self.stop.cancelled().await;
     }
@@ -71,8 +72,8 @@ impl Tasks {
         self.stop.is_cancelled()
     }
 
-    /// Whether the end of the group has begun: nothing new is started, and a failure from now on
-    /// may come from the end itself.
+    /// Returns true once the shutdown has begun. From then on nothing new starts, and a failure may
+    /// be caused by the shutdown.
     pub fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }
@@ -82,7 +83,7 @@ impl Tasks {
         self.drain.clone()
     }
 
-    /// Tells every task that nothing new is to begin. Called before anything is closed.
+    /// Signals every task to start nothing new. Called before anything is closed.
     pub fn begin_drain(&self) {
         self.drain.cancel();
     }
@@ -92,27 +93,28 @@ impl Tasks {
         self.stop.clone()
     }
 
-    /// Tells every task to stop.
+    /// Signals every task to stop.
     pub fn stop(&self) {
         self.begin_drain();
         self.stop.cancel();
     }
 
-    /// Stops and waits until every task has ended; false if some had not by the deadline.
+    /// Stops the group and waits until every task has ended. Returns false on timeout.
     pub async fn finish(&self, within: Duration) -> bool {
         self.stop();
+        // `wait` ends only for a closed tracker. Tasks can still be spawned, and are waited for.
         self.tracker.close();
         tokio::time::timeout(within, self.tracker.wait())
             .await
             .is_ok()
     }
 
-    /// Tasks that have not ended.
+    /// The number of tasks that have not ended.
     pub fn running(&self) -> usize {
         self.tracker.len()
     }
 
-    /// Tasks that panicked so far.
+    /// The number of tasks that panicked so far.
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
     }

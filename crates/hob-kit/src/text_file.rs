@@ -1,12 +1,12 @@
-//! Bytes of a file that a person writes, as text. A file that is not UTF-8 is told with the place
-//! where it stops to be and with what to do about it.
+//! Decodes text files that users write. The error for a file that is not UTF-8 names the line
+//! and column of the first bad byte and says what to do.
 
 use std::fmt;
 
 /// The first bytes of a file that an editor saved as UTF-16.
 const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// Why a file is not text.
+/// The error for a file that is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotText {
     /// Counted from 1.
@@ -35,12 +35,13 @@ impl fmt::Display for NotText {
 
 impl std::error::Error for NotText {}
 
-/// The text that the bytes are in UTF-8.
+/// Decodes UTF-8.
 pub fn decode(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|failure| {
         let at = failure.utf8_error().valid_up_to();
         let bytes = failure.as_bytes();
         let before = &bytes[..at];
+        // Everything before the bad byte is valid, so line breaks can be counted in it.
         let line_start = before.iter().rposition(|byte| *byte == b'\n');
         NotText {
             line: before.split(|byte| *byte == b'\n').count(),

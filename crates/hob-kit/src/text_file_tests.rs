@@ -1,4 +1,4 @@
-//! Where a file stops being text.
+//! The position of the first byte that is not UTF-8.
 
 use super::decode;
 

@@ -1,18 +1,18 @@
-//! One model at one provider, ready to be asked.
+//! One model at one provider.
 
 use crate::error::ModelError;
-use crate::exchange::Exchange;
-use crate::keys::KeyDoor;
-use crate::profile::{self, Profile};
-use crate::prompt::{Piece, Prompt, Reply};
-use crate::served::{self, Served, ServiceDoor};
-use crate::settings::{Provider, Timeouts};
-use crate::{price, table, tokens};
+use crate::exchange::ProviderExchange;
+use crate::keys::KeySource;
+use crate::profile::{self, ModelProfile};
+use crate::prompt::{ModelReply, Prompt, ReplyDelta};
+use crate::served_model::{self, ServedModel, ServiceResolver};
+use crate::settings::{CallTimeouts, ProviderConfig};
+use crate::{known_models, price, tokens};
 use hob_core::failover::ErrorClass;
 use hob_kit::secret::Secret;
-use hob_net::Http;
-use hob_wire::content::Part;
-use hob_wire::rooms::model::Price;
+use hob_net::HttpClient;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::model::ModelPrice;
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
@@ -20,64 +20,63 @@ use std::sync::Arc;
 
 /// A model at a provider; cheap to clone.
 #[derive(Clone)]
-pub struct Candidate {
-    pub(crate) provider: Arc<Provider>,
+pub struct ModelCandidate {
+    pub(crate) provider: Arc<ProviderConfig>,
     pub(crate) model: String,
-    pub(crate) desk: Desk,
+    pub(crate) deps: ModelCallDeps,
 }
 
-/// What every call is made with.
+/// The dependencies of every call.
 #[derive(Clone)]
-pub(crate) struct Desk {
-    pub(crate) http: Http,
-    pub(crate) keys: Arc<dyn KeyDoor>,
-    pub(crate) services: Arc<dyn ServiceDoor>,
-    pub(crate) timeouts: Timeouts,
+pub(crate) struct ModelCallDeps {
+    pub(crate) http: HttpClient,
+    pub(crate) keys: Arc<dyn KeySource>,
+    pub(crate) services: Arc<dyn ServiceResolver>,
+    pub(crate) timeouts: CallTimeouts,
 }
 
-/// A provider that can be asked at once, for as long as this is held.
-pub(crate) struct Open<'p> {
-    pub(crate) provider: Cow<'p, Provider>,
+/// A provider with its key and address. A local service stays in use while this is held.
+pub(crate) struct ReadyProvider<'p> {
+    pub(crate) provider: Cow<'p, ProviderConfig>,
     pub(crate) key: Option<Secret>,
-    /// The server behind it, where it was found and not configured.
+    /// The display name of a server that was found, not configured.
     server: Option<String>,
     _lease: Option<Box<dyn Any + Send + Sync>>,
 }
 
-impl Open<'_> {
-    pub(crate) fn seal(&self, error: ModelError) -> ModelError {
-        error.seal(&self.provider.name, self.key.as_ref())
+impl ReadyProvider<'_> {
+    pub(crate) fn sanitize(&self, error: ModelError) -> ModelError {
+        error.sanitize(&self.provider.name, self.key.as_ref())
     }
 }
 
-/// The window a model is taken to have where nobody says, in tokens: the smallest of those in the
-/// table, so that the models people ask today have it. One with less says that a conversation is
-/// too long, and is asked again with a shorter one.
+/// The context window assumed for an unknown model, in tokens: the smallest in the table. A model
+/// with less rejects the conversation as too long and is called again with a shorter one.
 pub const CONTEXT_TOKENS_ASSUMED: u64 = 128_000;
 
-/// What is known of a model.
+/// The known limits and price of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Facts {
-    /// Its window, in tokens.
+pub struct ModelFacts {
+    /// The context window, in tokens.
     pub context_tokens: Option<u64>,
-    /// The longest answer it gives, in tokens.
+    /// The output limit, in tokens.
     pub output_tokens: Option<u64>,
-    pub price: Option<Price>,
-    /// Whether its protocol carries tools; otherwise they go as text, which nobody notices.
+    pub price: Option<ModelPrice>,
+    /// True if tools are sent natively; else they are sent as text.
     pub native_tools: bool,
-    /// What is different about asking it; most are asked alike.
-    pub profile: Option<&'static Profile>,
+    /// Special request defaults, which most models do not need.
+    pub profile: Option<&'static ModelProfile>,
 }
 
-impl Candidate {
+impl ModelCandidate {
     /// `provider/model`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider.name, self.model)
     }
 
-    pub fn facts(&self) -> Facts {
-        let known = known(&self.provider, &self.model);
-        Facts {
+    pub fn facts(&self) -> ModelFacts {
+        let known = known_model(&self.provider, &self.model);
+        ModelFacts {
             context_tokens: self
                 .provider
                 .context_tokens
@@ -94,65 +93,67 @@ impl Candidate {
         served.is_some_and(|served| served.modest && served.model_name() == self.model)
     }
 
-    /// What a call with so many tokens of input costs: some models cost more for long prompts.
-    pub fn price_for(&self, input_tokens: u64) -> Option<Price> {
+    /// The price of a call with that many input tokens. Some models cost more for long prompts.
+    pub fn price_for(&self, input_tokens: u64) -> Option<ModelPrice> {
         let listed = || price::price_of_prompt(self.provider.row?.name, &self.model, input_tokens);
         self.provider.price.or_else(listed)
     }
 
-    /// Asks the model, once. `on` gets the pieces as they come, and first of all who is asked, where
-    /// nobody configured that; what it got before an error was part of no answer. Dropping the future closes the connection.
+    /// Calls the model once. `on` receives the deltas as they arrive; the first one names the server
+    /// if it was found, not configured. Deltas before an error belong to no answer. Dropping the
+    /// future closes the connection.
     pub async fn ask(
         &self,
         prompt: &Prompt,
-        on: &mut (dyn FnMut(Piece) + Send),
-    ) -> Result<Reply, ModelError> {
-        let open = self.desk.open(&self.provider).await?;
-        let model = self.model_at(&open).await;
+        on: &mut (dyn FnMut(ReplyDelta) + Send),
+    ) -> Result<ModelReply, ModelError> {
+        let open = self.deps.open(&self.provider).await?;
+        let model = self.resolve_model_name(&open).await;
         if let Some(server) = open.server.clone() {
             let model = model.clone().into_owned();
-            on(Piece::Server { server, model });
+            on(ReplyDelta::Server { server, model });
         }
-        let exchange = self.desk.exchange(&open, &model);
+        let exchange = self.deps.exchange(&open, &model);
         let mut reply = exchange
             .ask(prompt, on)
             .await
-            .map_err(|error| open.seal(error))?;
+            .map_err(|error| open.sanitize(error))?;
         reply.model = self.id();
         Ok(reply)
     }
 
-    /// What the model is called where it is asked. A service whose model nobody named is asked for
-    /// the first it has; one that does not say takes any name.
-    async fn model_at(&self, open: &Open<'_>) -> Cow<'_, str> {
-        let unnamed = |served: &Served| served.model.is_none() && self.model == served::UNNAMED;
+    /// The model name to send. If the service's model is unknown, this is the first model it lists;
+    /// a service without a list accepts any name.
+    async fn resolve_model_name(&self, open: &ReadyProvider<'_>) -> Cow<'_, str> {
+        let unnamed =
+            |served: &ServedModel| served.model.is_none() && self.model == served_model::UNNAMED;
         if !self.provider.served.as_ref().is_some_and(unnamed) {
             return Cow::Borrowed(&self.model);
         }
-        let listed = self.desk.exchange(open, "").first_model().await;
+        let listed = self.deps.exchange(open, "").first_model().await;
         listed.map_or(Cow::Borrowed(self.model.as_str()), Cow::Owned)
     }
 
-    /// About how many tokens some parts are for this model, rather too many than too few.
-    pub fn count_tokens(&self, parts: &[Part]) -> u64 {
-        tokens::weighed(self.provider.kind, tokens::parts(parts))
+    /// Estimates the tokens of the parts for this model, rather too high than too low.
+    pub fn count_tokens(&self, parts: &[ContentPart]) -> u64 {
+        tokens::scale_for(self.provider.kind, tokens::parts(parts))
     }
 
-    /// About how many tokens all of a prompt is.
+    /// Estimates the tokens of a whole prompt.
     pub fn count_prompt(&self, prompt: &Prompt) -> u64 {
-        tokens::weighed(self.provider.kind, tokens::prompt(prompt))
+        tokens::scale_for(self.provider.kind, tokens::prompt(prompt))
     }
 }
 
-impl fmt::Debug for Candidate {
+impl fmt::Debug for ModelCandidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Candidate").field(&self.id()).finish()
+        f.debug_tuple("ModelCandidate").field(&self.id()).finish()
     }
 }
 
-impl Desk {
-    /// The key of a provider; none where none is needed.
-    pub(crate) fn key(&self, provider: &Provider) -> Result<Option<Secret>, ModelError> {
+impl ModelCallDeps {
+    /// Returns the key of a provider; `None` if it needs none.
+    pub(crate) fn key(&self, provider: &ProviderConfig) -> Result<Option<Secret>, ModelError> {
         let Some(variable) = &provider.key_env else {
             return Ok(None);
         };
@@ -162,14 +163,17 @@ impl Desk {
                 ErrorClass::Auth,
                 format!("There is no key: set the variable {variable} where the daemon starts."),
             )
-            .seal(&provider.name, None)),
+            .sanitize(&provider.name, None)),
         }
     }
 
-    /// The provider with its key; a local service is reached first, which starts it.
-    pub(crate) async fn open<'p>(&self, provider: &'p Provider) -> Result<Open<'p>, ModelError> {
+    /// Returns the provider with its key. Resolves a local service first, which starts it.
+    pub(crate) async fn open<'p>(
+        &self,
+        provider: &'p ProviderConfig,
+    ) -> Result<ReadyProvider<'p>, ModelError> {
         let Some(served) = &provider.served else {
-            return Ok(Open {
+            return Ok(ReadyProvider {
                 provider: Cow::Borrowed(provider),
                 key: self.key(provider)?,
                 server: None,
@@ -177,13 +181,14 @@ impl Desk {
             });
         };
         let reached = self.services.reach(&served.service).await;
-        // The supervisor has tried what there is to try: asking again mends nothing, another
-        // model may.
-        let reach = reached
-            .map_err(|why| ModelError::new(ErrorClass::Request, why).seal(&provider.name, None))?;
+        // The supervisor has already retried, so the class is one that goes to the next model
+        // instead of retrying this one.
+        let reach = reached.map_err(|why| {
+            ModelError::new(ErrorClass::Request, why).sanitize(&provider.name, None)
+        })?;
         let mut provider = provider.clone();
         provider.url = reach.url;
-        Ok(Open {
+        Ok(ReadyProvider {
             provider: Cow::Owned(provider),
             key: reach.password,
             server: reach.server,
@@ -191,8 +196,12 @@ impl Desk {
         })
     }
 
-    pub(crate) fn exchange<'a>(&'a self, open: &'a Open<'_>, model: &'a str) -> Exchange<'a> {
-        Exchange {
+    pub(crate) fn exchange<'a>(
+        &'a self,
+        open: &'a ReadyProvider<'_>,
+        model: &'a str,
+    ) -> ProviderExchange<'a> {
+        ProviderExchange {
             http: &self.http,
             provider: &open.provider,
             model,
@@ -202,12 +211,15 @@ impl Desk {
     }
 }
 
-/// What the table knows: only for a provider at its public address, whose list it is.
-pub(crate) fn known(provider: &Provider, model: &str) -> Option<&'static table::Known> {
-    table::find(provider.row?.name, model)
+/// Looks a model up in the table, which covers only providers at their public URLs.
+pub(crate) fn known_model(
+    provider: &ProviderConfig,
+    model: &str,
+) -> Option<&'static known_models::KnownModel> {
+    known_models::find(provider.row?.name, model)
 }
 
-pub(crate) fn price_of(provider: &Provider, model: &str) -> Option<Price> {
+pub(crate) fn price_of(provider: &ProviderConfig, model: &str) -> Option<ModelPrice> {
     provider
         .price
         .or_else(|| price::price(provider.row?.name, model))

@@ -1,34 +1,34 @@
-//! What a protocol must be able to do; each lives in a folder of its own.
+//! The interface of a protocol. Each protocol lives in its own folder.
 //!
-//! Everything here is pure: a request is built from a prompt, pieces come from events. The one
-//! place that sends and reads is `exchange`.
+//! Everything here is pure: a request is built from a prompt, deltas are decoded from events.
+//! Network I/O is in `exchange`.
 
-use crate::assembly::Assembly;
 use crate::error::ModelError;
-use crate::history::Turn;
-use crate::prompt::{Piece, Prompt, Stop, ToolWord};
-use crate::providers::Quirks;
-use crate::usage::Claim;
+use crate::history::ConversationTurn;
+use crate::prompt::{Prompt, ReplyDelta, StopReason, ToolDefinition};
+use crate::providers::ProviderQuirks;
+use crate::reply_builder::ReplyBuilder;
+use crate::usage::ClaimedUsage;
 use hob_kit::secret::Secret;
-use hob_net::{Request, SseEvent};
-use hob_wire::content::Part;
-use hob_wire::rooms::model::{Price, ProviderKind};
+use hob_net::{HttpRequest, SseEvent};
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::model::{ModelPrice, ProviderKind};
 use serde_json::Value;
 
-/// What a request is built from.
+/// The input of a request builder.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct RequestInput<'a> {
     pub(crate) prompt: &'a Prompt,
-    /// The prompt's system layers, with what its messages had to say as system.
+    /// The prompt's system layers, followed by its system messages.
     pub(crate) system: &'a [String],
-    /// The prompt's messages, in an order every provider takes.
-    pub(crate) turns: &'a [Turn],
-    pub(crate) quirks: &'a Quirks,
+    /// The prompt's messages, in an order every provider accepts.
+    pub(crate) turns: &'a [ConversationTurn],
+    pub(crate) quirks: &'a ProviderQuirks,
 }
 
-impl Ask<'_> {
-    /// The tools on offer, each in the protocol's shape; none when there are none.
-    pub(crate) fn tools(&self, shape: impl Fn(&ToolWord) -> Value) -> Option<Vec<Value>> {
+impl RequestInput<'_> {
+    /// The offered tools in the protocol's shape; `None` if there are none.
+    pub(crate) fn tools(&self, shape: impl Fn(&ToolDefinition) -> Value) -> Option<Vec<Value>> {
         let tools = &self.prompt.tools;
         (!tools.is_empty()).then(|| tools.iter().map(shape).collect())
     }
@@ -36,87 +36,95 @@ impl Ask<'_> {
 
 /// A request as data.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
-    /// What follows the provider's address.
+pub(crate) struct ProviderRequest {
+    /// The path, appended to the provider's base URL.
     pub(crate) path: String,
     pub(crate) body: Value,
 }
 
 /// A page of a provider's models.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ListPage {
-    pub(crate) models: Vec<Listed>,
+pub(crate) struct ModelListPage {
+    pub(crate) models: Vec<ProviderModel>,
     /// The path of the next page.
     pub(crate) next: Option<String>,
 }
 
 /// A model as its provider lists it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Listed {
+pub(crate) struct ProviderModel {
     pub(crate) name: String,
     pub(crate) context_tokens: Option<u64>,
-    pub(crate) price: Option<Price>,
+    pub(crate) price: Option<ModelPrice>,
 }
 
-/// How an answer is asked for.
+/// The way an answer is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// By one request, whose answer is the stream.
+pub(crate) enum AnswerTransport {
+    /// One request whose response is the stream.
     Post,
-    /// In a session that is made for it, by the events of that session. Tools go as text.
+    /// A session per prompt; the answer is read from its events. Tools are sent as text.
     Session,
 }
 
 /// A protocol.
-pub(crate) trait Dialect: Send + Sync {
-    /// The address as its paths are appended to it, from what a person wrote.
-    fn base(&self, url: &str) -> String;
-    fn call(&self, ask: &Ask<'_>) -> Call;
-    fn way(&self) -> Way {
-        Way::Post
+pub(crate) trait ProviderDialect: Send + Sync {
+    /// Normalizes a configured URL to the base that paths are appended to.
+    fn base_url(&self, url: &str) -> String;
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest;
+    fn transport(&self) -> AnswerTransport {
+        AnswerTransport::Post
     }
-    /// Headers every request has.
+    /// Headers of every request.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    fn authorize(&self, request: Request, key: &Secret) -> Request {
+    fn authorize(&self, request: HttpRequest, key: &Secret) -> HttpRequest {
         let bearer = Secret::new(format!("Bearer {}", key.expose()));
         request.secret_header("authorization", bearer)
     }
-    fn decoder(&self) -> Box<dyn Decoder>;
+    fn decoder(&self) -> Box<dyn StreamDecoder>;
     /// The path of the first page of models.
-    fn list_path(&self) -> &'static str;
-    fn read_list(&self, body: &Value) -> Option<ListPage>;
+    fn models_path(&self) -> &'static str;
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage>;
 }
 
-/// A stream in the reading.
-pub(crate) trait Decoder: Send {
-    /// Takes an event and gives the pieces it holds; true after the last one.
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<Piece>) -> Result<bool, ModelError>;
-    /// The stream ended in order; whether the answer did too is decided here.
-    fn finish(self: Box<Self>) -> Result<Decoded, ModelError>;
+/// The decoder of one answer's stream.
+pub(crate) trait StreamDecoder: Send {
+    /// Decodes an event and appends its deltas to `out`. Returns true after the last event.
+    fn push_event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<bool, ModelError>;
+    /// Called when the stream ended cleanly. Fails if the answer is incomplete.
+    fn finish(self: Box<Self>) -> Result<DecodedReply, ModelError>;
 }
 
-/// A whole answer as its protocol gave it.
+/// A complete answer as the protocol delivered it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Decoded {
-    pub(crate) parts: Vec<Part>,
-    pub(crate) stop: Stop,
-    pub(crate) claim: Claim,
-    /// Bytes of the answer, for checking the claim.
+pub(crate) struct DecodedReply {
+    pub(crate) parts: Vec<ContentPart>,
+    pub(crate) stop: StopReason,
+    pub(crate) claim: ClaimedUsage,
+    /// Bytes of the answer, to check the claimed usage.
     pub(crate) bytes: usize,
-    /// The most tokens it may have used beside what was sent and received: an agent's own steps.
+    /// The most tokens an agent's own steps may have used beyond what was sent and received.
     pub(crate) unseen_tokens: u64,
-    /// What it cost, in millionths of a dollar, if it said so.
+    /// The reported cost, in millionths of a dollar.
     pub(crate) micro_dollars: Option<u64>,
 }
 
-impl Decoded {
-    /// What was assembled; whether an answer was cut by its length decides how its calls are read.
-    pub(crate) fn of(assembly: Assembly, stop: Stop, claim: Claim) -> Self {
-        let bytes = assembly.bytes();
-        Decoded {
-            parts: assembly.finish(stop != Stop::Length),
+impl DecodedReply {
+    /// Finishes the builder. An answer cut by its length limit may end in incomplete arguments.
+    pub(crate) fn from_builder(
+        builder: ReplyBuilder,
+        stop: StopReason,
+        claim: ClaimedUsage,
+    ) -> Self {
+        let bytes = builder.byte_count();
+        DecodedReply {
+            parts: builder.finish(stop != StopReason::Length),
             stop,
             claim,
             bytes,
@@ -127,20 +135,20 @@ impl Decoded {
 }
 
 /// The protocol of a kind of provider.
-pub(crate) fn of(kind: ProviderKind) -> &'static dyn Dialect {
+pub(crate) fn for_kind(kind: ProviderKind) -> &'static dyn ProviderDialect {
     match kind {
-        ProviderKind::Openai => &crate::openai_chat::OpenaiChat,
-        ProviderKind::Ollama => &crate::openai_chat::Ollama,
-        ProviderKind::OpenaiResponses => &crate::openai_responses::OpenaiResponses,
-        ProviderKind::Anthropic => &crate::anthropic::Anthropic,
-        ProviderKind::Gemini => &crate::gemini::Gemini,
-        ProviderKind::Opencode => &crate::opencode::Opencode,
+        ProviderKind::Openai => &crate::openai_chat::OpenaiChatDialect,
+        ProviderKind::Ollama => &crate::openai_chat::OllamaDialect,
+        ProviderKind::OpenaiResponses => &crate::openai_responses::OpenaiResponsesDialect,
+        ProviderKind::Anthropic => &crate::anthropic::AnthropicDialect,
+        ProviderKind::Gemini => &crate::gemini::GeminiDialect,
+        ProviderKind::Opencode => &crate::opencode::OpencodeDialect,
     }
 }
 
-/// The JSON of an event. Bare `NaN` and `Infinity`, which some servers write where a number is
-/// missing, count as null.
-pub(crate) fn json(data: &str) -> Result<Value, ModelError> {
+/// Parses the JSON of an event. Bare `NaN` and `Infinity`, which some servers write for a missing
+/// number, become null.
+pub(crate) fn parse_json(data: &str) -> Result<Value, ModelError> {
     if let Ok(value) = serde_json::from_str(data) {
         return Ok(value);
     }
@@ -170,7 +178,7 @@ fn without_nan(data: &str) -> String {
     clean
 }
 
-/// A text at a path of keys; empty when there is none.
+/// The string at a JSON pointer; empty if there is none.
 pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value
         .pointer(pointer)

@@ -1,12 +1,12 @@
-//! What can go wrong, for a program to match and a person to act on. Invariant: no message holds
-//! a key or more than a bounded piece of what a provider said.
+//! Errors of this crate. Invariant: no message holds a key or an unbounded part of a provider's
+//! response.
 
 use hob_core::failover::ErrorClass;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
 use hob_kit::secret::Secret;
 use hob_net::NetError;
 
-/// A message is cut to this.
+/// The length limit of a message.
 const MESSAGE_CHARS_MAX: usize = 600;
 
 /// Why a model call failed.
@@ -16,7 +16,7 @@ pub struct ModelError {
     pub class: ErrorClass,
     /// A sentence a person can act on.
     pub message: String,
-    /// How long the provider asks to be left alone.
+    /// The delay the provider asks for before a retry.
     pub retry_after_ms: Option<u64>,
 }
 
@@ -29,23 +29,23 @@ impl ModelError {
         }
     }
 
-    /// An answer that is not of its protocol.
+    /// An answer that violates its protocol.
     pub(crate) fn protocol(message: impl Into<String>) -> ModelError {
         ModelError::new(ErrorClass::Protocol, message)
     }
 
     /// A stream that ended before its answer did.
-    pub(crate) fn cut() -> ModelError {
+    pub(crate) fn stream_cut() -> ModelError {
         ModelError::new(
             ErrorClass::Network,
             "The stream ended before the answer did.",
         )
     }
 
-    /// The same error as it may leave this crate: with the provider's name, without the key,
-    /// bounded, on one line.
-    pub(crate) fn seal(mut self, provider: &str, key: Option<&Secret>) -> ModelError {
-        let mask = Mask::new();
+    /// Prepares the error to leave this crate: adds the provider's name, masks the key, limits the
+    /// length and removes control characters.
+    pub(crate) fn sanitize(mut self, provider: &str, key: Option<&Secret>) -> ModelError {
+        let mask = SecretMask::new();
         if let Some(key) = key {
             mask.add(key.expose());
         }
@@ -74,9 +74,9 @@ impl From<NetError> for ModelError {
     }
 }
 
-/// Why a name leads to no model.
+/// Errors of resolving a model name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BookError {
+pub enum ResolveError {
     #[error(
         "No model is set. Name one with `hob model set default PROVIDER/MODEL`, or set the key of a provider, such as ANTHROPIC_API_KEY."
     )]

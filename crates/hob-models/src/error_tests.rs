@@ -12,7 +12,7 @@ fn a_sealed_error_has_no_key_and_is_bounded() {
         "x".repeat(40),
         "é".repeat(5_000)
     );
-    let sealed = ModelError::new(ErrorClass::Auth, said).seal("sim", Some(&key));
+    let sealed = ModelError::new(ErrorClass::Auth, said).sanitize("sim", Some(&key));
     assert!(!sealed.message.contains("canary"), "{}", sealed.message);
     assert!(!sealed.message.contains("xxxx"), "{}", sealed.message);
     assert!(!sealed.message.contains('\n'));

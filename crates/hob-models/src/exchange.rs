@@ -1,58 +1,59 @@
-//! One attempt at one model: the only place of this crate that sends and waits.
+//! One attempt at one model. This is the only module of the crate that does network I/O.
 
-use crate::dialect::{self, Ask, Call, Decoded, Way};
+use crate::dialect::{self, AnswerTransport, DecodedReply, ProviderRequest, RequestInput};
 use crate::error::ModelError;
 use crate::opencode;
-use crate::prompt::{Piece, Prompt, Reply, Stop};
-use crate::refusal::{self, Refusal};
-use crate::settings::{Provider, Timeouts};
-use crate::text_tools::{self, TextCalls};
-use crate::usage::{self, Measured};
+use crate::prompt::{ModelReply, Prompt, ReplyDelta, StopReason};
+use crate::provider_refusal::{self, ProviderRefusal};
+use crate::settings::{CallTimeouts, ProviderConfig};
+use crate::text_tools::{self, TextCallDecoder};
+use crate::usage::{self, MeasuredUsage};
 use crate::{history, tokens, tool_id};
 use bytes::Bytes;
 use hob_core::failover::ErrorClass;
 use hob_kit::failpoint;
 use hob_kit::secret::Secret;
-use hob_net::{Http, Request, Response, SseEvent, SseReader, StreamBounds};
-use hob_wire::content::Part;
+use hob_net::{HttpClient, HttpRequest, HttpResponse, SseEvent, SseReader, StreamBounds};
+use hob_wire::content::ContentPart;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// All bytes of one answer's stream: the longest answers take some 300 bytes a token.
+/// The limit of one answer's stream. The longest answers take about 300 bytes per token.
 const STREAM_BYTES_MAX: usize = 128 * 1024 * 1024;
-/// How long the end of a stream is waited for after the end of its answer, so that its connection
-/// serves again. Who takes longer gets a new one.
-const SETTLE_PATIENCE: Duration = Duration::from_millis(20);
-/// A list of models is not read beyond this.
+/// The time to drain a stream after its answer, so that its connection can be reused. A slower
+/// connection is closed.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
+/// The limit of one page of a model list.
 pub(crate) const LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Of a refusal only the beginning is of use.
+/// The limit of an error body. Only its beginning is useful.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
 
-/// What an attempt is made with.
+/// The client, provider, model and key of one attempt.
 #[derive(Debug)]
-pub(crate) struct Exchange<'a> {
-    pub(crate) http: &'a Http,
-    pub(crate) provider: &'a Provider,
+pub(crate) struct ProviderExchange<'a> {
+    pub(crate) http: &'a HttpClient,
+    pub(crate) provider: &'a ProviderConfig,
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a Secret>,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) timeouts: CallTimeouts,
 }
 
-/// What was asked, as a prompt and as the bytes that went out.
-struct Sent<'a> {
+/// The prompt, and the bytes that were sent for it.
+struct SentPrompt<'a> {
     prompt: &'a Prompt,
     body: &'a [u8],
 }
 
-/// An answer on its way.
-struct Coming {
+/// The event stream of an answer.
+struct ReplyStream {
     events: SseReader,
-    /// The session whose events are read, where it has one; it ends with this.
-    session: Option<opencode::Session>,
+    /// The OpenCode session of the events, if any. Dropping it ends the session.
+    session: Option<opencode::OpencodeSession>,
 }
 
-impl Coming {
-    /// The next event of the answer; a session is not heard for others talking.
+impl ReplyStream {
+    /// Returns the next event of the answer. With a session, the timeout covers events of other
+    /// sessions too: they arrive on the same stream and must not count as a sign of life.
     async fn next(&mut self, silence: Duration) -> Result<Option<SseEvent>, ModelError> {
         let Some(session) = &self.session else {
             return Ok(self.events.next().await?);
@@ -67,13 +68,13 @@ impl Coming {
     }
 }
 
-impl Exchange<'_> {
-    /// Asks once. Dropping the future closes the connection.
+impl ProviderExchange<'_> {
+    /// Sends the prompt once. Dropping the future closes the connection.
     pub(crate) async fn ask(
         &self,
         prompt: &Prompt,
-        on: &mut (dyn FnMut(Piece) + Send),
-    ) -> Result<Reply, ModelError> {
+        on: &mut (dyn FnMut(ReplyDelta) + Send),
+    ) -> Result<ModelReply, ModelError> {
         let asked = self.attempt(prompt, on);
         match tokio::time::timeout(self.timeouts.call, asked).await {
             Ok(answered) => answered,
@@ -87,37 +88,40 @@ impl Exchange<'_> {
     async fn attempt(
         &self,
         prompt: &Prompt,
-        on: &mut (dyn FnMut(Piece) + Send),
-    ) -> Result<Reply, ModelError> {
+        on: &mut (dyn FnMut(ReplyDelta) + Send),
+    ) -> Result<ModelReply, ModelError> {
         let mut prompt = if self.provider.text_tools {
-            Cow::Owned(text_tools::plain(prompt))
+            Cow::Owned(text_tools::to_text_prompt(prompt))
         } else {
             Cow::Borrowed(prompt)
         };
         if prompt.model != self.model {
             self.model.clone_into(&mut prompt.to_mut().model);
         }
-        let call = self.call(&prompt);
+        let call = self.build_request(&prompt);
         let body = Bytes::from(call.body.to_string());
-        let mut coming = self.open(&call.path, body.clone()).await?;
-        let mut text_calls = self.provider.text_tools.then(TextCalls::default);
-        let decoded = self.read(&mut coming, text_calls.as_mut(), on).await?;
-        if coming.session.is_none() {
-            coming.events.settle(SETTLE_PATIENCE).await;
+        let mut stream = self.send(&call.path, body.clone()).await?;
+        let mut text_calls = self.provider.text_tools.then(TextCallDecoder::default);
+        let decoded = self
+            .read_reply(&mut stream, text_calls.as_mut(), on)
+            .await?;
+        // The event stream of a session never ends, so there is nothing to drain.
+        if stream.session.is_none() {
+            stream.events.drain(DRAIN_TIMEOUT).await;
         }
-        let sent = Sent {
+        let sent = SentPrompt {
             prompt: &prompt,
             body: &body,
         };
-        Ok(self.conclude(&sent, decoded, text_calls, on))
+        Ok(self.finish_reply(&sent, decoded, text_calls, on))
     }
 
-    fn call(&self, prompt: &Prompt) -> Call {
-        let (said, turns) = history::turns(&prompt.messages);
+    fn build_request(&self, prompt: &Prompt) -> ProviderRequest {
+        let (said, turns) = history::to_turns(&prompt.messages);
         let mut system = prompt.system.clone();
         system.extend(said);
         system.retain(|layer| !layer.trim().is_empty());
-        dialect::of(self.provider.kind).call(&Ask {
+        dialect::for_kind(self.provider.kind).build_request(&RequestInput {
             prompt,
             system: &system,
             turns: &turns,
@@ -125,22 +129,22 @@ impl Exchange<'_> {
         })
     }
 
-    /// Asks, and gives what is then read.
-    async fn open(&self, path: &str, body: Bytes) -> Result<Coming, ModelError> {
-        match dialect::of(self.provider.kind).way() {
-            Way::Post => {
-                let request = Request::post(self.url(path), body)
+    /// Sends the request and returns its event stream.
+    async fn send(&self, path: &str, body: Bytes) -> Result<ReplyStream, ModelError> {
+        match dialect::for_kind(self.provider.kind).transport() {
+            AnswerTransport::Post => {
+                let request = HttpRequest::post(self.url(path), body)
                     .header("content-type", "application/json")
                     .header("accept", "text/event-stream");
-                let sent = self.http.send(self.dress(request)).await?;
-                Ok(Coming {
-                    events: self.stream(sent).await?,
+                let sent = self.http.send(self.add_headers(request)).await?;
+                Ok(ReplyStream {
+                    events: self.check_stream(sent).await?,
                     session: None,
                 })
             }
-            Way::Session => {
+            AnswerTransport::Session => {
                 let (session, events) = opencode::open(self, body).await?;
-                Ok(Coming {
+                Ok(ReplyStream {
                     events,
                     session: Some(session),
                 })
@@ -148,49 +152,52 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends something, which is refused unless it is taken.
-    pub(crate) async fn post(&self, path: &str, body: Bytes) -> Result<Response, ModelError> {
-        let request = Request::post(self.url(path), body);
+    /// Posts a body. Any status but 2xx is an error.
+    pub(crate) async fn post(&self, path: &str, body: Bytes) -> Result<HttpResponse, ModelError> {
+        let request = HttpRequest::post(self.url(path), body);
         let request = request.header("content-type", "application/json");
-        let response = self.http.send(self.dress(request)).await?;
+        let response = self.http.send(self.add_headers(request)).await?;
         match response.status() {
             200..=299 => Ok(response),
-            _ => Err(self.refused(response).await),
+            _ => Err(self.read_refusal(response).await),
         }
     }
 
-    /// Opens a stream of events that no answer ends.
-    pub(crate) async fn listen(&self, path: &str) -> Result<SseReader, ModelError> {
-        let request = Request::get(self.url(path)).header("accept", "text/event-stream");
-        self.stream(self.http.send(self.dress(request)).await?)
+    /// Opens an event stream that does not end with an answer.
+    pub(crate) async fn open_events(&self, path: &str) -> Result<SseReader, ModelError> {
+        let request = HttpRequest::get(self.url(path)).header("accept", "text/event-stream");
+        self.check_stream(self.http.send(self.add_headers(request)).await?)
             .await
     }
 
     /// Fetches a page of the provider's models.
     pub(crate) async fn fetch(&self, path: &str, bytes_max: usize) -> Result<String, ModelError> {
-        let request = Request::get(self.url(path)).header("accept", "application/json");
-        let response = self.http.send(self.dress(request)).await?;
+        let request = HttpRequest::get(self.url(path)).header("accept", "application/json");
+        let response = self.http.send(self.add_headers(request)).await?;
         if response.status() != 200 {
-            return Err(self.refused(response).await);
+            return Err(self.read_refusal(response).await);
         }
         Ok(response.text(self.timeouts.silence, bytes_max).await?)
     }
 
-    /// The first model the provider lists; none where it lists none, or cannot be understood.
+    /// Returns the first model the provider lists; `None` if the list is empty or unreadable.
     pub(crate) async fn first_model(&self) -> Option<String> {
-        let dialect = dialect::of(self.provider.kind);
-        let body = self.fetch(dialect.list_path(), LIST_BYTES_MAX).await.ok()?;
-        let page = dialect.read_list(&dialect::json(&body).ok()?)?;
+        let dialect = dialect::for_kind(self.provider.kind);
+        let body = self
+            .fetch(dialect.models_path(), LIST_BYTES_MAX)
+            .await
+            .ok()?;
+        let page = dialect.parse_models(&dialect::parse_json(&body).ok()?)?;
         page.models.into_iter().next().map(|model| model.name)
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        let base = dialect::of(self.provider.kind).base(&self.provider.url);
+        let base = dialect::for_kind(self.provider.kind).base_url(&self.provider.url);
         format!("{base}{path}")
     }
 
-    pub(crate) fn dress(&self, request: Request) -> Request {
-        let dialect = dialect::of(self.provider.kind);
+    pub(crate) fn add_headers(&self, request: HttpRequest) -> HttpRequest {
+        let dialect = dialect::for_kind(self.provider.kind);
         let mut request = request.head_timeout(self.timeouts.silence);
         for (name, value) in dialect.headers().iter().chain(self.provider.quirks.headers) {
             request = request.header(*name, *value);
@@ -201,18 +208,18 @@ impl Exchange<'_> {
         }
     }
 
-    async fn stream(&self, response: Response) -> Result<SseReader, ModelError> {
+    async fn check_stream(&self, response: HttpResponse) -> Result<SseReader, ModelError> {
         if response.status() != 200 {
-            return Err(self.refused(response).await);
+            return Err(self.read_refusal(response).await);
         }
         let kind = response.header("content-type").unwrap_or_default();
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
-            // An answer in one piece: as good as always an error that forgot its status.
+            // A response in one piece is almost always an error sent with status 200.
             let text = response
                 .text(self.timeouts.silence, REFUSAL_BYTES_MAX)
                 .await?;
             if text.contains("\"error\"") {
-                return Err(refusal::read(Refusal {
+                return Err(provider_refusal::to_error(ProviderRefusal {
                     status: 0,
                     body: &text,
                     retry_after_ms: None,
@@ -228,41 +235,42 @@ impl Exchange<'_> {
         }))
     }
 
-    async fn refused(&self, response: Response) -> ModelError {
+    async fn read_refusal(&self, response: HttpResponse) -> ModelError {
         let status = response.status();
         let retry_after_ms = response.retry_after_ms();
         let body = response
             .text(self.timeouts.silence, REFUSAL_BYTES_MAX)
             .await;
-        // The status says enough where the body cannot be had.
+        // The status alone classifies the error if the body cannot be read.
         let body = body.unwrap_or_default();
-        refusal::read(Refusal {
+        provider_refusal::to_error(ProviderRefusal {
             status,
             body: &body,
             retry_after_ms,
         })
     }
 
-    async fn read(
+    async fn read_reply(
         &self,
-        coming: &mut Coming,
-        mut text_calls: Option<&mut TextCalls>,
-        on: &mut (dyn FnMut(Piece) + Send),
-    ) -> Result<Decoded, ModelError> {
-        let mut decoder = dialect::of(self.provider.kind).decoder();
+        stream: &mut ReplyStream,
+        mut text_calls: Option<&mut TextCallDecoder>,
+        on: &mut (dyn FnMut(ReplyDelta) + Send),
+    ) -> Result<DecodedReply, ModelError> {
+        let mut decoder = dialect::for_kind(self.provider.kind).decoder();
         let mut pieces = Vec::new();
         let mut done = false;
         while !done {
-            let event = match coming.next(self.timeouts.silence).await {
+            let event = match stream.next(self.timeouts.silence).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(_) if failpoint::broken(53) => break,
                 Err(failure) => return Err(failure),
             };
-            let taken = decoder.event(&event, &mut pieces);
+            let taken = decoder.push_event(&event, &mut pieces);
+            // Deltas before an error are delivered too; the caller discards them with the attempt.
             for piece in pieces.drain(..) {
                 let shown = match text_calls.as_deref_mut() {
-                    Some(calls) => calls.piece(piece),
+                    Some(calls) => calls.visible_part(piece),
                     None => Some(piece),
                 };
                 if let Some(piece) = shown {
@@ -274,15 +282,15 @@ impl Exchange<'_> {
         decoder.finish()
     }
 
-    fn conclude(
+    fn finish_reply(
         &self,
-        sent: &Sent<'_>,
-        decoded: Decoded,
-        text_calls: Option<TextCalls>,
-        on: &mut (dyn FnMut(Piece) + Send),
-    ) -> Reply {
-        let Sent { prompt, body } = *sent;
-        let Decoded {
+        sent: &SentPrompt<'_>,
+        decoded: DecodedReply,
+        text_calls: Option<TextCallDecoder>,
+        on: &mut (dyn FnMut(ReplyDelta) + Send),
+    ) -> ModelReply {
+        let SentPrompt { prompt, body } = *sent;
+        let DecodedReply {
             mut parts,
             mut stop,
             claim,
@@ -292,18 +300,18 @@ impl Exchange<'_> {
         } = decoded;
         let kind = self.provider.kind;
         let image_bytes = image_bytes(prompt);
-        let (usage, usage_estimated) = usage::settle(
+        let (usage, usage_estimated) = usage::reconcile(
             claim,
-            Measured {
+            MeasuredUsage {
                 sent_bytes: to_u64(body.len().saturating_sub(image_bytes)),
                 images: tokens::images(prompt),
                 received_bytes: to_u64(bytes),
-                input_tokens: tokens::weighed(kind, tokens::prompt(prompt)),
-                output_tokens: tokens::weighed(kind, tokens::parts(&parts)),
+                input_tokens: tokens::scale_for(kind, tokens::prompt(prompt)),
+                output_tokens: tokens::scale_for(kind, tokens::parts(&parts)),
                 unseen_tokens,
                 thought: parts
                     .iter()
-                    .any(|part| matches!(part, Part::Thinking { .. })),
+                    .any(|part| matches!(part, ContentPart::Thinking { .. })),
             },
         );
         if let Some(calls) = text_calls {
@@ -311,13 +319,17 @@ impl Exchange<'_> {
             pieces.into_iter().for_each(on);
             (parts, stop) = (found, why);
         }
+        // Ids must be unique in the conversation: a result names its call by id.
         let taken = history::call_ids(&prompt.messages);
         let repeated_calls = tool_id::make_unique(&mut parts, &taken, body);
-        let asks = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
-        if asks && stop == Stop::End {
-            stop = Stop::Tools;
+        let asks = parts
+            .iter()
+            .any(|part| matches!(part, ContentPart::ToolCall(_)));
+        // Gemini reports STOP also for an answer that holds calls.
+        if asks && stop == StopReason::End {
+            stop = StopReason::Tools;
         }
-        Reply {
+        ModelReply {
             parts,
             repeated_calls,
             usage: Some(usage),
@@ -330,10 +342,10 @@ impl Exchange<'_> {
 }
 
 fn image_bytes(prompt: &Prompt) -> usize {
-    fn count(parts: &[Part]) -> usize {
+    fn count(parts: &[ContentPart]) -> usize {
         let each = parts.iter().map(|part| match part {
-            Part::Image { data, .. } => data.len(),
-            Part::ToolResult(result) => count(&result.content),
+            ContentPart::Image { data, .. } => data.len(),
+            ContentPart::ToolResult(result) => count(&result.content),
             _ => 0,
         });
         each.sum()

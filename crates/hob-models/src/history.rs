@@ -1,38 +1,38 @@
-//! A conversation in an order every provider takes. Pure.
+//! Brings a conversation into an order that every provider accepts. Pure.
 //!
-//! Invariants of the turns: they begin with a person's; an assistant's turn with calls is followed
-//! by one with exactly their results, in the order of the calls; no turn and no text is empty; two
+//! Invariants of the turns: the first is a user turn; an assistant turn with calls is followed by
+//! a tool turn with exactly their results, in call order; no turn and no text is empty; two
 //! neighbours never have the same kind.
 
 use crate::prompt::PromptMessage;
-use hob_wire::content::{Part, Role, ToolCall};
+use hob_wire::content::{ContentPart, Role, ToolCall};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Turn {
+pub(crate) enum ConversationTurn {
     /// Texts and images.
-    User(Vec<Part>),
-    /// Texts, thoughts and calls; never thoughts alone.
-    Assistant(Vec<Part>),
-    Tools(Vec<Answer>),
+    User(Vec<ContentPart>),
+    /// Texts, thoughts and calls. Never only thoughts.
+    Assistant(Vec<ContentPart>),
+    Tools(Vec<NamedToolResult>),
 }
 
-/// A tool's result, with its tool's name.
+/// A tool result with the name of its tool.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct NamedToolResult {
     pub(crate) id: String,
     pub(crate) name: String,
     /// Texts and images.
-    pub(crate) content: Vec<Part>,
+    pub(crate) content: Vec<ContentPart>,
     pub(crate) is_error: bool,
 }
 
-impl Answer {
+impl NamedToolResult {
     /// The texts as one.
     pub(crate) fn text(&self) -> String {
-        joined(&self.content)
+        join_texts(&self.content)
     }
 
     /// The images as (media type, base64).
@@ -43,68 +43,70 @@ impl Answer {
 
 const NO_RESULT: &str = "There is no result: the call did not come to its end.";
 const NO_OUTPUT: &str = "(There was no output.)";
-const GOES_ON: &str = "(The conversation goes on.)";
+const CONVERSATION_CONTINUES: &str = "(The conversation goes on.)";
 
-/// Brings messages into turns; what they say as system is given apart.
-pub(crate) fn turns(messages: &[PromptMessage]) -> (Vec<String>, Vec<Turn>) {
+/// Converts messages to turns. System messages are returned separately.
+pub(crate) fn to_turns(messages: &[PromptMessage]) -> (Vec<String>, Vec<ConversationTurn>) {
     let mut system = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<ConversationTurn> = Vec::new();
     let mut rest = messages;
     while let Some((message, after)) = rest.split_first() {
         rest = after;
         match message.role {
-            Role::System => system.extend(said(&message.parts)),
+            Role::System => system.extend(texts(&message.parts)),
             Role::User | Role::Tool => add_user(&mut turns, &message.parts),
             Role::Assistant => {
-                let mut parts: Vec<Part> = message
+                let mut parts: Vec<ContentPart> = message
                     .parts
                     .iter()
-                    .filter(|part| is_spoken(part))
+                    .filter(|part| is_assistant_content(part))
                     .cloned()
                     .collect();
-                parts.retain(no_double_id());
+                parts.retain(without_duplicate_ids());
                 if !parts
                     .iter()
-                    .any(|part| !matches!(part, Part::Thinking { .. }))
+                    .any(|part| !matches!(part, ContentPart::Thinking { .. }))
                 {
                     continue;
                 }
                 let following = rest
                     .iter()
                     .take_while(|later| later.role != Role::Assistant);
-                let answers = answers(&parts, &following);
+                let results = tool_results(&parts, &following);
                 add_assistant(&mut turns, parts);
-                if !answers.is_empty() {
-                    turns.push(Turn::Tools(answers));
+                if !results.is_empty() {
+                    turns.push(ConversationTurn::Tools(results));
                 }
             }
         }
     }
-    if !matches!(turns.first(), None | Some(Turn::User(_))) {
-        let text = GOES_ON.to_owned();
-        turns.insert(0, Turn::User(vec![Part::Text { text }]));
+    if !matches!(turns.first(), None | Some(ConversationTurn::User(_))) {
+        let text = CONVERSATION_CONTINUES.to_owned();
+        turns.insert(0, ConversationTurn::User(vec![ContentPart::Text { text }]));
     }
     (system, turns)
 }
 
-/// The ids of every call of a conversation.
+/// The ids of all calls of a conversation.
 pub(crate) fn call_ids(messages: &[PromptMessage]) -> BTreeSet<&str> {
     let parts = messages.iter().flat_map(|message| &message.parts);
     parts
         .filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call.id.as_str()),
+            ContentPart::ToolCall(call) => Some(call.id.as_str()),
             _ => None,
         })
         .collect()
 }
 
-/// The turns since the person last spoke: what a provider counts as one unfinished turn.
-pub(crate) fn open_turn(turns: &[Turn]) -> usize {
-    let last = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
+/// The index of the last user turn. Providers count everything from there as one unfinished turn.
+pub(crate) fn unfinished_turn_start(turns: &[ConversationTurn]) -> usize {
+    let last = turns
+        .iter()
+        .rposition(|turn| matches!(turn, ConversationTurn::User(_)));
     last.unwrap_or(0)
 }
 
-/// A call's arguments as an object, which every provider insists on.
+/// The arguments of a call as an object, which every provider requires.
 pub(crate) fn object_args(call: &ToolCall) -> Value {
     match &call.args {
         Value::Object(_) => call.args.clone(),
@@ -113,69 +115,70 @@ pub(crate) fn object_args(call: &ToolCall) -> Value {
     }
 }
 
-/// The texts of some parts, one below the other.
-pub(crate) fn joined(parts: &[Part]) -> String {
-    said(parts).collect::<Vec<_>>().join("\n")
+/// Joins the texts of the parts with newlines.
+pub(crate) fn join_texts(parts: &[ContentPart]) -> String {
+    texts(parts).collect::<Vec<_>>().join("\n")
 }
 
-/// The images of some parts as (media type, base64).
-pub(crate) fn images(parts: &[Part]) -> impl Iterator<Item = (&str, &str)> {
+/// The images of the parts as (media type, base64).
+pub(crate) fn images(parts: &[ContentPart]) -> impl Iterator<Item = (&str, &str)> {
     parts.iter().filter_map(|part| match part {
-        Part::Image { mime_type, data } => Some((mime_type.as_str(), data.as_str())),
+        ContentPart::Image { mime_type, data } => Some((mime_type.as_str(), data.as_str())),
         _ => None,
     })
 }
 
-fn said(parts: &[Part]) -> impl Iterator<Item = String> {
+fn texts(parts: &[ContentPart]) -> impl Iterator<Item = String> {
     parts.iter().filter_map(|part| match part {
-        Part::Text { text } if !text.trim().is_empty() => Some(text.clone()),
+        ContentPart::Text { text } if !text.trim().is_empty() => Some(text.clone()),
         _ => None,
     })
 }
 
-fn add_user(turns: &mut Vec<Turn>, parts: &[Part]) {
-    let parts: Vec<Part> = parts
+fn add_user(turns: &mut Vec<ConversationTurn>, parts: &[ContentPart]) {
+    let parts: Vec<ContentPart> = parts
         .iter()
-        .filter(|part| is_shown(part))
+        .filter(|part| is_user_content(part))
         .cloned()
         .collect();
     if parts.is_empty() {
         return;
     }
     match turns.last_mut() {
-        Some(Turn::User(before)) => before.extend(parts),
-        _ => turns.push(Turn::User(parts)),
+        Some(ConversationTurn::User(before)) => before.extend(parts),
+        _ => turns.push(ConversationTurn::User(parts)),
     }
 }
 
-fn add_assistant(turns: &mut Vec<Turn>, parts: Vec<Part>) {
+fn add_assistant(turns: &mut Vec<ConversationTurn>, parts: Vec<ContentPart>) {
     match turns.last_mut() {
-        Some(Turn::Assistant(before)) => before.extend(parts),
-        _ => turns.push(Turn::Assistant(parts)),
+        Some(ConversationTurn::Assistant(before)) => before.extend(parts),
+        _ => turns.push(ConversationTurn::Assistant(parts)),
     }
 }
 
-/// One answer for each call: the one that was given, or one that says there is none.
-fn answers<'m>(
-    parts: &[Part],
+/// Returns one result per call: the recorded one, or an error that says there is none.
+fn tool_results<'m>(
+    parts: &[ContentPart],
     following: &(impl Iterator<Item = &'m PromptMessage> + Clone),
-) -> Vec<Answer> {
+) -> Vec<NamedToolResult> {
     let calls = parts.iter().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
+        ContentPart::ToolCall(call) => Some(call),
         _ => None,
     });
     calls
         .map(|call| {
             let mut given = following.clone().flat_map(|message| &message.parts);
             let found = given.find_map(|part| match part {
-                Part::ToolResult(result) if result.id == call.id => Some(result),
+                ContentPart::ToolResult(result) if result.id == call.id => Some(result),
                 _ => None,
             });
             let (content, is_error) = match found {
                 Some(result) => (result.content.clone(), result.is_error),
                 None => (Vec::new(), true),
             };
-            let mut content: Vec<Part> = content.into_iter().filter(is_shown).collect();
+            let mut content: Vec<ContentPart> =
+                content.into_iter().filter(is_user_content).collect();
             if content.is_empty() {
                 let said = if found.is_some() {
                     NO_OUTPUT
@@ -183,9 +186,9 @@ fn answers<'m>(
                     NO_RESULT
                 };
                 let text = said.to_owned();
-                content.push(Part::Text { text });
+                content.push(ContentPart::Text { text });
             }
-            Answer {
+            NamedToolResult {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 content,
@@ -195,29 +198,29 @@ fn answers<'m>(
         .collect()
 }
 
-/// Two calls of one turn with one id cannot both be answered: the second is left out.
-fn no_double_id() -> impl FnMut(&Part) -> bool {
+/// Drops the second of two calls with the same id in one turn: only one of them can have a result.
+fn without_duplicate_ids() -> impl FnMut(&ContentPart) -> bool {
     let mut seen = BTreeSet::new();
     move |part| match part {
-        Part::ToolCall(call) => seen.insert(call.id.clone()),
+        ContentPart::ToolCall(call) => seen.insert(call.id.clone()),
         _ => true,
     }
 }
 
-/// What a person or a tool can say.
-fn is_shown(part: &Part) -> bool {
+/// True for the parts a user or a tool can send.
+fn is_user_content(part: &ContentPart) -> bool {
     match part {
-        Part::Text { text } => !text.trim().is_empty(),
-        Part::Image { .. } => true,
+        ContentPart::Text { text } => !text.trim().is_empty(),
+        ContentPart::Image { .. } => true,
         _ => false,
     }
 }
 
-/// What a model can say.
-fn is_spoken(part: &Part) -> bool {
+/// True for the parts a model can send.
+fn is_assistant_content(part: &ContentPart) -> bool {
     match part {
-        Part::Text { text } => !text.trim().is_empty(),
-        Part::Thinking { .. } | Part::ToolCall(_) => true,
+        ContentPart::Text { text } => !text.trim().is_empty(),
+        ContentPart::Thinking { .. } | ContentPart::ToolCall(_) => true,
         _ => false,
     }
 }

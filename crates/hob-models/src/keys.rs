@@ -1,30 +1,30 @@
-//! The one door keys come through. Invariant: a key is asked for at each call and kept nowhere.
+//! The source of API keys. Invariant: a key is read for each call and never stored.
 
-use hob_kit::mask::Mask;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
 use hob_kit::secret::Secret;
-use hob_kit::world::Env;
 
-/// Gives keys by name.
-pub trait KeyDoor: Send + Sync {
-    /// The key of that name; none when there is none.
+/// Looks up API keys by name.
+pub trait KeySource: Send + Sync {
+    /// Returns the key of that name, if it is set.
     fn key(&self, name: &str) -> Option<Secret>;
 }
 
-/// Keys of the environment.
+/// Keys from environment variables.
 #[derive(Clone, Debug)]
 pub struct EnvKeys {
-    env: Env,
-    mask: Mask,
+    env: EnvVars,
+    mask: SecretMask,
 }
 
 impl EnvKeys {
-    /// Whatever is given out is masked in the log from then on.
-    pub fn new(env: Env, mask: Mask) -> EnvKeys {
+    /// Every key that is looked up is masked in the log from then on.
+    pub fn new(env: EnvVars, mask: SecretMask) -> EnvKeys {
         EnvKeys { env, mask }
     }
 }
 
-impl KeyDoor for EnvKeys {
+impl KeySource for EnvKeys {
     fn key(&self, name: &str) -> Option<Secret> {
         let text = self.env.text(name)?.trim();
         if text.is_empty() {

@@ -1,36 +1,36 @@
-//! What is known of well-known models: windows and list prices, from their providers' own pages.
-//! Data; a model that is not here is simply not known.
+//! Context windows and list prices of well-known models, from their providers' pages. Data only;
+//! a model that is not listed is unknown.
 
-use hob_wire::rooms::model::Price;
+use hob_wire::rooms::model::ModelPrice;
 
-/// When this table was last compared with what the providers publish.
+/// The date this table was last compared with the providers' pages.
 pub(crate) const AS_OF: &str = "2026-10-31";
 
 /// A model, and its dated or tagged versions.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownModel {
     provider: &'static str,
     name: &'static str,
     pub(crate) context_tokens: u64,
-    /// The longest answer it gives.
+    /// The output limit.
     pub(crate) output_tokens: u64,
-    rate: Rate,
+    rate: TokenRate,
     /// Prompts of more tokens than this cost more.
-    long: Option<(u64, Rate)>,
+    long: Option<(u64, TokenRate)>,
 }
 
 /// Hundredths of a cent for a million tokens: input, cached input, output.
-type Rate = [u32; 3];
+type TokenRate = [u32; 3];
 
-impl Known {
-    /// The price of a call with so many tokens of input.
-    pub(crate) fn price(&self, input_tokens: u64) -> Price {
+impl KnownModel {
+    /// The price of a call with that many input tokens.
+    pub(crate) fn price(&self, input_tokens: u64) -> ModelPrice {
         let rate = match self.long {
             Some((above, rate)) if input_tokens > above => rate,
             _ => self.rate,
         };
         let [input, cached, output] = rate.map(|hundredths| u64::from(hundredths) * 100);
-        Price {
+        ModelPrice {
             input,
             output,
             cached: Some(cached),
@@ -42,10 +42,10 @@ const fn known(
     provider: &'static str,
     name: &'static str,
     window: [u64; 2],
-    rate: Rate,
-    long: Option<(u64, Rate)>,
-) -> Known {
-    Known {
+    rate: TokenRate,
+    long: Option<(u64, TokenRate)>,
+) -> KnownModel {
+    KnownModel {
         provider,
         name,
         context_tokens: window[0],
@@ -63,7 +63,7 @@ const GPT_4O: [u64; 2] = [128_000, 16_384];
 const GEMINI: [u64; 2] = [1_048_576, 65_536];
 
 #[rustfmt::skip]
-const TABLE: &[Known] = &[
+const TABLE: &[KnownModel] = &[
     known("anthropic", "claude-fable-5-1", MILLION, [100_000, 10_000, 500_000], None),
     known("anthropic", "claude-opus-5-5", MILLION, [40_000, 4_000, 200_000], None),
     known("anthropic", "claude-opus-5", MILLION, [50_000, 5_000, 250_000], None),
@@ -96,8 +96,8 @@ const TABLE: &[Known] = &[
     known("gemini", "gemini-2.5-flash-lite", GEMINI, [1_000, 100, 4_000], None),
 ];
 
-/// What is known of a model.
-pub(crate) fn find(provider: &str, model: &str) -> Option<&'static Known> {
+/// Returns the row with the longest matching name.
+pub(crate) fn find(provider: &str, model: &str) -> Option<&'static KnownModel> {
     TABLE
         .iter()
         .filter(|known| known.provider == provider && is_or_extends(model, known.name))
@@ -123,5 +123,5 @@ fn is_or_extends(model: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
+#[path = "known_models_tests.rs"]
 mod tests;

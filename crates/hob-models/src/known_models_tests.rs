@@ -38,7 +38,8 @@ fn every_row_is_found_and_plausible() {
                 row.name
             );
         }
-        let same = |other: &&super::Known| (other.provider, other.name) == (row.provider, row.name);
+        let same =
+            |other: &&super::KnownModel| (other.provider, other.name) == (row.provider, row.name);
         assert!(
             !TABLE[..index].iter().any(|other| same(&other)),
             "{} twice",

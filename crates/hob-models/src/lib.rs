@@ -1,23 +1,20 @@
 //! The models hob can ask: one folder per protocol, one row per provider.
 //!
-//! - [`Book`]: every configured provider and alias; a name leads to [`Candidate`]s
-//! - [`Candidate::ask`]: one attempt at one model; retries and other models are the caller's
-//! - [`Prompt`], [`Piece`], [`Reply`], [`ModelError`]: what is asked and answered
-//! - [`KeyDoor`]: where keys come from
-//! - [`Served`], [`ServiceDoor`]: models of local services, and the way to those
-//! - [`price`]: what calls cost
+//! - [`ModelCatalog`]: every configured provider and alias; resolves a name to [`ModelCandidate`]s
+//! - [`ModelCandidate::ask`]: one attempt at one model; the caller retries and fails over
+//! - [`Prompt`], [`ReplyDelta`], [`ModelReply`], [`ModelError`]: the provider-neutral request and answer
+//! - [`KeySource`]: the source of API keys
+//! - [`ServedModel`], [`ServiceResolver`]: models of local services, and how to reach them
+//! - [`price`]: list prices and the cost of a call
 //! - `openai_chat`, `openai_responses`, `anthropic`, `gemini`: the protocols, each a request
 //!   builder and a stream decoder, both pure
 //! - `opencode`: an agent of its own, asked in a session like a model
 //! - `providers`: the providers, as data
 //!
-//! Invariants: an answer is given whole or not at all, and a call of which a part is missing never
-//! becomes runnable; a key is in no error, no log and no `Debug`; everything that is read has a
-//! bound.
+//! Invariants: an answer is returned whole or not at all; an incomplete tool call never becomes
+//! runnable; no error, log line or `Debug` output holds a key; every read has a bound.
 
 mod anthropic;
-mod assembly;
-mod book;
 mod candidate;
 mod dialect;
 mod error;
@@ -25,32 +22,36 @@ mod exchange;
 mod gemini;
 mod history;
 mod keys;
+mod known_models;
+mod model_catalog;
 mod openai_chat;
 mod openai_responses;
 mod opencode;
 pub mod price;
 mod profile;
 mod prompt;
+mod provider_refusal;
 mod providers;
 mod reasoning;
 #[cfg(test)]
 #[path = "recorded_tests.rs"]
 mod recorded;
-mod refusal;
+mod reply_builder;
 mod schema;
-mod served;
+mod served_model;
 mod settings;
-mod table;
 mod text_tools;
 mod tokens;
 mod tool_id;
 mod usage;
 
-pub use book::{Book, Listing, Sources};
-pub use candidate::{CONTEXT_TOKENS_ASSUMED, Candidate, Facts};
-pub use error::{BookError, ModelError};
-pub use keys::{EnvKeys, KeyDoor};
-pub use profile::Profile;
-pub use prompt::{Piece, Prompt, PromptMessage, Reply, Stop, ToolWord};
-pub use served::{NoServices, Reach, Reaching, Served, ServiceDoor};
+pub use candidate::{CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts};
+pub use error::{ModelError, ResolveError};
+pub use keys::{EnvKeys, KeySource};
+pub use model_catalog::{ModelCatalog, ModelListing, ModelSources};
+pub use profile::ModelProfile;
+pub use prompt::{ModelReply, Prompt, PromptMessage, ReplyDelta, StopReason, ToolDefinition};
+pub use served_model::{
+    NoServices, ServedModel, ServiceEndpoint, ServiceEndpointFuture, ServiceResolver,
+};
 pub use settings::{ALIASES, KEYS, KINDS, is_name};

@@ -1,58 +1,58 @@
-//! Every provider and alias that is configured. It is made anew when the settings change; making
-//! one costs nothing.
+//! The configured providers and aliases. A catalog is rebuilt when the settings change, which is
+//! cheap.
 
-use crate::candidate::{Candidate, Desk, Open, known, price_of};
-use crate::dialect::{self, Listed};
-use crate::error::{BookError, ModelError};
+use crate::candidate::{ModelCallDeps, ModelCandidate, ReadyProvider, known_model, price_of};
+use crate::dialect::{self, ProviderModel};
+use crate::error::{ModelError, ResolveError};
 use crate::exchange::LIST_BYTES_MAX;
-use crate::keys::KeyDoor;
-use crate::providers::Row;
-use crate::served::{self, Served, ServiceDoor};
-use crate::settings::{self, ALIASES, Provider};
+use crate::keys::KeySource;
+use crate::providers::ProviderRow;
+use crate::served_model::{self, ServedModel, ServiceResolver};
+use crate::settings::{self, ALIASES, ProviderConfig};
 use futures_util::future::join_all;
 use hob_kit::settings::Settings;
-use hob_net::Http;
+use hob_net::HttpClient;
 use hob_wire::rooms::model;
 use hob_wire::rooms::service::ServiceRole;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A list is short work: who is silent that long is not there.
+/// The silence limit of a list request. A list is quick, so a slower provider counts as down.
 const LIST_SILENCE_MAX: Duration = Duration::from_secs(15);
 const LIST_PAGES_MAX: usize = 10;
 const LIST_MODELS_MAX: usize = 5_000;
 
 /// The configured providers and aliases.
 #[derive(Clone)]
-pub struct Book {
-    providers: Vec<Arc<Provider>>,
-    aliases: Vec<model::Alias>,
-    served: Arc<Vec<Served>>,
-    desk: Desk,
+pub struct ModelCatalog {
+    providers: Vec<Arc<ProviderConfig>>,
+    aliases: Vec<model::ModelAlias>,
+    served: Arc<Vec<ServedModel>>,
+    deps: ModelCallDeps,
 }
 
-/// What a book is made of beside the settings.
+/// The inputs of a [`ModelCatalog`] besides the settings.
 #[derive(Clone)]
-pub struct Sources {
-    pub http: Http,
-    pub keys: Arc<dyn KeyDoor>,
-    pub services: Arc<dyn ServiceDoor>,
-    /// The services that can be asked now.
-    pub served: Arc<Vec<Served>>,
+pub struct ModelSources {
+    pub http: HttpClient,
+    pub keys: Arc<dyn KeySource>,
+    pub services: Arc<dyn ServiceResolver>,
+    /// The services that are ready now.
+    pub served: Arc<Vec<ServedModel>>,
 }
 
-/// The models of some providers, and what kept others from listing theirs.
+/// The models of the providers, and the errors of those that could not list theirs.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
-    pub models: Vec<model::Model>,
+pub struct ModelListing {
+    pub models: Vec<model::ModelInfo>,
     /// Provider and problem.
     pub problems: Vec<(String, ModelError)>,
 }
 
-impl Book {
-    pub fn new(settings: &Settings, sources: Sources) -> Book {
-        let Sources {
+impl ModelCatalog {
+    pub fn new(settings: &Settings, sources: ModelSources) -> ModelCatalog {
+        let ModelSources {
             http,
             keys,
             services,
@@ -62,7 +62,7 @@ impl Book {
         let mut providers = settings::providers(settings, &has_key);
         let aliases = ALIASES
             .iter()
-            .map(|alias| model::Alias {
+            .map(|alias| model::ModelAlias {
                 alias: (*alias).to_owned(),
                 models: match settings::alias(settings, alias) {
                     named if named.is_empty() => suggested(&providers, &served, alias),
@@ -70,22 +70,23 @@ impl Book {
                 },
             })
             .collect();
-        // What a person configured under a service's name is what they mean by it.
+        // A provider the user configured under a service's name takes precedence over the service.
         for one in served.iter() {
             if !providers.iter().any(|it| it.name == one.service) {
-                providers.push(one.provider());
+                providers.push(one.to_provider_config());
             }
         }
-        // A key is known to the mask once it was asked for; so every key is, before the first prompt.
+        // Looking up a key registers it with the log mask. All are looked up here, so that no key can
+        // appear in the log before its first use.
         for variable in providers.iter().filter_map(|it| it.key_env.as_deref()) {
             let _ = keys.key(variable);
         }
         let timeouts = settings::timeouts(settings);
-        Book {
+        ModelCatalog {
             providers: providers.into_iter().map(Arc::new).collect(),
             aliases,
             served,
-            desk: Desk {
+            deps: ModelCallDeps {
                 http,
                 keys,
                 services,
@@ -94,32 +95,32 @@ impl Book {
         }
     }
 
-    /// The models behind a name, in the order they are tried: an alias, or `provider/model`. No
-    /// name means the alias `default`.
-    pub fn resolve(&self, wanted: Option<&str>) -> Result<Vec<Candidate>, BookError> {
+    /// Resolves an alias or `provider/model` to models in the order they are tried. `None` means the
+    /// alias `default`.
+    pub fn resolve(&self, wanted: Option<&str>) -> Result<Vec<ModelCandidate>, ResolveError> {
         let wanted = wanted.unwrap_or("default");
         let Some(alias) = self.aliases.iter().find(|alias| alias.alias == wanted) else {
             return Ok(vec![self.candidate(wanted)?]);
         };
         if alias.models.is_empty() {
-            // An alias nobody set means what the default means.
+            // An unset alias falls back to `default`.
             return match wanted {
-                "default" => Err(BookError::NothingConfigured),
+                "default" => Err(ResolveError::NothingConfigured),
                 _ => self.resolve(None),
             };
         }
         alias.models.iter().map(|id| self.candidate(id)).collect()
     }
 
-    /// As [`Book::resolve`], for a conversation that may hold pictures: of those a running service
-    /// that sees is asked first, unless a model was named.
+    /// As [`ModelCatalog::resolve`], for a conversation that may hold pictures. If it does and no model was named,
+    /// a running vision service comes first.
     pub fn resolve_for(
         &self,
         wanted: Option<&str>,
         pictures: bool,
-    ) -> Result<Vec<Candidate>, BookError> {
-        let seeing = served::first(&self.served, ServiceRole::Vlm);
-        let asked_first = |one: &&Served| pictures && one.running && wanted.is_none();
+    ) -> Result<Vec<ModelCandidate>, ResolveError> {
+        let seeing = served_model::first_with_role(&self.served, ServiceRole::Vlm);
+        let asked_first = |one: &&ServedModel| pictures && one.running && wanted.is_none();
         match seeing.filter(asked_first) {
             None => self.resolve(wanted),
             Some(seeing) => {
@@ -130,8 +131,8 @@ impl Book {
         }
     }
 
-    fn candidate(&self, id: &str) -> Result<Candidate, BookError> {
-        let unknown = || BookError::UnknownName {
+    fn candidate(&self, id: &str) -> Result<ModelCandidate, ResolveError> {
+        let unknown = || ResolveError::UnknownName {
             wanted: id.chars().take(200).collect(),
             aliases: ALIASES.join(", "),
         };
@@ -141,7 +142,7 @@ impl Book {
         }
         let provider = self.provider(name).ok_or_else(|| {
             let known = self.providers.iter().map(|provider| provider.name.as_str());
-            BookError::UnknownProvider {
+            ResolveError::UnknownProvider {
                 provider: name.chars().take(64).collect(),
                 known: match known.collect::<Vec<_>>().join(", ") {
                     none if none.is_empty() => "none".to_owned(),
@@ -149,45 +150,45 @@ impl Book {
                 },
             }
         })?;
-        Ok(Candidate {
+        Ok(ModelCandidate {
             provider: Arc::clone(provider),
             model: model.to_owned(),
-            desk: self.desk.clone(),
+            deps: self.deps.clone(),
         })
     }
 
-    fn provider(&self, name: &str) -> Option<&Arc<Provider>> {
+    fn provider(&self, name: &str) -> Option<&Arc<ProviderConfig>> {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
     /// The configured providers.
-    pub fn providers(&self) -> Vec<model::Provider> {
+    pub fn providers(&self) -> Vec<model::ProviderInfo> {
         self.providers
             .iter()
             .map(|provider| {
-                let missing = self.desk.key(provider).err();
-                model::Provider {
+                let missing = self.deps.key(provider).err();
+                model::ProviderInfo {
                     name: provider.name.clone(),
                     kind: provider.kind,
                     url: provider.url.clone(),
                     key_env: provider.key_env.clone(),
                     ready: missing.is_none(),
                     message: missing.map(|error| error.message),
-                    service: provider.served.as_ref().map(Served::shown),
+                    service: provider.served.as_ref().map(ServedModel::to_wire),
                 }
             })
             .collect()
     }
 
-    /// Every alias and the models it stands for; none where nothing is set nor suggests itself.
-    pub fn aliases(&self) -> Vec<model::Alias> {
+    /// Every alias with its models; empty if none is set and none suggested.
+    pub fn aliases(&self) -> Vec<model::ModelAlias> {
         self.aliases.clone()
     }
 
-    /// Asks one provider, or all of them, for their models.
-    pub async fn models(&self, provider: Option<&str>) -> Listing {
-        let mut listing = Listing::default();
-        let wanted = |one: &&Arc<Provider>| provider.is_none_or(|name| one.name == name);
+    /// Lists the models of one provider, or of all.
+    pub async fn models(&self, provider: Option<&str>) -> ModelListing {
+        let mut listing = ModelListing::default();
+        let wanted = |one: &&Arc<ProviderConfig>| provider.is_none_or(|name| one.name == name);
         let providers = self.providers.iter().filter(wanted);
         let asked = providers.map(|one| async move { (one, self.list(one).await) });
         for (provider, answered) in join_all(asked).await {
@@ -199,32 +200,32 @@ impl Book {
         listing
     }
 
-    async fn list(&self, provider: &Provider) -> Result<Vec<model::Model>, ModelError> {
+    async fn list(&self, provider: &ProviderConfig) -> Result<Vec<model::ModelInfo>, ModelError> {
         if let Some(served) = &provider.served
             && !served.running
         {
-            // Nothing is started for the sake of a list.
-            let known = Listed {
+            // Listing must not start a service.
+            let known = ProviderModel {
                 name: served.model_name().to_owned(),
-                ..Listed::default()
+                ..ProviderModel::default()
             };
             return Ok(vec![listed(provider, known)]);
         }
-        self.pages(&self.desk.open(provider).await?).await
+        self.pages(&self.deps.open(provider).await?).await
     }
 
-    async fn pages(&self, open: &Open<'_>) -> Result<Vec<model::Model>, ModelError> {
+    async fn pages(&self, open: &ReadyProvider<'_>) -> Result<Vec<model::ModelInfo>, ModelError> {
         let provider = &*open.provider;
-        let mut exchange = self.desk.exchange(open, "");
+        let mut exchange = self.deps.exchange(open, "");
         exchange.timeouts.silence = exchange.timeouts.silence.min(LIST_SILENCE_MAX);
-        let seal = |error: ModelError| open.seal(error);
-        let dialect = dialect::of(provider.kind);
-        let mut path = dialect.list_path().to_owned();
+        let seal = |error: ModelError| open.sanitize(error);
+        let dialect = dialect::for_kind(provider.kind);
+        let mut path = dialect.models_path().to_owned();
         let mut models = Vec::new();
         for _ in 0..LIST_PAGES_MAX {
             let body = exchange.fetch(&path, LIST_BYTES_MAX).await.map_err(seal)?;
-            let page = dialect::json(&body).ok();
-            let page = page.and_then(|body| dialect.read_list(&body));
+            let page = dialect::parse_json(&body).ok();
+            let page = page.and_then(|body| dialect.parse_models(&body));
             let page = page
                 .ok_or_else(|| seal(ModelError::protocol("Its list of models cannot be read.")))?;
             models.extend(page.models.into_iter().map(|one| listed(provider, one)));
@@ -238,27 +239,27 @@ impl Book {
     }
 }
 
-impl fmt::Debug for Sources {
+impl fmt::Debug for ModelSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sources")
+        f.debug_struct("ModelSources")
             .field("served", &self.served)
             .finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Book {
+impl fmt::Debug for ModelCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book")
+        f.debug_struct("ModelCatalog")
             .field("providers", &self.providers)
             .field("aliases", &self.aliases)
             .finish_non_exhaustive()
     }
 }
 
-fn listed(provider: &Provider, listed: Listed) -> model::Model {
-    let known = known(provider, &listed.name);
+fn listed(provider: &ProviderConfig, listed: ProviderModel) -> model::ModelInfo {
+    let known = known_model(provider, &listed.name);
     let known_tokens = known.map(|known| known.context_tokens);
-    model::Model {
+    model::ModelInfo {
         id: format!("{}/{}", provider.name, listed.name),
         provider: provider.name.clone(),
         context_tokens: provider
@@ -270,10 +271,10 @@ fn listed(provider: &Provider, listed: Listed) -> model::Model {
     }
 }
 
-/// What an alias stands for when the person set none: a model of the first provider of the table
-/// that is configured and has an obvious one, else that of a local service.
-fn suggested(providers: &[Provider], served: &[Served], alias: &str) -> Vec<String> {
-    let of = |row: &Row| match alias {
+/// The default of an unset alias: the suggested model of the first configured built-in provider,
+/// else the model of a local service.
+fn suggested(providers: &[ProviderConfig], served: &[ServedModel], alias: &str) -> Vec<String> {
+    let of = |row: &ProviderRow| match alias {
         "default" => row.suggested.default,
         "fast" => row.suggested.fast,
         "smart" => row.suggested.smart,
@@ -289,12 +290,14 @@ fn suggested(providers: &[Provider], served: &[Served], alias: &str) -> Vec<Stri
     });
     let found = found.next();
     let local = || match alias {
-        "default" | "local" => served::first(served, ServiceRole::Llm).map(Served::id),
+        "default" | "local" => {
+            served_model::first_with_role(served, ServiceRole::Llm).map(ServedModel::id)
+        }
         _ => None,
     };
     found.or_else(local).into_iter().collect()
 }
 
 #[cfg(test)]
-#[path = "book_tests.rs"]
+#[path = "model_catalog_tests.rs"]
 mod tests;

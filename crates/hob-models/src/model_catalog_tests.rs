@@ -1,42 +1,42 @@
 //! Names lead to models.
 
-use super::{Book, Sources};
-use crate::error::BookError;
+use super::{ModelCatalog, ModelSources};
+use crate::error::ResolveError;
 use crate::keys::EnvKeys;
-use crate::served::tests::served;
-use crate::served::{NoServices, Served};
+use crate::served_model::tests::served;
+use crate::served_model::{NoServices, ServedModel};
 use crate::settings::KEYS;
 use hob_kit::clock::Clock;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
-use hob_net::{Http, NetParts};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_net::{HttpClient, HttpOptions};
 use hob_wire::rooms::service::ServiceRole;
 use std::sync::Arc;
 
-fn book(config: &str, env: &[(&str, &str)]) -> Book {
+fn book(config: &str, env: &[(&str, &str)]) -> ModelCatalog {
     serving(config, env, Vec::new())
 }
 
-fn serving(config: &str, env: &[(&str, &str)], served: Vec<Served>) -> Book {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let env = Env::from_pairs(env.iter().copied());
+fn serving(config: &str, env: &[(&str, &str)], served: Vec<ServedModel>) -> ModelCatalog {
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let env = EnvVars::from_pairs(env.iter().copied());
     let settings = Settings::load(&catalog, "config.toml", config, &env).expect("loads");
-    let http = Http::new(NetParts::new(Clock::manual(0))).expect("starts");
-    Book::new(
+    let http = HttpClient::new(HttpOptions::new(Clock::manual(0))).expect("starts");
+    ModelCatalog::new(
         &settings,
-        Sources {
+        ModelSources {
             http,
-            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            keys: Arc::new(EnvKeys::new(env, SecretMask::new())),
             services: Arc::new(NoServices),
             served: Arc::new(served),
         },
     )
 }
 
-fn ids(book: &Book, wanted: Option<&str>) -> Vec<String> {
+fn ids(book: &ModelCatalog, wanted: Option<&str>) -> Vec<String> {
     let found = book.resolve(wanted).expect("resolves");
-    found.iter().map(super::Candidate::id).collect()
+    found.iter().map(super::ModelCandidate::id).collect()
 }
 
 const CONFIG: &str = "[model]\ndefault = [\"box/llama\", \"anthropic/claude-opus-5\"]\n\
@@ -67,7 +67,7 @@ fn unknown_names_say_what_there_is() {
         "{unknown}"
     );
     let provider = book.resolve(Some("nobody/x")).expect_err("is unknown");
-    assert!(matches!(provider, BookError::UnknownProvider { .. }));
+    assert!(matches!(provider, ResolveError::UnknownProvider { .. }));
     assert!(
         provider.to_string().contains("box, openrouter"),
         "{provider}"
@@ -82,11 +82,11 @@ fn a_key_alone_is_enough_and_nothing_is_said_to_be_nothing() {
     let empty = book("", &[]);
     assert_eq!(
         empty.resolve(None).expect_err("is empty"),
-        BookError::NothingConfigured
+        ResolveError::NothingConfigured
     );
     assert_eq!(
         empty.resolve(Some("fast")).expect_err("is empty"),
-        BookError::NothingConfigured
+        ResolveError::NothingConfigured
     );
     let keyed = book(
         "",
@@ -124,7 +124,7 @@ fn facts_come_from_the_table_and_the_config_beats_it() {
 
 #[test]
 fn with_nothing_configured_a_local_service_is_the_default() {
-    let llm = Served {
+    let llm = ServedModel {
         model: Some("smollm2-135m".to_owned()),
         ..served("llm", ServiceRole::Llm, false)
     };
@@ -150,6 +150,6 @@ fn with_nothing_configured_a_local_service_is_the_default() {
     let seeing = serving("", &[], vec![see]);
     assert_eq!(
         seeing.resolve(None).expect_err("is empty"),
-        BookError::NothingConfigured
+        ResolveError::NothingConfigured
     );
 }

@@ -1,17 +1,16 @@
-//! What models cost: a table with a date, in millionths of a dollar for a million tokens. Pure.
+//! Prices and costs, in millionths of a dollar per million tokens. Pure.
 //!
-//! Invariants: a price that is not known is missing, never zero; a sum is rounded up and never
-//! overflows.
+//! Invariants: an unknown price is missing, never zero; a sum is rounded up and never overflows.
 
-use crate::table;
-use hob_wire::content::Usage;
-use hob_wire::rooms::model::Price;
+use crate::known_models;
+use hob_wire::content::TokenUsage;
+use hob_wire::rooms::model::ModelPrice;
 
-/// The date of the table; its README says which rows were compared with whose page.
-pub const AS_OF: &str = table::AS_OF;
+/// The date of the price table. The README lists the sources of its rows.
+pub const AS_OF: &str = known_models::AS_OF;
 
-/// What a model on the person's own machine costs.
-pub(crate) const FREE: Price = Price {
+/// The price of a model on the user's own machine.
+pub(crate) const FREE: ModelPrice = ModelPrice {
     input: 0,
     output: 0,
     cached: Some(0),
@@ -20,17 +19,17 @@ pub(crate) const FREE: Price = Price {
 const MILLION: u128 = 1_000_000;
 
 /// The list price of a model at its own provider, for a prompt of ordinary length.
-pub fn price(provider: &str, model: &str) -> Option<Price> {
+pub fn price(provider: &str, model: &str) -> Option<ModelPrice> {
     price_of_prompt(provider, model, 0)
 }
 
-/// The list price of a call with so many tokens of input: some models cost more for long ones.
-pub fn price_of_prompt(provider: &str, model: &str, input_tokens: u64) -> Option<Price> {
-    Some(table::find(provider, model)?.price(input_tokens))
+/// The list price of a call with that many input tokens. Some models cost more for long prompts.
+pub fn price_of_prompt(provider: &str, model: &str, input_tokens: u64) -> Option<ModelPrice> {
+    Some(known_models::find(provider, model)?.price(input_tokens))
 }
 
-/// What a call cost, in millionths of a dollar.
-pub fn cost(price: &Price, usage: &Usage) -> u64 {
+/// The cost of a call, in millionths of a dollar.
+pub fn cost(price: &ModelPrice, usage: &TokenUsage) -> u64 {
     let cached = usage.cached_tokens.min(usage.input_tokens);
     let fresh = usage.input_tokens - cached;
     let line = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
@@ -40,7 +39,7 @@ pub fn cost(price: &Price, usage: &Usage) -> u64 {
     u64::try_from(sum.div_ceil(MILLION)).unwrap_or(u64::MAX)
 }
 
-/// Reads dollars, such as `0.15`, as millionths.
+/// Parses dollars such as `0.15` to millionths.
 pub(crate) fn read_dollars(text: &str) -> Option<u64> {
     const PLACES: usize = 6;
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));

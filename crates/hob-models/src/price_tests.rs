@@ -1,19 +1,19 @@
 //! Sums of money.
 
 use super::{cost, price, read_dollars};
-use hob_wire::content::Usage;
-use hob_wire::rooms::model::Price;
+use hob_wire::content::TokenUsage;
+use hob_wire::rooms::model::ModelPrice;
 use proptest::prelude::*;
 
-fn usage(input: u64, cached: u64, output: u64) -> Usage {
-    Usage {
+fn usage(input: u64, cached: u64, output: u64) -> TokenUsage {
+    TokenUsage {
         input_tokens: input,
         output_tokens: output,
         cached_tokens: cached,
     }
 }
 
-const PRICE: Price = Price {
+const PRICE: ModelPrice = ModelPrice {
     input: 3_000_000,
     output: 15_000_000,
     cached: Some(300_000),
@@ -25,7 +25,7 @@ fn a_call_costs_its_tokens_rounded_up() {
     assert_eq!(cost(&PRICE, &usage(1_000_000, 1_000_000, 0)), 300_000);
     assert_eq!(cost(&PRICE, &usage(1, 1, 0)), 1);
     assert_eq!(cost(&PRICE, &usage(0, 0, 0)), 0);
-    let no_cache = Price {
+    let no_cache = ModelPrice {
         cached: None,
         ..PRICE
     };
@@ -61,7 +61,7 @@ proptest! {
     fn no_sum_overflows(
         input in any::<u64>(), cached in any::<u64>(), output in any::<u64>(), each in any::<u64>()
     ) {
-        let price = Price { input: each, output: each, cached: Some(each) };
+        let price = ModelPrice { input: each, output: each, cached: Some(each) };
         let one = cost(&price, &usage(input, cached, output));
         let exact = u128::from(each).saturating_mul(u128::from(input) + u128::from(output));
         let exact = u64::try_from(exact.div_ceil(1_000_000)).unwrap_or(u64::MAX);

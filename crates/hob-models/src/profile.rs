@@ -1,23 +1,23 @@
-//! How a model is asked that is not like the others: as data.
+//! Request defaults of models that need special treatment, as data.
 
-/// What is different about asking it.
+/// Request defaults of one model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Profile {
-    /// All it is told as system, unless the caller says something of their own.
+pub struct ModelProfile {
+    /// The system text, unless the caller gives one.
     pub system: &'static str,
-    /// How freely it chooses its words, unless the caller says so.
+    /// The sampling temperature, unless the caller gives one.
     pub temperature: f64,
-    /// Whether it is offered tools.
+    /// True if tools are offered to the model.
     pub tools: bool,
-    /// How much of a conversation it is shown, in tokens.
+    /// The tokens of history that are sent.
     pub history_tokens: u64,
-    /// The longest answer it gives unless told otherwise, in tokens.
+    /// The default limit of an answer, in tokens.
     pub output_tokens: u32,
 }
 
-/// A model of a hundred million parameters: what it is told beside the question it takes for the
-/// question, tools it calls at random, and it may repeat itself without an end.
-pub(crate) const MODEST: Profile = Profile {
+/// The profile of a model of a hundred million parameters. Such a model mistakes extra
+/// instructions for the question, calls tools at random, and may repeat itself without end.
+pub(crate) const MODEST: ModelProfile = ModelProfile {
     system: "You are a helpful assistant.",
     temperature: 0.0,
     tools: false,

@@ -1,30 +1,30 @@
-//! What a model is asked and what it answers, in words no provider owns.
+//! Provider-neutral prompts and answers.
 
-use hob_wire::content::{Part, Role, Usage};
-use hob_wire::rooms::agent::{Sampling, ToolChoice};
+use hob_wire::content::{ContentPart, Role, TokenUsage};
+use hob_wire::rooms::agent::{SamplingParams, ToolChoice};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Everything one call of a model is given.
+/// The input of one model call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
-    /// The provider's own name of the model; a candidate puts its own here.
+    /// The provider's name of the model. A candidate overwrites it with its own.
     pub model: String,
-    /// Layers of the system text, the stable ones first so that a provider's cache finds them.
+    /// Layers of the system text. Stable layers come first, for the provider's prompt cache.
     pub system: Vec<String>,
     pub messages: Vec<PromptMessage>,
-    pub tools: Vec<ToolWord>,
+    pub tools: Vec<ToolDefinition>,
     pub tool_choice: Option<ToolChoice>,
     /// A JSON Schema the answer must fit.
     pub schema: Option<Value>,
-    pub options: Sampling,
+    pub options: SamplingParams,
 }
 
 /// One message. Tool results have the role `Tool`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
     pub role: Role,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ContentPart>,
 }
 
 impl PromptMessage {
@@ -32,24 +32,24 @@ impl PromptMessage {
         let text = text.into();
         PromptMessage {
             role,
-            parts: vec![Part::Text { text }],
+            parts: vec![ContentPart::Text { text }],
         }
     }
 }
 
-/// A tool as a model is told of it.
+/// A tool as it is described to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolWord {
+pub struct ToolDefinition {
     pub name: String,
     pub description: String,
     /// A JSON Schema of its arguments, an object.
     pub parameters: Value,
 }
 
-/// A piece of an answer, as it streams.
+/// A streamed piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// Before the prompt is sent: who gets it, where a server was found on this machine and not
+pub enum ReplyDelta {
+    /// Sent before the prompt: the server that gets it, if it was found on this machine and not
     /// configured.
     Server {
         server: String,
@@ -57,7 +57,7 @@ pub enum Piece {
     },
     Text(String),
     Thinking(String),
-    /// Of the call number `index` of this answer.
+    /// A piece of call number `index` of this answer.
     Tool {
         index: usize,
         name: String,
@@ -66,34 +66,34 @@ pub enum Piece {
     },
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// In the order the model gave them. A call whose arguments were no JSON object has them as a
-    /// string and must not run.
-    pub parts: Vec<Part>,
-    /// Ids, as they stand in `parts`, of calls that came with the id of an earlier call of the same
-    /// answer. They may be that call once more and must not run.
+pub struct ModelReply {
+    /// The parts in the model's order. A call whose arguments are a string, because they were not a
+    /// JSON object, must not run.
+    pub parts: Vec<ContentPart>,
+    /// The ids, as in `parts`, of calls that came with the id of an earlier call of the same answer.
+    /// They may be duplicates and must not run.
     pub repeated_calls: BTreeSet<String>,
-    /// Always there after a whole answer: the provider's figures, or ours.
-    pub usage: Option<Usage>,
-    /// The provider gave no figures, or impossible ones: `usage` is our own count.
+    /// Always set for a complete answer: the provider's figures, or our estimate.
+    pub usage: Option<TokenUsage>,
+    /// True if `usage` is our estimate, because the provider's figures are missing or impossible.
     pub usage_estimated: bool,
-    /// What it cost in millionths of a dollar, where the provider itself says so.
+    /// The cost the provider reports, in millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    pub stop: Stop,
+    pub stop: StopReason,
     /// `provider/model`.
     pub model: String,
 }
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The model was done.
+pub enum StopReason {
+    /// The model finished.
     End,
-    /// It waits for tools.
+    /// The model waits for tool results.
     Tools,
-    /// Its output limit or the window was reached.
+    /// The output limit or the context window was reached.
     Length,
     /// The provider withheld content.
     Content,

@@ -1,31 +1,31 @@
-//! What a provider means when it refuses: a class from its status and its own words. Pure.
+//! Classifies error responses by status, code and message. Pure.
 //!
-//! Providers agree on little: the shapes of all of them are read by one reader, because servers
-//! that speak another's protocol often keep their own errors.
+//! One parser reads the error bodies of all providers, because servers that speak another
+//! provider's protocol often keep their own error format.
 
 use crate::error::ModelError;
 use hob_core::failover::ErrorClass;
 use serde_json::Value;
 
-/// A refusal as it came.
+/// An error response.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refusal<'a> {
-    /// Zero when it came within a stream.
+pub(crate) struct ProviderRefusal<'a> {
+    /// The HTTP status; zero for an error inside a stream.
     pub(crate) status: u16,
     pub(crate) body: &'a str,
     pub(crate) retry_after_ms: Option<u64>,
 }
 
-/// What of a body says why.
+/// The reason found in an error body.
 #[derive(Debug, Default)]
-struct Words {
+struct RefusalDetails {
     message: String,
     /// Codes and types, in lower case, each once.
     codes: Vec<String>,
     retry_after_ms: Option<u64>,
 }
 
-/// Codes and types that decide, whatever the status.
+/// Codes and types that decide the class, whatever the status.
 const CODES: &[(&str, ErrorClass)] = &[
     ("context_length_exceeded", ErrorClass::Context),
     ("exceed_context_size_error", ErrorClass::Context),
@@ -60,7 +60,7 @@ const CODES: &[(&str, ErrorClass)] = &[
     ("model_not_found", ErrorClass::Request),
 ];
 
-/// Words of a message that decide where the codes are too general.
+/// Phrases of a message that decide the class where codes are too general.
 const PHRASES: &[(&str, ErrorClass)] = &[
     ("prompt is too long", ErrorClass::Context),
     ("maximum context length", ErrorClass::Context),
@@ -78,14 +78,14 @@ const PHRASES: &[(&str, ErrorClass)] = &[
     ("flagged by moderation", ErrorClass::Content),
 ];
 
-/// The error a refusal is.
-pub(crate) fn read(refusal: Refusal<'_>) -> ModelError {
-    let words = words_of(refusal.body);
-    let class = class_of(refusal.status, &words);
-    let said = if words.message.is_empty() {
+/// Converts a refusal to an error.
+pub(crate) fn to_error(refusal: ProviderRefusal<'_>) -> ModelError {
+    let summary = parse_body(refusal.body);
+    let class = classify(refusal.status, &summary);
+    let said = if summary.message.is_empty() {
         "it gave no reason".to_owned()
     } else {
-        words.message
+        summary.message
     };
     let advice = match class {
         ErrorClass::Auth => " Check the provider's key and account.",
@@ -100,14 +100,14 @@ pub(crate) fn read(refusal: Refusal<'_>) -> ModelError {
         class,
         format!("{}{status}: {said}.{advice}", verdict(class)),
     );
-    error.retry_after_ms = refusal.retry_after_ms.or(words.retry_after_ms);
+    error.retry_after_ms = refusal.retry_after_ms.or(summary.retry_after_ms);
     error
 }
 
-/// An error within a stream, whose headers were those of a success.
-pub(crate) fn in_stream(body: &Value) -> ModelError {
+/// Converts an error inside a stream, which began with a success status.
+pub(crate) fn stream_error(body: &Value) -> ModelError {
     let body = body.to_string();
-    read(Refusal {
+    to_error(ProviderRefusal {
         status: 0,
         body: &body,
         retry_after_ms: None,
@@ -128,13 +128,13 @@ fn verdict(class: ErrorClass) -> &'static str {
     }
 }
 
-fn class_of(status: u16, words: &Words) -> ErrorClass {
+fn classify(status: u16, summary: &RefusalDetails) -> ErrorClass {
     let by_code = CODES
         .iter()
-        .find(|(code, _)| words.codes.iter().any(|found| found == code));
-    let message = words.message.to_lowercase();
+        .find(|(code, _)| summary.codes.iter().any(|found| found == code));
+    let message = summary.message.to_lowercase();
     let by_phrase = PHRASES.iter().find(|(phrase, _)| message.contains(phrase));
-    // A status of the server's own trouble is not talked away by a phrase.
+    // A phrase must not turn a rate limit or a server error into a permanent failure.
     let by_phrase = by_phrase.filter(|_| !matches!(status, 429 | 500..));
     if let Some((_, class)) = by_phrase.or(by_code) {
         return *class;
@@ -151,26 +151,29 @@ fn class_of(status: u16, words: &Words) -> ErrorClass {
     }
 }
 
-fn words_of(body: &str) -> Words {
-    let mut words = Words::default();
+fn parse_body(body: &str) -> RefusalDetails {
+    let mut summary = RefusalDetails::default();
     match serde_json::from_str::<Value>(body) {
-        Ok(Value::Array(list)) => list.iter().take(1).for_each(|one| gather(one, &mut words)),
-        Ok(value) => gather(&value, &mut words),
-        // A proxy's page: its tags help nobody.
+        Ok(Value::Array(list)) => list
+            .iter()
+            .take(1)
+            .for_each(|one| collect_details(one, &mut summary)),
+        Ok(value) => collect_details(&value, &mut summary),
+        // An HTML page of a proxy holds no useful message.
         Err(_) if body.trim_start().starts_with('<') => {
-            "it answered with a web page".clone_into(&mut words.message);
+            "it answered with a web page".clone_into(&mut summary.message);
         }
         Err(_) => {
-            words.message = body.trim().chars().take(400).collect();
+            summary.message = body.trim().chars().take(400).collect();
         }
     }
-    words.message = words.message.trim_end_matches('.').to_owned();
-    words
+    summary.message = summary.message.trim_end_matches('.').to_owned();
+    summary
 }
 
 /// `{error: {message, type, code, status, details}}`, `{error: "…"}`, `{message, type, code}`,
 /// `{detail: …}`, `{response: {error: …}}`.
-fn gather(value: &Value, words: &mut Words) {
+fn collect_details(value: &Value, summary: &mut RefusalDetails) {
     let nested = ["/error", "/response/error"];
     let error = nested
         .iter()
@@ -186,28 +189,28 @@ fn gather(value: &Value, words: &mut Words) {
                 found => Some(found.to_string()),
             }),
     };
-    words.message = message.unwrap_or_default();
+    summary.message = message.unwrap_or_default();
     for key in ["code", "type", "status"] {
         match error.get(key) {
-            Some(Value::String(code)) => words.codes.push(code.to_lowercase()),
-            Some(Value::Number(code)) => words.codes.extend(code_of_status(code.as_u64())),
+            Some(Value::String(code)) => summary.codes.push(code.to_lowercase()),
+            Some(Value::Number(code)) => summary.codes.extend(code_of_status(code.as_u64())),
             _ => {}
         }
     }
     let details = error.get("details").and_then(Value::as_array);
     for detail in details.into_iter().flatten() {
         if let Some(Value::String(reason)) = detail.get("reason") {
-            words.codes.push(reason.to_lowercase());
+            summary.codes.push(reason.to_lowercase());
         }
         // Google says how long to wait in the body: `"retryDelay": "19s"`.
         if let Some(Value::String(delay)) = detail.get("retryDelay") {
             let seconds = delay.trim_end_matches('s');
-            words.retry_after_ms = hob_net::retry_after::seconds_ms(seconds);
+            summary.retry_after_ms = hob_net::retry_after::seconds_ms(seconds);
         }
     }
 }
 
-/// A status that a body gives as a number, as a code of this file.
+/// Maps a numeric status in a body to a code of [`CODES`].
 fn code_of_status(status: Option<u64>) -> Option<String> {
     let code = match status? {
         401 => "authentication_error",
@@ -224,5 +227,5 @@ fn code_of_status(status: Option<u64>) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "refusal_tests.rs"]
+#[path = "provider_refusal_tests.rs"]
 mod tests;

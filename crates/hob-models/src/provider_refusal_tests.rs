@@ -1,12 +1,12 @@
 //! Refusals as providers write them.
 
-use super::{Refusal, read};
+use super::{ProviderRefusal, to_error};
 use crate::error::ModelError;
 use hob_core::failover::ErrorClass;
 use proptest::prelude::*;
 
 fn refused(status: u16, body: &str) -> ModelError {
-    read(Refusal {
+    to_error(ProviderRefusal {
         status,
         body,
         retry_after_ms: None,

@@ -1,251 +1,251 @@
-//! The providers hob knows by name: data, no code. A row says where a provider answers, which
-//! protocol it speaks, where its key is, and in what it differs from that protocol.
+//! The built-in providers, as data. A row holds a provider's URL, its protocol, the variable of its
+//! key, and its deviations from the protocol.
 
-use crate::tool_id::IdShape;
+use crate::tool_id::ToolIdFormat;
 use hob_wire::rooms::model::ProviderKind;
 
-/// A provider.
+/// A built-in provider.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct ProviderRow {
     pub(crate) name: &'static str,
     pub(crate) kind: ProviderKind,
     pub(crate) url: &'static str,
-    /// The variable its key is in; none needs no key.
+    /// The environment variable of its key; `None` if it needs no key.
     pub(crate) key_env: Option<&'static str>,
-    /// Runs on a machine of the person's own: costs nothing, and is asked only if configured.
+    /// True for a server on the user's own machine: it is free, and used only if configured.
     pub(crate) local: bool,
-    pub(crate) quirks: Quirks,
-    /// What to ask when the person named no model.
-    pub(crate) suggested: Suggested,
+    pub(crate) quirks: ProviderQuirks,
+    /// The models to use when the user set none.
+    pub(crate) suggested: SuggestedModels,
 }
 
-/// Models for the aliases, by the provider's own names; empty when it has no obvious one.
+/// Models for the aliases, by the provider's names; empty if there is no obvious choice.
 #[derive(Debug)]
-pub(crate) struct Suggested {
+pub(crate) struct SuggestedModels {
     pub(crate) default: &'static str,
     pub(crate) fast: &'static str,
     pub(crate) smart: &'static str,
 }
 
-/// Differences within a protocol.
+/// A provider's deviations from its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quirks {
-    /// What the output limit is called in chat completions.
+pub(crate) struct ProviderQuirks {
+    /// The field name of the output limit in chat completions.
     pub(crate) output_limit: &'static str,
-    pub(crate) tool_ids: IdShape,
-    /// How "some tool must be called" is said.
+    pub(crate) tool_ids: ToolIdFormat,
+    /// The `tool_choice` value that forces a tool call.
     pub(crate) required: &'static str,
-    /// Whether `stream_options` is taken; who refuses it sends usage unasked.
+    /// True if `stream_options` is accepted. Providers that reject it send usage anyway.
     pub(crate) stream_options: bool,
-    pub(crate) schema: SchemaWay,
-    pub(crate) effort: EffortWay,
-    /// The field in which thoughts are sent back within an unfinished turn.
+    pub(crate) schema: SchemaFormat,
+    pub(crate) effort: EffortField,
+    /// The field that returns thoughts within an unfinished turn.
     pub(crate) thoughts_back: Option<&'static str>,
-    /// Its reasoning models refuse temperature, top-p and stop words.
+    /// True if its reasoning models reject temperature, top-p and stop sequences.
     pub(crate) strict_sampling: bool,
-    /// Headers beside the protocol's.
+    /// Headers in addition to the protocol's.
     pub(crate) headers: &'static [(&'static str, &'static str)],
 }
 
-/// How a schema for the answer is sent.
+/// The request field for an answer schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SchemaWay {
+pub(crate) enum SchemaFormat {
     /// `response_format: {type: json_schema}`.
     JsonSchema,
     /// `json_object`, with the schema in the system text.
     JsonObject,
 }
 
-/// How much thinking is asked for.
+/// The request field for the thinking effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EffortWay {
+pub(crate) enum EffortField {
     /// `reasoning_effort: "low"`.
     Word,
     /// `reasoning: {effort: "low"}`.
     Nested,
-    /// Not at all: the model decides.
+    /// Not sent: the model decides.
     Unsaid,
 }
 
-impl Quirks {
-    /// Chat completions as most servers speak it.
-    pub(crate) const COMMON: Quirks = Quirks {
+impl ProviderQuirks {
+    /// Chat completions without deviations.
+    pub(crate) const COMMON: ProviderQuirks = ProviderQuirks {
         output_limit: "max_tokens",
-        tool_ids: IdShape::Common,
+        tool_ids: ToolIdFormat::Common,
         required: "required",
         stream_options: true,
-        schema: SchemaWay::JsonSchema,
-        effort: EffortWay::Unsaid,
+        schema: SchemaFormat::JsonSchema,
+        effort: EffortField::Unsaid,
         thoughts_back: None,
         strict_sampling: false,
         headers: &[],
     };
 }
 
-const NOTHING: Suggested = Suggested {
+const NOTHING: SuggestedModels = SuggestedModels {
     default: "",
     fast: "",
     smart: "",
 };
 
-/// In the order in which a provider is taken when the person named no model.
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+/// The built-in providers, in order of preference when the user set no model.
+pub(crate) const ROWS: &[ProviderRow] = &[
+    ProviderRow {
         name: "anthropic",
         kind: ProviderKind::Anthropic,
         url: "https://api.anthropic.com",
         key_env: Some("ANTHROPIC_API_KEY"),
         local: false,
-        quirks: Quirks::COMMON,
-        suggested: Suggested {
+        quirks: ProviderQuirks::COMMON,
+        suggested: SuggestedModels {
             default: "claude-sonnet-5-5",
             fast: "claude-haiku-5-5",
             smart: "claude-opus-5-5",
         },
     },
-    Row {
+    ProviderRow {
         name: "openai",
         kind: ProviderKind::OpenaiResponses,
         url: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         local: false,
-        quirks: Quirks {
+        quirks: ProviderQuirks {
             output_limit: "max_completion_tokens",
-            effort: EffortWay::Word,
+            effort: EffortField::Word,
             strict_sampling: true,
-            ..Quirks::COMMON
+            ..ProviderQuirks::COMMON
         },
-        suggested: Suggested {
+        suggested: SuggestedModels {
             default: "gpt-5.4",
             fast: "gpt-5.4-mini",
             smart: "gpt-5.5",
         },
     },
-    Row {
+    ProviderRow {
         name: "gemini",
         kind: ProviderKind::Gemini,
         url: "https://generativelanguage.googleapis.com",
         key_env: Some("GEMINI_API_KEY"),
         local: false,
-        quirks: Quirks::COMMON,
-        suggested: Suggested {
+        quirks: ProviderQuirks::COMMON,
+        suggested: SuggestedModels {
             default: "gemini-flash-latest",
             fast: "gemini-flash-lite-latest",
             smart: "gemini-pro-latest",
         },
     },
-    Row {
+    ProviderRow {
         name: "openrouter",
         kind: ProviderKind::Openai,
         url: "https://openrouter.ai/api/v1",
         key_env: Some("OPENROUTER_API_KEY"),
         local: false,
-        quirks: Quirks {
-            effort: EffortWay::Nested,
+        quirks: ProviderQuirks {
+            effort: EffortField::Nested,
             thoughts_back: Some("reasoning_details"),
             headers: &[("x-title", "hob")],
-            ..Quirks::COMMON
+            ..ProviderQuirks::COMMON
         },
-        suggested: Suggested {
+        suggested: SuggestedModels {
             default: "openrouter/auto",
             fast: "openrouter/auto",
             smart: "openrouter/auto",
         },
     },
-    Row {
+    ProviderRow {
         name: "groq",
         kind: ProviderKind::Openai,
         url: "https://api.groq.com/openai/v1",
         key_env: Some("GROQ_API_KEY"),
         local: false,
-        quirks: Quirks {
+        quirks: ProviderQuirks {
             output_limit: "max_completion_tokens",
-            effort: EffortWay::Word,
-            ..Quirks::COMMON
+            effort: EffortField::Word,
+            ..ProviderQuirks::COMMON
         },
-        suggested: Suggested {
+        suggested: SuggestedModels {
             default: "openai/gpt-oss-120b",
             fast: "openai/gpt-oss-20b",
             smart: "openai/gpt-oss-120b",
         },
     },
-    Row {
+    ProviderRow {
         name: "deepseek",
         kind: ProviderKind::Openai,
         url: "https://api.deepseek.com/v1",
         key_env: Some("DEEPSEEK_API_KEY"),
         local: false,
-        quirks: Quirks {
-            schema: SchemaWay::JsonObject,
+        quirks: ProviderQuirks {
+            schema: SchemaFormat::JsonObject,
             thoughts_back: Some("reasoning_content"),
-            ..Quirks::COMMON
+            ..ProviderQuirks::COMMON
         },
-        suggested: Suggested {
+        suggested: SuggestedModels {
             default: "deepseek-flash",
             fast: "deepseek-flash",
             smart: "deepseek-v4-pro",
         },
     },
-    Row {
+    ProviderRow {
         name: "mistral",
         kind: ProviderKind::Openai,
         url: "https://api.mistral.ai/v1",
         key_env: Some("MISTRAL_API_KEY"),
         local: false,
-        quirks: Quirks {
-            tool_ids: IdShape::NineLetters,
+        quirks: ProviderQuirks {
+            tool_ids: ToolIdFormat::NineLetters,
             required: "any",
             stream_options: false,
-            ..Quirks::COMMON
+            ..ProviderQuirks::COMMON
         },
-        suggested: Suggested {
+        suggested: SuggestedModels {
             default: "mistral-medium-latest",
             fast: "mistral-small-latest",
             smart: "mistral-large-latest",
         },
     },
-    Row {
+    ProviderRow {
         name: "xai",
         kind: ProviderKind::Openai,
         url: "https://api.x.ai/v1",
         key_env: Some("XAI_API_KEY"),
         local: false,
-        quirks: Quirks {
+        quirks: ProviderQuirks {
             output_limit: "max_completion_tokens",
-            ..Quirks::COMMON
+            ..ProviderQuirks::COMMON
         },
         suggested: NOTHING,
     },
-    Row {
+    ProviderRow {
         name: "ollama",
         kind: ProviderKind::Ollama,
         url: "http://127.0.0.1:11434",
         key_env: None,
         local: true,
-        quirks: Quirks {
-            effort: EffortWay::Word,
-            ..Quirks::COMMON
+        quirks: ProviderQuirks {
+            effort: EffortField::Word,
+            ..ProviderQuirks::COMMON
         },
         suggested: NOTHING,
     },
-    Row {
+    ProviderRow {
         name: "lmstudio",
         kind: ProviderKind::Openai,
         url: "http://127.0.0.1:1234/v1",
         key_env: None,
         local: true,
-        quirks: Quirks::COMMON,
+        quirks: ProviderQuirks::COMMON,
         suggested: NOTHING,
     },
 ];
 
-/// The row of that name.
-pub(crate) fn row(name: &str) -> Option<&'static Row> {
+/// Returns the row of that name.
+pub(crate) fn row(name: &str) -> Option<&'static ProviderRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// The row that answers at this address, whatever a person called it.
-pub(crate) fn row_at(url: &str) -> Option<&'static Row> {
+/// Returns the row with the same host as this URL, whatever name the user gave it.
+pub(crate) fn row_at(url: &str) -> Option<&'static ProviderRow> {
     fn host(url: &str) -> Option<&str> {
         url.split_once("://")?.1.split('/').next()
     }
@@ -254,9 +254,9 @@ pub(crate) fn row_at(url: &str) -> Option<&'static Row> {
     rows.find(|row| host(row.url) == Some(wanted))
 }
 
-/// The row whose public address a kind has when none is given.
-pub(crate) fn row_of_kind(kind: ProviderKind) -> Option<&'static Row> {
-    // Chat completions at OpenAI itself are the same account and address as responses.
+/// Returns the row whose public URL is the default of a kind.
+pub(crate) fn row_of_kind(kind: ProviderKind) -> Option<&'static ProviderRow> {
+    // OpenAI serves chat completions and responses at the same URL with the same key.
     let wanted = match kind {
         ProviderKind::Openai => ProviderKind::OpenaiResponses,
         other => other,

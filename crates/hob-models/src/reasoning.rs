@@ -1,11 +1,11 @@
-//! Thoughts across providers. Pure.
+//! Thoughts and their signatures across providers. Pure.
 //!
-//! A thought's signature is a proof only its own provider can check. Each is therefore kept with
-//! the name of the protocol it belongs to, and sent back only there; another provider never sees
-//! it. Invariant: what comes back to a provider is byte for byte what it gave.
+//! Only the provider that signed a thought can check the signature. Each signature is therefore
+//! stored with the name of its protocol and sent back only there. Invariant: a provider gets its
+//! signature back byte for byte.
 
-use hob_wire::content::Part;
-use hob_wire::rooms::agent::Thinking;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::agent::ThinkingLevel;
 use serde_json::Value;
 
 pub(crate) const ANTHROPIC: &str = "anthropic:";
@@ -14,15 +14,15 @@ pub(crate) const GEMINI: &str = "gemini:";
 pub(crate) const OPENAI: &str = "openai:";
 pub(crate) const DETAILS: &str = "details:";
 
-/// A signature as it is kept.
-pub(crate) fn kept(owner: &str, signature: &str) -> String {
+/// Prefixes a signature with its protocol for storage.
+pub(crate) fn tag_signature(owner: &str, signature: &str) -> String {
     format!("{owner}{signature}")
 }
 
-/// The signature of a part, if it is that protocol's.
-pub(crate) fn own<'p>(part: &'p Part, owner: &str) -> Option<&'p str> {
+/// Returns the signature of a part if it belongs to that protocol.
+pub(crate) fn own_signature<'p>(part: &'p ContentPart, owner: &str) -> Option<&'p str> {
     match part {
-        Part::Thinking {
+        ContentPart::Thinking {
             signature: Some(signature),
             ..
         } => signature.strip_prefix(owner),
@@ -30,17 +30,17 @@ pub(crate) fn own<'p>(part: &'p Part, owner: &str) -> Option<&'p str> {
     }
 }
 
-/// How much thinking, in the word most providers take; none where it is switched off.
-pub(crate) fn effort(thinking: Thinking) -> Option<&'static str> {
+/// The effort value most providers accept; `None` if thinking is off.
+pub(crate) fn effort(thinking: ThinkingLevel) -> Option<&'static str> {
     match thinking {
-        Thinking::Off => None,
-        Thinking::Low => Some("low"),
-        Thinking::Medium => Some("medium"),
-        Thinking::High => Some("high"),
+        ThinkingLevel::Off => None,
+        ThinkingLevel::Low => Some("low"),
+        ThinkingLevel::Medium => Some("medium"),
+        ThinkingLevel::High => Some("high"),
     }
 }
 
-/// Whether a model of OpenAI reasons, by its name: such a one refuses most sampling options.
+/// True if the name is that of an OpenAI reasoning model. Such models reject most sampling options.
 pub(crate) fn openai_reasons(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let chats = name.contains("-chat");
@@ -55,18 +55,18 @@ pub(crate) fn openai_reasons(model: &str) -> bool {
     !chats && (series("o") || newer || name.starts_with("codex"))
 }
 
-/// The thoughts of some parts as one text.
-pub(crate) fn thoughts_of(parts: &[Part]) -> String {
+/// Joins the thoughts of the parts.
+pub(crate) fn thoughts_of(parts: &[ContentPart]) -> String {
     let thoughts = parts.iter().filter_map(|part| match part {
-        Part::Thinking { text, .. } if !text.is_empty() => Some(text.as_str()),
+        ContentPart::Thinking { text, .. } if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
     thoughts.collect()
 }
 
-/// The details a router gave with its thoughts, to be sent back as they were.
-pub(crate) fn details_of(parts: &[Part]) -> Option<Value> {
-    let details = parts.iter().find_map(|part| own(part, DETAILS))?;
+/// The `reasoning_details` of a router, to be sent back unchanged.
+pub(crate) fn details_of(parts: &[ContentPart]) -> Option<Value> {
+    let details = parts.iter().find_map(|part| own_signature(part, DETAILS))?;
     serde_json::from_str(details).ok()
 }
 

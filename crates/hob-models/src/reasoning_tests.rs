@@ -1,17 +1,17 @@
 //! Signatures go home, and nowhere else.
 
-use super::{ANTHROPIC, ANTHROPIC_REDACTED, GEMINI, kept, openai_reasons, own};
-use hob_wire::content::Part;
+use super::{ANTHROPIC, ANTHROPIC_REDACTED, GEMINI, openai_reasons, own_signature, tag_signature};
+use hob_wire::content::ContentPart;
 
 #[test]
 fn a_signature_is_only_its_owners() {
-    let part = Part::Thinking {
+    let part = ContentPart::Thinking {
         text: "hm".into(),
-        signature: Some(kept(ANTHROPIC, "abc:def")),
+        signature: Some(tag_signature(ANTHROPIC, "abc:def")),
     };
-    assert_eq!(own(&part, ANTHROPIC), Some("abc:def"));
-    assert_eq!(own(&part, GEMINI), None);
-    assert_eq!(own(&part, ANTHROPIC_REDACTED), None);
+    assert_eq!(own_signature(&part, ANTHROPIC), Some("abc:def"));
+    assert_eq!(own_signature(&part, GEMINI), None);
+    assert_eq!(own_signature(&part, ANTHROPIC_REDACTED), None);
 }
 
 #[test]

@@ -1,26 +1,26 @@
 //! For tests: streams as providers send them, decoded whole, cut and twisted.
 
-use crate::dialect::{Ask, Call, Decoded, Dialect};
+use crate::dialect::{DecodedReply, ProviderDialect, ProviderRequest, RequestInput};
 use crate::error::ModelError;
 use crate::history;
-use crate::prompt::{Piece, Prompt, PromptMessage, ToolWord};
-use crate::providers::Quirks;
+use crate::prompt::{Prompt, PromptMessage, ReplyDelta, ToolDefinition};
+use crate::providers::ProviderQuirks;
 use hob_core::failover::ErrorClass;
 use hob_net::SseParser;
-use hob_wire::content::{Part, Role, ToolCall, ToolResult};
+use hob_wire::content::{ContentPart, Role, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 /// Decodes the bytes of a stream that then ended in order.
 pub(crate) fn decode(
-    dialect: &dyn Dialect,
+    dialect: &dyn ProviderDialect,
     bytes: &[u8],
-) -> (Vec<Piece>, Result<Decoded, ModelError>) {
+) -> (Vec<ReplyDelta>, Result<DecodedReply, ModelError>) {
     let mut events = Vec::new();
     let parsed = SseParser::default().push(bytes, &mut events);
     let mut decoder = dialect.decoder();
     let mut pieces = Vec::new();
     for event in &events {
-        match decoder.event(event, &mut pieces) {
+        match decoder.push_event(event, &mut pieces) {
             Ok(true) => return (pieces, decoder.finish()),
             Ok(false) => {}
             Err(error) => return (pieces, Err(error)),
@@ -33,20 +33,23 @@ pub(crate) fn decode(
 }
 
 /// Decodes a stream that is sound.
-pub(crate) fn whole(dialect: &dyn Dialect, stream: &str) -> (Vec<Piece>, Decoded) {
+pub(crate) fn whole(
+    dialect: &dyn ProviderDialect,
+    stream: &str,
+) -> (Vec<ReplyDelta>, DecodedReply) {
     let (pieces, decoded) = decode(dialect, stream.as_bytes());
     (pieces, decoded.expect("is a whole answer"))
 }
 
 /// The class of the error a stream ends with.
-pub(crate) fn fails(dialect: &dyn Dialect, stream: &str) -> ErrorClass {
+pub(crate) fn fails(dialect: &dyn ProviderDialect, stream: &str) -> ErrorClass {
     let (_, decoded) = decode(dialect, stream.as_bytes());
     decoded.expect_err("is no answer").class
 }
 
 /// A stream cut after any byte gives no answer, or, once its answer was whole, the same parts;
 /// what was shown is always a beginning of what would have been shown. Line ends do not matter.
-pub(crate) fn survives_cuts(dialect: &dyn Dialect, stream: &str) {
+pub(crate) fn survives_cuts(dialect: &dyn ProviderDialect, stream: &str) {
     let (all, expected) = whole(dialect, stream);
     for cut in 0..stream.len() {
         let (pieces, decoded) = decode(dialect, &stream.as_bytes()[..cut]);
@@ -65,11 +68,15 @@ pub(crate) fn survives_cuts(dialect: &dyn Dialect, stream: &str) {
 }
 
 /// The request a prompt becomes.
-pub(crate) fn call(dialect: &dyn Dialect, prompt: &Prompt, quirks: &Quirks) -> Call {
-    let (said, turns) = history::turns(&prompt.messages);
+pub(crate) fn call(
+    dialect: &dyn ProviderDialect,
+    prompt: &Prompt,
+    quirks: &ProviderQuirks,
+) -> ProviderRequest {
+    let (said, turns) = history::to_turns(&prompt.messages);
     let mut system = prompt.system.clone();
     system.extend(said);
-    dialect.call(&Ask {
+    dialect.build_request(&RequestInput {
         prompt,
         system: &system,
         turns: &turns,
@@ -78,49 +85,49 @@ pub(crate) fn call(dialect: &dyn Dialect, prompt: &Prompt, quirks: &Quirks) -> C
 }
 
 /// What was shown as text.
-pub(crate) fn shown(pieces: &[Piece]) -> String {
+pub(crate) fn shown(pieces: &[ReplyDelta]) -> String {
     let texts = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text.as_str()),
+        ReplyDelta::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
 }
 
-pub(crate) fn text(text: &str) -> Part {
-    Part::Text { text: text.into() }
+pub(crate) fn text(text: &str) -> ContentPart {
+    ContentPart::Text { text: text.into() }
 }
 
-pub(crate) fn thinking(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking {
+pub(crate) fn thinking(text: &str, signature: Option<&str>) -> ContentPart {
+    ContentPart::Thinking {
         text: text.into(),
         signature: signature.map(str::to_owned),
     }
 }
 
-pub(crate) fn image() -> Part {
-    Part::Image {
+pub(crate) fn image() -> ContentPart {
+    ContentPart::Image {
         mime_type: "image/png".into(),
         data: "iVBORw0KGgo=".into(),
     }
 }
 
-pub(crate) fn tool_call(id: &str, name: &str, args: Value) -> Part {
-    Part::ToolCall(ToolCall {
+pub(crate) fn tool_call(id: &str, name: &str, args: Value) -> ContentPart {
+    ContentPart::ToolCall(ToolCall {
         id: id.into(),
         name: name.into(),
         args,
     })
 }
 
-pub(crate) fn tool_result(id: &str, content: Vec<Part>, is_error: bool) -> Part {
-    Part::ToolResult(ToolResult {
+pub(crate) fn tool_result(id: &str, content: Vec<ContentPart>, is_error: bool) -> ContentPart {
+    ContentPart::ToolResult(ToolResult {
         id: id.into(),
         content,
         is_error,
     })
 }
 
-pub(crate) fn message(role: Role, parts: Vec<Part>) -> PromptMessage {
+pub(crate) fn message(role: Role, parts: Vec<ContentPart>) -> PromptMessage {
     PromptMessage { role, parts }
 }
 
@@ -149,7 +156,7 @@ pub(crate) fn rich_prompt(model: &str, signature: &str) -> Prompt {
                 ],
             ),
         ],
-        tools: vec![ToolWord {
+        tools: vec![ToolDefinition {
             name: "read".into(),
             description: "Reads a file.".into(),
             parameters: json!({

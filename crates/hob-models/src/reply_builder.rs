@@ -1,30 +1,30 @@
-//! An answer in the making: what the decoders put their pieces into. Pure.
+//! Builds an answer from the deltas of a decoder. Pure.
 //!
-//! Invariants: the whole stays below its bounds; arguments that are not one JSON object stay a
-//! string, so that no tool ever runs on half of them.
+//! Invariants: the answer stays within its bounds; arguments that are not one JSON object stay a
+//! string, so that no tool ever runs with half of them.
 
 use crate::error::ModelError;
-use crate::prompt::Piece;
-use hob_wire::content::{Part, ToolCall};
+use crate::prompt::ReplyDelta;
+use hob_wire::content::{ContentPart, ToolCall};
 use serde_json::{Map, Value};
 
-/// Text, thoughts and arguments of one answer together.
+/// The limit of text, thoughts and arguments of one answer together.
 const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
 const PARTS_MAX: usize = 1_024;
 
-/// The place of a part in its answer.
+/// The index of a part in its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(usize);
+pub(crate) struct PartIndex(usize);
 
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
-    parts: Vec<Draft>,
+pub(crate) struct ReplyBuilder {
+    parts: Vec<DraftPart>,
     calls: usize,
     bytes: usize,
 }
 
 #[derive(Debug)]
-enum Draft {
+enum DraftPart {
     Text(String),
     Thinking {
         text: String,
@@ -34,41 +34,49 @@ enum Draft {
         index: usize,
         id: String,
         name: String,
-        args: Args,
+        args: DraftArgs,
     },
 }
 
 #[derive(Debug)]
-enum Args {
+enum DraftArgs {
     /// JSON as it streams.
     Text(String),
-    /// Given whole.
+    /// Complete JSON.
     Whole(Value),
 }
 
-impl Assembly {
-    /// Text after the last part, or in a new one.
-    pub(crate) fn text(&mut self, delta: &str, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+impl ReplyBuilder {
+    /// Appends text to the last part if it is a text, else to a new one.
+    pub(crate) fn push_text(
+        &mut self,
+        delta: &str,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<(), ModelError> {
         if delta.is_empty() {
             return Ok(());
         }
-        self.grow(delta.len())?;
-        out.push(Piece::Text(delta.to_owned()));
-        if let Some(Draft::Text(text)) = self.parts.last_mut() {
+        self.count_bytes(delta.len())?;
+        out.push(ReplyDelta::Text(delta.to_owned()));
+        if let Some(DraftPart::Text(text)) = self.parts.last_mut() {
             text.push_str(delta);
             return Ok(());
         }
-        self.push(Draft::Text(delta.to_owned())).map(drop)
+        self.push(DraftPart::Text(delta.to_owned())).map(drop)
     }
 
-    /// Thoughts after the last part, or in a new one.
-    pub(crate) fn thinking(&mut self, delta: &str, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    /// Appends thoughts to the last part if it is an unsigned thought, else to a new one.
+    pub(crate) fn push_thinking(
+        &mut self,
+        delta: &str,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<(), ModelError> {
         if delta.is_empty() {
             return Ok(());
         }
-        self.grow(delta.len())?;
-        out.push(Piece::Thinking(delta.to_owned()));
-        if let Some(Draft::Thinking {
+        self.count_bytes(delta.len())?;
+        out.push(ReplyDelta::Thinking(delta.to_owned()));
+        if let Some(DraftPart::Thinking {
             text,
             signature: None,
         }) = self.parts.last_mut()
@@ -79,19 +87,19 @@ impl Assembly {
         self.open_thinking(delta.to_owned(), None)
     }
 
-    /// A part of thoughts of its own; nothing is streamed.
+    /// Opens a new part of thoughts. Emits no delta.
     pub(crate) fn open_thinking(
         &mut self,
         text: String,
         signature: Option<String>,
     ) -> Result<(), ModelError> {
-        self.grow(signature.as_ref().map_or(0, String::len))?;
-        self.push(Draft::Thinking { text, signature }).map(drop)
+        self.count_bytes(signature.as_ref().map_or(0, String::len))?;
+        self.push(DraftPart::Thinking { text, signature }).map(drop)
     }
 
-    /// Signs the last thoughts, or adds a part that holds only the signature.
-    pub(crate) fn sign(&mut self, signed: String) -> Result<(), ModelError> {
-        if let Some(Draft::Thinking { signature, .. }) = self.parts.last_mut()
+    /// Attaches a signature to the last thoughts, or adds a part with only the signature.
+    pub(crate) fn attach_signature(&mut self, signed: String) -> Result<(), ModelError> {
+        if let Some(DraftPart::Thinking { signature, .. }) = self.parts.last_mut()
             && signature.is_none()
         {
             *signature = Some(signed);
@@ -100,29 +108,29 @@ impl Assembly {
         self.open_thinking(String::new(), Some(signed))
     }
 
-    /// A call whose arguments follow.
+    /// Opens a call whose arguments follow.
     pub(crate) fn open_call(
         &mut self,
         id: &str,
         name: &str,
-        out: &mut Vec<Piece>,
-    ) -> Result<Slot, ModelError> {
-        self.add_call(id, name, Args::Text(String::new()), out)
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<PartIndex, ModelError> {
+        self.add_call(id, name, DraftArgs::Text(String::new()), out)
     }
 
-    /// A call that came whole.
-    pub(crate) fn whole_call(
+    /// Adds a call that arrived complete.
+    pub(crate) fn push_whole_call(
         &mut self,
         id: &str,
         name: &str,
         args: Value,
-        out: &mut Vec<Piece>,
+        out: &mut Vec<ReplyDelta>,
     ) -> Result<(), ModelError> {
         let shown = args.to_string();
-        let slot = self.add_call(id, name, Args::Whole(args), out)?;
-        self.grow(shown.len())?;
-        if let Some(Draft::Call { index, name, .. }) = self.parts.get(slot.0) {
-            out.push(Piece::Tool {
+        let slot = self.add_call(id, name, DraftArgs::Whole(args), out)?;
+        self.count_bytes(shown.len())?;
+        if let Some(DraftPart::Call { index, name, .. }) = self.parts.get(slot.0) {
+            out.push(ReplyDelta::Tool {
                 index: *index,
                 name: name.clone(),
                 delta: shown,
@@ -135,18 +143,18 @@ impl Assembly {
         &mut self,
         id: &str,
         name: &str,
-        args: Args,
-        out: &mut Vec<Piece>,
-    ) -> Result<Slot, ModelError> {
-        self.grow(id.len() + name.len())?;
+        args: DraftArgs,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<PartIndex, ModelError> {
+        self.count_bytes(id.len() + name.len())?;
         let index = self.calls;
         self.calls += 1;
-        out.push(Piece::Tool {
+        out.push(ReplyDelta::Tool {
             index,
             name: name.to_owned(),
             delta: String::new(),
         });
-        self.push(Draft::Call {
+        self.push(DraftPart::Call {
             index,
             id: id.to_owned(),
             name: name.to_owned(),
@@ -154,24 +162,24 @@ impl Assembly {
         })
     }
 
-    /// The next characters of a call's arguments.
-    pub(crate) fn call_delta(
+    /// Appends characters to a call's arguments.
+    pub(crate) fn push_args(
         &mut self,
-        slot: Slot,
+        slot: PartIndex,
         delta: &str,
-        out: &mut Vec<Piece>,
+        out: &mut Vec<ReplyDelta>,
     ) -> Result<(), ModelError> {
-        self.grow(delta.len())?;
-        if let Some(Draft::Call {
+        self.count_bytes(delta.len())?;
+        if let Some(DraftPart::Call {
             index,
             name,
-            args: Args::Text(text),
+            args: DraftArgs::Text(text),
             ..
         }) = self.parts.get_mut(slot.0)
             && !delta.is_empty()
         {
             text.push_str(delta);
-            out.push(Piece::Tool {
+            out.push(ReplyDelta::Tool {
                 index: *index,
                 name: name.clone(),
                 delta: delta.to_owned(),
@@ -180,9 +188,9 @@ impl Assembly {
         Ok(())
     }
 
-    /// Completes what a call's opening left out.
-    pub(crate) fn name_call(&mut self, slot: Slot, id: &str, name: &str) {
-        if let Some(Draft::Call {
+    /// Sets the id and name of a call that was opened without them.
+    pub(crate) fn complete_call(&mut self, slot: PartIndex, id: &str, name: &str) {
+        if let Some(DraftPart::Call {
             id: known_id,
             name: known_name,
             ..
@@ -197,67 +205,69 @@ impl Assembly {
         }
     }
 
-    /// What a call's arguments are when its provider says them once more, whole.
-    pub(crate) fn settle_call(&mut self, slot: Slot, whole: &str) -> Result<(), ModelError> {
-        if let Some(Draft::Call {
-            args: Args::Text(text),
+    /// Replaces the streamed arguments of a call by the complete ones the provider repeats.
+    pub(crate) fn replace_args(&mut self, slot: PartIndex, whole: &str) -> Result<(), ModelError> {
+        if let Some(DraftPart::Call {
+            args: DraftArgs::Text(text),
             ..
         }) = self.parts.get_mut(slot.0)
         {
             let more = whole.len().saturating_sub(text.len());
             whole.clone_into(text);
-            self.grow(more)?;
+            self.count_bytes(more)?;
         }
         Ok(())
     }
 
-    pub(crate) fn calls(&self) -> usize {
+    pub(crate) fn call_count(&self) -> usize {
         self.calls
     }
 
     /// Bytes that were streamed.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn byte_count(&self) -> usize {
         self.bytes
     }
 
-    /// The parts. `whole` says that the model was not cut short: only then do empty arguments
-    /// mean none.
-    pub(crate) fn finish(self, whole: bool) -> Vec<Part> {
+    /// Returns the parts. `whole` is false if the length limit cut the answer: then empty arguments
+    /// do not mean "no arguments".
+    pub(crate) fn finish(self, whole: bool) -> Vec<ContentPart> {
         let mut parts = Vec::with_capacity(self.parts.len());
         for draft in self.parts {
             let is_nothing =
-                matches!(&draft, Draft::Thinking { text, signature: None } if text.is_empty());
+                matches!(&draft, DraftPart::Thinking { text, signature: None } if text.is_empty());
             if is_nothing {
                 continue;
             }
             parts.push(match draft {
-                Draft::Text(text) => Part::Text { text },
-                Draft::Thinking { text, signature } => Part::Thinking { text, signature },
-                Draft::Call { id, name, args, .. } => {
+                DraftPart::Text(text) => ContentPart::Text { text },
+                DraftPart::Thinking { text, signature } => {
+                    ContentPart::Thinking { text, signature }
+                }
+                DraftPart::Call { id, name, args, .. } => {
                     let args = match args {
-                        Args::Whole(value @ Value::Object(_)) => value,
-                        Args::Whole(Value::Null) => Value::Object(Map::new()),
-                        Args::Whole(other) => Value::String(other.to_string()),
-                        Args::Text(text) => read_args(text, whole),
+                        DraftArgs::Whole(value @ Value::Object(_)) => value,
+                        DraftArgs::Whole(Value::Null) => Value::Object(Map::new()),
+                        DraftArgs::Whole(other) => Value::String(other.to_string()),
+                        DraftArgs::Text(text) => parse_args(text, whole),
                     };
-                    Part::ToolCall(ToolCall { id, name, args })
+                    ContentPart::ToolCall(ToolCall { id, name, args })
                 }
             });
         }
         parts
     }
 
-    fn push(&mut self, draft: Draft) -> Result<Slot, ModelError> {
+    fn push(&mut self, draft: DraftPart) -> Result<PartIndex, ModelError> {
         if self.parts.len() >= PARTS_MAX {
             return Err(ModelError::protocol(format!(
                 "The answer has more than {PARTS_MAX} parts."
             )));
         }
         self.parts.push(draft);
-        Ok(Slot(self.parts.len() - 1))
+        Ok(PartIndex(self.parts.len() - 1))
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > REPLY_BYTES_MAX {
             return Err(ModelError::protocol(format!(
@@ -268,7 +278,7 @@ impl Assembly {
     }
 }
 
-fn read_args(text: String, whole: bool) -> Value {
+fn parse_args(text: String, whole: bool) -> Value {
     if whole && text.trim().is_empty() {
         return Value::Object(Map::new());
     }
@@ -279,5 +289,5 @@ fn read_args(text: String, whole: bool) -> Value {
 }
 
 #[cfg(test)]
-#[path = "assembly_tests.rs"]
+#[path = "reply_builder_tests.rs"]
 mod tests;

@@ -1,17 +1,17 @@
 //! Answers are put together whole or not at all.
 
-use super::Assembly;
-use crate::prompt::Piece;
-use hob_wire::content::Part;
+use super::ReplyBuilder;
+use crate::prompt::ReplyDelta;
+use hob_wire::content::ContentPart;
 use serde_json::{Value, json};
 
 fn args_of(text: &str, whole: bool) -> Value {
-    let mut assembly = Assembly::default();
+    let mut builder = ReplyBuilder::default();
     let mut out = Vec::new();
-    let slot = assembly.open_call("1", "read", &mut out).expect("opens");
-    assembly.call_delta(slot, text, &mut out).expect("grows");
-    match assembly.finish(whole).remove(0) {
-        Part::ToolCall(call) => call.args,
+    let slot = builder.open_call("1", "read", &mut out).expect("opens");
+    builder.push_args(slot, text, &mut out).expect("grows");
+    match builder.finish(whole).remove(0) {
+        ContentPart::ToolCall(call) => call.args,
         other => panic!("{other:?}"),
     }
 }
@@ -36,43 +36,43 @@ fn only_one_whole_object_becomes_arguments() {
 
 #[test]
 fn text_runs_on_and_thoughts_are_signed_once() {
-    let mut assembly = Assembly::default();
+    let mut builder = ReplyBuilder::default();
     let mut out = Vec::new();
-    assembly.thinking("a", &mut out).expect("grows");
-    assembly.thinking("b", &mut out).expect("grows");
-    assembly.sign("s".into()).expect("signs");
-    assembly.thinking("c", &mut out).expect("grows");
-    assembly.text("d", &mut out).expect("grows");
-    assembly.text("", &mut out).expect("grows");
-    assembly.text("e", &mut out).expect("grows");
-    let thinking = |text: &str, signature: Option<&str>| Part::Thinking {
+    builder.push_thinking("a", &mut out).expect("grows");
+    builder.push_thinking("b", &mut out).expect("grows");
+    builder.attach_signature("s".into()).expect("signs");
+    builder.push_thinking("c", &mut out).expect("grows");
+    builder.push_text("d", &mut out).expect("grows");
+    builder.push_text("", &mut out).expect("grows");
+    builder.push_text("e", &mut out).expect("grows");
+    let thinking = |text: &str, signature: Option<&str>| ContentPart::Thinking {
         text: text.into(),
         signature: signature.map(str::to_owned),
     };
     let expected = vec![
         thinking("ab", Some("s")),
         thinking("c", None),
-        Part::Text { text: "de".into() },
+        ContentPart::Text { text: "de".into() },
     ];
-    assert_eq!(assembly.finish(true), expected);
+    assert_eq!(builder.finish(true), expected);
     assert_eq!(out.len(), 5);
-    assert_eq!(out[4], Piece::Text("e".into()));
+    assert_eq!(out[4], ReplyDelta::Text("e".into()));
 }
 
 #[test]
 fn an_answer_without_end_is_refused() {
-    let mut assembly = Assembly::default();
+    let mut builder = ReplyBuilder::default();
     let mut out = Vec::new();
     let megabyte = "x".repeat(1024 * 1024);
     let refused = (0..64).find(|_| {
         out.clear();
-        assembly.text(&megabyte, &mut out).is_err()
+        builder.push_text(&megabyte, &mut out).is_err()
     });
     assert_eq!(refused, Some(16));
-    let mut assembly = Assembly::default();
+    let mut builder = ReplyBuilder::default();
     let refused = (0..5_000).find(|_| {
         out.clear();
-        assembly.open_call("", "x", &mut out).is_err()
+        builder.open_call("", "x", &mut out).is_err()
     });
     assert_eq!(refused, Some(1_024));
 }

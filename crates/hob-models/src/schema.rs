@@ -1,18 +1,19 @@
-//! A schema for the answer, as providers take it. Pure.
+//! Answer schemas in the form providers accept. Pure.
 
 use serde_json::{Map, Value};
 
-/// What the schema is called where a provider wants a name.
+/// The name of the schema for providers that require one.
 pub(crate) const NAME: &str = "answer";
 
 const DEPTH_MAX: usize = 32;
 
-/// Whether OpenAI's strict mode takes it: every object is closed and requires all it has.
+/// True if OpenAI's strict mode accepts the schema: every object is closed and requires all its
+/// properties.
 pub(crate) fn is_strict(schema: &Value) -> bool {
-    schema.get("type") == Some(&Value::from("object")) && fits(schema, DEPTH_MAX)
+    schema.get("type") == Some(&Value::from("object")) && is_strict_at(schema, DEPTH_MAX)
 }
 
-fn fits(schema: &Value, depth: usize) -> bool {
+fn is_strict_at(schema: &Value, depth: usize) -> bool {
     const UNKNOWN_TO_STRICT: [&str; 6] = [
         "allOf",
         "oneOf",
@@ -37,7 +38,7 @@ fn fits(schema: &Value, depth: usize) -> bool {
                     required.is_some_and(|names| names.contains(&Value::from(name.as_str())))
                 };
                 let closed = map.get("additionalProperties") == Some(&Value::Bool(false));
-                let each = |schema: &Value| fits(schema, depth);
+                let each = |schema: &Value| is_strict_at(schema, depth);
                 if !closed || !properties.keys().all(has) || !properties.values().all(each) {
                     return false;
                 }
@@ -46,17 +47,17 @@ fn fits(schema: &Value, depth: usize) -> bool {
             }
             let others = map.iter().filter(|(key, _)| *key != "properties");
             let mut others = others.map(|(_, value)| value);
-            others.all(|value| fits(value, depth))
+            others.all(|value| is_strict_at(value, depth))
         }
-        Value::Array(list) => list.iter().all(|value| fits(value, depth)),
+        Value::Array(list) => list.iter().all(|value| is_strict_at(value, depth)),
         _ => true,
     }
 }
 
-/// The schema as constrained decoding takes it at Anthropic: every object closed, without bounds
-/// of numbers, texts and lists. What fits it fits the first one's shape. None where an object's
-/// fields are not all named.
-pub(crate) fn closed(schema: &Value) -> Option<Value> {
+/// Converts a schema for Anthropic's constrained decoding: closes every object and drops the bounds
+/// of numbers, strings and lists. A value that fits the result fits the shape of the original.
+/// `None` if an object has unnamed properties.
+pub(crate) fn close_objects(schema: &Value) -> Option<Value> {
     close(schema, DEPTH_MAX)
 }
 
@@ -109,8 +110,8 @@ fn close(schema: &Value, depth: usize) -> Option<Value> {
     Some(Value::Object(closed))
 }
 
-/// The schema for models that can only be told.
-pub(crate) fn in_words(schema: &Value) -> String {
+/// The schema as an instruction, for models without schema support.
+pub(crate) fn as_instruction(schema: &Value) -> String {
     format!("Answer with one JSON object and nothing else. It must fit this JSON Schema:\n{schema}")
 }
 

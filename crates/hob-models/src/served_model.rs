@@ -1,11 +1,12 @@
-//! Models that local services serve, and the one door to those services.
+//! Models served by local services, and the resolver that reaches those services.
 //!
-//! Invariant: where a service answers is asked for at each call and kept nowhere; asking starts it.
+//! Invariant: the address of a service is resolved for each call and never stored. Resolving
+//! starts the service.
 
-use crate::dialect::{self, Way};
+use crate::dialect::{self, AnswerTransport};
 use crate::price;
-use crate::providers::Quirks;
-use crate::settings::Provider;
+use crate::providers::ProviderQuirks;
+use crate::settings::ProviderConfig;
 use hob_kit::secret::Secret;
 use hob_wire::rooms::model::{ProviderKind, ProviderService};
 use hob_wire::rooms::service::ServiceRole;
@@ -14,58 +15,59 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-/// The name of a model nobody named: whichever the service has.
+/// The model name that stands for whichever model the service has.
 pub(crate) const UNNAMED: &str = "default";
 
-/// A service that can be asked now: it runs, or is here and starts on demand.
+/// A service that is ready: it runs, or it is installed and starts on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// The service's name; its provider has the same.
+pub struct ServedModel {
+    /// The name of the service and of its provider.
     pub service: String,
     pub role: ServiceRole,
-    /// The model it has; none where only the service itself knows.
+    /// The loaded model; `None` if only the service knows.
     pub model: Option<String>,
-    /// That model is the small one hob installs, which is asked in a way of its own.
+    /// True for the small model that hob installs, which has its own [`ModelProfile`](crate::ModelProfile).
     pub modest: bool,
     /// The protocol it speaks.
     pub kind: ProviderKind,
-    /// It answers this moment, without being started first.
+    /// True if the service runs now.
     pub running: bool,
 }
 
-/// Where a service answers.
-pub struct Reach {
+/// The address of a running service.
+pub struct ServiceEndpoint {
     /// `http://HOST:PORT`, without a path.
     pub url: String,
-    /// What it must be shown to answer.
+    /// The password the service requires.
     pub password: Option<Secret>,
-    /// What answers there, for people, where it was found running and not started by hob.
+    /// The display name of a server that hob found running and did not start.
     pub server: Option<String>,
-    /// Held while the service is in use; dropped when the call is over, however it ended.
+    /// Marks the service as in use. Dropped when the call ends, however it ends.
     pub lease: Option<Box<dyn Any + Send + Sync>>,
 }
 
-/// The way to a service; the error is a sentence a person can act on.
-pub type Reaching<'a> = Pin<Box<dyn Future<Output = Result<Reach, String>> + Send + 'a>>;
+/// The result of resolving a service. The error is a sentence a person can act on.
+pub type ServiceEndpointFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<ServiceEndpoint, String>> + Send + 'a>>;
 
-/// Leads to services, starting those that do not run.
-pub trait ServiceDoor: Send + Sync {
-    fn reach<'a>(&'a self, service: &'a str) -> Reaching<'a>;
+/// Resolves services to addresses and starts those that do not run.
+pub trait ServiceResolver: Send + Sync {
+    fn reach<'a>(&'a self, service: &'a str) -> ServiceEndpointFuture<'a>;
 }
 
-/// A door behind which there is no service.
+/// A resolver without services.
 #[derive(Clone, Copy, Debug)]
 pub struct NoServices;
 
-impl ServiceDoor for NoServices {
-    fn reach<'a>(&'a self, service: &'a str) -> Reaching<'a> {
+impl ServiceResolver for NoServices {
+    fn reach<'a>(&'a self, service: &'a str) -> ServiceEndpointFuture<'a> {
         let refused = format!("There is no service '{service}' here.");
         Box::pin(std::future::ready(Err(refused)))
     }
 }
 
-impl Served {
-    /// The id of its model.
+impl ServedModel {
+    /// The model id, `service/model`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.service, self.model_name())
     }
@@ -74,7 +76,7 @@ impl Served {
         self.model.as_deref().unwrap_or(UNNAMED)
     }
 
-    pub(crate) fn shown(&self) -> ProviderService {
+    pub(crate) fn to_wire(&self) -> ProviderService {
         ProviderService {
             role: self.role,
             running: self.running,
@@ -83,17 +85,17 @@ impl Served {
         }
     }
 
-    /// The provider its models are asked as. Its address comes through the door at each call.
-    pub(crate) fn provider(&self) -> Provider {
-        Provider {
+    /// The provider configuration of this service. The address is empty: it is resolved at each call.
+    pub(crate) fn to_provider_config(&self) -> ProviderConfig {
+        ProviderConfig {
             name: self.service.clone(),
             kind: self.kind,
             url: String::new(),
             key_env: None,
-            quirks: Quirks::COMMON,
-            text_tools: dialect::of(self.kind).way() == Way::Session,
+            quirks: ProviderQuirks::COMMON,
+            text_tools: dialect::for_kind(self.kind).transport() == AnswerTransport::Session,
             context_tokens: None,
-            // An agent's own models are somebody's, who has prices of theirs.
+            // The models behind an agent belong to other providers, which may charge for them.
             price: (self.role != ServiceRole::Agent).then_some(price::FREE),
             row: None,
             served: Some(self.clone()),
@@ -101,22 +103,22 @@ impl Served {
     }
 }
 
-/// The first service of a role: one that runs, else one that starts on demand.
-pub(crate) fn first(served: &[Served], role: ServiceRole) -> Option<&Served> {
+/// Returns the first running service of a role, else the first that starts on demand.
+pub(crate) fn first_with_role(served: &[ServedModel], role: ServiceRole) -> Option<&ServedModel> {
     let of_role = || served.iter().filter(|one| one.role == role);
     of_role()
         .find(|one| one.running)
         .or_else(|| of_role().next())
 }
 
-impl fmt::Debug for Reach {
+impl fmt::Debug for ServiceEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reach")
+        f.debug_struct("ServiceEndpoint")
             .field("url", &self.url)
             .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
-#[path = "served_tests.rs"]
+#[path = "served_model_tests.rs"]
 pub(crate) mod tests;

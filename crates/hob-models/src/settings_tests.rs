@@ -1,20 +1,20 @@
 //! Providers as they come out of a config file.
 
-use super::{KEYS, Provider, is_name, providers};
-use crate::providers::{Quirks, row};
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
+use super::{KEYS, ProviderConfig, is_name, providers};
+use crate::providers::{ProviderQuirks, row};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_wire::rooms::model::ProviderKind;
 use std::sync::Arc;
 
-fn read(config: &str, keys: &[&str]) -> Vec<Provider> {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let settings = Settings::load(&catalog, "config.toml", config, &Env::default());
+fn read(config: &str, keys: &[&str]) -> Vec<ProviderConfig> {
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let settings = Settings::load(&catalog, "config.toml", config, &EnvVars::default());
     let has_key = |name: &str| keys.contains(&name);
     providers(&settings.expect("loads"), &has_key)
 }
 
-fn one(config: &str) -> Provider {
+fn one(config: &str) -> ProviderConfig {
     let mut found = read(config, &[]);
     assert_eq!(found.len(), 1);
     found.remove(0)
@@ -22,7 +22,7 @@ fn one(config: &str) -> Provider {
 
 #[test]
 fn the_declarations_are_sound() {
-    assert_eq!(Catalog::new(&[KEYS]).faults(), [""; 0]);
+    assert_eq!(SettingsCatalog::new(&[KEYS]).faults(), [""; 0]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn an_address_of_a_known_provider_brings_its_ways() {
     let other = one("[models.other]\nkind = \"anthropic\"\nurl = \"http://h\"\n");
     assert_eq!(
         (other.kind, other.quirks),
-        (ProviderKind::Anthropic, Quirks::COMMON)
+        (ProviderKind::Anthropic, ProviderQuirks::COMMON)
     );
     assert!(other.row.is_none() && other.key_env.is_none());
     let public = one("[models.work]\nkind = \"anthropic\"\n");

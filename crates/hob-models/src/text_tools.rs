@@ -1,30 +1,31 @@
-//! Tools for models without them: the list goes into the system text, calls and results of the
-//! history become text, and calls are found in the answer by `hob_core::fallback`. Pure.
+//! Tool calls as plain text, for models without native tools. The tool list goes into the system
+//! text, calls and results of the history become text, and `hob_core::text_calls` finds the calls
+//! in the answer. Pure.
 //!
-//! Invariant: outside of this file nobody notices; the house sees ordinary calls.
+//! Invariant: callers see ordinary tool calls.
 
-use crate::prompt::{Piece, Prompt, PromptMessage, Stop, ToolWord};
-use hob_core::fallback::{Found, Splitter};
-use hob_wire::content::{Part, Role, ToolCall, ToolResult};
+use crate::prompt::{Prompt, PromptMessage, ReplyDelta, StopReason, ToolDefinition};
+use hob_core::text_calls::{SplitAnswer, TextCallSplitter};
+use hob_wire::content::{ContentPart, Role, ToolCall, ToolResult};
 use hob_wire::rooms::agent::ToolChoice;
 use serde_json::{Value, json};
 
-/// What a call is named whose line could not be read.
+/// The tool name of a call whose line could not be parsed.
 pub(crate) const UNREADABLE: &str = "unreadable";
 
-/// The prompt as plain text.
-pub(crate) fn plain(prompt: &Prompt) -> Prompt {
+/// Converts tools, calls and results of a prompt to text.
+pub(crate) fn to_text_prompt(prompt: &Prompt) -> Prompt {
     let mut plain = prompt.clone();
     plain.tools.clear();
     plain.tool_choice = None;
     if !prompt.tools.is_empty() && prompt.tool_choice != Some(ToolChoice::None) {
-        plain.system.push(manual(prompt));
+        plain.system.push(tool_instructions(prompt));
     }
-    plain.messages = prompt.messages.iter().map(plain_message).collect();
+    plain.messages = prompt.messages.iter().map(to_text_message).collect();
     plain
 }
 
-fn manual(prompt: &Prompt) -> String {
+fn tool_instructions(prompt: &Prompt) -> String {
     let mut text = String::from(
         "You can use tools. To call one, write a line of its own of exactly this form and nothing after it:\n\
          TOOL_CALL: {\"name\":\"NAME\",\"args\":{}}\n\
@@ -42,7 +43,7 @@ fn manual(prompt: &Prompt) -> String {
         _ => {}
     }
     text.push_str("The tools:\n");
-    for ToolWord {
+    for ToolDefinition {
         name,
         description,
         parameters,
@@ -55,7 +56,7 @@ fn manual(prompt: &Prompt) -> String {
     text
 }
 
-fn plain_message(message: &PromptMessage) -> PromptMessage {
+fn to_text_message(message: &PromptMessage) -> PromptMessage {
     let role = match message.role {
         Role::Tool => Role::User,
         other => other,
@@ -63,18 +64,18 @@ fn plain_message(message: &PromptMessage) -> PromptMessage {
     let mut parts = Vec::with_capacity(message.parts.len());
     for part in &message.parts {
         match part {
-            Part::ToolCall(call) => parts.push(Part::Text {
+            ContentPart::ToolCall(call) => parts.push(ContentPart::Text {
                 text: call_line(call),
             }),
-            Part::ToolResult(result) => result_parts(result, &mut parts),
-            // A thought of another time would be read as words.
-            Part::Thinking { .. } => {}
+            ContentPart::ToolResult(result) => result_parts(result, &mut parts),
+            // As text, an old thought would look like a part of the answer.
+            ContentPart::Thinking { .. } => {}
             other => parts.push(other.clone()),
         }
     }
     PromptMessage {
         role,
-        parts: one_text(parts),
+        parts: merge_lines(parts),
     }
 }
 
@@ -85,25 +86,26 @@ fn call_line(call: &ToolCall) -> String {
     }
 }
 
-fn result_parts(result: &ToolResult, parts: &mut Vec<Part>) {
+fn result_parts(result: &ToolResult, parts: &mut Vec<ContentPart>) {
     let failed = if result.is_error { " (failed)" } else { "" };
-    let text = crate::history::joined(&result.content);
-    parts.push(Part::Text {
+    let text = crate::history::join_texts(&result.content);
+    parts.push(ContentPart::Text {
         text: format!("TOOL_RESULT{failed}: {text}"),
     });
     let images = result.content.iter();
     parts.extend(
         images
-            .filter(|part| matches!(part, Part::Image { .. }))
+            .filter(|part| matches!(part, ContentPart::Image { .. }))
             .cloned(),
     );
 }
 
-/// Neighbouring texts as one, each on a line of its own.
-fn one_text(parts: Vec<Part>) -> Vec<Part> {
-    let mut merged: Vec<Part> = Vec::new();
+/// Merges neighbouring texts, each on its own line.
+fn merge_lines(parts: Vec<ContentPart>) -> Vec<ContentPart> {
+    let mut merged: Vec<ContentPart> = Vec::new();
     for part in parts {
-        if let (Some(Part::Text { text: before }), Part::Text { text }) = (merged.last_mut(), &part)
+        if let (Some(ContentPart::Text { text: before }), ContentPart::Text { text }) =
+            (merged.last_mut(), &part)
         {
             if !before.ends_with('\n') {
                 before.push('\n');
@@ -116,73 +118,79 @@ fn one_text(parts: Vec<Part>) -> Vec<Part> {
     merged
 }
 
-/// Finds calls in an answer while it streams.
+/// Finds tool calls in the text of an answer while it streams.
 #[derive(Debug, Default)]
-pub(crate) struct TextCalls {
-    splitter: Splitter,
+pub(crate) struct TextCallDecoder {
+    splitter: TextCallSplitter,
 }
 
-impl TextCalls {
-    /// What of a piece is shown.
-    pub(crate) fn piece(&mut self, piece: Piece) -> Option<Piece> {
+impl TextCallDecoder {
+    /// Returns the visible part of a delta: call lines are withheld.
+    pub(crate) fn visible_part(&mut self, piece: ReplyDelta) -> Option<ReplyDelta> {
         match piece {
-            Piece::Text(text) => {
+            ReplyDelta::Text(text) => {
                 let shown = self.splitter.push(&text);
-                (!shown.is_empty()).then_some(Piece::Text(shown))
+                (!shown.is_empty()).then_some(ReplyDelta::Text(shown))
             }
             other => Some(other),
         }
     }
 
-    /// The last pieces, and the answer with its calls.
-    pub(crate) fn finish(self, parts: Vec<Part>, stop: Stop) -> (Vec<Piece>, Vec<Part>, Stop) {
+    /// Returns the last deltas, and the answer with its calls.
+    pub(crate) fn finish(
+        self,
+        parts: Vec<ContentPart>,
+        stop: StopReason,
+    ) -> (Vec<ReplyDelta>, Vec<ContentPart>, StopReason) {
         let mut pieces = Vec::new();
-        let found = self.splitter.finish(stop != Stop::Length);
-        if !found.rest.is_empty() {
-            pieces.push(Piece::Text(found.rest.clone()));
+        let found = self.splitter.finish(stop != StopReason::Length);
+        if !found.visible_rest.is_empty() {
+            pieces.push(ReplyDelta::Text(found.visible_rest.clone()));
         }
-        let mut shown: Vec<Part> = Vec::new();
-        let mut again = Splitter::default();
+        let mut shown: Vec<ContentPart> = Vec::new();
+        // `parts` still hold the call lines, so their texts are split again.
+        let mut again = TextCallSplitter::default();
         for part in parts {
             match part {
-                Part::Text { text } => {
+                ContentPart::Text { text } => {
                     let text = again.push(&text);
                     if !text.is_empty() {
-                        shown.push(Part::Text { text });
+                        shown.push(ContentPart::Text { text });
                     }
                 }
                 other => shown.push(other),
             }
         }
-        if !found.rest.is_empty() {
-            shown.push(Part::Text {
-                text: found.rest.clone(),
+        if !found.visible_rest.is_empty() {
+            shown.push(ContentPart::Text {
+                text: found.visible_rest.clone(),
             });
         }
         let calls = calls(found);
         for (index, call) in calls.iter().enumerate() {
-            pieces.push(Piece::Tool {
+            pieces.push(ReplyDelta::Tool {
                 index,
                 name: call.name.clone(),
                 delta: call.args.to_string(),
             });
         }
-        let stop = if !calls.is_empty() && stop == Stop::End {
-            Stop::Tools
+        let stop = if !calls.is_empty() && stop == StopReason::End {
+            StopReason::Tools
         } else {
             stop
         };
-        let mut shown = one_run(shown);
-        shown.extend(calls.into_iter().map(Part::ToolCall));
+        let mut shown = merge_texts(shown);
+        shown.extend(calls.into_iter().map(ContentPart::ToolCall));
         (pieces, shown, stop)
     }
 }
 
-/// Neighbouring texts run on, as they were shown.
-fn one_run(parts: Vec<Part>) -> Vec<Part> {
-    let mut merged: Vec<Part> = Vec::new();
+/// Merges neighbouring texts without a separator, as they were shown.
+fn merge_texts(parts: Vec<ContentPart>) -> Vec<ContentPart> {
+    let mut merged: Vec<ContentPart> = Vec::new();
     for part in parts {
-        if let (Some(Part::Text { text: before }), Part::Text { text }) = (merged.last_mut(), &part)
+        if let (Some(ContentPart::Text { text: before }), ContentPart::Text { text }) =
+            (merged.last_mut(), &part)
         {
             before.push_str(text);
         } else {
@@ -192,14 +200,14 @@ fn one_run(parts: Vec<Part>) -> Vec<Part> {
     merged
 }
 
-/// Ids are given by whoever makes the answer's ids unique.
-fn calls(found: Found) -> Vec<ToolCall> {
+/// The calls that were found. Their ids are empty until `tool_id::make_unique` sets them.
+fn calls(found: SplitAnswer) -> Vec<ToolCall> {
     let whole = found.calls.into_iter().map(|call| ToolCall {
         id: String::new(),
         name: call.name,
         args: Value::Object(call.args),
     });
-    let broken = found.broken.into_iter().map(|line| ToolCall {
+    let broken = found.malformed.into_iter().map(|line| ToolCall {
         id: String::new(),
         name: UNREADABLE.to_owned(),
         args: Value::String(line),

@@ -1,18 +1,18 @@
-//! How many tokens a text is, for models whose tokenizer is not here. Pure.
+//! Token estimates without the model's tokenizer. Pure.
 //!
-//! The estimate is on the high side: history is then left out a little early instead of a call
-//! failing, and a budget is reserved a little large instead of overrun.
+//! Estimates are high on purpose: history is then dropped a little early instead of a call failing,
+//! and a budget reservation is a little too large instead of overrun.
 
 use crate::prompt::{Prompt, PromptMessage};
-use hob_core::context::estimate_tokens;
-use hob_wire::content::Part;
+use hob_core::context_window::estimate_tokens;
+use hob_wire::content::ContentPart;
 use hob_wire::rooms::model::ProviderKind;
 
-/// What an image costs at most providers at the size they scale it to.
+/// The cost of an image at the size most providers scale it to.
 const IMAGE_TOKENS: u64 = 1_600;
-/// Around a message: its role and its borders.
+/// Overhead of a message: its role and delimiters.
 const MESSAGE_TOKENS: u64 = 8;
-/// Around a call, a result, a tool: names of fields.
+/// Overhead of a call, a result or a tool: field names.
 const FRAME_TOKENS: u64 = 16;
 
 /// Tokens of a text.
@@ -21,14 +21,14 @@ pub(crate) fn text(text: &str) -> u64 {
         return 0;
     }
     let ascii = text.bytes().filter(u8::is_ascii).count();
-    // Letters beyond ASCII are words of their own in many scripts: one token each.
+    // In many scripts a character is a word, so each non-ASCII character counts as one token.
     let others = text.chars().filter(|letter| !letter.is_ascii()).count();
     estimate_tokens(ascii).saturating_add(u64::try_from(others).unwrap_or(u64::MAX))
 }
 
-/// An estimate as the tokenizers of that kind of provider count: Anthropic's newer ones cut the
-/// same text into a good deal more pieces than the others do.
-pub(crate) fn weighed(kind: ProviderKind, tokens: u64) -> u64 {
+/// Scales an estimate to the tokenizers of a provider kind. Anthropic's newer tokenizers make
+/// considerably more tokens of the same text than others.
+pub(crate) fn scale_for(kind: ProviderKind, tokens: u64) -> u64 {
     let percent = match kind {
         ProviderKind::Anthropic => 140,
         _ => 110,
@@ -37,16 +37,18 @@ pub(crate) fn weighed(kind: ProviderKind, tokens: u64) -> u64 {
 }
 
 /// Tokens of some parts.
-pub(crate) fn parts(parts: &[Part]) -> u64 {
+pub(crate) fn parts(parts: &[ContentPart]) -> u64 {
     let each = parts.iter().map(|part| match part {
-        Part::Text { text: said } => text(said),
-        Part::Thinking {
+        ContentPart::Text { text: said } => text(said),
+        ContentPart::Thinking {
             text: said,
             signature,
         } => text(said) + signature.as_deref().map_or(0, text),
-        Part::Image { .. } => IMAGE_TOKENS,
-        Part::ToolCall(call) => text(&call.name) + text(&call.args.to_string()) + FRAME_TOKENS,
-        Part::ToolResult(result) => self::parts(&result.content) + FRAME_TOKENS,
+        ContentPart::Image { .. } => IMAGE_TOKENS,
+        ContentPart::ToolCall(call) => {
+            text(&call.name) + text(&call.args.to_string()) + FRAME_TOKENS
+        }
+        ContentPart::ToolResult(result) => self::parts(&result.content) + FRAME_TOKENS,
     });
     each.fold(0, u64::saturating_add)
 }
@@ -55,7 +57,7 @@ pub(crate) fn message(message: &PromptMessage) -> u64 {
     parts(&message.parts).saturating_add(MESSAGE_TOKENS)
 }
 
-/// Tokens of everything a call is given.
+/// Tokens of a whole prompt.
 pub(crate) fn prompt(prompt: &Prompt) -> u64 {
     let system = prompt.system.iter().map(|layer| text(layer));
     let messages = prompt.messages.iter().map(message);
@@ -70,10 +72,10 @@ pub(crate) fn prompt(prompt: &Prompt) -> u64 {
 
 /// Images of a prompt, those of tool results included.
 pub(crate) fn images(prompt: &Prompt) -> u64 {
-    fn count(parts: &[Part]) -> u64 {
+    fn count(parts: &[ContentPart]) -> u64 {
         let each = parts.iter().map(|part| match part {
-            Part::Image { .. } => 1,
-            Part::ToolResult(result) => count(&result.content),
+            ContentPart::Image { .. } => 1,
+            ContentPart::ToolResult(result) => count(&result.content),
             _ => 0,
         });
         each.sum()

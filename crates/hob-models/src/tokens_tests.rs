@@ -1,8 +1,8 @@
 //! Estimates are never nothing and grow with the text.
 
-use super::{images, parts, prompt, text, weighed};
+use super::{images, parts, prompt, scale_for, text};
 use crate::prompt::{Prompt, PromptMessage};
-use hob_wire::content::{Part, Role, ToolResult};
+use hob_wire::content::{ContentPart, Role, ToolResult};
 use hob_wire::rooms::model::ProviderKind;
 
 #[test]
@@ -14,12 +14,12 @@ fn scripts_beyond_ascii_count_by_letter() {
 
 #[test]
 fn images_count_wherever_they_stand() {
-    let image = Part::Image {
+    let image = ContentPart::Image {
         mime_type: "image/png".into(),
         data: "x".repeat(1_000_000),
     };
     assert_eq!(parts(std::slice::from_ref(&image)), 1_600);
-    let result = Part::ToolResult(ToolResult {
+    let result = ContentPart::ToolResult(ToolResult {
         id: "1".into(),
         content: vec![image.clone()],
         is_error: false,
@@ -41,8 +41,8 @@ fn images_count_wherever_they_stand() {
 
 #[test]
 fn kinds_weigh_differently_and_nothing_overflows() {
-    assert_eq!(weighed(ProviderKind::Anthropic, 100), 140);
-    assert_eq!(weighed(ProviderKind::Openai, 1), 2);
-    assert_eq!(weighed(ProviderKind::Gemini, 0), 0);
-    assert!(weighed(ProviderKind::Anthropic, u64::MAX) > 0);
+    assert_eq!(scale_for(ProviderKind::Anthropic, 100), 140);
+    assert_eq!(scale_for(ProviderKind::Openai, 1), 2);
+    assert_eq!(scale_for(ProviderKind::Gemini, 0), 0);
+    assert!(scale_for(ProviderKind::Anthropic, u64::MAX) > 0);
 }

@@ -1,15 +1,15 @@
-//! Ids of tool calls as each provider takes them. Pure.
+//! Tool-call ids in the format each provider accepts. Pure.
 //!
-//! A conversation may hold ids another provider made, when a run went on with another model.
-//! Invariant: the same id always becomes the same id, so a result still names its call.
+//! A conversation may hold ids of another provider when a run continues with another model.
+//! Invariant: an id always maps to the same id, so a result still names its call.
 
-use hob_wire::content::{Part, ToolCall};
+use hob_wire::content::{ContentPart, ToolCall};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// What ids a provider takes.
+/// The id format a provider accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IdShape {
+pub(crate) enum ToolIdFormat {
     /// Letters, digits, `_` and `-`, at most 40 of them.
     Common,
     /// Exactly nine letters and digits.
@@ -19,31 +19,31 @@ pub(crate) enum IdShape {
 const COMMON_CHARS_MAX: usize = 40;
 const NINE: usize = 9;
 
-/// The id in that shape: itself if it fits, else one made from it.
-pub(crate) fn shaped(id: &str, shape: IdShape) -> String {
-    let fits = match shape {
-        IdShape::Common => {
+/// Returns the id if it fits the format, else an id derived from it.
+pub(crate) fn format_id(id: &str, format: ToolIdFormat) -> String {
+    let fits = match format {
+        ToolIdFormat::Common => {
             let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
             !id.is_empty() && id.len() <= COMMON_CHARS_MAX && id.bytes().all(fine)
         }
-        IdShape::NineLetters => {
+        ToolIdFormat::NineLetters => {
             id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
         }
     };
     if fits {
         return id.to_owned();
     }
-    match shape {
-        IdShape::Common => format!("call_{}", made_from(id.as_bytes(), 24)),
-        IdShape::NineLetters => made_from(id.as_bytes(), NINE),
+    match format {
+        ToolIdFormat::Common => format!("call_{}", derive_id(id.as_bytes(), 24)),
+        ToolIdFormat::NineLetters => derive_id(id.as_bytes(), NINE),
     }
 }
 
-/// Gives every call of an answer an id that neither the answer nor the conversation has yet.
-/// `seed` is the request: a different one at each step. Says which calls came with the id of an
-/// earlier call of the same answer: they may be that call once more.
+/// Gives every call of an answer an id that is unique in the answer and the conversation.
+/// `seed` is the request body, which differs at each step. Returns the calls that came with the id
+/// of an earlier call of the same answer: they may be duplicates of it.
 pub(crate) fn make_unique(
-    parts: &mut [Part],
+    parts: &mut [ContentPart],
     taken: &BTreeSet<&str>,
     seed: &[u8],
 ) -> BTreeSet<String> {
@@ -51,15 +51,15 @@ pub(crate) fn make_unique(
     let mut received: BTreeSet<String> = BTreeSet::new();
     let mut repeated: BTreeSet<String> = BTreeSet::new();
     for (index, part) in parts.iter_mut().enumerate() {
-        let Part::ToolCall(ToolCall { id, .. }) = part else {
+        let ContentPart::ToolCall(ToolCall { id, .. }) = part else {
             continue;
         };
-        // Providers that give no ids leave them empty, which says nothing.
+        // Some providers send no ids, so two empty ids are not a repetition.
         let is_repeated = !id.is_empty() && !received.insert(id.clone());
         if id.is_empty() || taken.contains(id.as_str()) || given.contains(id) {
             let mut source = seed.to_vec();
             source.extend_from_slice(&index.to_le_bytes());
-            *id = format!("call_{}", made_from(&source, 24));
+            *id = format!("call_{}", derive_id(&source, 24));
         }
         given.insert(id.clone());
         if is_repeated {
@@ -69,7 +69,7 @@ pub(crate) fn make_unique(
     repeated
 }
 
-fn made_from(source: &[u8], letters: usize) -> String {
+fn derive_id(source: &[u8], letters: usize) -> String {
     const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let hash = Sha256::digest(source);
     hash.iter()

@@ -1,24 +1,24 @@
 //! Ids fit their provider and stay one to one.
 
-use super::{IdShape, make_unique, shaped};
-use hob_wire::content::{Part, ToolCall};
+use super::{ToolIdFormat, format_id, make_unique};
+use hob_wire::content::{ContentPart, ToolCall};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-fn call(id: &str) -> Part {
-    Part::ToolCall(ToolCall {
+fn call(id: &str) -> ContentPart {
+    ContentPart::ToolCall(ToolCall {
         id: id.into(),
         name: "read".into(),
         args: json!({}),
     })
 }
 
-fn ids(parts: &[Part]) -> Vec<&str> {
+fn ids(parts: &[ContentPart]) -> Vec<&str> {
     let mut ids = Vec::new();
     for part in parts {
         match part {
-            Part::ToolCall(call) => ids.push(call.id.as_str()),
+            ContentPart::ToolCall(call) => ids.push(call.id.as_str()),
             other => panic!("{other:?}"),
         }
     }
@@ -72,11 +72,11 @@ fn another_request_makes_another_id() {
 proptest! {
     #[test]
     fn any_id_fits_and_keeps_its_shape(id in ".{0,60}") {
-        for shape in [IdShape::Common, IdShape::NineLetters] {
-            let once = shaped(&id, shape);
-            prop_assert_eq!(&shaped(&once, shape), &once);
+        for format in [ToolIdFormat::Common, ToolIdFormat::NineLetters] {
+            let once = format_id(&id, format);
+            prop_assert_eq!(&format_id(&once, format), &once);
             prop_assert!(!once.is_empty() && once.len() <= 40);
         }
-        prop_assert_eq!(shaped(&id, IdShape::NineLetters).len(), 9);
+        prop_assert_eq!(format_id(&id, ToolIdFormat::NineLetters).len(), 9);
     }
 }

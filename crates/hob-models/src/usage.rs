@@ -1,126 +1,133 @@
-//! What a call used: the provider's figures where they can be true, our own where they cannot.
-//! Pure.
+//! The token usage of a call: the provider's figures if plausible, else our own estimate. Pure.
 //!
-//! Invariant: a figure that is missing, no whole number, or impossible against the bytes that were
-//! really sent and received never reaches the ledger.
+//! Invariant: a figure that is missing, not a whole number, or impossible for the bytes that were
+//! sent and received never reaches the ledger.
 
 use hob_kit::failpoint;
-use hob_wire::content::Usage;
+use hob_wire::content::TokenUsage;
 use serde_json::Value;
 
-/// Tokens a provider may add to what we sent: its own instructions, wrappers of tools.
+/// Tokens a provider may add to the input: its own instructions and tool wrappers.
 const INPUT_SLACK_TOKENS: u64 = 16_384;
-/// Tokens an image may cost, whatever its bytes.
+/// The most tokens one image may cost, whatever its size in bytes.
 const IMAGE_TOKENS_MAX: u64 = 16_384;
-/// Tokens an answer may have beyond its bytes: markers of calls and roles.
+/// Tokens an answer may have beyond its bytes: call and role markers.
 const OUTPUT_SLACK_TOKENS: u64 = 1_024;
-/// Thoughts that are counted but not shown.
+/// The most tokens of thoughts that are billed but not shown.
 const HIDDEN_TOKENS_MAX: u64 = 262_144;
-/// No tokenizer in use puts more bytes of ordinary text into a token.
+/// The most bytes of ordinary text that any tokenizer in use puts into a token.
 const BYTES_PER_TOKEN_MAX: u64 = 64;
 
-/// What a provider says it used.
+/// The usage a provider reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Claim {
-    pub(crate) input: Figure,
-    pub(crate) output: Figure,
-    /// Of the input, read from a cache.
-    pub(crate) cached: Figure,
-    /// Of the output, thoughts that were not shown.
-    pub(crate) hidden: Figure,
+pub(crate) struct ClaimedUsage {
+    pub(crate) input: TokenFigure,
+    pub(crate) output: TokenFigure,
+    /// The part of the input that was read from a cache.
+    pub(crate) cached: TokenFigure,
+    /// The part of the output that is hidden thoughts.
+    pub(crate) hidden: TokenFigure,
 }
 
-/// A figure as a provider gives it.
+/// A token count as reported by a provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Figure {
+pub(crate) enum TokenFigure {
     #[default]
     Missing,
     Tokens(u64),
-    /// Negative, a fraction, a text.
+    /// A negative number, a fraction or a string.
     Nonsense,
 }
 
-impl Figure {
-    /// The figure at a path of keys.
-    pub(crate) fn at(value: &Value, pointer: &str) -> Figure {
+impl TokenFigure {
+    /// Reads the figure at a JSON pointer.
+    pub(crate) fn at(value: &Value, pointer: &str) -> TokenFigure {
         match value.pointer(pointer) {
-            None | Some(Value::Null) => Figure::Missing,
-            Some(found) => found.as_u64().map_or(Figure::Nonsense, Figure::Tokens),
+            None | Some(Value::Null) => TokenFigure::Missing,
+            Some(found) => found
+                .as_u64()
+                .map_or(TokenFigure::Nonsense, TokenFigure::Tokens),
         }
     }
 
-    /// This figure, or the other where this one is missing.
-    pub(crate) fn or(self, other: Figure) -> Figure {
-        if self == Figure::Missing { other } else { self }
+    /// Returns this figure, or `other` if this one is missing.
+    pub(crate) fn or(self, other: TokenFigure) -> TokenFigure {
+        if self == TokenFigure::Missing {
+            other
+        } else {
+            self
+        }
     }
 
-    pub(crate) fn plus(self, other: Figure) -> Figure {
+    pub(crate) fn plus(self, other: TokenFigure) -> TokenFigure {
         match (self, other) {
-            (Figure::Nonsense, _) | (_, Figure::Nonsense) => Figure::Nonsense,
-            (Figure::Missing, found) | (found, Figure::Missing) => found,
-            (Figure::Tokens(one), Figure::Tokens(two)) => Figure::Tokens(one.saturating_add(two)),
+            (TokenFigure::Nonsense, _) | (_, TokenFigure::Nonsense) => TokenFigure::Nonsense,
+            (TokenFigure::Missing, found) | (found, TokenFigure::Missing) => found,
+            (TokenFigure::Tokens(one), TokenFigure::Tokens(two)) => {
+                TokenFigure::Tokens(one.saturating_add(two))
+            }
         }
     }
 
     /// A quarter of it, rounded up.
-    pub(crate) fn quarter(self) -> Figure {
+    pub(crate) fn quarter(self) -> TokenFigure {
         match self {
-            Figure::Tokens(tokens) => Figure::Tokens(tokens.div_ceil(4)),
+            TokenFigure::Tokens(tokens) => TokenFigure::Tokens(tokens.div_ceil(4)),
             other => other,
         }
     }
 
     fn tokens(self) -> Option<u64> {
         match self {
-            Figure::Tokens(tokens) => Some(tokens),
-            Figure::Missing | Figure::Nonsense => None,
+            TokenFigure::Tokens(tokens) => Some(tokens),
+            TokenFigure::Missing | TokenFigure::Nonsense => None,
         }
     }
 }
 
-/// What we know ourselves of a call.
+/// Our own measurements of a call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredUsage {
     /// Bytes of the request, without images.
     pub(crate) sent_bytes: u64,
     pub(crate) images: u64,
     pub(crate) received_bytes: u64,
-    /// Our own counts.
+    /// Estimated, as is `output_tokens`.
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
-    /// What may have been used beyond that, out of our sight.
+    /// The most tokens an agent may have used in steps we do not see.
     pub(crate) unseen_tokens: u64,
-    /// Whether the answer held thoughts, of which a provider may show a summary only.
+    /// True if the answer held thoughts. A provider may show only a summary of them.
     pub(crate) thought: bool,
 }
 
-/// The usage to account for, and whether it is our own count.
-pub(crate) fn settle(claim: Claim, measured: Measured) -> (Usage, bool) {
-    let own = Usage {
+/// Returns the usage to record, and true if it is our own estimate.
+pub(crate) fn reconcile(claim: ClaimedUsage, measured: MeasuredUsage) -> (TokenUsage, bool) {
+    let own = TokenUsage {
         input_tokens: measured.input_tokens,
         output_tokens: measured.output_tokens,
         cached_tokens: 0,
     };
     if failpoint::broken(58) {
-        let said = |figure: Figure| figure.tokens().unwrap_or(0);
-        let usage = Usage {
+        let said = |figure: TokenFigure| figure.tokens().unwrap_or(0);
+        let usage = TokenUsage {
             input_tokens: said(claim.input),
             output_tokens: said(claim.output),
             cached_tokens: 0,
         };
         return (usage, false);
     }
-    match believable(claim, measured) {
+    match plausible_usage(claim, measured) {
         Some(usage) => (usage, false),
         None => (own, true),
     }
 }
 
-fn believable(claim: Claim, measured: Measured) -> Option<Usage> {
+fn plausible_usage(claim: ClaimedUsage, measured: MeasuredUsage) -> Option<TokenUsage> {
     let input = claim.input.tokens()?;
     let output = claim.output.tokens()?;
-    let cached = claim.cached.or(Figure::Tokens(0)).tokens()?;
-    let hidden = claim.hidden.or(Figure::Tokens(0)).tokens()?;
+    let cached = claim.cached.or(TokenFigure::Tokens(0)).tokens()?;
+    let hidden = claim.hidden.or(TokenFigure::Tokens(0)).tokens()?;
     let images = measured.images.saturating_mul(IMAGE_TOKENS_MAX);
     let out_of_sight = measured.unseen_tokens;
     let input_max = (measured.sent_bytes + INPUT_SLACK_TOKENS)
@@ -140,7 +147,7 @@ fn believable(claim: Claim, measured: Measured) -> Option<Usage> {
         && (output_min..=output_max).contains(&output)
         && cached <= input
         && hidden <= HIDDEN_TOKENS_MAX;
-    possible.then_some(Usage {
+    possible.then_some(TokenUsage {
         input_tokens: input,
         output_tokens: output,
         cached_tokens: cached,

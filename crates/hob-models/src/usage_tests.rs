@@ -1,29 +1,29 @@
 //! Figures that can be true, and those that cannot.
 
-use super::{Claim, Figure, Measured, settle};
-use hob_wire::content::Usage;
+use super::{ClaimedUsage, MeasuredUsage, TokenFigure, reconcile};
+use hob_wire::content::TokenUsage;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn measured() -> Measured {
-    Measured {
+fn measured() -> MeasuredUsage {
+    MeasuredUsage {
         sent_bytes: 4_000,
         received_bytes: 400,
         input_tokens: 1_000,
         output_tokens: 100,
-        ..Measured::default()
+        ..MeasuredUsage::default()
     }
 }
 
-fn claim(input: u64, output: u64) -> Claim {
-    Claim {
-        input: Figure::Tokens(input),
-        output: Figure::Tokens(output),
-        ..Claim::default()
+fn claim(input: u64, output: u64) -> ClaimedUsage {
+    ClaimedUsage {
+        input: TokenFigure::Tokens(input),
+        output: TokenFigure::Tokens(output),
+        ..ClaimedUsage::default()
     }
 }
 
-const OWN: Usage = Usage {
+const OWN: TokenUsage = TokenUsage {
     input_tokens: 1_000,
     output_tokens: 100,
     cached_tokens: 0,
@@ -31,26 +31,26 @@ const OWN: Usage = Usage {
 
 #[test]
 fn a_plausible_claim_is_taken_as_it_is() {
-    let given = Claim {
-        cached: Figure::Tokens(512),
+    let given = ClaimedUsage {
+        cached: TokenFigure::Tokens(512),
         ..claim(900, 90)
     };
-    let expected = Usage {
+    let expected = TokenUsage {
         input_tokens: 900,
         output_tokens: 90,
         cached_tokens: 512,
     };
-    assert_eq!(settle(given, measured()), (expected, false));
+    assert_eq!(reconcile(given, measured()), (expected, false));
 }
 
 #[test]
 fn lies_are_replaced_by_our_own_count() {
-    let nonsense = |value| Claim {
-        input: Figure::at(&value, "/n"),
+    let nonsense = |value| ClaimedUsage {
+        input: TokenFigure::at(&value, "/n"),
         ..claim(0, 90)
     };
     let lies = [
-        Claim::default(),
+        ClaimedUsage::default(),
         claim(0, 0),
         claim(1_000_000_000, 90),
         claim(900, 1_000_000_000),
@@ -60,41 +60,41 @@ fn lies_are_replaced_by_our_own_count() {
         nonsense(json!({"n": "900"})),
         nonsense(json!({"n": null})),
         nonsense(json!({"n": 1e300})),
-        Claim {
-            cached: Figure::Tokens(901),
+        ClaimedUsage {
+            cached: TokenFigure::Tokens(901),
             ..claim(900, 90)
         },
-        Claim {
-            hidden: Figure::Tokens(u64::MAX),
+        ClaimedUsage {
+            hidden: TokenFigure::Tokens(u64::MAX),
             ..claim(900, u64::MAX)
         },
     ];
     for lie in lies {
-        assert_eq!(settle(lie, measured()), (OWN, true), "{lie:?}");
+        assert_eq!(reconcile(lie, measured()), (OWN, true), "{lie:?}");
     }
 }
 
 #[test]
 fn hidden_thoughts_may_be_counted() {
-    let told = Claim {
-        hidden: Figure::Tokens(20_000),
+    let told = ClaimedUsage {
+        hidden: TokenFigure::Tokens(20_000),
         ..claim(900, 20_090)
     };
-    assert!(!settle(told, measured()).1);
-    assert!(settle(claim(900, 20_090), measured()).1);
-    let thought = Measured {
+    assert!(!reconcile(told, measured()).1);
+    assert!(reconcile(claim(900, 20_090), measured()).1);
+    let thought = MeasuredUsage {
         thought: true,
         ..measured()
     };
-    assert!(!settle(claim(900, 20_090), thought).1);
+    assert!(!reconcile(claim(900, 20_090), thought).1);
 }
 
 proptest! {
     /// Whatever is claimed, what is accounted for is possible.
     #[test]
     fn no_claim_overspends(input in any::<u64>(), output in any::<u64>(), cached in any::<u64>()) {
-        let given = Claim { cached: Figure::Tokens(cached), ..claim(input, output) };
-        let (usage, _) = settle(given, measured());
+        let given = ClaimedUsage { cached: TokenFigure::Tokens(cached), ..claim(input, output) };
+        let (usage, _) = reconcile(given, measured());
         prop_assert!(usage.input_tokens <= 4_000 + 16_384);
         prop_assert!(usage.output_tokens <= 400 + 1_024);
         prop_assert!(usage.cached_tokens <= usage.input_tokens);

@@ -1,12 +1,12 @@
-//! Which addresses are the open internet's, and which lead back into a machine or its house. Pure.
+//! Tells addresses of the open internet from reserved ones (private, loopback, link-local). Pure.
 //!
-//! Invariant: an IPv6 address that carries an IPv4 one is judged by what it carries; what no
-//! registry calls global is not.
+//! Invariant: an IPv6 address that embeds an IPv4 address is classified by the embedded one; an
+//! address that no registry calls global counts as reserved.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 ranges that are not the open internet's: the special-purpose registry, and the one
-/// metadata service that a cloud put outside of it.
+/// IPv4 ranges that are not on the open internet: the special-purpose registry, and the metadata
+/// service of one cloud, which is outside that registry.
 const RESERVED_V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::UNSPECIFIED, 8, "this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
@@ -26,14 +26,14 @@ const RESERVED_V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// IPv6 ranges with a name of their own; whatever else lies outside `2000::/3` is not global.
+/// Reserved IPv6 ranges. Everything else outside `2000::/3` is not global either.
 const RESERVED_V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "private"),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "link-local"),
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "private"),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast"),
-    // Tunnels: they carry an IPv4 address that another machine unwraps.
+    // Tunnels embed an IPv4 address, which may be private, and another machine forwards to it.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "reserved"),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "a tunnel"),
     (
@@ -49,11 +49,11 @@ const RESERVED_V6: &[(Ipv6Addr, u32, &str)] = &[
 ];
 
 const MAPPED: Ipv6Addr = Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0);
-/// A name server of a network without IPv4 answers with these for every host of the old internet.
+/// The prefix that DNS64 servers use for IPv4 hosts in networks without IPv4.
 const NAT64: Ipv6Addr = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
 const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
 
-/// What an address is, if it is not one of the open internet.
+/// Returns the kind of a reserved address; `None` for an address of the open internet.
 pub fn reserved(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => reserved_v4(address),
@@ -70,6 +70,7 @@ fn reserved_v4(address: Ipv4Addr) -> Option<&'static str> {
 }
 
 fn reserved_v6(address: Ipv6Addr) -> Option<&'static str> {
+    // Classified by the embedded address; otherwise `::ffff:127.0.0.1` would pass as IPv6.
     if is_in(address, MAPPED, 96) || is_in(address, NAT64, 96) {
         let [.., a, b, c, d] = address.octets();
         return reserved_v4(Ipv4Addr::new(a, b, c, d));

@@ -1,23 +1,22 @@
-//! Which addresses may be asked: the one place where that is decided. Pure.
+//! The egress policy: the only place that decides which addresses may be requested. Pure.
 //!
-//! Two kinds of askers. A person who configured a model's address may have put it anywhere
-//! ([`check`]). An address that a model came up with ([`check_page`]) must lead to the open
-//! internet, or to a private host that the person opened by name; and it must be spelled in the
-//! one way in which every reader, the rules of permission included, sees the same host.
+//! An address from the configuration may be anywhere ([`check`]). An address from a model
+//! ([`check_page`]) must be on the open internet, or a private host that the user listed. It must
+//! also be spelled so that every reader, including the permission rules, sees the same host.
 //!
 //! Invariant: a request that was not allowed here is never sent.
 
 use crate::NetError;
 use crate::address::reserved;
-use crate::openings::Openings;
+use crate::private_hosts::PrivateHosts;
 use hob_kit::failpoint;
 use reqwest::Url;
 use std::net::IpAddr;
 
 const URL_BYTES_MAX: usize = 8 * 1024;
 
-/// Ports on which other protocols listen that would take the lines of a request for their own: the
-/// ones browsers refuse too. Every other port may be asked; many sites live on odd ones.
+/// Ports of protocols that could take the lines of an HTTP request for their own. Browsers refuse
+/// the same ports. All others are allowed, because many sites use unusual ones.
 const PORTS_REFUSED: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
     102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
@@ -26,16 +25,16 @@ const PORTS_REFUSED: &[u16] = &[
     6668, 6669, 6679, 6697, 10080,
 ];
 
-/// An address that may be asked.
+/// A URL that may be requested.
 #[derive(Clone, Debug)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedUrl {
     pub(crate) url: Url,
     /// Host and port, for messages.
     pub(crate) host: String,
 }
 
-/// Takes an address as a person wrote it into the configuration.
-pub(crate) fn check(text: &str) -> Result<Allowed, NetError> {
+/// Checks an address from the configuration.
+pub(crate) fn check(text: &str) -> Result<AllowedUrl, NetError> {
     if text.len() > URL_BYTES_MAX {
         return refused("it is too long");
     }
@@ -45,64 +44,70 @@ pub(crate) fn check(text: &str) -> Result<Allowed, NetError> {
     check_url(url)
 }
 
-/// Takes an address that came from a model, and whether it is one that a person opened.
-pub(crate) fn check_page(text: &str, openings: &Openings) -> Result<(Allowed, bool), NetError> {
+/// Checks an address from a model. The flag is true for a private host that the user listed.
+pub(crate) fn check_page(
+    text: &str,
+    private_hosts: &PrivateHosts,
+) -> Result<(AllowedUrl, bool), NetError> {
     let allowed = check(text)?;
     check_spelling(text, &allowed.url)?;
-    let is_open = check_place(&allowed.url, openings)?;
-    Ok((allowed, is_open))
+    let is_private_host = check_place(&allowed.url, private_hosts)?;
+    Ok((allowed, is_private_host))
 }
 
-/// The same for the place a redirect names; its spelling is the parser's own.
-pub(crate) fn check_moved(url: Url, openings: &Openings) -> Result<(Allowed, bool), NetError> {
+/// Like [`check_page`] for the target of a redirect, which is already parsed.
+pub(crate) fn check_redirect(
+    url: Url,
+    private_hosts: &PrivateHosts,
+) -> Result<(AllowedUrl, bool), NetError> {
     if url.as_str().len() > URL_BYTES_MAX {
         return refused("it is too long");
     }
     let allowed = check_url(url)?;
-    let is_open = check_place(&allowed.url, openings)?;
-    Ok((allowed, is_open))
+    let is_private_host = check_place(&allowed.url, private_hosts)?;
+    Ok((allowed, is_private_host))
 }
 
-/// Takes a host and port that a program named; the spelling must be the plain one.
+/// Checks a host and port from a program. The spelling must be the plain one.
 pub(crate) fn check_authority(
     authority: &str,
-    openings: &Openings,
-) -> Result<(Allowed, bool), NetError> {
+    private_hosts: &PrivateHosts,
+) -> Result<(AllowedUrl, bool), NetError> {
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     let has_port =
         port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-    // A path, a query or a user name here would make a host of something else.
+    // With a path, a query or a user name in it, another part would become the host.
     if !has_port || authority.contains(['/', '?', '#', '@']) {
         return refused("it is not a host and a port");
     }
-    check_page(&format!("http://{authority}/"), openings)
+    check_page(&format!("http://{authority}/"), private_hosts)
 }
 
-/// Takes an address that a program named in binary form, so that there is no spelling to check.
+/// Checks an address that a program gave in binary form, so that there is no spelling to check.
 pub(crate) fn check_address(
     address: IpAddr,
     port: u16,
-    openings: &Openings,
-) -> Result<(Allowed, bool), NetError> {
+    private_hosts: &PrivateHosts,
+) -> Result<(AllowedUrl, bool), NetError> {
     let place = std::net::SocketAddr::new(address, port);
     let Ok(url) = Url::parse(&format!("http://{place}/")) else {
         return refused("it is not an address");
     };
-    check_moved(url, openings)
+    check_redirect(url, private_hosts)
 }
 
-/// Why an address that a name led to may not be asked.
+/// Returns the reason for which a resolved address is forbidden.
 pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
     reserved(address).filter(|_| !failpoint::broken(69))
 }
 
-fn check_url(url: Url) -> Result<Allowed, NetError> {
+fn check_url(url: Url) -> Result<AllowedUrl, NetError> {
     if !matches!(url.scheme(), "http" | "https") {
-        return refused("only http and https are spoken");
+        return refused("only http and https are supported");
     }
     if !url.username().is_empty() || url.password().is_some() {
         // A password in an address would end up in logs and lists.
-        return refused("it holds a user name or a password");
+        return refused("it contains a user name or a password");
     }
     let Some(name) = url.host_str() else {
         return refused("it names no host");
@@ -111,15 +116,15 @@ fn check_url(url: Url) -> Result<Allowed, NetError> {
         Some(port) => format!("{name}:{port}"),
         None => name.to_owned(),
     };
-    Ok(Allowed { url, host })
+    Ok(AllowedUrl { url, host })
 }
 
-/// A parser mends much: `http:\\host`, `http://ho%73t`, `http://0x7f.1`. Whoever reads such an
-/// address in another way sees another host, so only the plain spelling is taken.
+/// Checks that the host is spelled plainly. A URL parser repairs `http:\\host`, `http://ho%73t` and
+/// `http://0x7f.1`, and a reader that does not would see another host.
 fn check_spelling(text: &str, url: &Url) -> Result<(), NetError> {
     let odd = |letter: char| letter.is_control() || letter == ' ' || letter == '\\';
     if text.contains(odd) {
-        return refused("it holds a space, a backslash or a control character");
+        return refused("it contains a space, a backslash or a control character");
     }
     let Some((scheme, rest)) = text.split_once("://") else {
         return refused("it does not begin with http:// or https://");
@@ -132,22 +137,23 @@ fn check_spelling(text: &str, url: &Url) -> Result<(), NetError> {
     };
     let real = url.host_str().unwrap_or_default();
     let is_plain = scheme.eq_ignore_ascii_case(url.scheme()) && host.eq_ignore_ascii_case(real);
+    // `example.org.` is the same host as `example.org`, but rules for the one do not match the other.
     if is_plain && !real.ends_with('.') {
         return Ok(());
     }
     let real = real.trim_end_matches('.');
-    refused(&format!("its host has another, plain spelling: {real}"))
+    refused(&format!("its host is not spelled plainly; write {real}"))
 }
 
-/// Whether the place is opened; an error if it is neither that nor the open internet's, as far as
-/// can be seen without asking for the name's addresses.
-fn check_place(url: &Url, openings: &Openings) -> Result<bool, NetError> {
-    if openings.hold(url) {
+/// Returns true for a private host that the user listed. An error if the host is reserved, as far as
+/// that is visible without a DNS lookup.
+fn check_place(url: &Url, private_hosts: &PrivateHosts) -> Result<bool, NetError> {
+    if private_hosts.contains(url) {
         return Ok(true);
     }
     let port = url.port_or_known_default().unwrap_or_default();
     if PORTS_REFUSED.contains(&port) {
-        return refused(&format!("port {port} is not one of the web"));
+        return refused(&format!("port {port} is not allowed"));
     }
     let host = url.host_str().unwrap_or_default();
     let literal = host.trim_start_matches('[').trim_end_matches(']');
@@ -159,10 +165,10 @@ fn check_place(url: &Url, openings: &Openings) -> Result<bool, NetError> {
     Ok(false)
 }
 
-/// What is said of an address that is not the open internet's.
+/// The message for an address that is not on the open internet.
 pub(crate) fn private(host: &str, what: &str) -> String {
     format!(
-        "{host} is not on the open internet ({what}); a person can open it with the setting web.private_hosts"
+        "{host} is not on the open internet ({what}); the user can allow it with the setting web.private_hosts"
     )
 }
 

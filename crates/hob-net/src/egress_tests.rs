@@ -1,7 +1,7 @@
-//! Addresses that may and may not be asked.
+//! Allowed and refused addresses.
 
-use super::{check, check_moved, check_page};
-use crate::{NetError, Openings};
+use super::{check, check_page, check_redirect};
+use crate::{NetError, PrivateHosts};
 use reqwest::Url;
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ fn other_schemes_credentials_and_nonsense_are_refused() {
     assert!(check(&format!("http://host/{}", "a".repeat(9_000))).is_err());
 }
 
-/// Fault 69: spellings of places in the house. None is asked, whatever the reason.
+/// Fault 69: spellings of private addresses. None is requested, whatever the reason.
 const INWARD: &[&str] = &[
     "http://127.0.0.1/",
     "http://127.0.0.1:80/",
@@ -105,7 +105,7 @@ const INWARD: &[&str] = &[
 fn no_spelling_of_a_place_in_the_house_is_taken() {
     assert!(INWARD.len() >= 40);
     for text in INWARD {
-        let checked = check_page(text, &Openings::default());
+        let checked = check_page(text, &PrivateHosts::default());
         assert!(
             matches!(checked, Err(NetError::Refused(_))),
             "{text}: {checked:?}"
@@ -122,7 +122,10 @@ fn the_parsed_address_is_refused_by_itself() {
         let is_literal = matches!(url.host_str(), Some(host) if host.starts_with('[') || host.parse::<IpAddr>().is_ok());
         if is_literal {
             judged += 1;
-            assert!(check_moved(url, &Openings::default()).is_err(), "{text}");
+            assert!(
+                check_redirect(url, &PrivateHosts::default()).is_err(),
+                "{text}"
+            );
         }
     }
     assert!(judged >= 40, "{judged}");
@@ -138,16 +141,16 @@ fn plain_addresses_of_the_open_internet_are_taken() {
         "http://[2606:4700::1111]:8080/",
         "https://xn--bcher-kva.example/",
     ] {
-        let (allowed, is_open) = check_page(text, &Openings::default()).expect(text);
-        assert!(!is_open && !allowed.host.is_empty(), "{text}");
+        let (allowed, is_private_host) = check_page(text, &PrivateHosts::default()).expect(text);
+        assert!(!is_private_host && !allowed.host.is_empty(), "{text}");
     }
-    let other = check_page("http://134744072/", &Openings::default()).expect_err("is odd");
+    let other = check_page("http://134744072/", &PrivateHosts::default()).expect_err("is odd");
     assert!(other.to_string().contains("8.8.8.8"), "{other}");
 }
 
 #[test]
 fn an_opened_host_is_taken_in_its_plain_spelling_only() {
-    let open = Openings::new(["127.0.0.1:8080", "localhost:25"]);
+    let open = PrivateHosts::new(["127.0.0.1:8080", "localhost:25"]);
     assert!(
         check_page("http://127.0.0.1:8080/x", &open)
             .expect("is open")

@@ -1,51 +1,52 @@
-//! Why a request failed. Invariant: no text here holds anything that was sent; what the other
-//! side or the system said is cut to a bound.
+//! Network errors. Invariant: no message contains anything that was sent; texts from the other side
+//! or the system are cut to a bound.
 
-use crate::sse::SseFault;
-use crate::web::Forbidden;
+use crate::sse::SseError;
+use crate::web_client::ForbiddenAddress;
 use std::error::Error;
 
-/// What a system says of a failure is cut to this.
+/// The longest reason from the system that is kept.
 const REASON_CHARS_MAX: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
-    /// The address is not one that is asked.
-    #[error("The address cannot be asked: {0}.")]
+    /// The address is not allowed.
+    #[error("The address is not allowed: {0}.")]
     Refused(String),
-    /// No connection came about.
+    /// The connection could not be made.
     #[error("{host} cannot be reached: {reason}.")]
     Connect { host: String, reason: String },
-    /// The connection ended before the answer did.
+    /// The connection ended before the response was complete.
     #[error("The connection to {host} was cut: {reason}.")]
     Cut { host: String, reason: String },
-    /// Nothing came for too long.
-    #[error("{host} was silent for {waited_ms} ms.")]
+    /// No bytes arrived for too long.
+    #[error("{host} did not respond for {waited_ms} ms.")]
     Silent { host: String, waited_ms: u64 },
-    /// More came than is taken.
+    /// The response exceeds its bound.
     #[error("{host} sent more than {bytes_max} bytes.")]
     TooLarge { host: String, bytes_max: usize },
-    /// What came is no event stream.
+    /// The response is not an event stream.
     #[error("{host} sent something that is not an event stream: {what}.")]
     Garbage { host: String, what: &'static str },
-    /// The client itself could not be made.
+    /// The client could not be built.
     #[error("The HTTP client cannot start: {0}.")]
     Client(String),
 }
 
 impl NetError {
-    pub(crate) fn of_stream(host: &str, fault: SseFault) -> NetError {
+    pub(crate) fn of_stream(host: &str, fault: SseError) -> NetError {
         let host = host.to_owned();
         match fault {
-            SseFault::TooLarge { bytes_max } => NetError::TooLarge { host, bytes_max },
-            SseFault::Garbage { what } => NetError::Garbage { host, what },
+            SseError::TooLarge { bytes_max } => NetError::TooLarge { host, bytes_max },
+            SseError::Garbage { what } => NetError::Garbage { host, what },
         }
     }
 
-    /// A failure before the answer's head.
+    /// Converts a failure before the head of the response.
     pub(crate) fn of_sending(host: &str, failure: &reqwest::Error) -> NetError {
         let host = host.to_owned();
-        if let Some(Forbidden(why)) = cause_of(failure) {
+        // The resolver's refusal comes back wrapped in a connection error of the client.
+        if let Some(ForbiddenAddress(why)) = cause_of(failure) {
             return NetError::Refused(why.clone());
         }
         let reason = innermost(failure);
@@ -58,7 +59,7 @@ impl NetError {
         NetError::Cut { host, reason }
     }
 
-    /// A failure within the answer's body.
+    /// Converts a failure within the body of the response.
     pub(crate) fn of_reading(host: &str, failure: &reqwest::Error) -> NetError {
         NetError::Cut {
             host: host.to_owned(),
@@ -71,7 +72,7 @@ impl NetError {
     }
 }
 
-/// The first cause of a chain that is a `T`.
+/// Returns the first cause in the chain that is a `T`.
 fn cause_of<T: Error + 'static>(failure: &reqwest::Error) -> Option<&T> {
     let mut cause: Option<&(dyn Error + 'static)> = failure.source();
     while let Some(error) = cause {
@@ -83,14 +84,14 @@ fn cause_of<T: Error + 'static>(failure: &reqwest::Error) -> Option<&T> {
     None
 }
 
-/// The last cause of a chain: the system's own words, without the address the outer ones repeat.
+/// Returns the text of the last cause. The outer ones only repeat the address.
 fn innermost(failure: &reqwest::Error) -> String {
     let mut cause: &dyn Error = failure;
     while let Some(next) = cause.source() {
         cause = next;
     }
     let text = if std::ptr::addr_eq(cause, failure) {
-        "no cause is known".to_owned()
+        "unknown cause".to_owned()
     } else {
         cause.to_string()
     };

@@ -1,25 +1,25 @@
-//! The one HTTP client of the house.
+//! The HTTP client for configured addresses, and the response type of both clients.
 
 use crate::egress;
-use crate::reader::{SseReader, StreamBounds};
-use crate::{NetError, Request, retry_after};
+use crate::sse_reader::{SseReader, StreamBounds};
+use crate::{HttpRequest, NetError, retry_after};
 use bytes::Bytes;
 use hob_kit::clock::Clock;
 use hob_kit::failpoint;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::time::Duration;
 
-/// What the client is made of.
+/// The options of a client.
 #[derive(Clone, Debug)]
-pub struct NetParts {
+pub struct HttpOptions {
     pub clock: Clock,
     pub connect_timeout: Duration,
     pub user_agent: String,
 }
 
-impl NetParts {
-    pub fn new(clock: Clock) -> NetParts {
-        NetParts {
+impl HttpOptions {
+    pub fn new(clock: Clock) -> HttpOptions {
+        HttpOptions {
             clock,
             connect_timeout: Duration::from_secs(10),
             user_agent: concat!("hob/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -27,30 +27,30 @@ impl NetParts {
     }
 }
 
-/// An idle connection is kept for the next call of a run, not for the next day.
+/// Idle connections are kept for the next call of the same run, and no longer.
 const POOL_IDLE: Duration = Duration::from_mins(1);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Sends requests; cheap to clone, all clones share their connections.
+/// Sends requests; cheap to clone. Clones share their connections.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct HttpClient {
     client: reqwest::Client,
     clock: Clock,
 }
 
-impl Http {
-    pub fn new(parts: NetParts) -> Result<Http, NetError> {
+impl HttpClient {
+    pub fn new(parts: HttpOptions) -> Result<HttpClient, NetError> {
         install_crypto();
-        // A stream that is packed comes in lumps.
+        // A compressed event stream arrives in large blocks instead of event by event.
         let client = build(|| builder(&parts).gzip(false).deflate(false))?;
-        Ok(Http {
+        Ok(HttpClient {
             client,
             clock: parts.clock,
         })
     }
 
-    /// Sends one request, once, and waits for the head of its answer, whatever its status.
-    pub async fn send(&self, request: Request) -> Result<Response, NetError> {
+    /// Sends a request once and waits for the head of the response, with any status.
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, NetError> {
         let allowed = egress::check(&request.url)?;
         let mut builder = self.client.request(request.method, allowed.url);
         for (name, value) in &request.headers {
@@ -65,14 +65,16 @@ impl Http {
             builder = builder.body(body);
         }
         let sent = builder.send();
-        Response::await_head(&self.clock, &allowed.host, sent, request.head_timeout).await
+        HttpResponse::await_head(&self.clock, &allowed.host, sent, request.head_timeout).await
     }
 }
 
-/// Makes a client. A machine without certificates can still ask over plain HTTP.
+/// Builds a client.
 pub(crate) fn build(
     parts: impl Fn() -> reqwest::ClientBuilder,
 ) -> Result<reqwest::Client, NetError> {
+    // Building fails on a machine without root certificates. Plain HTTP, for local models, must
+    // still work there.
     let built = parts().build().or_else(|_| {
         let trusts_nobody = rustls::ClientConfig::builder()
             .with_root_certificates(rustls::RootCertStore::empty())
@@ -86,35 +88,35 @@ pub(crate) fn build(
     clippy::disallowed_methods,
     reason = "the one place that makes an HTTP client"
 )]
-pub(crate) fn builder(parts: &NetParts) -> reqwest::ClientBuilder {
+pub(crate) fn builder(parts: &HttpOptions) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .user_agent(parts.user_agent.clone())
         .connect_timeout(parts.connect_timeout)
         .pool_idle_timeout(POOL_IDLE)
         .tcp_keepalive(KEEPALIVE)
-        // A redirect could carry a key or a prompt to a host nobody named.
+        // A redirect could carry a key or a prompt to a host that nobody configured.
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
 }
 
-/// An answer whose head has come.
+/// A response whose head has arrived.
 #[derive(Debug)]
-pub struct Response {
+pub struct HttpResponse {
     inner: reqwest::Response,
     host: String,
     received_wall_ms: u64,
 }
 
-impl Response {
-    /// Waits for the head of what was sent.
+impl HttpResponse {
+    /// Waits for the head of the response.
     pub(crate) async fn await_head(
         clock: &Clock,
         host: &str,
         sent: impl Future<Output = Result<reqwest::Response, reqwest::Error>>,
         limit: Duration,
-    ) -> Result<Response, NetError> {
+    ) -> Result<HttpResponse, NetError> {
         match tokio::time::timeout(limit, sent).await {
-            Ok(Ok(inner)) => Ok(Response {
+            Ok(Ok(inner)) => Ok(HttpResponse {
                 inner,
                 host: host.to_owned(),
                 received_wall_ms: clock.wall_ms(),
@@ -132,24 +134,25 @@ impl Response {
         &self.host
     }
 
-    /// A header's text, if it is text.
+    /// Returns a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers().get(name)?.to_str().ok()
     }
 
-    /// How long the other side asks to be left alone.
+    /// Returns the wait that the server asks for, from `retry-after-ms` or `Retry-After`.
     pub fn retry_after_ms(&self) -> Option<u64> {
         let exact = self.header("retry-after-ms");
         if let Some(wait_ms) = exact.and_then(|text| text.trim().parse().ok()) {
             return Some(wait_ms);
         }
-        // Both dates then come from the same clock, which need not agree with ours.
+        // A date in `Retry-After` is compared with the server's own `Date`: its clock may differ
+        // from ours.
         let theirs = self.header("date").and_then(retry_after::date_ms);
         let now_ms = theirs.unwrap_or(self.received_wall_ms);
         retry_after::wait_ms(self.header("retry-after")?, now_ms)
     }
 
-    /// The whole body as text; what is no UTF-8 is replaced.
+    /// Reads the whole body as text. Invalid UTF-8 is replaced.
     pub async fn text(mut self, idle: Duration, bytes_max: usize) -> Result<String, NetError> {
         let mut body = Vec::new();
         while let Some(bytes) = self.chunk(idle).await? {
@@ -164,7 +167,7 @@ impl Response {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// The body up to a bound, and whether there was more.
+    /// Reads the body up to a bound. The flag is true if there was more.
     pub async fn bytes(
         mut self,
         idle: Duration,
@@ -186,12 +189,12 @@ impl Response {
         Some(self.inner.remote_addr()?.ip())
     }
 
-    /// The body as events.
+    /// Reads the body as events.
     pub fn events(self, bounds: StreamBounds) -> SseReader {
         SseReader::new(self, bounds)
     }
 
-    /// The next bytes of the body; none at its end.
+    /// Reads the next bytes of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
         let idle = idle * if failpoint::broken(55) { 1_000 } else { 1 };
         match tokio::time::timeout(idle, self.inner.chunk()).await {
@@ -209,20 +212,17 @@ fn silent(host: &str, waited: Duration) -> NetError {
     }
 }
 
-/// TLS needs a provider of ciphers, chosen once for the process; whoever chose first is right too.
+/// Installs the TLS crypto provider of the process. If one is installed already, that one is used.
 pub(crate) fn install_crypto() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 fn header_name(name: &str) -> Result<HeaderName, NetError> {
     HeaderName::try_from(name)
-        .map_err(|_| NetError::Refused("a header's name has a character no header may have".into()))
+        .map_err(|_| NetError::Refused("the name of a header has an invalid character".into()))
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, NetError> {
-    HeaderValue::try_from(value).map_err(|_| {
-        NetError::Refused(format!(
-            "the header {name} has a character no header may have"
-        ))
-    })
+    HeaderValue::try_from(value)
+        .map_err(|_| NetError::Refused(format!("the header {name} has an invalid character")))
 }

@@ -1,16 +1,16 @@
-//! What is sent. Invariant: neither headers' values nor the body are ever printed.
+//! An HTTP request. Invariant: header values and the body are never printed.
 
 use bytes::Bytes;
 use hob_kit::secret::Secret;
 use std::fmt;
 use std::time::Duration;
 
-/// How long an answer's head may take when nothing else is said.
+/// The default timeout for the head of the response.
 const HEAD_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// One request.
+/// An HTTP request.
 #[derive(Clone)]
-pub struct Request {
+pub struct HttpRequest {
     pub(crate) method: reqwest::Method,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -19,21 +19,21 @@ pub struct Request {
     pub(crate) head_timeout: Duration,
 }
 
-impl Request {
-    pub fn get(url: impl Into<String>) -> Request {
-        Request::new(reqwest::Method::GET, url.into(), None)
+impl HttpRequest {
+    pub fn get(url: impl Into<String>) -> HttpRequest {
+        HttpRequest::new(reqwest::Method::GET, url.into(), None)
     }
 
-    pub fn post(url: impl Into<String>, body: impl Into<Bytes>) -> Request {
-        Request::new(reqwest::Method::POST, url.into(), Some(body.into()))
+    pub fn post(url: impl Into<String>, body: impl Into<Bytes>) -> HttpRequest {
+        HttpRequest::new(reqwest::Method::POST, url.into(), Some(body.into()))
     }
 
-    pub fn delete(url: impl Into<String>) -> Request {
-        Request::new(reqwest::Method::DELETE, url.into(), None)
+    pub fn delete(url: impl Into<String>) -> HttpRequest {
+        HttpRequest::new(reqwest::Method::DELETE, url.into(), None)
     }
 
-    fn new(method: reqwest::Method, url: String, body: Option<Bytes>) -> Request {
-        Request {
+    fn new(method: reqwest::Method, url: String, body: Option<Bytes>) -> HttpRequest {
+        HttpRequest {
             method,
             url,
             headers: Vec::new(),
@@ -44,27 +44,27 @@ impl Request {
     }
 
     #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Request {
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> HttpRequest {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// A header that no log and no compression table may keep.
+    /// Adds a header that must not appear in logs or compression tables.
     #[must_use]
-    pub fn secret_header(mut self, name: impl Into<String>, value: Secret) -> Request {
+    pub fn secret_header(mut self, name: impl Into<String>, value: Secret) -> HttpRequest {
         self.secret_headers.push((name.into(), value));
         self
     }
 
-    /// How long the head of the answer may take.
+    /// Sets the timeout for the head of the response.
     #[must_use]
-    pub fn head_timeout(mut self, timeout: Duration) -> Request {
+    pub fn head_timeout(mut self, timeout: Duration) -> HttpRequest {
         self.head_timeout = timeout;
         self
     }
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for HttpRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.headers.iter().map(|(name, _)| name);
         let secret_names = self.secret_headers.iter().map(|(name, _)| name);

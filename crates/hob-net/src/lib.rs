@@ -1,39 +1,40 @@
-//! How hob reaches out: the one HTTP client, and event streams with a bound on everything.
+//! Outbound HTTP: the only HTTP client of hob, event streams, and the proxy for sandboxed commands.
 //!
-//! - [`Http`], [`Request`], [`Response`]: one attempt at one address
-//! - [`Web`], [`Openings`], [`address`]: pages that a model named, of the open internet only
-//! - [`Proxy`]: the only exit of a command's own network: HTTP and SOCKS5, under the same policy
-//! - [`check_listener`]: whose server listens at an address of this machine
-//! - [`SseReader`]: the events of an answer, as they come
+//! - [`HttpClient`], [`HttpRequest`], [`HttpResponse`]: one attempt at one address
+//! - [`WebClient`], [`PrivateHosts`], [`address`]: pages that a model named, on the open internet only
+//! - [`EgressProxy`]: the only exit of a command's network: HTTP and SOCKS5, under the same policy
+//! - [`check_listener`]: checks the owner of a server on this machine
+//! - [`SseReader`]: the events of a response, as they arrive
 //! - [`SseParser`]: bytes to events, pure
-//! - [`retry_after`]: how long a server asks to be left alone, pure
+//! - [`retry_after`]: parses the `Retry-After` header, pure
 //!
-//! Invariants: nothing is read without a bound on its bytes and on the silence between them; no
-//! redirect is followed but within the host of a page, and no proxy is taken from the environment;
-//! an error never holds a header that was sent. Dropping a response or its reader closes the connection: that is how an abort
-//! reaches the other side.
+//! Invariants: every read is bounded in bytes and in idle time; a redirect is followed only within
+//! the host of a page; no proxy is taken from the environment; an error never contains a header that
+//! was sent. Dropping a response or its reader closes the connection, which aborts the request.
 
 pub mod address;
 mod egress;
 mod error;
-mod http;
+mod http_client;
+mod http_request;
 mod listener_owner;
-mod openings;
 mod own_listener;
+mod private_hosts;
 mod proxy;
-mod reader;
-mod request;
 pub mod retry_after;
 mod sse;
-mod web;
+mod sse_reader;
+mod web_client;
 
 pub use error::NetError;
-pub use http::{Http, NetParts, Response};
-pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_of};
-pub use openings::Openings;
-pub use proxy::{AllowedHosts, HOSTS_MAX, Proxy, REFUSED_MAX};
-pub use reader::{SseReader, StreamBounds};
-pub use request::Request;
+pub use http_client::{HttpClient, HttpOptions, HttpResponse};
+pub use http_request::HttpRequest;
+pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_async};
+pub use private_hosts::PrivateHosts;
+pub use proxy::{AllowedHosts, EgressProxy, HOSTS_MAX, REFUSED_MAX};
 pub use reqwest::Url;
-pub use sse::{EVENT_BYTES_MAX, LINE_BYTES_MAX, SseEvent, SseFault, SseParser};
-pub use web::{LookingUp, Lookup, PageRequest, REDIRECTS_MAX, Visit, Web};
+pub use sse::{EVENT_BYTES_MAX, LINE_BYTES_MAX, SseError, SseEvent, SseParser};
+pub use sse_reader::{SseReader, StreamBounds};
+pub use web_client::{
+    DnsLookup, DnsLookupFuture, PageOutcome, PageRequest, REDIRECTS_MAX, WebClient,
+};

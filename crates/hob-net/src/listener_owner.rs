@@ -1,51 +1,51 @@
-//! Whose program listens behind an address of this machine. Every user may take a free port, and
-//! whoever has it gets what is sent there: a prompt must not go to another user because a server
-//! of ours is usually found at that port.
+//! Checks the owner of a server on this machine. Any user may listen on a free port and receive
+//! what is sent there. A prompt must not go to another user only because a server of ours usually
+//! listens on that port.
 //!
-//! The kernel names the owner of each listening socket in `/proc/net/tcp` and `/proc/net/tcp6`.
-//! Addresses there are hex, each 32-bit word in the machine's byte order. Other systems do not say;
-//! there every listener passes.
+//! The kernel reports the owner of each listening socket in `/proc/net/tcp` and `/proc/net/tcp6`.
+//! Addresses there are hex, each 32-bit word in the machine's byte order. Other systems do not
+//! report owners; there every listener passes.
 //!
-//! Invariants: of all sockets that could get the connection each must belong to somebody trusted;
-//! addresses that are not this machine's own are not judged.
+//! Invariants: every socket that could receive the connection must belong to a trusted user;
+//! addresses outside this machine are not checked.
 
 use reqwest::Url;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Root reads all that we have anyway.
+/// Root is trusted, because it can read everything anyway.
 const ROOT: u32 = 0;
-/// The word that trusts every user.
+/// The name that stands for every user.
 const ANYONE: &str = "*";
 const LISTENING: &str = "0A";
 const USERS_FILE: &str = "/etc/passwd";
 
-/// The users whose servers may be sent something.
+/// The users whose servers may receive requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedUsers {
     anyone: bool,
     ids: BTreeSet<u32>,
 }
 
-/// Why nothing is sent to a server on this machine.
+/// The reason for which nothing is sent to a server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UntrustedListener {
-    /// It is another user's.
+    /// It belongs to another user.
     #[error("Port {port} on this machine is served by user {user}, not by you")]
     Foreign {
         port: u16,
-        /// The user's name, or number where there is no name.
+        /// The name of the user, or the number if there is no name.
         user: String,
     },
-    /// No listening socket is there.
-    #[error("Nobody is known to listen on port {port} of this machine")]
-    Nobody { port: u16 },
-    #[error("Whose server listens on port {port} cannot be found out: {reason}")]
+    /// There is no listening socket.
+    #[error("No server listens on port {port} of this machine")]
+    NotListening { port: u16 },
+    #[error("The owner of the server on port {port} cannot be determined: {reason}")]
     Unreadable { port: u16, reason: String },
 }
 
 impl TrustedUsers {
-    /// Ourselves and root.
+    /// Trusts ourselves and root.
     pub fn ourselves() -> TrustedUsers {
         TrustedUsers {
             anyone: false,
@@ -53,9 +53,9 @@ impl TrustedUsers {
         }
     }
 
-    /// Ourselves, root, and these: names or numbers of users, `*` for all. A name that no user has
-    /// trusts nobody.
-    pub fn and(names: &[String]) -> TrustedUsers {
+    /// Trusts ourselves, root and these users, by name or number; `*` for all. An unknown name is
+    /// ignored.
+    pub fn with_users(names: &[String]) -> TrustedUsers {
         let mut trusted = TrustedUsers::ourselves();
         trusted.anyone = names.iter().any(|name| name == ANYONE);
         if !names.is_empty() {
@@ -71,8 +71,8 @@ impl TrustedUsers {
     }
 }
 
-/// Whether something may be sent to this address: on this machine only to a listener of a trusted
-/// user. Reads files of the kernel's, which takes well below a millisecond.
+/// Checks that a server on this machine belongs to a trusted user. Other addresses pass. Reads
+/// `/proc`, which takes well below a millisecond.
 pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), UntrustedListener> {
     let Some((addresses, port)) = local_target(url) else {
         return Ok(());
@@ -87,13 +87,13 @@ pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), Untrusted
         })
     };
     let mut rows = table("/proc/net/tcp")?;
-    // Missing where IPv6 is turned off.
+    // The file is missing where IPv6 is disabled.
     rows.push_str(&table("/proc/net/tcp6").unwrap_or_default());
-    judge(&rows, &addresses, port, trusted)
+    check_owners(&rows, &addresses, port, trusted)
 }
 
-/// The same without waiting for the files on this thread.
-pub async fn check_listener_of(
+/// Like [`check_listener`], without blocking this thread.
+pub async fn check_listener_async(
     url: String,
     trusted: TrustedUsers,
 ) -> Result<(), UntrustedListener> {
@@ -106,7 +106,7 @@ pub async fn check_listener_of(
     })
 }
 
-fn judge(
+fn check_owners(
     rows: &str,
     addresses: &[IpAddr],
     port: u16,
@@ -130,11 +130,11 @@ fn judge(
     if is_there {
         Ok(())
     } else {
-        Err(UntrustedListener::Nobody { port })
+        Err(UntrustedListener::NotListening { port })
     }
 }
 
-/// The addresses that a URL may lead to if it leads to this machine by loopback, and its port.
+/// Returns the loopback addresses and the port of a URL; `None` if it is not a loopback URL.
 fn local_target(url: &str) -> Option<(Vec<IpAddr>, u16)> {
     let url = Url::parse(url).ok()?;
     let host = url.host_str()?;
@@ -146,15 +146,15 @@ fn local_target(url: &str) -> Option<(Vec<IpAddr>, u16)> {
     }
     let ip: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
     match ip.to_canonical() {
-        // Linux takes the unspecified address for loopback.
+        // Linux connects to loopback for the unspecified address.
         ip if ip.is_unspecified() => Some((both(), port)),
         ip if ip.is_loopback() => Some((vec![ip], port)),
         _ => None,
     }
 }
 
-/// The owner of a row, if it is a listening socket that could get a connection to one of these
-/// addresses. A socket for every IPv6 address may take IPv4 too, and the table does not say.
+/// Returns the owner of a row, if it is a listening socket that could receive a connection to one of
+/// these addresses.
 fn listener(row: &str, addresses: &[IpAddr], port: u16) -> Option<u32> {
     let mut columns = row.split_ascii_whitespace().skip(1);
     let (address, its_port) = columns.next()?.split_once(':')?;
@@ -165,10 +165,11 @@ fn listener(row: &str, addresses: &[IpAddr], port: u16) -> Option<u32> {
     let address = address_of(address)?;
     let takes = |wanted: &IpAddr| match address {
         IpAddr::V4(any) if any.is_unspecified() => wanted.is_ipv4(),
+        // Such a socket may take IPv4 connections too; the table does not say whether it does.
         IpAddr::V6(any) if any.is_unspecified() => true,
         address => address == *wanted,
     };
-    // Then: tx_queue:rx_queue, tr:tm->when, retrnsmt, uid.
+    // The next columns are tx_queue:rx_queue, tr:tm->when, retrnsmt, uid.
     let user = columns.nth(3)?.parse().ok()?;
     addresses.iter().any(takes).then_some(user)
 }
@@ -186,10 +187,11 @@ fn address_of(hex: &str) -> Option<IpAddr> {
         }
         _ => return None,
     };
+    // IPv4-mapped IPv6 addresses are compared as IPv4.
     Some(address.to_canonical())
 }
 
-/// The number of a user, by `NAME:x:ID:…` lines or itself.
+/// Returns the number of a user from `NAME:x:ID:…` lines, or `name` itself if it is a number.
 fn id_of(name: &str, users: &str) -> Option<u32> {
     let mut lines = users.lines().filter_map(|line| line.split_once(':'));
     let found = lines.find(|(known, _)| *known == name);

@@ -1,4 +1,4 @@
-//! Whose listener is trusted.
+//! Trusted and untrusted listeners.
 
 use super::*;
 use std::net::TcpListener;
@@ -36,7 +36,7 @@ fn judged(rows: &[String], url: &str) -> Result<(), UntrustedListener> {
     let header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
     let (addresses, port) = local_target(url).expect("it is of this machine");
     let rows = format!("{header}{}", rows.concat());
-    judge(&rows, &addresses, port, &trusted())
+    check_owners(&rows, &addresses, port, &trusted())
 }
 
 fn foreign() -> Result<(), UntrustedListener> {
@@ -48,7 +48,7 @@ fn foreign() -> Result<(), UntrustedListener> {
 
 #[test]
 fn a_row_that_could_get_the_connection_decides() {
-    let nobody = Err(UntrustedListener::Nobody { port: 11_434 });
+    let nobody = Err(UntrustedListener::NotListening { port: 11_434 });
     for (address, url, takes) in [
         ("127.0.0.1:11434", "http://127.0.0.1:11434", true),
         ("127.0.0.1:11434", "http://127.1:11434/v1", true),
@@ -119,7 +119,7 @@ fn a_listener_of_our_own_passes_and_nothing_does_not() {
     drop(listener);
     if cfg!(target_os = "linux") {
         let gone = check_listener(&url, &TrustedUsers::ourselves());
-        assert_eq!(gone, Err(UntrustedListener::Nobody { port }));
+        assert_eq!(gone, Err(UntrustedListener::NotListening { port }));
     }
 }
 
@@ -133,10 +133,10 @@ fn users_are_named_by_name_number_or_all() {
     assert_eq!(id_of("nobody-here", users), None);
     assert_eq!(name_of(998, users), Some("ollama"));
     assert_eq!(name_of(12, users), None);
-    let named = TrustedUsers::and(&["4000000".to_owned()]);
+    let named = TrustedUsers::with_users(&["4000000".to_owned()]);
     assert!(named.trusts(OTHER) && !named.trusts(OTHER + 1));
-    assert!(TrustedUsers::and(&["*".to_owned()]).trusts(OTHER));
-    let ourselves = TrustedUsers::and(&[]);
+    assert!(TrustedUsers::with_users(&["*".to_owned()]).trusts(OTHER));
+    let ourselves = TrustedUsers::with_users(&[]);
     assert_eq!(ourselves, TrustedUsers::ourselves());
     assert!(ourselves.trusts(rustix::process::geteuid().as_raw()) && !ourselves.trusts(OTHER));
 }

@@ -1,20 +1,20 @@
-//! Whether a port of this machine is one that this very process listens on. Read from `/proc`, so
-//! that no listener can be forgotten.
+//! Checks whether this process listens on a port. Read from `/proc`, so that no listener can be
+//! missed.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// The state of a listening socket in the tables of the kernel.
+/// The state of a listening socket in the kernel's tables.
 const LISTENING: &str = "0A";
 
-/// Whether this process listens on the TCP port, at whatever address. Blocks for a moment.
+/// Returns true if this process listens on the TCP port, on any address. Blocks briefly.
 pub(crate) fn is_own_listener(port: u16) -> io::Result<bool> {
     let mut inodes = BTreeSet::new();
     for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
         match std::fs::read_to_string(table) {
             Ok(text) => inodes.extend(listeners(&text, port)),
-            // A kernel without IPv6 has no table for it.
+            // A kernel without IPv6 has no such table.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -22,8 +22,9 @@ pub(crate) fn is_own_listener(port: u16) -> io::Result<bool> {
     if inodes.is_empty() {
         return Ok(false);
     }
+    // The tables list the sockets of all processes. Only an inode among our descriptors is ours.
     for entry in std::fs::read_dir("/proc/self/fd")? {
-        // A descriptor may be closed meanwhile.
+        // A descriptor may have been closed in the meantime.
         let Ok(target) = std::fs::read_link(entry?.path()) else {
             continue;
         };

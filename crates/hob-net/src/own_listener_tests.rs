@@ -1,4 +1,4 @@
-//! Ports of this process and of nobody.
+//! Ports of this process, and ports without a listener.
 
 use super::*;
 use std::net::TcpListener;

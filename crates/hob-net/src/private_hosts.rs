@@ -1,37 +1,36 @@
-//! The private hosts a person opened for fetching. Pure. Invariant: an opening holds for the host
-//! as it is written, never for another name that leads to the same place.
+//! The private hosts that the user allowed for fetching. Pure. Invariant: an entry is valid for the
+//! host as written, never for another name that resolves to the same address.
 
 use reqwest::Url;
 
-/// Hosts that may be asked although they are of the house.
+/// Private hosts that may be requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Openings(Vec<Opening>);
+pub struct PrivateHosts(Vec<PrivateHost>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Opening {
-    /// As the URL parser spells it.
+struct PrivateHost {
+    /// The host, as the URL parser spells it.
     host: String,
-    /// Every port when missing.
+    /// `None` for every port.
     port: Option<u16>,
 }
 
-impl Openings {
-    /// Takes `host`, `host:port`, `[address]` or `[address]:port`; what is none of these opens
-    /// nothing.
-    pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> Openings {
-        Openings(texts.into_iter().filter_map(opening).collect())
+impl PrivateHosts {
+    /// Parses `host`, `host:port`, `[address]` or `[address]:port`. Other texts are ignored.
+    pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> PrivateHosts {
+        PrivateHosts(texts.into_iter().filter_map(opening).collect())
     }
 
-    pub(crate) fn hold(&self, url: &Url) -> bool {
+    pub(crate) fn contains(&self, url: &Url) -> bool {
         let (host, port) = (url.host_str(), url.port_or_known_default());
-        let fits = |one: &Opening| {
+        let fits = |one: &PrivateHost| {
             Some(one.host.as_str()) == host && (one.port.is_none() || one.port == port)
         };
         self.0.iter().any(fits)
     }
 }
 
-fn opening(text: &str) -> Option<Opening> {
+fn opening(text: &str) -> Option<PrivateHost> {
     let text = text.trim();
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') && !host.ends_with(':') => {
@@ -39,12 +38,13 @@ fn opening(text: &str) -> Option<Opening> {
         }
         _ => (text, None),
     };
+    // Parsed like the URL of a request, so that both spell the host in the same way.
     let url = Url::parse(&format!("http://{host}/")).ok()?;
     let is_host = url.path() == "/" && url.username().is_empty() && url.port().is_none();
     let host = url.host_str().filter(|_| is_host)?.to_owned();
-    Some(Opening { host, port })
+    Some(PrivateHost { host, port })
 }
 
 #[cfg(test)]
-#[path = "openings_tests.rs"]
+#[path = "private_hosts_tests.rs"]
 mod tests;

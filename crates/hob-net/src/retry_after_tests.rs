@@ -1,4 +1,4 @@
-//! Waits as servers write them.
+//! Parsing of `Retry-After` values.
 
 use super::{date_ms, seconds_ms, wait_ms};
 use proptest::prelude::*;

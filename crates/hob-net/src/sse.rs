@@ -1,12 +1,12 @@
-//! Bytes to events, as the HTML standard defines event streams. Pure.
+//! A parser for event streams (server-sent events) as the HTML standard defines them. Pure.
 //!
-//! Invariants: how the bytes were cut never changes the events; an event appears only after its
-//! blank line, so a stream that breaks off never gives half an event; no line and no event grows
-//! beyond its bound.
+//! Invariants: the events do not depend on how the bytes were split; an event is returned only
+//! after its blank line, so a stream that breaks off never gives half an event; no line and no
+//! event exceeds its bound.
 
-/// A line longer than this ends the stream.
+/// The longest line; a longer one ends the stream.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The data of one event, over all its lines.
+/// The largest data of one event, over all its lines.
 pub const EVENT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -14,29 +14,29 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `event:` field; empty when there was none.
+    /// The `event:` field; empty if there was none.
     pub event: String,
     /// The `data:` lines, joined by line breaks.
     pub data: String,
 }
 
-/// Why the bytes are no event stream.
+/// The reason for which the bytes are not an event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SseFault {
+pub enum SseError {
     TooLarge { bytes_max: usize },
     Garbage { what: &'static str },
 }
 
-/// Takes bytes as they come.
+/// Parses bytes as they arrive.
 #[derive(Clone, Debug)]
 pub struct SseParser {
     line_bytes_max: usize,
     event_bytes_max: usize,
-    /// The present line, without its end.
+    /// The current line, without its end.
     line: Vec<u8>,
-    /// The last line ended with CR: an LF now is part of that end.
+    /// The last line ended with CR. A following LF belongs to that end.
     after_cr: bool,
-    /// No line has ended yet: a byte order mark may stand here.
+    /// No line has ended yet, so that a byte order mark is allowed.
     first_line: bool,
     event: String,
     data: String,
@@ -69,13 +69,13 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes and appends the events they complete. After a fault nothing more can
-    /// be taken; the events before it stand.
+    /// Parses the next bytes and appends the events they complete. After an error no more bytes may
+    /// be pushed; the events before it are valid.
     pub fn push(
         &mut self,
         bytes: &[u8],
         events: &mut impl Extend<SseEvent>,
-    ) -> Result<(), SseFault> {
+    ) -> Result<(), SseError> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             if std::mem::take(&mut self.after_cr) && *first == b'\n' {
@@ -84,8 +84,9 @@ impl SseParser {
             }
             let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let piece = &rest[..end.unwrap_or(rest.len())];
+            // Checked before the copy, so that the buffer itself never exceeds the bound.
             if self.line.len() + piece.len() > self.line_bytes_max {
-                return Err(SseFault::TooLarge {
+                return Err(SseError::TooLarge {
                     bytes_max: self.line_bytes_max,
                 });
             }
@@ -100,14 +101,14 @@ impl SseParser {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, SseFault> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, SseError> {
         let line = std::mem::take(&mut self.line);
         let mut bytes = line.as_slice();
         if std::mem::take(&mut self.first_line) {
             bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         }
         let taken = self.take_line(bytes);
-        // The buffer is kept for the next line, unless one long line made it large.
+        // The buffer is reused for the next line, unless one long line made it large.
         if line.capacity() <= 64 * 1024 {
             self.line = line;
             self.line.clear();
@@ -115,10 +116,10 @@ impl SseParser {
         taken
     }
 
-    fn take_line(&mut self, bytes: &[u8]) -> Result<Option<SseEvent>, SseFault> {
+    fn take_line(&mut self, bytes: &[u8]) -> Result<Option<SseEvent>, SseError> {
         let Ok(line) = std::str::from_utf8(bytes) else {
-            return Err(SseFault::Garbage {
-                what: "bytes that are no text",
+            return Err(SseError::Garbage {
+                what: "bytes that are not text",
             });
         };
         if line.is_empty() {
@@ -129,7 +130,7 @@ impl SseParser {
         match field {
             "data" => {
                 if self.data.len() + value.len() >= self.event_bytes_max {
-                    return Err(SseFault::TooLarge {
+                    return Err(SseError::TooLarge {
                         bytes_max: self.event_bytes_max,
                     });
                 }
@@ -140,11 +141,11 @@ impl SseParser {
                 self.data.push_str(value);
             }
             "event" => value.clone_into(&mut self.event),
-            // A comment, or a field of the standard that nobody here needs, or an unknown word.
+            // A comment, a field of the standard that hob does not need, or an unknown field.
             _ if field.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {}
             _ => {
-                return Err(SseFault::Garbage {
-                    what: "a line that is no field",
+                return Err(SseError::Garbage {
+                    what: "a line that is not a field",
                 });
             }
         }

@@ -1,46 +1,46 @@
-//! The events of an answer, as they come. Invariant: silence, size and a cut each end it with an
-//! error of their own; a clean end is `None`.
+//! Reads the events of a response as they arrive. Invariant: an idle timeout, an exceeded size and
+//! a lost connection each end it with their own error; a clean end is `None`.
 
 use crate::NetError;
-use crate::http::Response;
+use crate::http_client::HttpResponse;
 use crate::sse::{SseEvent, SseParser};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What a stream may take.
+/// The bounds of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamBounds {
-    /// The longest silence between two pieces.
+    /// The longest time between two chunks.
     pub idle: Duration,
-    /// All bytes together.
+    /// The bound for all bytes together.
     pub total_bytes_max: usize,
 }
 
 /// Reads events; dropping it closes the connection.
 #[derive(Debug)]
 pub struct SseReader {
-    response: Response,
+    response: HttpResponse,
     bounds: StreamBounds,
     parser: SseParser,
     ready: VecDeque<SseEvent>,
-    /// What ended the stream, told after the events that came before it.
+    /// The end of the stream. Returned after the events that came before it.
     ended: Option<Result<(), NetError>>,
-    taken_bytes: usize,
+    received_bytes: usize,
 }
 
 impl SseReader {
-    pub(crate) fn new(response: Response, bounds: StreamBounds) -> SseReader {
+    pub(crate) fn new(response: HttpResponse, bounds: StreamBounds) -> SseReader {
         SseReader {
             response,
             bounds,
             parser: SseParser::default(),
             ready: VecDeque::new(),
             ended: None,
-            taken_bytes: 0,
+            received_bytes: 0,
         }
     }
 
-    /// The next event; none at a clean end.
+    /// Waits for the next event; `None` at a clean end.
     pub async fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -57,22 +57,22 @@ impl SseReader {
         }
     }
 
-    /// Reads on to the end of a stream of which nothing more is wanted, if that is near: a
-    /// connection that came to its end can carry the next request.
-    pub async fn settle(mut self, patience: Duration) {
+    /// Reads a stream to its end without using the events, for at most `limit`. A connection that
+    /// reached the end of its response can be reused.
+    pub async fn drain(mut self, limit: Duration) {
         let rest = async { while let Ok(Some(_)) = self.next().await {} };
-        let _ = tokio::time::timeout(patience, rest).await;
+        let _ = tokio::time::timeout(limit, rest).await;
     }
 
-    /// Bytes that came so far.
-    pub fn taken_bytes(&self) -> usize {
-        self.taken_bytes
+    /// The number of bytes received so far.
+    pub fn received_bytes(&self) -> usize {
+        self.received_bytes
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        self.taken_bytes = self.taken_bytes.saturating_add(bytes.len());
+        self.received_bytes = self.received_bytes.saturating_add(bytes.len());
         let host = self.response.host();
-        if self.taken_bytes > self.bounds.total_bytes_max {
+        if self.received_bytes > self.bounds.total_bytes_max {
             self.ended = Some(Err(NetError::TooLarge {
                 host: host.to_owned(),
                 bytes_max: self.bounds.total_bytes_max,

@@ -1,6 +1,6 @@
 //! The same bytes give the same events, however they are cut.
 
-use super::{SseEvent, SseFault, SseParser};
+use super::{SseError, SseEvent, SseParser};
 use proptest::prelude::*;
 
 fn event(event: &str, data: &str) -> SseEvent {
@@ -10,12 +10,12 @@ fn event(event: &str, data: &str) -> SseEvent {
     }
 }
 
-fn whole(bytes: &[u8]) -> (Vec<SseEvent>, Result<(), SseFault>) {
+fn whole(bytes: &[u8]) -> (Vec<SseEvent>, Result<(), SseError>) {
     in_pieces(bytes, &[])
 }
 
 /// Parses with a cut after each of these offsets.
-fn in_pieces(bytes: &[u8], cuts: &[usize]) -> (Vec<SseEvent>, Result<(), SseFault>) {
+fn in_pieces(bytes: &[u8], cuts: &[usize]) -> (Vec<SseEvent>, Result<(), SseError>) {
     let mut parser = SseParser::with_bounds(64, 128);
     let mut events = Vec::new();
     let mut from = 0;
@@ -62,10 +62,10 @@ fn half_an_event_is_no_event() {
 #[test]
 fn lines_and_events_are_bounded() {
     let long_line = "x".repeat(65);
-    let too_long = Err(SseFault::TooLarge { bytes_max: 64 });
+    let too_long = Err(SseError::TooLarge { bytes_max: 64 });
     assert_eq!(whole(long_line.as_bytes()).1, too_long);
     let many_lines = format!("data: {}\n", "y".repeat(50)).repeat(3);
-    let too_large = Err(SseFault::TooLarge { bytes_max: 128 });
+    let too_large = Err(SseError::TooLarge { bytes_max: 128 });
     assert_eq!(whole(many_lines.as_bytes()).1, too_large);
 }
 
@@ -79,7 +79,7 @@ fn what_is_no_event_stream_is_said_to_be_garbage() {
         b"a b c\n",
     ] {
         let (_, end) = whole(bytes);
-        assert!(matches!(end, Err(SseFault::Garbage { .. })), "{bytes:?}");
+        assert!(matches!(end, Err(SseError::Garbage { .. })), "{bytes:?}");
     }
 }
 

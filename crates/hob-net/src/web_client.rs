@@ -1,16 +1,16 @@
-//! Asking for pages that a model named: the client of the open internet.
+//! The HTTP client for pages that a model named, on the open internet only.
 //!
-//! Names are resolved here, and the very addresses that were checked are the ones connected to:
-//! nobody asks again between the check and the connection. Nothing is kept between two requests,
-//! no cookie and no connection.
+//! Names are resolved here, and connections use exactly the addresses that were checked: there is no
+//! second lookup that could give another answer. Nothing is kept between two requests, neither
+//! cookies nor connections.
 //!
-//! Invariants: every place, the first and those that redirects name, passes `egress` before it is
-//! asked; a redirect is followed only within the same host; no proxy of the environment is used.
+//! Invariants: every URL, also the target of a redirect, passes `egress` before it is requested; a
+//! redirect is followed only within the same host; no proxy of the environment is used.
 
 use crate::NetError;
-use crate::egress::{self, Allowed};
-use crate::http::{NetParts, Response, build, builder, install_crypto};
-use crate::openings::Openings;
+use crate::egress::{self, AllowedUrl};
+use crate::http_client::{HttpOptions, HttpResponse, build, builder, install_crypto};
+use crate::private_hosts::PrivateHosts;
 use hob_kit::clock::Clock;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -22,120 +22,131 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Redirects followed for one page.
+/// The redirects that are followed for one page.
 pub const REDIRECTS_MAX: usize = 5;
-/// Addresses of a name that are looked at; more is no ordinary name.
+/// The addresses of a name that are used; no ordinary name has more.
 const ADDRESSES_MAX: usize = 64;
 
-/// Connections that all proxies of this client serve at once; each takes two descriptors. A proxy
-/// that waits for its next connection counts as one.
-const PROXIED_MAX: usize = 512;
+/// Connections of all proxies of this client together; each uses two file descriptors. A proxy that
+/// waits for its next connection counts as one.
+const PROXY_CONNECTIONS_MAX: usize = 512;
 
-/// How a name's addresses are found.
-pub type Lookup = Arc<dyn Fn(String) -> LookingUp + Send + Sync>;
-pub type LookingUp = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+/// Resolves a name to its addresses.
+pub type DnsLookup = Arc<dyn Fn(String) -> DnsLookupFuture + Send + Sync>;
+pub type DnsLookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Asks for pages; cheap to clone.
+/// Fetches pages; cheap to clone.
 #[derive(Clone)]
-pub struct Web(Arc<Inner>);
+pub struct WebClient(Arc<WebClientInner>);
 
-struct Inner {
-    parts: NetParts,
-    lookup: Lookup,
-    /// Where a test's names may lead as if it were the open internet.
-    taken_for_public: Vec<IpAddr>,
-    /// Made when first needed: most daemons never fetch a page, and certificates take a while.
-    outward: OnceLock<reqwest::Client>,
-    /// For hosts that a person opened: their names may lead anywhere.
-    inward: OnceLock<reqwest::Client>,
-    proxied: Arc<Semaphore>,
+struct WebClientInner {
+    parts: HttpOptions,
+    lookup: DnsLookup,
+    /// Addresses that a test treats as the open internet.
+    treated_as_public: Vec<IpAddr>,
+    /// Built when first needed: most daemons never fetch a page, and loading certificates is slow.
+    public_client: OnceLock<reqwest::Client>,
+    /// For private hosts that the user listed, whose names may resolve to any address.
+    private_client: OnceLock<reqwest::Client>,
+    proxy_permits: Arc<Semaphore>,
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type LookupError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What to ask for.
+/// A request for a page.
 #[derive(Clone, Debug)]
 pub struct PageRequest {
     pub url: String,
     pub accept: String,
-    /// How long the head of each answer may take.
+    /// The timeout for the head of each response.
     pub head_timeout: Duration,
 }
 
-/// Where asking led.
+/// The result of fetching a page.
 #[derive(Debug)]
-pub enum Visit {
-    /// A page, at its last address.
-    Here { url: String, response: Response },
-    /// The place says that the page is at another host, which was not asked.
-    Elsewhere { url: String, status: u16 },
+pub enum PageOutcome {
+    /// A page, with its final URL.
+    Page { url: String, response: HttpResponse },
+    /// A redirect to another host, which was not followed.
+    OtherHost { url: String, status: u16 },
 }
 
-impl Web {
-    pub fn new(clock: Clock) -> Web {
-        Web::with_lookup(clock, Arc::new(system_lookup), Vec::new())
+impl WebClient {
+    pub fn new(clock: Clock) -> WebClient {
+        WebClient::with_lookup(clock, Arc::new(system_lookup), Vec::new())
     }
 
-    /// For tests: names lead where `lookup` says, and may lead to `taken_for_public`.
-    pub fn with_lookup(clock: Clock, lookup: Lookup, taken_for_public: Vec<IpAddr>) -> Web {
-        Web(Arc::new(Inner {
-            parts: NetParts::new(clock),
+    /// For tests: names lead where `lookup` says, and may lead to `treated_as_public`.
+    pub fn with_lookup(
+        clock: Clock,
+        lookup: DnsLookup,
+        treated_as_public: Vec<IpAddr>,
+    ) -> WebClient {
+        WebClient(Arc::new(WebClientInner {
+            parts: HttpOptions::new(clock),
             lookup,
-            taken_for_public,
-            outward: OnceLock::new(),
-            inward: OnceLock::new(),
-            proxied: Arc::new(Semaphore::new(PROXIED_MAX)),
+            treated_as_public,
+            public_client: OnceLock::new(),
+            private_client: OnceLock::new(),
+            proxy_permits: Arc::new(Semaphore::new(PROXY_CONNECTIONS_MAX)),
         }))
     }
 
-    /// Checks an address without asking anybody, not even for the addresses of its name.
-    pub fn check(&self, url: &str, openings: &Openings) -> Result<(), NetError> {
-        let (place, is_open) = egress::check_page(url, openings)?;
+    /// Checks a URL without any network traffic, not even a DNS lookup.
+    pub fn check(&self, url: &str, private_hosts: &PrivateHosts) -> Result<(), NetError> {
+        let (place, is_private_host) = egress::check_page(url, private_hosts)?;
         let host = place.url.host_str().unwrap_or_default();
+        // These names always mean this machine, so they are refused without a lookup.
         let is_loopback = host == "localhost" || host.ends_with(".localhost");
         match self.0.forbidden(IpAddr::V4(Ipv4Addr::LOCALHOST)) {
-            Some(what) if is_loopback && !is_open => {
+            Some(what) if is_loopback && !is_private_host => {
                 Err(NetError::Refused(egress::private(host, what)))
             }
             _ => Ok(()),
         }
     }
 
-    /// Asks for a page and follows redirects within its host.
-    pub async fn get(&self, asked: &PageRequest, openings: &Openings) -> Result<Visit, NetError> {
-        let (mut place, mut is_open) = egress::check_page(&asked.url, openings)?;
+    /// Fetches a page and follows redirects within its host.
+    pub async fn get(
+        &self,
+        request: &PageRequest,
+        private_hosts: &PrivateHosts,
+    ) -> Result<PageOutcome, NetError> {
+        let (mut place, mut is_private_host) = egress::check_page(&request.url, private_hosts)?;
         for _ in 0..=REDIRECTS_MAX {
+            // A fragment is for the reader only and is never sent.
             place.url.set_fragment(None);
-            let response = self.ask(&place, is_open, asked).await?;
-            let Some(moved) = moved(&place.url, &response) else {
+            let response = self.send_request(&place, is_private_host, request).await?;
+            let Some(redirect_target) = redirect_target(&place.url, &response) else {
                 let url = place.url.to_string();
-                return Ok(Visit::Here { url, response });
+                return Ok(PageOutcome::Page { url, response });
             };
-            if !is_same_host(&place.url, &moved) {
+            // A permission is granted for one host. The model must ask for the other one itself.
+            if !is_same_host(&place.url, &redirect_target) {
                 let status = response.status();
-                let url = moved.to_string();
-                return Ok(Visit::Elsewhere { url, status });
+                let url = redirect_target.to_string();
+                return Ok(PageOutcome::OtherHost { url, status });
             }
-            (place, is_open) = egress::check_moved(moved, openings)?;
+            (place, is_private_host) = egress::check_redirect(redirect_target, private_hosts)?;
         }
-        let why = format!("it led on more than {REDIRECTS_MAX} times");
+        let why = format!("it redirected more than {REDIRECTS_MAX} times");
         Err(NetError::Refused(why))
     }
 
-    /// The addresses of a place that passed `egress`: looked up once, and every one checked. Whoever
-    /// connects uses these and asks no more.
+    /// Resolves a URL that passed `egress`, once, and checks every address. The caller connects to
+    /// these addresses without another lookup.
     pub(crate) async fn addresses(
         &self,
-        place: &Allowed,
-        is_open: bool,
+        place: &AllowedUrl,
+        is_private_host: bool,
     ) -> Result<Vec<IpAddr>, NetError> {
         let host = place.url.host_str().unwrap_or_default();
         let literal = host.trim_start_matches('[').trim_end_matches(']');
         let found = match literal.parse() {
-            Ok(address) => self.0.check(host, vec![address], is_open),
-            Err(_) => self.0.look_up(host, is_open).await,
+            Ok(address) => self.0.check(host, vec![address], is_private_host),
+            Err(_) => self.0.resolve_checked(host, is_private_host).await,
         };
-        found.map_err(|error| match error.downcast::<Forbidden>() {
+        found.map_err(|error| match error.downcast::<ForbiddenAddress>() {
             Ok(forbidden) => NetError::Refused(forbidden.0),
             Err(error) => NetError::Connect {
                 host: place.host.clone(),
@@ -144,28 +155,28 @@ impl Web {
         })
     }
 
-    /// Connections of all proxies at once.
-    pub(crate) fn proxied(&self) -> &Arc<Semaphore> {
-        &self.0.proxied
+    /// The permits for connections of all proxies.
+    pub(crate) fn proxy_permits(&self) -> &Arc<Semaphore> {
+        &self.0.proxy_permits
     }
 
-    async fn ask(
+    async fn send_request(
         &self,
-        place: &Allowed,
-        is_open: bool,
-        asked: &PageRequest,
-    ) -> Result<Response, NetError> {
-        let client = self.client(is_open)?;
+        place: &AllowedUrl,
+        is_private_host: bool,
+        request: &PageRequest,
+    ) -> Result<HttpResponse, NetError> {
+        let client = self.client(is_private_host)?;
         let sent = client
             .get(place.url.clone())
-            .header("accept", asked.accept.as_str())
+            .header("accept", request.accept.as_str())
             .send();
         let response =
-            Response::await_head(&self.0.parts.clock, &place.host, sent, asked.head_timeout);
+            HttpResponse::await_head(&self.0.parts.clock, &place.host, sent, request.head_timeout);
         let response = response.await?;
-        // The resolver let only checked addresses through; this holds even if that were wrong.
+        // A second line of defence: the resolver already returned only checked addresses.
         if let Some(address) = response.remote_address()
-            && !is_open
+            && !is_private_host
             && let Some(what) = self.0.forbidden(address)
         {
             return Err(NetError::Refused(egress::private(&place.host, what)));
@@ -173,24 +184,26 @@ impl Web {
         Ok(response)
     }
 
-    fn client(&self, is_open: bool) -> Result<&reqwest::Client, NetError> {
-        let cell = if is_open {
-            &self.0.inward
+    fn client(&self, is_private_host: bool) -> Result<&reqwest::Client, NetError> {
+        let cell = if is_private_host {
+            &self.0.private_client
         } else {
-            &self.0.outward
+            &self.0.public_client
         };
         if let Some(client) = cell.get() {
             return Ok(client);
         }
         install_crypto();
-        let resolver = Resolver {
+        let resolver = CheckedResolver {
+            // Weak, because the inner value owns the client and the client owns the resolver.
             inner: Arc::downgrade(&self.0),
-            is_open,
+            is_private_host,
         };
         let resolver = Arc::new(resolver);
         let client = build(|| {
             builder(&self.0.parts)
                 .dns_resolver(Arc::clone(&resolver))
+                // No connection is reused: each request resolves and checks its host again.
                 .pool_max_idle_per_host(0)
                 .gzip(true)
                 .deflate(true)
@@ -199,53 +212,60 @@ impl Web {
     }
 }
 
-impl Inner {
+impl WebClientInner {
     fn forbidden(&self, address: IpAddr) -> Option<&'static str> {
-        let is_taken = self.taken_for_public.contains(&address);
-        egress::forbidden(address).filter(|_| !is_taken)
+        let is_treated_as_public = self.treated_as_public.contains(&address);
+        egress::forbidden(address).filter(|_| !is_treated_as_public)
     }
 
-    async fn look_up(&self, name: &str, is_open: bool) -> Result<Vec<IpAddr>, Failure> {
+    async fn resolve_checked(
+        &self,
+        name: &str,
+        is_private_host: bool,
+    ) -> Result<Vec<IpAddr>, LookupError> {
         let mut addresses = (self.lookup)(name.to_owned()).await?;
         addresses.truncate(ADDRESSES_MAX);
-        self.check(name, addresses, is_open)
+        self.check(name, addresses, is_private_host)
     }
 
-    /// Lets addresses through if every one may be asked.
+    /// Returns the addresses if every one is allowed.
     fn check(
         &self,
         name: &str,
         addresses: Vec<IpAddr>,
-        is_open: bool,
-    ) -> Result<Vec<IpAddr>, Failure> {
+        is_private_host: bool,
+    ) -> Result<Vec<IpAddr>, LookupError> {
+        // One forbidden address refuses the name: the client may connect to any of them.
         let mut wrong = addresses.iter().filter_map(|one| self.forbidden(*one));
-        match wrong.next().filter(|_| !is_open) {
-            Some(what) => Err(Box::new(Forbidden(egress::private(name, what)))),
+        match wrong.next().filter(|_| !is_private_host) {
+            Some(what) => Err(Box::new(ForbiddenAddress(egress::private(name, what)))),
             None => Ok(addresses),
         }
     }
 }
 
-impl fmt::Debug for Web {
+impl fmt::Debug for WebClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Web")
     }
 }
 
-/// Finds a name's addresses and lets them through if every one may be asked.
-struct Resolver {
-    inner: std::sync::Weak<Inner>,
-    is_open: bool,
+/// A DNS resolver that returns the addresses of a name only if every one is allowed.
+struct CheckedResolver {
+    inner: std::sync::Weak<WebClientInner>,
+    is_private_host: bool,
 }
 
-impl Resolve for Resolver {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (inner, is_open) = (self.inner.upgrade(), self.is_open);
+        let (inner, is_private_host) = (self.inner.upgrade(), self.is_private_host);
         Box::pin(async move {
             let Some(inner) = inner else {
                 return Err("the client is gone".into());
             };
-            let addresses = inner.look_up(name.as_str(), is_open).await?;
+            let addresses = inner
+                .resolve_checked(name.as_str(), is_private_host)
+                .await?;
             let places = addresses
                 .into_iter()
                 .map(|address| SocketAddr::new(address, 0));
@@ -254,28 +274,28 @@ impl Resolve for Resolver {
     }
 }
 
-/// A name that leads where nobody may ask.
+/// The error for a name that resolves to a forbidden address.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Forbidden(pub(crate) String);
+pub(crate) struct ForbiddenAddress(pub(crate) String);
 
-fn system_lookup(name: String) -> LookingUp {
+fn system_lookup(name: String) -> DnsLookupFuture {
     Box::pin(async move {
         let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
         Ok(found.map(|place| place.ip()).collect())
     })
 }
 
-/// Where an answer says that the page is.
-fn moved(from: &Url, response: &Response) -> Option<Url> {
+/// Returns the target of a redirect.
+fn redirect_target(from: &Url, response: &HttpResponse) -> Option<Url> {
     if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
     from.join(response.header("location")?).ok()
 }
 
-/// Whether a permission for `from` is one for `to`: the same host, the same port or the usual
-/// ones, and never from a sealed connection to an open one.
+/// Returns true if a permission for `from` includes `to`: the same host, the same port or both
+/// default ports, and never from https to http.
 fn is_same_host(from: &Url, to: &Url) -> bool {
     let ports = from.port() == to.port();
     let is_sealed = from.scheme() == to.scheme() || to.scheme() == "https";

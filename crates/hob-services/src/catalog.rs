@@ -1,12 +1,12 @@
-//! Which services there are: those that ship, and the files of a home.
+//! The catalog of services: those that ship with hob, and those of a home's files.
 //!
-//! Invariants: a name is there once, and a home's file beats what ships; a file that cannot be read
-//! is a problem with its name and line, and hides nothing else.
+//! Invariants: names are unique, and a home's file overrides a shipped service; an invalid file is
+//! reported with its name and line and does not affect other services.
 
-use crate::descriptor::Descriptor;
-use crate::file;
-use crate::found::Entry;
+use crate::descriptor::ServiceDescriptor;
+use crate::discovery::ShippedService;
 use crate::others::{kokoro, mlx, piper, vlm};
+use crate::service_file;
 use crate::{llm, opencode, tts};
 use hob_kit::home::Home;
 use hob_kit::text_file;
@@ -14,13 +14,13 @@ use hob_wire::rooms::service::ServiceRole;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files of a home that are read.
+/// The maximum of files in a home.
 const FILES_MAX: usize = 256;
 /// The longest file.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// The services that ship; to add one, add its folder and its line.
-pub fn entries() -> &'static [Entry] {
+/// The shipped services. To add one, add its folder and a line here.
+pub fn shipped_services() -> &'static [ShippedService] {
     &[
         llm::ENTRY,
         opencode::ENTRY,
@@ -33,93 +33,94 @@ pub fn entries() -> &'static [Entry] {
     ]
 }
 
-/// What other systems call a service of a role.
+/// Names that other systems use for a service role.
 const ROLE_NAMES: &[(&str, ServiceRole)] = &[
     ("kokomo", ServiceRole::Tts),
     ("mlx", ServiceRole::Llm),
     ("vlm", ServiceRole::Vlm),
 ];
 
-/// All services, in the order of their names.
+/// All services, sorted by name.
 #[derive(Clone, Debug, Default)]
-pub struct Shelf {
-    services: Vec<Shelved>,
+pub struct ServiceCatalog {
+    services: Vec<CatalogService>,
     problems: Vec<String>,
     broken: Vec<BrokenFile>,
 }
 
-/// A file that names a service and does not describe one.
+/// An invalid file with a valid service name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenFile {
     pub name: String,
     pub file: PathBuf,
-    /// In a sentence, with the file and the line.
+    /// A sentence with the file and the line.
     pub problem: String,
 }
 
-/// One of them.
+/// One service of the catalog.
 #[derive(Clone, Debug)]
-pub struct Shelved {
-    pub descriptor: Descriptor,
-    /// Of those that ship.
-    pub entry: Option<Entry>,
-    /// Of those a home describes.
+pub struct CatalogService {
+    pub descriptor: ServiceDescriptor,
+    /// The shipped service, if it ships with hob.
+    pub shipped: Option<ShippedService>,
+    /// The file, if a home describes it.
     pub file: Option<PathBuf>,
 }
 
-impl Shelf {
-    /// Reads the home's files; waits for the disk.
-    pub fn read(home: &Home) -> Shelf {
-        let mut shelf = Shelf::default();
-        for entry in entries() {
-            shelf.put(Shelved {
+impl ServiceCatalog {
+    /// Reads the shipped services and the home's files. Blocks on the disk.
+    pub fn read(home: &Home) -> ServiceCatalog {
+        let mut catalog = ServiceCatalog::default();
+        for entry in shipped_services() {
+            catalog.insert(CatalogService {
                 descriptor: (entry.descriptor)(),
-                entry: Some(*entry),
+                shipped: Some(*entry),
                 file: None,
             });
         }
-        for path in shelf.files(&home.service_files()) {
+        // After the shipped ones, so that a file overrides a shipped service of the same name.
+        for path in catalog.list_files(&home.service_files()) {
             match read_file(&path) {
-                Ok(descriptor) => shelf.put(Shelved {
+                Ok(descriptor) => catalog.insert(CatalogService {
                     descriptor,
-                    entry: None,
+                    shipped: None,
                     file: Some(path),
                 }),
                 Err(problem) => {
-                    shelf
+                    catalog
                         .broken
                         .extend(service_name(&path).map(|name| BrokenFile {
                             name: name.to_owned(),
                             problem: problem.clone(),
                             file: path.clone(),
                         }));
-                    shelf.problems.push(problem);
+                    catalog.problems.push(problem);
                 }
             }
         }
-        let by_name = |one: &Shelved, other: &Shelved| {
-            let name = |it: &Shelved| it.descriptor.name.clone();
+        let by_name = |one: &CatalogService, other: &CatalogService| {
+            let name = |it: &CatalogService| it.descriptor.name.clone();
             name(one).cmp(&name(other))
         };
-        shelf.services.sort_by(by_name);
-        shelf
+        catalog.services.sort_by(by_name);
+        catalog
     }
 
-    pub fn services(&self) -> &[Shelved] {
+    pub fn services(&self) -> &[CatalogService] {
         &self.services
     }
 
-    /// Files that could not be read, each with the reason.
+    /// The problems of all invalid files.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Those of them that have a service's name.
+    /// The invalid files with a valid service name.
     pub fn broken(&self) -> &[BrokenFile] {
         &self.broken
     }
 
-    /// The broken file of this name.
+    /// The invalid file of this service name.
     pub fn broken_file(&self, name: &str) -> Option<&BrokenFile> {
         self.broken.iter().find(|broken| broken.name == name)
     }
@@ -129,9 +130,9 @@ impl Shelf {
         names.map(|it| it.descriptor.name.as_str()).collect()
     }
 
-    /// The service of a name, an alias, or another system's word for its role.
-    pub fn find(&self, name: &str) -> Option<&Shelved> {
-        let by = |test: &dyn Fn(&Descriptor) -> bool| {
+    /// Finds a service by its name, an alias, or another system's name for its role.
+    pub fn find(&self, name: &str) -> Option<&CatalogService> {
+        let by = |test: &dyn Fn(&ServiceDescriptor) -> bool| {
             self.services.iter().find(|it| test(&it.descriptor))
         };
         by(&|it| it.name == name)
@@ -142,13 +143,14 @@ impl Shelf {
             })
     }
 
-    fn put(&mut self, shelved: Shelved) {
-        let name = &shelved.descriptor.name;
+    fn insert(&mut self, service: CatalogService) {
+        // A later service replaces an earlier one of the same name.
+        let name = &service.descriptor.name;
         self.services.retain(|it| it.descriptor.name != *name);
-        self.services.push(shelved);
+        self.services.push(service);
     }
 
-    fn files(&mut self, folder: &Path) -> Vec<PathBuf> {
+    fn list_files(&mut self, folder: &Path) -> Vec<PathBuf> {
         let found = match std::fs::read_dir(folder) {
             Ok(found) => found,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
@@ -161,6 +163,7 @@ impl Shelf {
         let paths = found.filter_map(|entry| Some(entry.ok()?.path()));
         let is_toml = |path: &PathBuf| path.extension().is_some_and(|end| end == "toml");
         let mut paths: Vec<PathBuf> = paths.filter(is_toml).collect();
+        // Sorted, so that the same files are read each time when there are too many.
         paths.sort();
         if paths.len() > FILES_MAX {
             self.problems.push(format!(
@@ -177,24 +180,25 @@ impl Shelf {
 /// The service that a file is named after.
 fn service_name(path: &Path) -> Option<&str> {
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    name.filter(|name| file::is_name(name))
+    name.filter(|name| service_file::is_service_name(name))
 }
 
-fn read_file(path: &Path) -> Result<Descriptor, String> {
+fn read_file(path: &Path) -> Result<ServiceDescriptor, String> {
     let shown = path.display();
     let unreadable = |why: String| format!("{shown} cannot be read: {why}.");
     let name = service_name(path).ok_or_else(|| {
         format!(
             "{shown} is left out: a service's name has small letters, digits, '-' and '_', begins with a letter and is at most {} long.",
-            file::NAME_CHARS_MAX
+            service_file::NAME_CHARS_MAX
         )
     })?;
     let open = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let is_file = open.metadata().is_ok_and(|it| it.is_file());
     if !is_file {
-        return Err(unreadable("it is no file".to_owned()));
+        return Err(unreadable("it is not a regular file".to_owned()));
     }
     let mut bytes = Vec::new();
+    // One byte more than allowed, to tell a file of the maximum size from a longer one.
     let mut bounded = open.take(FILE_BYTES_MAX + 1);
     let read = bounded.read_to_end(&mut bytes);
     read.map_err(|error| unreadable(error.to_string()))?;
@@ -205,9 +209,10 @@ fn read_file(path: &Path) -> Result<Descriptor, String> {
     }
     let text = text_file::decode(bytes)
         .map_err(|not_text| format!("{shown}, line {}: {not_text}", not_text.line))?;
-    file::read(name, &text).map_err(|problem| problem.shown(&shown.to_string()))
+    service_file::parse(name, &text)
+        .map_err(|problem| problem.display_with_file(&shown.to_string()))
 }
 
 #[cfg(test)]
-#[path = "shelf_tests.rs"]
+#[path = "catalog_tests.rs"]
 mod tests;

@@ -1,120 +1,120 @@
-//! What the supervisor knows of a service. Shipped ones are written in code, others in a file
-//! `services/NAME.toml` of the home.
+//! The description of a service for the supervisor. Shipped services are described in code, others
+//! in a file `services/NAME.toml` of the home.
 
 use hob_wire::rooms::service::ServiceRole;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A service.
+/// The description of a service.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Descriptor {
+pub struct ServiceDescriptor {
     pub name: String,
-    /// What it is, in one line.
+    /// A description in one line.
     pub about: String,
-    pub kind: Kind,
+    pub kind: ServiceKind,
     pub role: Option<ServiceRole>,
     pub aliases: Vec<String>,
-    /// The program and its arguments, with `{port}`, `{home}` and `{dir}` to be filled in.
+    /// The program and its arguments. `{port}`, `{home}` and `{dir}` are filled in at the start.
     pub command: Vec<String>,
-    /// Beside the few variables every child inherits; filled in like the command.
+    /// Variables beside those that every child inherits; filled in like the command.
     pub env: BTreeMap<String, String>,
-    pub port: Port,
-    pub health: Option<Health>,
-    /// How long it may take until it is ready.
+    pub port: PortChoice,
+    pub health: Option<HealthProbe>,
+    /// The time limit until it is ready.
     pub ready: Duration,
-    pub liveness: Liveness,
-    pub restart: Restart,
-    pub intensity: Intensity,
-    /// Between SIGTERM and SIGKILL.
+    pub liveness: LivenessCheck,
+    pub restart: ServiceRestart,
+    pub intensity: RestartIntensity,
+    /// The time between SIGTERM and SIGKILL.
     pub stop: Duration,
     /// Services that must be ready before it starts.
     pub needs: Vec<String>,
     pub autostart: bool,
     /// Opt-in listeners of hob that its processes may connect to without a token.
     pub listen: Vec<String>,
-    /// It is stopped after so long without being asked for.
+    /// The time without requests after which it is stopped.
     pub idle: Option<Duration>,
-    /// The user name its password goes with. A password is made at each start and filled in as
-    /// `{password}`; health is asked with both (HTTP Basic).
+    /// The user name of its password. Each start generates a new password, which fills in
+    /// `{password}`; health requests use both (HTTP Basic).
     pub login: Option<String>,
     pub limits: ServiceLimits,
-    pub guard: Guard,
+    pub guard: PlatformGuard,
     pub licence: Option<String>,
 }
 
-impl Descriptor {
-    /// A service of which nothing is known yet but its name: a process without port or health.
-    pub fn defaults(name: &str) -> Descriptor {
-        Descriptor {
+impl ServiceDescriptor {
+    /// A descriptor with only a name: a process without port or health check.
+    pub fn defaults(name: &str) -> ServiceDescriptor {
+        ServiceDescriptor {
             name: name.to_owned(),
             about: String::new(),
-            kind: Kind::Process,
+            kind: ServiceKind::Process,
             role: None,
             aliases: Vec::new(),
             command: Vec::new(),
             env: BTreeMap::new(),
-            port: Port::None,
+            port: PortChoice::None,
             health: None,
-            ready: READY,
-            liveness: Liveness::default(),
-            restart: Restart::OnFailure,
-            intensity: Intensity::default(),
-            stop: STOP,
+            ready: READY_TIMEOUT_DEFAULT,
+            liveness: LivenessCheck::default(),
+            restart: ServiceRestart::OnFailure,
+            intensity: RestartIntensity::default(),
+            stop: STOP_TIMEOUT_DEFAULT,
             needs: Vec::new(),
             autostart: false,
             listen: Vec::new(),
             idle: None,
             login: None,
             limits: ServiceLimits::default(),
-            guard: Guard::default(),
+            guard: PlatformGuard::default(),
             licence: None,
         }
     }
 }
 
-/// How long a service may take until it is ready, unless it says otherwise.
-pub const READY: Duration = Duration::from_secs(30);
-/// Between SIGTERM and SIGKILL, unless it says otherwise.
-pub const STOP: Duration = Duration::from_secs(2);
+/// The default time limit until a service is ready.
+pub const READY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+/// The default time between SIGTERM and SIGKILL.
+pub const STOP_TIMEOUT_DEFAULT: Duration = Duration::from_secs(2);
 
-/// How it is known that a service is ready.
+/// The sign that a service is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It answers a health request.
+pub enum ServiceKind {
+    /// An answer to a health request.
     Http,
-    /// It runs.
+    /// A running process.
     Process,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Port {
+pub enum PortChoice {
     None,
-    /// A free one, chosen at each start.
+    /// A free port, chosen at each start.
     Free,
     Fixed(u16),
 }
 
-/// What is asked to find out whether it is well.
+/// The address of health requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// A path at its own port.
+pub enum HealthProbe {
+    /// A path at the service's own port.
     Path(String),
-    /// A whole address, with `{port}` to be filled in.
+    /// A full address, in which `{port}` is filled in.
     Url(String),
 }
 
-/// How a running service is watched.
+/// The health checks of a running service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Liveness {
+pub struct LivenessCheck {
     pub every: Duration,
     pub timeout: Duration,
-    /// So many failures in a row mean that it hangs.
+    /// The number of failures in a row after which it counts as hanging.
     pub failures: u32,
 }
 
-impl Default for Liveness {
+impl Default for LivenessCheck {
     fn default() -> Self {
-        Liveness {
+        LivenessCheck {
             every: Duration::from_secs(5),
             timeout: Duration::from_secs(2),
             failures: 3,
@@ -122,32 +122,32 @@ impl Default for Liveness {
     }
 }
 
-/// How often a service may be started again before it counts as failed.
+/// The number of restarts after which a service counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Intensity {
+pub struct RestartIntensity {
     pub restarts: u32,
     pub within: Duration,
 }
 
-impl Default for Intensity {
+impl Default for RestartIntensity {
     fn default() -> Self {
-        Intensity {
-            // One that ends at once has failed after half a minute, not after five.
+        RestartIntensity {
+            // A service that exits at once then fails after half a minute instead of five minutes.
             restarts: 5,
             within: Duration::from_mins(1),
         }
     }
 }
 
-/// When a service that ended is started again.
+/// The condition for restarting a service that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restart {
+pub enum ServiceRestart {
     Always,
     OnFailure,
     Never,
 }
 
-/// Bounds of a service beyond those of every child.
+/// The limits of a service beyond those of every child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceLimits {
     pub processes: Option<u64>,
@@ -156,17 +156,17 @@ pub struct ServiceLimits {
     pub memory_bytes: Option<u64>,
 }
 
-/// Where a service runs at all; empty lists mean anywhere.
+/// The platforms that a service supports; an empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guard {
-    /// As `std::env::consts::OS` says it.
+pub struct PlatformGuard {
+    /// Names as in `std::env::consts::OS`.
     pub os: Vec<String>,
-    /// As `std::env::consts::ARCH` says it.
+    /// Names as in `std::env::consts::ARCH`.
     pub arch: Vec<String>,
 }
 
-impl Guard {
-    /// Why it does not run on a machine of this system and processor.
+impl PlatformGuard {
+    /// The reason why it does not run on this platform, if any.
     pub fn refusal(&self, os: &str, arch: &str) -> Option<String> {
         let refused = |allowed: &[String], here: &str| {
             let any = allowed.is_empty() || allowed.iter().any(|name| name == here);

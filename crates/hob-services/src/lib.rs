@@ -1,34 +1,37 @@
-//! The local services hob can install, start and use: one folder per service that ships.
+//! The local services that hob can install, start and use: one folder per shipped service.
 //!
-//! - [`Descriptor`]: all that the supervisor needs to know of a service
-//! - [`Entry`]: a service that ships: its descriptor, and how it is found on a machine
-//! - [`Found`], [`Place`]: what there is to start, and where it is looked for
-//! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
-//! - [`Filling`]: what a command is filled in with at each start
-//! - [`trust`]: whose servers on this machine are used
-//! - [`install`]: bringing a service onto this machine, whole or not at all
-//! - [`llm`]: a language model on this machine; [`opencode`]: an agent with models of its own;
-//!   [`tts`]: speech; [`others`]: what a person may have beside them
+//! - [`ServiceDescriptor`]: everything that the supervisor needs to know of a service
+//! - [`ShippedService`]: a service that ships with hob: its descriptor, and how to find it on a
+//!   machine
+//! - [`FoundService`], [`DiscoveryContext`]: the result and the input of finding a service
+//! - [`ServiceCatalog`], [`shipped_services`]: all services; [`service_file`]: services that a home
+//!   describes
+//! - [`StartValues`]: the values that fill in a command at each start
+//! - [`trust`]: whose servers on this machine may be used
+//! - [`install`]: installs a service, completely or not at all
+//! - [`llm`]: a language model on this machine; [`opencode`]: an agent with its own models;
+//!   [`tts`]: speech; [`others`]: further services that a user may have
 //!
-//! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
-//! finding a service changes nothing.
+//! Invariants: a descriptor names everything that is run, and nothing else is run; finding a
+//! service changes nothing.
 
+mod catalog;
 mod descriptor;
-pub mod file;
-mod fill;
-mod found;
+mod discovery;
 pub mod install;
 mod llama;
 pub mod llm;
 pub mod opencode;
 pub mod others;
-mod shelf;
+pub mod service_file;
+mod start_values;
 pub mod trust;
 pub mod tts;
 
+pub use catalog::{BrokenFile, CatalogService, ServiceCatalog, shipped_services};
 pub use descriptor::{
-    Descriptor, Guard, Health, Intensity, Kind, Liveness, Port, READY, Restart, STOP, ServiceLimits,
+    HealthProbe, LivenessCheck, PlatformGuard, PortChoice, READY_TIMEOUT_DEFAULT, RestartIntensity,
+    STOP_TIMEOUT_DEFAULT, ServiceDescriptor, ServiceKind, ServiceLimits, ServiceRestart,
 };
-pub use fill::Filling;
-pub use found::{Entry, Finding, Found, Place, Planning};
-pub use shelf::{BrokenFile, Shelf, Shelved, entries};
+pub use discovery::{DiscoveryContext, FindFuture, FoundService, RecipeFuture, ShippedService};
+pub use start_values::StartValues;

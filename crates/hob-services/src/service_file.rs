@@ -1,24 +1,24 @@
-//! Reading `services/NAME.toml`.
+//! Parses `services/NAME.toml`.
 //!
 //! Invariant: a file with an unknown key, a wrong type or a value out of bounds is refused with the
-//! key and its line, never half read.
+//! key and its line, never used partially.
 
-use crate::descriptor::{Descriptor, Health, Kind, Port, Restart};
+use crate::descriptor::{HealthProbe, PortChoice, ServiceDescriptor, ServiceKind, ServiceRestart};
 use hob_wire::rooms::service::ServiceRole;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml_edit::{Document, Item, TableLike};
 
 pub const NAME_CHARS_MAX: usize = 64;
-/// Words of a command, variables, needs, aliases: no service has more.
+/// The maximum of arguments, variables, needs or aliases.
 const ITEMS_MAX: usize = 256;
-/// A day: longer than anything is waited for.
+/// One day: longer than any sensible wait.
 const SECONDS_MAX: u64 = 24 * 3_600;
 const MIB: u64 = 1024 * 1024;
-/// More of anything than a kernel gives.
+/// More than any kernel limit.
 const COUNT_MAX: u64 = 1 << 30;
 
-/// The opt-in listeners that a service may be let in to.
+/// The opt-in listeners that a service may use.
 const LISTENERS: &[&str] = &["vargos", "agentloop", "looprunner", "archy"];
 
 const KEYS: &[&str] = &[
@@ -44,17 +44,17 @@ const KEYS: &[&str] = &[
     "stop_seconds",
 ];
 
-/// What is wrong with a file.
+/// A problem in a service file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
-    /// Counted from 1; missing when something is not there.
+    /// Counted from 1; none if a key is missing.
     pub line: Option<usize>,
     pub message: String,
 }
 
 impl FileProblem {
-    /// In a sentence, with the file's name.
-    pub fn shown(&self, file: &str) -> String {
+    /// Returns a sentence with the file's name.
+    pub fn display_with_file(&self, file: &str) -> String {
         match self.line {
             Some(line) => format!("{file}, line {line}: {}", self.message),
             None => format!("{file}: {}", self.message),
@@ -62,202 +62,216 @@ impl FileProblem {
     }
 }
 
-/// Whether a service may be called so.
-pub fn is_name(name: &str) -> bool {
+/// Returns true for a valid service name.
+pub fn is_service_name(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.len() <= NAME_CHARS_MAX
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|b| inner(b) || b == b'-' || b == b'_')
 }
 
-/// The service that a file's text describes.
-pub fn read(name: &str, text: &str) -> Result<Descriptor, FileProblem> {
+/// Parses the text of a service file.
+pub fn parse(name: &str, text: &str) -> Result<ServiceDescriptor, FileProblem> {
     let document = Document::parse(text).map_err(|failure| FileProblem {
-        line: Some(line_of(text, failure.span().map_or(0, |span| span.start))),
+        line: Some(line_number(
+            text,
+            failure.span().map_or(0, |span| span.start),
+        )),
         message: format!(
             "this is not TOML: {}",
             failure.message().replace('\n', "; ")
         ),
     })?;
-    let table = Table {
+    let table = TableReader {
         text,
         items: document.as_table(),
-        above: "",
+        key_prefix: "",
     };
-    table.only(KEYS)?;
-    let mut descriptor = basics(name, &table)?;
-    timing(&mut descriptor, &table)?;
-    bounds(&mut descriptor, &table)?;
-    consistent(&descriptor, &table)?;
+    table.refuse_unknown_keys(KEYS)?;
+    let mut descriptor = read_basics(name, &table)?;
+    read_timing(&mut descriptor, &table)?;
+    read_bounds(&mut descriptor, &table)?;
+    check_consistency(&descriptor, &table)?;
     Ok(descriptor)
 }
 
-/// What it is and how it is started.
-fn basics(name: &str, table: &Table<'_>) -> Result<Descriptor, FileProblem> {
-    let mut it = Descriptor::defaults(name);
+/// Reads what the service is and how it starts.
+fn read_basics(name: &str, table: &TableReader<'_>) -> Result<ServiceDescriptor, FileProblem> {
+    let mut descriptor = ServiceDescriptor::defaults(name);
     if let Some(about) = table.text("about")? {
-        about.clone_into(&mut it.about);
+        about.clone_into(&mut descriptor.about);
     }
-    it.kind = match table.word("kind", &["http", "process"])? {
-        Some("http") => Kind::Http,
-        _ => Kind::Process,
+    descriptor.kind = match table.word("kind", &["http", "process"])? {
+        Some("http") => ServiceKind::Http,
+        _ => ServiceKind::Process,
     };
-    it.role = match table.word("role", &["llm", "tts", "vlm"])? {
+    descriptor.role = match table.word("role", &["llm", "tts", "vlm"])? {
         Some("llm") => Some(ServiceRole::Llm),
         Some("tts") => Some(ServiceRole::Tts),
         Some("vlm") => Some(ServiceRole::Vlm),
         _ => None,
     };
-    it.aliases = table.names("aliases")?;
-    it.needs = table.names("needs")?;
-    it.command = table.texts("command")?;
-    if it.command.first().is_none_or(String::is_empty) {
-        let said = "'command' names the program and its arguments, such as [\"python3\", \"-m\", \"http.server\", \"{port}\"]";
-        return Err(table.wrong("command", said));
+    descriptor.aliases = table.names("aliases")?;
+    descriptor.needs = table.names("needs")?;
+    descriptor.command = table.texts("command")?;
+    if descriptor.command.first().is_none_or(String::is_empty) {
+        let message = "'command' names the program and its arguments, such as [\"python3\", \"-m\", \"http.server\", \"{port}\"]";
+        return Err(table.problem("command", message));
     }
-    it.env = table.variables("env")?;
-    it.port = match table.number("port", 0, u64::from(u16::MAX))? {
-        None => Port::None,
-        Some(0) => Port::Free,
-        Some(port) => Port::Fixed(u16::try_from(port).unwrap_or(u16::MAX)),
+    descriptor.env = table.variables("env")?;
+    descriptor.port = match table.number("port", 0, u64::from(u16::MAX))? {
+        None => PortChoice::None,
+        // As in bind(2), port 0 means a free port.
+        Some(0) => PortChoice::Free,
+        Some(port) => PortChoice::Fixed(u16::try_from(port).unwrap_or(u16::MAX)),
     };
-    it.health = table.text("health")?.map(|health| {
+    descriptor.health = table.text("health")?.map(|health| {
         if health.starts_with('/') {
-            Health::Path(health.to_owned())
+            HealthProbe::Path(health.to_owned())
         } else {
-            Health::Url(health.to_owned())
+            HealthProbe::Url(health.to_owned())
         }
     });
-    if let Some(Health::Url(url)) = &it.health
+    if let Some(HealthProbe::Url(url)) = &descriptor.health
         && !url.starts_with("http://")
     {
-        let said = "'health' is a path such as \"/health\" or an address that begins with http://";
-        return Err(table.wrong("health", said));
+        let message =
+            "'health' is a path such as \"/health\" or an address that begins with http://";
+        return Err(table.problem("health", message));
     }
-    it.licence = table.text("licence")?.map(str::to_owned);
-    Ok(it)
+    descriptor.licence = table.text("licence")?.map(str::to_owned);
+    Ok(descriptor)
 }
 
-/// When it is ready, started again, and stopped.
-fn timing(it: &mut Descriptor, table: &Table<'_>) -> Result<(), FileProblem> {
+/// Reads when the service is ready, restarted and stopped.
+fn read_timing(
+    descriptor: &mut ServiceDescriptor,
+    table: &TableReader<'_>,
+) -> Result<(), FileProblem> {
     if let Some(ready) = table.seconds("ready_seconds", 1)? {
-        it.ready = ready;
+        descriptor.ready = ready;
     }
     if let Some(stop) = table.seconds("stop_seconds", 0)? {
-        it.stop = stop;
+        descriptor.stop = stop;
     }
-    it.idle = table.seconds("idle_seconds", 1)?;
-    it.restart = match table.word("restart", &["always", "on-failure", "never"])? {
-        Some("always") => Restart::Always,
-        Some("never") => Restart::Never,
-        _ => Restart::OnFailure,
+    descriptor.idle = table.seconds("idle_seconds", 1)?;
+    descriptor.restart = match table.word("restart", &["always", "on-failure", "never"])? {
+        Some("always") => ServiceRestart::Always,
+        Some("never") => ServiceRestart::Never,
+        _ => ServiceRestart::OnFailure,
     };
     if let Some(inner) = table.table("intensity")? {
-        inner.only(&["restarts", "seconds"])?;
+        inner.refuse_unknown_keys(&["restarts", "seconds"])?;
         if let Some(restarts) = inner.number("restarts", 0, 1_000)? {
-            it.intensity.restarts = u32::try_from(restarts).unwrap_or(u32::MAX);
+            descriptor.intensity.restarts = u32::try_from(restarts).unwrap_or(u32::MAX);
         }
         if let Some(within) = inner.seconds("seconds", 1)? {
-            it.intensity.within = within;
+            descriptor.intensity.within = within;
         }
     }
-    it.autostart = table.flag("autostart")?;
+    descriptor.autostart = table.flag("autostart")?;
     Ok(())
 }
 
-/// What it may use, and where it runs.
-fn bounds(it: &mut Descriptor, table: &Table<'_>) -> Result<(), FileProblem> {
+/// Reads the limits, listeners and platforms of the service.
+fn read_bounds(
+    descriptor: &mut ServiceDescriptor,
+    table: &TableReader<'_>,
+) -> Result<(), FileProblem> {
     if let Some(inner) = table.table("limits")? {
-        inner.only(&["processes", "open_files", "memory_mb"])?;
-        it.limits.processes = inner.number("processes", 1, COUNT_MAX)?;
-        it.limits.open_files = inner.number("open_files", 8, COUNT_MAX)?;
+        inner.refuse_unknown_keys(&["processes", "open_files", "memory_mb"])?;
+        descriptor.limits.processes = inner.number("processes", 1, COUNT_MAX)?;
+        descriptor.limits.open_files = inner.number("open_files", 8, COUNT_MAX)?;
         let memory = inner.number("memory_mb", 1, COUNT_MAX)?;
-        it.limits.memory_bytes = memory.map(|count| count.saturating_mul(MIB));
+        descriptor.limits.memory_bytes = memory.map(|count| count.saturating_mul(MIB));
     }
-    it.listen = table.listeners("listen")?;
-    it.guard.os = table.texts("os")?;
-    it.guard.arch = table.texts("arch")?;
+    descriptor.listen = table.listeners("listen")?;
+    descriptor.guard.os = table.texts("os")?;
+    descriptor.guard.arch = table.texts("arch")?;
     Ok(())
 }
 
-/// What must fit together.
-fn consistent(it: &Descriptor, table: &Table<'_>) -> Result<(), FileProblem> {
+/// Checks that kind, health and port are consistent.
+fn check_consistency(
+    descriptor: &ServiceDescriptor,
+    table: &TableReader<'_>,
+) -> Result<(), FileProblem> {
     let port_word = |text: &String| text.contains("{port}");
-    let health_url = matches!(&it.health, Some(Health::Url(_)));
-    match (it.kind, &it.health) {
-        (Kind::Http, None) => {
-            let said = "a service of kind \"http\" needs 'health', the path that answers when it is ready, such as \"/health\"";
-            return Err(table.wrong("kind", said));
+    let health_url = matches!(&descriptor.health, Some(HealthProbe::Url(_)));
+    match (descriptor.kind, &descriptor.health) {
+        (ServiceKind::Http, None) => {
+            let message = "a service of kind \"http\" needs 'health', the path that answers when it is ready, such as \"/health\"";
+            return Err(table.problem("kind", message));
         }
-        (Kind::Process, Some(_)) => {
-            let said = "only a service of kind \"http\" has 'health'; write kind = \"http\"";
-            return Err(table.wrong("health", said));
+        (ServiceKind::Process, Some(_)) => {
+            let message = "only a service of kind \"http\" has 'health'; write kind = \"http\"";
+            return Err(table.problem("health", message));
         }
         _ => {}
     }
-    if it.port != Port::None {
+    if descriptor.port != PortChoice::None {
         return Ok(());
     }
-    if it.health.is_some() && !health_url {
-        let said = "'health' is a path, so 'port' must say where; write port = 0 for a free one";
-        return Err(table.wrong("health", said));
+    if descriptor.health.is_some() && !health_url {
+        let message = "'health' is a path, so 'port' must say where; write port = 0 for a free one";
+        return Err(table.problem("health", message));
     }
-    let health = match &it.health {
-        Some(Health::Url(url)) => Some(url),
+    let health = match &descriptor.health {
+        Some(HealthProbe::Url(url)) => Some(url),
         _ => None,
     };
     let uses = [
-        ("command", it.command.iter().any(port_word)),
-        ("env", it.env.values().any(port_word)),
+        ("command", descriptor.command.iter().any(port_word)),
+        ("env", descriptor.env.values().any(port_word)),
         ("health", health.is_some_and(port_word)),
     ];
     match uses.iter().find(|(_, uses)| *uses) {
         Some((key, _)) => {
-            let said = format!("'{key}' has {{port}}, so 'port' must be set; 0 is a free one");
-            Err(table.wrong(key, said))
+            let message = format!("'{key}' has {{port}}, so 'port' must be set; 0 is a free one");
+            Err(table.problem(key, message))
         }
         None => Ok(()),
     }
 }
 
-/// A table whose values are read by kind.
-struct Table<'a> {
+/// A TOML table with typed access to its values.
+struct TableReader<'a> {
     text: &'a str,
     items: &'a dyn TableLike,
-    /// What stands before its keys in messages.
-    above: &'static str,
+    /// The prefix of its keys in messages.
+    key_prefix: &'static str,
 }
 
-impl<'a> Table<'a> {
-    /// Refuses keys that are not among these.
-    fn only(&self, known: &[&str]) -> Result<(), FileProblem> {
+impl<'a> TableReader<'a> {
+    /// Returns an error for the first unknown key.
+    fn refuse_unknown_keys(&self, known: &[&str]) -> Result<(), FileProblem> {
         let unknown = self.items.iter().find(|(key, _)| !known.contains(key));
         match unknown {
             Some((key, _)) => {
                 let shown: String = key.chars().take(NAME_CHARS_MAX).collect();
-                let said = format!(
+                let message = format!(
                     "there is no key '{}{shown}'; known are {}",
-                    self.above,
+                    self.key_prefix,
                     known.join(", ")
                 );
-                Err(self.wrong(key, said))
+                Err(self.problem(key, message))
             }
             None => Ok(()),
         }
     }
 
-    fn wrong(&self, key: &str, message: impl Into<String>) -> FileProblem {
+    fn problem(&self, key: &str, message: impl Into<String>) -> FileProblem {
         let span = self.items.get_key_value(key).and_then(|(key, item)| {
             let span = key.span();
             span.or_else(|| item.span())
         });
         FileProblem {
-            line: span.map(|span| line_of(self.text, span.start)),
+            line: span.map(|span| line_number(self.text, span.start)),
             message: format!("{}.", message.into()),
         }
     }
 
-    /// A value of one kind, or a sentence that says which.
+    /// Reads a value; the error names the expected type.
     fn value<T>(
         &self,
         key: &str,
@@ -267,7 +281,7 @@ impl<'a> Table<'a> {
         let Some(item) = self.items.get(key) else {
             return Ok(None);
         };
-        let refused = || self.wrong(key, format!("'{}{key}' takes {takes}", self.above));
+        let refused = || self.problem(key, format!("'{}{key}' takes {takes}", self.key_prefix));
         read(item).map(Some).ok_or_else(refused)
     }
 
@@ -295,12 +309,14 @@ impl<'a> Table<'a> {
         self.value(key, &takes, within)
     }
 
-    /// Whole seconds, or with a fraction.
+    /// Reads a number of seconds, whole or with a fraction.
     fn seconds(&self, key: &str, min: u64) -> Result<Option<Duration>, FileProblem> {
         let takes = format!("seconds, from {min} to {SECONDS_MAX}");
         let bounds = Duration::from_secs(min)..=Duration::from_secs(SECONDS_MAX);
         let within = |item: &'a Item| {
-            let whole = item.as_integer().and_then(|it| u64::try_from(it).ok());
+            let whole = item
+                .as_integer()
+                .and_then(|descriptor| u64::try_from(descriptor).ok());
             let time = match whole {
                 Some(seconds) => Duration::from_secs(seconds),
                 None => Duration::try_from_secs_f64(item.as_float()?).ok()?,
@@ -314,6 +330,7 @@ impl<'a> Table<'a> {
         let all = |item: &'a Item| {
             let array = item.as_array().filter(|array| array.len() <= ITEMS_MAX)?;
             let texts = array.iter().map(|item| item.as_str().map(str::to_owned));
+            // A zero byte cannot be passed in an argument.
             let plain = |text: &String| !text.contains('\0');
             let texts: Option<Vec<String>> = texts.collect();
             texts.filter(|texts| texts.iter().all(plain))
@@ -322,19 +339,19 @@ impl<'a> Table<'a> {
         Ok(texts.unwrap_or_default())
     }
 
-    /// Names of services.
+    /// Reads a list of service names.
     fn names(&self, key: &str) -> Result<Vec<String>, FileProblem> {
         let names = self.texts(key)?;
-        match names.iter().find(|name| !is_name(name)) {
+        match names.iter().find(|name| !is_service_name(name)) {
             Some(wrong) => {
                 let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
-                Err(self.wrong(key, format!("'{key}': '{shown}' is no service's name")))
+                Err(self.problem(key, format!("'{key}': '{shown}' is not a service name")))
             }
             None => Ok(names),
         }
     }
 
-    /// Names of opt-in listeners.
+    /// Reads a list of opt-in listeners.
     fn listeners(&self, key: &str) -> Result<Vec<String>, FileProblem> {
         let names = self.texts(key)?;
         let unknown = |name: &&String| !LISTENERS.contains(&name.as_str());
@@ -342,7 +359,7 @@ impl<'a> Table<'a> {
             Some(wrong) => {
                 let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
                 let known = LISTENERS.join(", ");
-                Err(self.wrong(
+                Err(self.problem(
                     key,
                     format!("'{key}': there is no listener '{shown}'; known are {known}"),
                 ))
@@ -354,9 +371,12 @@ impl<'a> Table<'a> {
     fn variables(&self, key: &str) -> Result<BTreeMap<String, String>, FileProblem> {
         let all = |item: &'a Item| {
             let table = item.as_table_like()?;
+            // One more than allowed, so that the check below notices an excess.
             let pairs = table.iter().take(ITEMS_MAX + 1).map(|(name, value)| {
                 let named = !name.is_empty() && !name.contains(['=', '\0']);
-                let value = value.as_str().filter(|it| named && !it.contains('\0'))?;
+                let value = value
+                    .as_str()
+                    .filter(|descriptor| named && !descriptor.contains('\0'))?;
                 Some((name.to_owned(), value.to_owned()))
             });
             let pairs: Option<BTreeMap<String, String>> = pairs.collect();
@@ -366,25 +386,25 @@ impl<'a> Table<'a> {
         Ok(pairs.unwrap_or_default())
     }
 
-    fn table(&self, key: &'static str) -> Result<Option<Table<'a>>, FileProblem> {
+    fn table(&self, key: &'static str) -> Result<Option<TableReader<'a>>, FileProblem> {
         let inner = self.value(key, "a table", Item::as_table_like)?;
-        let above = match key {
+        let key_prefix = match key {
             "limits" => "limits.",
             _ => "intensity.",
         };
-        Ok(inner.map(|items| Table {
+        Ok(inner.map(|items| TableReader {
             text: self.text,
             items,
-            above,
+            key_prefix,
         }))
     }
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+fn line_number(text: &str, at: usize) -> usize {
     let breaks = text.match_indices('\n');
     breaks.take_while(|(index, _)| *index < at).count() + 1
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
+#[path = "service_file_tests.rs"]
 mod tests;

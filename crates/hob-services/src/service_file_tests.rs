@@ -1,7 +1,7 @@
 //! A whole file, and every way one is wrong, with its line.
 
 use super::*;
-use crate::descriptor::{Guard, Intensity, ServiceLimits};
+use crate::descriptor::{PlatformGuard, RestartIntensity, ServiceLimits};
 
 #[test]
 fn a_file_says_everything() {
@@ -29,31 +29,31 @@ intensity = { restarts = 3, seconds = 10 }
 processes = 10
 memory_mb = 2
 "#;
-    let it = read("page", text).unwrap();
-    let mut expected = Descriptor::defaults("page");
+    let descriptor = parse("page", text).unwrap();
+    let mut expected = ServiceDescriptor::defaults("page");
     expected.about = "A web page".to_owned();
-    expected.kind = Kind::Http;
+    expected.kind = ServiceKind::Http;
     expected.role = Some(ServiceRole::Tts);
     expected.aliases = vec!["page".to_owned(), "web-2".to_owned()];
     expected.command = ["python3", "-m", "http.server", "{port}"]
         .map(str::to_owned)
         .to_vec();
-    expected.port = Port::Free;
-    expected.health = Some(Health::Path("/health".to_owned()));
+    expected.port = PortChoice::Free;
+    expected.health = Some(HealthProbe::Path("/health".to_owned()));
     expected.ready = Duration::from_secs(5);
-    expected.restart = Restart::Always;
+    expected.restart = ServiceRestart::Always;
     expected.stop = Duration::from_millis(500);
     expected.needs = vec!["db".to_owned()];
     expected.autostart = true;
     expected.listen = vec!["vargos".to_owned(), "archy".to_owned()];
     expected.idle = Some(Duration::from_mins(1));
-    expected.guard = Guard {
+    expected.guard = PlatformGuard {
         os: vec!["linux".to_owned()],
         arch: vec!["x86_64".to_owned()],
     };
     expected.licence = Some("MIT".to_owned());
     expected.env = BTreeMap::from([("LANG".to_owned(), "C".to_owned())]);
-    expected.intensity = Intensity {
+    expected.intensity = RestartIntensity {
         restarts: 3,
         within: Duration::from_secs(10),
     };
@@ -62,15 +62,24 @@ memory_mb = 2
         open_files: None,
         memory_bytes: Some(2 * MIB),
     };
-    assert_eq!(it, expected);
+    assert_eq!(descriptor, expected);
 }
 
 #[test]
 fn the_smallest_file_is_a_process_that_is_restarted_when_it_fails() {
-    let it = read("a", "command = [\"sleep\", \"9\"]").unwrap();
-    assert_eq!((it.kind, it.port), (Kind::Process, Port::None));
-    assert_eq!((it.restart, it.autostart), (Restart::OnFailure, false));
-    assert_eq!((it.ready.as_secs(), it.stop.as_secs()), (30, 2));
+    let descriptor = parse("a", "command = [\"sleep\", \"9\"]").unwrap();
+    assert_eq!(
+        (descriptor.kind, descriptor.port),
+        (ServiceKind::Process, PortChoice::None)
+    );
+    assert_eq!(
+        (descriptor.restart, descriptor.autostart),
+        (ServiceRestart::OnFailure, false)
+    );
+    assert_eq!(
+        (descriptor.ready.as_secs(), descriptor.stop.as_secs()),
+        (30, 2)
+    );
 }
 
 #[test]
@@ -123,7 +132,7 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
         (
             "\n\nneeds = [\"A b\"]",
             Some(3),
-            "'A b' is no service's name",
+            "'A b' is not a service name",
         ),
         ("env = { A = 1 }", Some(1), "'env' takes a table of texts"),
         ("env = { A = \"{port}\" }", Some(1), "'port' must be set"),
@@ -142,7 +151,7 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
         ("about = ", Some(1), "this is not TOML"),
         ("about = \"a\"\nabout = \"b\"", Some(2), "this is not TOML"),
     ];
-    for (text, line, said) in cases {
+    for (text, line, message) in cases {
         let whole = if text.contains("command") || text.is_empty() {
             (*text).to_owned()
         } else if text.starts_with('[') {
@@ -156,8 +165,8 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
         } else {
             *line
         };
-        let problem = read("a", &whole).expect_err(text);
-        assert!(problem.message.contains(said), "{text}: {problem:?}");
+        let problem = parse("a", &whole).expect_err(text);
+        assert!(problem.message.contains(message), "{text}: {problem:?}");
         assert_eq!(problem.line, line, "{text}: {problem:?}");
     }
 }
@@ -174,7 +183,7 @@ fn names_are_plain() {
         ("..", false),
         ("a/b", false),
     ] {
-        assert_eq!(is_name(name), good, "{name}");
+        assert_eq!(is_service_name(name), good, "{name}");
     }
-    assert!(!is_name(&"a".repeat(NAME_CHARS_MAX + 1)));
+    assert!(!is_service_name(&"a".repeat(NAME_CHARS_MAX + 1)));
 }

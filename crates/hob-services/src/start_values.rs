@@ -1,14 +1,14 @@
-//! Filling in what is known only at a start: `{port}`, `{home}`, `{dir}`, `{password}`. Pure.
+//! Values that are known only at a start: `{port}`, `{home}`, `{dir}`, `{password}`. Pure.
 //!
-//! Invariant: nothing is filled in twice; other braces stay as they are.
+//! Invariants: a filled-in value is not expanded again; other braces stay as they are.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// What is known at a start.
+/// The values of one start.
 #[derive(Clone, Copy, Debug)]
-pub struct Filling<'a> {
+pub struct StartValues<'a> {
     pub port: Option<u16>,
     pub home: &'a Path,
     /// The service's own folder.
@@ -16,15 +16,17 @@ pub struct Filling<'a> {
     pub password: Option<&'a str>,
 }
 
-impl Filling<'_> {
-    /// The text with every known name in braces replaced.
+impl StartValues<'_> {
+    /// Replaces every known name in braces.
     pub fn fill(&self, text: &OsStr) -> OsString {
+        // Bytes instead of text, because a path need not be UTF-8.
         let mut filled = Vec::new();
         let mut rest = text.as_bytes();
         while let Some(at) = rest.iter().position(|byte| *byte == b'{') {
             filled.extend_from_slice(&rest[..at]);
             rest = &rest[at..];
             if let Some((value, length)) = self.value_at(rest) {
+                // The value is not scanned again: a path that contains `{port}` stays as it is.
                 filled.extend_from_slice(value.as_bytes());
                 rest = &rest[length..];
             } else {
@@ -36,7 +38,7 @@ impl Filling<'_> {
         OsString::from_vec(filled)
     }
 
-    /// The value of the name these bytes begin with, and how long that name is.
+    /// Returns the value of the name at the start of these bytes, and the name's length.
     fn value_at(&self, bytes: &[u8]) -> Option<(OsString, usize)> {
         let port = self.port.map(|port| OsString::from(port.to_string()));
         let values: [(&str, Option<OsString>); 4] = [
@@ -54,5 +56,5 @@ impl Filling<'_> {
 }
 
 #[cfg(test)]
-#[path = "fill_tests.rs"]
+#[path = "start_values_tests.rs"]
 mod tests;

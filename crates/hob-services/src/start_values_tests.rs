@@ -3,7 +3,7 @@
 use super::*;
 
 fn filled(text: &str, port: Option<u16>) -> String {
-    let filling = Filling {
+    let filling = StartValues {
         port,
         home: Path::new("/home/{port}"),
         dir: Path::new("/d"),

@@ -1,6 +1,6 @@
-//! What a script lets the model say. An answer is said in order: thinking, words, tool calls.
+//! Scripted answers. An answer is sent in order: thinking, words, tool calls.
 
-use crate::fault::{Fault, Lie, RetryAfter};
+use crate::fault::{Fault, RetryAfter, UsageLie};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,55 +12,55 @@ use tokio_util::sync::CancellationToken;
 pub struct Answer {
     pub(crate) thinking: String,
     pub(crate) words: String,
-    pub(crate) calls: Vec<Call>,
-    pub(crate) ending: Ending,
-    pub(crate) usage: UsageWord,
-    pub(crate) pace: Pace,
-    pub(crate) held: Option<Hold>,
+    pub(crate) calls: Vec<ScriptedCall>,
+    pub(crate) ending: AnswerEnding,
+    pub(crate) usage: ScriptedUsage,
+    pub(crate) pace: TokenPace,
+    pub(crate) held: Option<AnswerHold>,
     pub(crate) fault: Option<Fault>,
     pub(crate) stamped: bool,
 }
 
-/// Why the model stopped, apart from tool calls, which say so themselves.
+/// The stop reason of an answer without tool calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum AnswerEnding {
     #[default]
     Done,
     /// The limit of tokens was reached.
     Length,
-    /// The provider's filter stepped in.
+    /// The provider's content filter stopped it.
     Content,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
-    /// Made from the conversation when the script names none.
+pub(crate) struct ScriptedCall {
+    /// Derived from the conversation if the script gives none.
     pub(crate) id: Option<String>,
     pub(crate) name: String,
-    /// As it is sent: a script may let a model send what is not JSON.
+    /// The arguments as sent. They need not be JSON.
     pub(crate) args: String,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) enum UsageWord {
+pub(crate) enum ScriptedUsage {
     /// Counted from the request and the words.
     #[default]
     Counted,
     Said(u64, u64),
     Raw(Value),
-    Lie(Lie),
+    Lie(UsageLie),
 }
 
-/// How many tokens go in one write, and the time from one write to the next.
+/// The tokens per write, and the time between two writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct TokenPace {
     pub(crate) tokens: usize,
     pub(crate) every: Duration,
 }
 
-impl Default for Pace {
+impl Default for TokenPace {
     fn default() -> Self {
-        Pace {
+        TokenPace {
             tokens: 1,
             every: Duration::ZERO,
         }
@@ -68,14 +68,14 @@ impl Default for Pace {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Hold {
+pub(crate) struct AnswerHold {
     pub(crate) gate: Gate,
     /// Held after this many tokens; without, before the headers.
     pub(crate) after: Option<usize>,
 }
 
 impl Answer {
-    /// Says these words; each word with the space after it is a token.
+    /// Answers with these words. Each word with the space after it is a token.
     pub fn words(words: impl Into<String>) -> Answer {
         Answer {
             words: words.into(),
@@ -83,13 +83,13 @@ impl Answer {
         }
     }
 
-    /// Says this many tokens of no meaning.
+    /// Answers with this many meaningless tokens.
     pub fn tokens(count: usize) -> Answer {
         let words: Vec<String> = (0..count).map(|at| format!("w{at} ")).collect();
         Answer::words(words.concat())
     }
 
-    /// Says this many tokens, each the moment it was sent: sixteen digits of microseconds on the
+    /// Answers with this many tokens, each the time it was sent: sixteen digits of microseconds on the
     /// clock of [`Sim::now_us`](crate::Sim::now_us) and a space.
     pub fn stamps(count: usize) -> Answer {
         Answer {
@@ -103,7 +103,7 @@ impl Answer {
         Answer::default().call(name, args)
     }
 
-    /// Fails with this status and no hint when to come back.
+    /// Fails with this status and no retry hint.
     pub fn status(code: u16) -> Answer {
         Answer::default().fault(Fault::Status {
             code,
@@ -111,7 +111,7 @@ impl Answer {
         })
     }
 
-    /// Fails with this status and says when to come back.
+    /// Fails with this status and a retry hint.
     pub fn status_retry(code: u16, retry_after: RetryAfter) -> Answer {
         Answer::default().fault(Fault::Status {
             code,
@@ -119,14 +119,14 @@ impl Answer {
         })
     }
 
-    /// Thinks aloud before the words.
+    /// Sends thinking before the words.
     #[must_use]
     pub fn thinking(mut self, thinking: impl Into<String>) -> Answer {
         self.thinking = thinking.into();
         self
     }
 
-    /// Asks for a tool after the words; several calls are parallel ones.
+    /// Calls a tool after the words. Several calls are parallel.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "scripts write `json!` here")]
     pub fn call(self, name: &str, args: Value) -> Answer {
@@ -146,7 +146,7 @@ impl Answer {
     /// whose arguments are JSON values, not text, sends text that is none as a string.
     #[must_use]
     pub fn call_raw(mut self, id: Option<&str>, name: &str, args: impl Into<String>) -> Answer {
-        self.calls.push(Call {
+        self.calls.push(ScriptedCall {
             id: id.map(str::to_owned),
             name: name.to_owned(),
             args: args.into(),
@@ -155,7 +155,7 @@ impl Answer {
     }
 
     #[must_use]
-    pub fn ending(mut self, ending: Ending) -> Answer {
+    pub fn ending(mut self, ending: AnswerEnding) -> Answer {
         self.ending = ending;
         self
     }
@@ -163,48 +163,48 @@ impl Answer {
     /// Claims to have used this many tokens.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Answer {
-        self.usage = UsageWord::Said(input, output);
+        self.usage = ScriptedUsage::Said(input, output);
         self
     }
 
     /// Sends this instead of the dialect's usage object.
     #[must_use]
     pub fn raw_usage(mut self, usage: Value) -> Answer {
-        self.usage = UsageWord::Raw(usage);
+        self.usage = ScriptedUsage::Raw(usage);
         self
     }
 
     /// Lies about usage, in the dialect's own fields.
     #[must_use]
-    pub fn lying_usage(mut self, lie: Lie) -> Answer {
-        self.usage = UsageWord::Lie(lie);
+    pub fn lying_usage(mut self, lie: UsageLie) -> Answer {
+        self.usage = ScriptedUsage::Lie(lie);
         self
     }
 
     /// Sends `tokens` in one write, one write each `every`, on a schedule that does not drift.
     #[must_use]
     pub fn pace(mut self, tokens: usize, every: Duration) -> Answer {
-        self.pace = Pace {
+        self.pace = TokenPace {
             tokens: tokens.max(1),
             every,
         };
         self
     }
 
-    /// Nothing is sent, headers included, before the gate opens.
+    /// Sends nothing, not even headers, until the gate opens.
     #[must_use]
     pub fn held(mut self, gate: &Gate) -> Answer {
-        self.held = Some(Hold {
+        self.held = Some(AnswerHold {
             gate: gate.clone(),
             after: None,
         });
         self
     }
 
-    /// The stream stands still after this many tokens until the gate opens.
+    /// Pauses the stream after this many tokens until the gate opens.
     #[must_use]
     pub fn held_after(mut self, tokens: usize, gate: &Gate) -> Answer {
-        self.held = Some(Hold {
+        self.held = Some(AnswerHold {
             gate: gate.clone(),
             after: Some(tokens),
         });
@@ -230,33 +230,33 @@ impl Gate {
         Gate::default()
     }
 
-    /// Lets every answer go on, those that come later too.
+    /// Lets every answer continue, including later ones.
     pub fn open(&self) {
         self.open.cancel();
     }
 
-    /// Answers that stand before the gate now. A client that hangs up no longer counts.
+    /// The number of answers waiting at the gate. A client that hung up does not count.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
     }
 
     pub(crate) async fn pass(self) {
-        let _standing = Standing::at(&self);
+        let _standing = GateWaiter::at(&self);
         self.open.cancelled().await;
     }
 }
 
-/// One answer before a gate; counted for as long as it lives.
-struct Standing(Arc<AtomicUsize>);
+/// One answer waiting at a gate, counted until dropped.
+struct GateWaiter(Arc<AtomicUsize>);
 
-impl Standing {
-    fn at(gate: &Gate) -> Standing {
+impl GateWaiter {
+    fn at(gate: &Gate) -> GateWaiter {
         gate.waiting.fetch_add(1, Ordering::SeqCst);
-        Standing(Arc::clone(&gate.waiting))
+        GateWaiter(Arc::clone(&gate.waiting))
     }
 }
 
-impl Drop for Standing {
+impl Drop for GateWaiter {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

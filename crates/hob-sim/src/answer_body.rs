@@ -1,14 +1,13 @@
-//! How an answer's bytes leave: frame by frame, each token at its time, up to its end or its
-//! fault.
+//! The response body: sends frame by frame, each token at its time, up to the end or the fault.
 //!
-//! Invariants: the k-th token is due at `begun + k * every` however late the ones before were,
+//! Invariants: the k-th token is due at `begun + k * every` however late earlier ones were,
 //! so a paced stream does not drift; a frame that is due alone leaves in one write.
 
-use crate::answer::{Answer, Gate, Hold};
-use crate::draft::{Frame, STAMP};
+use crate::answer::{Answer, AnswerHold, Gate};
+use crate::draft::{STAMP, StreamFrame};
 use crate::fault::Fault;
-use crate::pacer::Time;
-use crate::sim::Watch;
+use crate::pacer::AnswerClock;
+use crate::sim::StreamGuard;
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame as BodyFrame, SizeHint};
 use std::fmt;
@@ -18,17 +17,17 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 /// The body of an answer.
-pub(crate) struct Feed {
-    frames: Vec<Frame>,
+pub(crate) struct AnswerBody {
+    frames: Vec<StreamFrame>,
     /// The frame that is next.
     at: usize,
     tokens: u32,
     /// When the first token left.
     begun: Option<Instant>,
     every: Duration,
-    /// Where to go on after the last frame, for words that never end.
+    /// The frame to repeat from after the last one, for an endless answer.
     again: Option<usize>,
-    /// The length the head promises; without, the body is chunked.
+    /// The content length; without one the body is chunked.
     length: Option<u64>,
     /// Bytes left before the connection is cut.
     left: Option<usize>,
@@ -36,40 +35,48 @@ pub(crate) struct Feed {
     /// Tokens after which nothing comes.
     stall: Option<u32>,
     hold: Option<(u32, Gate)>,
-    /// The moment the pacer was asked for, and whom it wakes then.
+    /// The time and waker registered with the pacer.
     awaited: Option<(Instant, Waker)>,
-    wait: Option<Wait>,
-    time: Time,
-    watch: Watch,
+    wait: Option<WaitFuture>,
+    time: AnswerClock,
+    watch: StreamGuard,
 }
 
-type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+type WaitFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The server breaks the connection off.
 #[derive(Debug)]
-pub(crate) struct Cut;
+pub(crate) struct ConnectionCut;
 
-impl fmt::Display for Cut {
+impl fmt::Display for ConnectionCut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the script cuts the connection here")
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for ConnectionCut {}
 
-impl Feed {
+impl AnswerBody {
     /// A body that is known as a whole.
-    pub(crate) fn whole(bytes: impl Into<Bytes>, time: &Time, watch: Watch) -> Feed {
+    pub(crate) fn whole(
+        bytes: impl Into<Bytes>,
+        time: &AnswerClock,
+        watch: StreamGuard,
+    ) -> AnswerBody {
         let bytes = bytes.into();
         let length = u64::try_from(bytes.len()).ok();
-        let mut feed = Feed::new(vec![Frame::around(bytes)], time, watch);
+        let mut feed = AnswerBody::new(vec![StreamFrame::around(bytes)], time, watch);
         feed.length = length;
         feed
     }
 
     /// A body of frames, sent as they come.
-    pub(crate) fn new(frames: Vec<Frame>, time: &Time, watch: Watch) -> Feed {
-        Feed {
+    pub(crate) fn new(
+        frames: Vec<StreamFrame>,
+        time: &AnswerClock,
+        watch: StreamGuard,
+    ) -> AnswerBody {
+        AnswerBody {
             frames,
             at: 0,
             tokens: 0,
@@ -88,11 +95,11 @@ impl Feed {
         }
     }
 
-    /// Takes on the answer's pace, its gate, and those faults that are a matter of time and bytes.
+    /// Applies the answer's pace, its gate, and the faults of timing and length.
     #[must_use]
-    pub(crate) fn under(mut self, answer: &Answer) -> Feed {
+    pub(crate) fn under(mut self, answer: &Answer) -> AnswerBody {
         self.every = answer.pace.every;
-        if let Some(Hold { gate, after }) = &answer.held
+        if let Some(AnswerHold { gate, after }) = &answer.held
             && let Some(after) = after
         {
             self.hold = Some((count(*after), gate.clone()));
@@ -112,13 +119,13 @@ impl Feed {
         self
     }
 
-    /// Whether all has been handed over.
+    /// True if every frame was sent.
     fn is_over(&self) -> bool {
         self.at >= self.frames.len() && self.again.is_none() && !self.cut && self.stall.is_none()
     }
 
-    /// What has to pass before the next frame, if anything.
-    fn obstacle(&mut self) -> Option<Wait> {
+    /// Returns the wait before the next frame, if any.
+    fn obstacle(&mut self) -> Option<WaitFuture> {
         if self.stall.is_some_and(|stall| self.tokens >= stall) {
             return Some(Box::pin(std::future::pending()));
         }
@@ -143,7 +150,7 @@ impl Feed {
         if Instant::now() >= due {
             return Poll::Ready(());
         }
-        // A connection polls its body more often than once a moment.
+        // hyper polls the body more often than needed; register each wake-up only once.
         let asked = self
             .awaited
             .as_ref()
@@ -155,7 +162,7 @@ impl Feed {
         Poll::Pending
     }
 
-    /// The next frame's bytes, stamped, and cut short where the script cuts.
+    /// Returns the bytes of the next frame, stamped, and truncated at the scripted cut.
     fn take(&mut self) -> Bytes {
         let Some(frame) = self.frames.get(self.at) else {
             return Bytes::new();
@@ -171,7 +178,7 @@ impl Feed {
                 bytes.truncate(*left);
                 self.cut = true;
                 self.watch.done();
-                // What was written has to leave before the connection does.
+                // Yield once, so that hyper flushes the bytes before the connection closes.
                 self.wait = Some(Box::pin(tokio::task::yield_now()));
             }
             *left -= bytes.len();
@@ -183,21 +190,21 @@ impl Feed {
     }
 }
 
-impl Body for Feed {
+impl Body for AnswerBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = ConnectionCut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<BodyFrame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<BodyFrame<Bytes>, ConnectionCut>>> {
         loop {
             if let Some(wait) = &mut self.wait {
                 ready!(wait.as_mut().poll(cx));
                 self.wait = None;
             }
             if self.cut {
-                return Poll::Ready(Some(Err(Cut)));
+                return Poll::Ready(Some(Err(ConnectionCut)));
             }
             if let Some(obstacle) = self.obstacle() {
                 self.wait = Some(obstacle);

@@ -1,8 +1,8 @@
-//! Frames made wrong, and the grouping of tokens into writes.
+//! Corrupts frames, and groups tokens into writes.
 
-use crate::asked::{Asked, Dialect};
-use crate::draft::Frame;
-use crate::fault::{Fault, Garbage};
+use crate::draft::StreamFrame;
+use crate::fault::{Fault, GarbageKind};
+use crate::request::{Dialect, SimRequest};
 use crate::{anthropic, chat, gemini, responses};
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
@@ -11,15 +11,15 @@ use serde_json::Value;
 const LINE_BLOCK_BYTES: usize = 64 * 1_024;
 /// Bytes that are no UTF-8, no line and no event, zero and escape among them.
 const BINARY: &[u8] = b"\x00\xff\xfe\x80\x1b[2J\xc3\x28\xf0\x9f\x92\x0a\x00\x01\x02data\x00: \xed\xa0\x80\n\n\xff\xff";
-/// What a captive portal or a proxy says.
+/// The page of a captive portal or proxy.
 pub(crate) const HTML: &str = "<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body>Please sign in.</body></html>\n";
 
 /// Puts `tokens` of them in each write.
-pub(crate) fn grouped(frames: Vec<Frame>, tokens: usize) -> Vec<Frame> {
+pub(crate) fn grouped(frames: Vec<StreamFrame>, tokens: usize) -> Vec<StreamFrame> {
     if tokens <= 1 {
         return frames;
     }
-    let mut grouped: Vec<Frame> = Vec::new();
+    let mut grouped: Vec<StreamFrame> = Vec::new();
     let mut filled = 0;
     for frame in frames {
         match grouped.last_mut() {
@@ -38,8 +38,12 @@ pub(crate) fn grouped(frames: Vec<Frame>, tokens: usize) -> Vec<Frame> {
     grouped
 }
 
-/// The stream's frames with the fault in them, for faults that are a matter of what is said.
-pub(crate) fn damaged(asked: &Asked, mut frames: Vec<Frame>, fault: Option<&Fault>) -> Vec<Frame> {
+/// Applies the faults of content to the frames of a stream.
+pub(crate) fn damaged(
+    asked: &SimRequest,
+    mut frames: Vec<StreamFrame>,
+    fault: Option<&Fault>,
+) -> Vec<StreamFrame> {
     match fault {
         Some(Fault::Garbage(garbage)) => garbled(frames, *garbage),
         Some(Fault::ErrorAfter(tokens)) => {
@@ -74,8 +78,8 @@ pub(crate) fn damaged(asked: &Asked, mut frames: Vec<Frame>, fault: Option<&Faul
 /// An answer in one piece, garbled.
 pub(crate) fn whole(body: String, fault: Option<&Fault>) -> Vec<u8> {
     match fault {
-        Some(Fault::Garbage(Garbage::Html)) => HTML.into(),
-        Some(Fault::Garbage(Garbage::BadJson)) => {
+        Some(Fault::Garbage(GarbageKind::Html)) => HTML.into(),
+        Some(Fault::Garbage(GarbageKind::BadJson)) => {
             let mut bytes = body.into_bytes();
             bytes.pop();
             bytes
@@ -86,24 +90,24 @@ pub(crate) fn whole(body: String, fault: Option<&Fault>) -> Vec<u8> {
 }
 
 /// An answer in one piece that never comes to its end, or a very long line of it.
-pub(crate) fn endless_whole(body: &Value, fault: Option<&Fault>) -> Option<Vec<Frame>> {
+pub(crate) fn endless_whole(body: &Value, fault: Option<&Fault>) -> Option<Vec<StreamFrame>> {
     let body = body.to_string();
     let opening = body.get(..body.len().saturating_sub(1)).unwrap_or_default();
     match fault {
         Some(Fault::Endless) => Some(vec![
-            Frame::around(opening.to_owned()),
-            Frame::token(" ".repeat(LINE_BLOCK_BYTES / 64)),
+            StreamFrame::around(opening.to_owned()),
+            StreamFrame::token(" ".repeat(LINE_BLOCK_BYTES / 64)),
         ]),
-        Some(Fault::Garbage(Garbage::EndlessLine { bytes })) => Some(endless_line(
-            vec![Frame::around(opening.to_owned())],
+        Some(Fault::Garbage(GarbageKind::EndlessLine { bytes })) => Some(endless_line(
+            vec![StreamFrame::around(opening.to_owned())],
             *bytes,
         )),
         _ => None,
     }
 }
 
-/// What the provider says inside a stream when it fails.
-fn error_frames(asked: &Asked) -> Vec<Frame> {
+/// The error frames of a provider inside a stream.
+fn error_frames(asked: &SimRequest) -> Vec<StreamFrame> {
     match asked.dialect {
         Dialect::OpenaiChat => chat::error_frames(asked.flavour),
         Dialect::OpenaiResponses => responses::error_frames(),
@@ -112,24 +116,24 @@ fn error_frames(asked: &Asked) -> Vec<Frame> {
     }
 }
 
-fn garbled(mut frames: Vec<Frame>, garbage: Garbage) -> Vec<Frame> {
+fn garbled(mut frames: Vec<StreamFrame>, garbage: GarbageKind) -> Vec<StreamFrame> {
     match garbage {
-        Garbage::Binary => {
+        GarbageKind::Binary => {
             let middle = frames.len() / 2;
-            frames.insert(middle, Frame::around(BINARY));
+            frames.insert(middle, StreamFrame::around(BINARY));
             frames
         }
-        Garbage::EndlessLine { bytes } => endless_line(frames, bytes),
-        Garbage::WrongOrder => {
+        GarbageKind::EndlessLine { bytes } => endless_line(frames, bytes),
+        GarbageKind::WrongOrder => {
             frames.reverse();
             frames
         }
-        Garbage::DuplicateIds => frames
+        GarbageKind::DuplicateIds => frames
             .into_iter()
             .flat_map(|frame| [frame.clone(), frame])
             .collect(),
-        Garbage::CrlfMix => frames.into_iter().enumerate().map(crlf).collect(),
-        Garbage::BadJson => {
+        GarbageKind::CrlfMix => frames.into_iter().enumerate().map(crlf).collect(),
+        GarbageKind::BadJson => {
             let last = frames.iter().rposition(|frame| frame.token);
             if let Some(frame) = last.and_then(|last| frames.get_mut(last)) {
                 // Without its last two brackets it is an event all the same.
@@ -141,24 +145,24 @@ fn garbled(mut frames: Vec<Frame>, garbage: Garbage) -> Vec<Frame> {
             }
             frames
         }
-        Garbage::Html => vec![Frame::around(HTML)],
+        GarbageKind::Html => vec![StreamFrame::around(HTML)],
     }
 }
 
 /// The frames up to the first token, then a line without end.
-fn endless_line(mut frames: Vec<Frame>, bytes: usize) -> Vec<Frame> {
+fn endless_line(mut frames: Vec<StreamFrame>, bytes: usize) -> Vec<StreamFrame> {
     let first = frames.iter().position(|frame| frame.token);
     frames.truncate(first.unwrap_or(1));
-    frames.push(Frame::around("data: "));
+    frames.push(StreamFrame::around("data: "));
     let block = Bytes::from(vec![b'a'; LINE_BLOCK_BYTES]);
     let blocks = std::iter::repeat_n(block.clone(), bytes / LINE_BLOCK_BYTES);
-    frames.extend(blocks.map(Frame::around));
-    frames.push(Frame::around(block.slice(..bytes % LINE_BLOCK_BYTES)));
+    frames.extend(blocks.map(StreamFrame::around));
+    frames.push(StreamFrame::around(block.slice(..bytes % LINE_BLOCK_BYTES)));
     frames
 }
 
 /// The frame with another end of line: each third frame has each kind.
-fn crlf((at, mut frame): (usize, Frame)) -> Frame {
+fn crlf((at, mut frame): (usize, StreamFrame)) -> StreamFrame {
     let end: &[u8] = match at % 3 {
         0 => b"\r\n",
         1 => b"\n",

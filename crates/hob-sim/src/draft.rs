@@ -1,34 +1,34 @@
-//! An answer with everything settled that a dialect needs to write it down: ids, tokens, counts.
-//! Made from the request and the answer alone, so the same conversation gets the same bytes.
+//! An answer with the ids, tokens and counts a dialect needs to encode it. It depends only on the
+//! request and the answer, so the same conversation gets the same bytes.
 
-use crate::answer::{Answer, Ending, UsageWord};
-use crate::asked::Asked;
-use crate::fault::{Fault, Garbage, Lie};
+use crate::answer::{Answer, AnswerEnding, ScriptedUsage};
+use crate::fault::{Fault, GarbageKind, UsageLie};
+use crate::request::SimRequest;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// When every answer says it was made: what is scripted does not age.
+/// The fixed creation time of every answer, so that answers are reproducible.
 pub(crate) const CREATED: u64 = 1_767_225_600;
-/// Bytes a token is taken for when what was asked is counted.
+/// Bytes per token when the input is counted.
 const TOKEN_BYTES: usize = 4;
 /// Characters of arguments sent in one piece.
 const ARGS_PIECE_CHARS: usize = 12;
 /// More than any context holds.
 const HUGE: u64 = 9_007_199_254_740_991;
 
-/// What a dialect writes down.
+/// The input of a dialect's encoder.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct AnswerDraft {
     /// Twenty-four letters and digits that name this answer.
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) thinking: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) calls: Vec<DraftCall>,
-    pub(crate) ending: Ending,
-    pub(crate) usage: Used,
+    pub(crate) ending: AnswerEnding,
+    pub(crate) usage: ReportedUsage,
     pub(crate) wrong_ids: bool,
-    /// The words are the moments they are sent.
+    /// True if each word is the time it is sent.
     pub(crate) stamped: bool,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct DraftCall {
     pub(crate) args: String,
 }
 
-/// What an answer says it used.
+/// The usage an answer reports.
 #[derive(Debug)]
-pub(crate) enum Used {
+pub(crate) enum ReportedUsage {
     /// Input and output; values, because a lie need not be a number.
     Said(Value, Value),
     Raw(Value),
@@ -51,26 +51,26 @@ pub(crate) enum Used {
 
 /// One piece of a stream, encoded.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct StreamFrame {
     pub(crate) bytes: Bytes,
-    /// Whether it is a token, which has its pace, or frame around tokens, which has none.
+    /// True for a token, which is paced. Frames around tokens are not.
     pub(crate) token: bool,
-    /// Where in it the moment of sending is written.
+    /// The offset of the send time.
     pub(crate) stamp: Option<usize>,
 }
 
-impl Frame {
+impl StreamFrame {
     /// A frame around the tokens.
-    pub(crate) fn around(bytes: impl Into<Bytes>) -> Frame {
-        Frame {
+    pub(crate) fn around(bytes: impl Into<Bytes>) -> StreamFrame {
+        StreamFrame {
             bytes: bytes.into(),
             token: false,
             stamp: None,
         }
     }
 
-    pub(crate) fn token(bytes: impl Into<Bytes>) -> Frame {
-        Frame {
+    pub(crate) fn token(bytes: impl Into<Bytes>) -> StreamFrame {
+        StreamFrame {
             bytes: bytes.into(),
             token: true,
             stamp: None,
@@ -78,10 +78,10 @@ impl Frame {
     }
 
     /// A token whose sixteen zeros become the moment it is sent.
-    pub(crate) fn stamped(bytes: impl Into<Bytes>) -> Frame {
+    pub(crate) fn stamped(bytes: impl Into<Bytes>) -> StreamFrame {
         let bytes = bytes.into();
         let stamp = bytes.windows(STAMP.len()).position(|seen| seen == STAMP);
-        Frame {
+        StreamFrame {
             bytes,
             token: true,
             stamp,
@@ -89,13 +89,13 @@ impl Frame {
     }
 }
 
-/// What a stamp is before it is known.
+/// The placeholder of a stamp.
 pub(crate) const STAMP: &[u8] = b"0000000000000000";
 
-impl Draft {
-    pub(crate) fn new(asked: &Asked, answer: &Answer) -> Draft {
+impl AnswerDraft {
+    pub(crate) fn new(asked: &SimRequest, answer: &Answer) -> AnswerDraft {
         let seed = fingerprint(asked);
-        let same = answer.fault == Some(Fault::Garbage(Garbage::DuplicateIds));
+        let same = answer.fault == Some(Fault::Garbage(GarbageKind::DuplicateIds));
         let calls = answer.calls.iter().enumerate();
         let calls = calls.map(|(at, call)| DraftCall {
             id: call.id.clone().ok_or_else(|| {
@@ -105,7 +105,7 @@ impl Draft {
             name: call.name.clone(),
             args: call.args.clone(),
         });
-        Draft {
+        AnswerDraft {
             id: name(seed, 0),
             model: asked.model.clone(),
             thinking: tokens(&answer.thinking),
@@ -119,11 +119,11 @@ impl Draft {
     }
 
     /// A frame for one token of the words.
-    pub(crate) fn word_frame(&self, bytes: impl Into<Bytes>) -> Frame {
+    pub(crate) fn word_frame(&self, bytes: impl Into<Bytes>) -> StreamFrame {
         if self.stamped {
-            Frame::stamped(bytes)
+            StreamFrame::stamped(bytes)
         } else {
-            Frame::token(bytes)
+            StreamFrame::token(bytes)
         }
     }
 }
@@ -158,24 +158,24 @@ impl DraftCall {
     }
 }
 
-/// A frame with a place for a word, so that a long stream is not encoded word by word: a server
-/// that prepares one answer keeps all others waiting.
+/// An encoded frame with a placeholder for the word. Encoding every word of a long stream would
+/// block the other answers of the server.
 #[derive(Debug)]
-pub(crate) struct Mould {
+pub(crate) struct FrameTemplate {
     before: String,
     after: String,
 }
 
-impl Mould {
+impl FrameTemplate {
     /// The word that marks the place.
     pub(crate) const PLACE: &str = "\u{1}word\u{1}";
     /// The same in JSON.
     const PLACE_JSON: &str = "\"\\u0001word\\u0001\"";
 
-    /// A mould of a frame that was encoded with [`Mould::PLACE`] for its word.
-    pub(crate) fn new(encoded: &str) -> Option<Mould> {
-        let (before, after) = encoded.split_once(Mould::PLACE_JSON)?;
-        Some(Mould {
+    /// A template of a frame that was encoded with [`FrameTemplate::PLACE`] for its word.
+    pub(crate) fn new(encoded: &str) -> Option<FrameTemplate> {
+        let (before, after) = encoded.split_once(FrameTemplate::PLACE_JSON)?;
+        Some(FrameTemplate {
             before: before.to_owned(),
             after: after.to_owned(),
         })
@@ -195,32 +195,32 @@ pub(crate) fn tokens(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A proof of thinking that only this server gives, so that a client that changes either the
-/// text or its proof is noticed.
+/// The signature of a thought, derived from its text. It reveals a client that changes the text or
+/// the signature.
 pub(crate) fn signature(text: &str) -> String {
     let (head, tail) = (fnv(text.as_bytes(), 7), fnv(text.as_bytes(), 11));
     // Fifty-two letters and digits: base64 in either alphabet, without padding.
     format!("Sim0{head:016x}EqQBCkYIBxgCKkCw{tail:016x}")
 }
 
-fn used(asked: &Asked, answer: &Answer) -> Used {
+fn used(asked: &SimRequest, answer: &Answer) -> ReportedUsage {
     let input = asked.body.to_string().len().div_ceil(TOKEN_BYTES);
     let spoken = tokens(&answer.thinking).len() + tokens(&answer.words).len();
     let called: usize = answer.calls.iter().map(|call| call.args.len()).sum();
     let output = spoken + called.div_ceil(TOKEN_BYTES);
     match &answer.usage {
-        UsageWord::Counted => Used::Said(json!(input), json!(output)),
-        UsageWord::Said(input, output) => Used::Said(json!(input), json!(output)),
-        UsageWord::Raw(usage) => Used::Raw(usage.clone()),
-        UsageWord::Lie(Lie::Negative) => Used::Said(json!(-12), json!(-345)),
-        UsageWord::Lie(Lie::NanString) => Used::Said(json!("NaN"), json!("NaN")),
-        UsageWord::Lie(Lie::Huge) => Used::Said(json!(HUGE), json!(HUGE)),
-        UsageWord::Lie(Lie::Zero) => Used::Said(json!(0), json!(0)),
-        UsageWord::Lie(Lie::Missing) => Used::Missing,
+        ScriptedUsage::Counted => ReportedUsage::Said(json!(input), json!(output)),
+        ScriptedUsage::Said(input, output) => ReportedUsage::Said(json!(input), json!(output)),
+        ScriptedUsage::Raw(usage) => ReportedUsage::Raw(usage.clone()),
+        ScriptedUsage::Lie(UsageLie::Negative) => ReportedUsage::Said(json!(-12), json!(-345)),
+        ScriptedUsage::Lie(UsageLie::NanString) => ReportedUsage::Said(json!("NaN"), json!("NaN")),
+        ScriptedUsage::Lie(UsageLie::Huge) => ReportedUsage::Said(json!(HUGE), json!(HUGE)),
+        ScriptedUsage::Lie(UsageLie::Zero) => ReportedUsage::Said(json!(0), json!(0)),
+        ScriptedUsage::Lie(UsageLie::Missing) => ReportedUsage::Missing,
     }
 }
 
-/// The sum, where both are numbers; else the first, which is then the lie.
+/// The sum if both are numbers; else the first, which then is the scripted lie.
 pub(crate) fn total(input: &Value, output: &Value) -> Value {
     match (input.as_i64(), output.as_i64()) {
         (Some(input), Some(output)) => json!(input.saturating_add(output)),
@@ -228,8 +228,8 @@ pub(crate) fn total(input: &Value, output: &Value) -> Value {
     }
 }
 
-/// The conversation in one number.
-fn fingerprint(asked: &Asked) -> u64 {
+/// A hash of the conversation.
+fn fingerprint(asked: &SimRequest) -> u64 {
     let talk = ["messages", "input", "contents"].map(|key| &asked.body[key]);
     let text: Vec<String> = talk.iter().map(ToString::to_string).collect();
     fnv(text.concat().as_bytes(), 0)

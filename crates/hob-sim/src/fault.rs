@@ -1,8 +1,8 @@
-//! The ways an answer can go wrong, one name each.
+//! The faults of an answer.
 
 use std::time::Duration;
 
-/// What goes wrong with an answer.
+/// A fault of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// An error status with the provider's own body instead of the answer.
@@ -14,12 +14,11 @@ pub enum Fault {
     CutAt(usize),
     /// The connection closes before any header.
     HangUp,
-    /// The stream holds what no reader can use.
-    Garbage(Garbage),
-    /// What the answer begins with never ends: it is said again and again until the client
-    /// hangs up.
+    /// The stream holds unreadable data.
+    Garbage(GarbageKind),
+    /// The tokens repeat without end until the client hangs up.
     Endless,
-    /// Nothing more comes: before the headers, or after them.
+    /// Nothing is sent, or nothing after the headers.
     Silence { headers: bool },
     /// After this many tokens the stream stands still for ever.
     StallAfter(usize),
@@ -36,7 +35,7 @@ pub enum Fault {
 
 /// Bytes that are not the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Garbage {
+pub enum GarbageKind {
     /// Bytes that are neither text nor events.
     Binary,
     /// One line of this many bytes without an end; then the stream ends.
@@ -53,7 +52,7 @@ pub enum Garbage {
     Html,
 }
 
-/// How a provider says when to come back.
+/// The form of a retry hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
     Seconds(u64),
@@ -65,9 +64,9 @@ pub enum RetryAfter {
     Nonsense,
 }
 
-/// Usage no ledger should believe.
+/// Usage figures that must not reach the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
+pub enum UsageLie {
     Negative,
     /// The string `"NaN"` where a number belongs.
     NanString,

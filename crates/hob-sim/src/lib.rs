@@ -1,39 +1,39 @@
-//! A model server that says what a script tells it, over the real HTTP of the real providers.
+//! A scripted model server that speaks the real HTTP of the real providers.
 //!
-//! A test gives [`Sim::start`] a brain, a function from the request ([`Asked`]) to an [`Answer`];
-//! everything else is as at the provider: the paths, the headers, the event streams, the error
-//! bodies, and the refusals of requests the provider would refuse. A [`Fault`] makes an answer go
-//! wrong in one named way.
+//! A test gives [`Sim::start`] a script, a function from the request ([`SimRequest`]) to an [`Answer`];
+//! everything else is as the provider does it: the paths, the headers, the event streams, the error
+//! bodies, and the refusals of requests the provider would refuse. A [`Fault`] makes an answer fail
+//! in one named way.
 //!
 //! | Module | What |
 //! |---|---|
-//! | `sim`, `route`, `server`, `feed`, `pacer` | the server's life, its paths, and how and when an answer's bytes leave |
-//! | `answer`, `fault`, `asked` | the words a script uses |
-//! | `chat`, `responses`, `anthropic`, `gemini` | one dialect each: what it refuses, what it says |
-//! | `draft`, `damage` | an answer with its ids and counts settled; frames made wrong |
+//! | `sim`, `route`, `server`, `answer_body`, `pacer` | the server, its paths, and the timing of an answer's bytes |
+//! | `answer`, `fault`, `request` | the types a script uses |
+//! | `chat`, `responses`, `anthropic`, `gemini` | one dialect each: its request checks and its answers |
+//! | `draft`, `damage` | an answer with its ids and counts; corrupted frames |
 //!
-//! Invariants: an answer depends on the request alone, ids included, so a run that was killed can
-//! go on against it; nothing listens beyond 127.0.0.1; the server ends with its [`Sim`].
+//! Invariants: an answer depends only on the request, ids included, so a killed run can resume against
+//! it; nothing listens beyond 127.0.0.1; the server ends with its [`Sim`].
 
 mod answer;
+mod answer_body;
 mod anthropic;
-mod asked;
 mod base64;
 mod chat;
 mod damage;
 mod draft;
 mod fault;
-mod feed;
 mod gemini;
 mod pacer;
 mod refusal;
+mod request;
 mod responses;
 mod route;
 mod rules;
 mod server;
 mod sim;
 
-pub use answer::{Answer, Ending, Gate};
-pub use asked::{Asked, Called, Dialect, Flavour, Resulted, Said};
-pub use fault::{Fault, Garbage, Lie, RetryAfter};
+pub use answer::{Answer, AnswerEnding, Gate};
+pub use fault::{Fault, GarbageKind, RetryAfter, UsageLie};
+pub use request::{Dialect, Flavour, SimMessage, SimRequest, SimToolCall, SimToolResult};
 pub use sim::{Sim, SimParts};

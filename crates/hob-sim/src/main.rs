@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 /// A model server that always says the same, in the HTTP of OpenAI, Anthropic and Gemini.
 #[derive(Parser)]
 #[command(max_term_width = 80)]
-struct Options {
+struct SimOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -37,14 +37,14 @@ struct Options {
 }
 
 fn main() -> io::Result<()> {
-    let options = Options::parse();
+    let options = SimOptions::parse();
     let parts = SimParts {
         port: options.port,
         ..SimParts::default()
     };
     let words = words(&options.say, options.tokens);
     let every = Duration::from_micros(options.every_us);
-    let Options {
+    let SimOptions {
         think,
         call,
         stamps,

@@ -12,40 +12,40 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// What an answer needs to know of time.
+/// The clock and pacer of an answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Time {
+pub(crate) struct AnswerClock {
     pub(crate) clock: Clock,
     pub(crate) pacer: Arc<Pacer>,
 }
 
-/// Where moments are asked for.
+/// The queue of wake-ups and its condition variable.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
-    desk: Mutex<Desk>,
+    desk: Mutex<WakeQueue>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
+struct WakeQueue {
     /// The soonest on top. Each answer under way has one entry at the most, so it is as bounded
     /// as they are.
-    moments: BinaryHeap<Moment>,
+    moments: BinaryHeap<WakeEntry>,
     stopped: bool,
 }
 
 #[derive(Debug)]
-struct Moment {
+struct WakeEntry {
     at: Instant,
     waker: Waker,
 }
 
 impl Pacer {
-    /// Wakes at that moment.
+    /// Wakes the waker at that time.
     pub(crate) fn wake_at(&self, at: Instant, waker: Waker) {
         let mut desk = self.lock();
         let soonest = desk.moments.peek().is_none_or(|first| at < first.at);
-        desk.moments.push(Moment { at, waker });
+        desk.moments.push(WakeEntry { at, waker });
         drop(desk);
         if soonest {
             self.changed.notify_one();
@@ -80,7 +80,7 @@ impl Pacer {
     }
 
     /// Held for a push or a pop; a panic in between leaves the heap whole.
-    fn lock(&self) -> MutexGuard<'_, Desk> {
+    fn lock(&self) -> MutexGuard<'_, WakeQueue> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,25 +117,25 @@ impl Drop for PacerThread {
 }
 
 /// The heap has the greatest on top: the sooner is the greater.
-impl Ord for Moment {
+impl Ord for WakeEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         other.at.cmp(&self.at)
     }
 }
 
-impl PartialOrd for Moment {
+impl PartialOrd for WakeEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Moment {
+impl PartialEq for WakeEntry {
     fn eq(&self, other: &Self) -> bool {
         self.at == other.at
     }
 }
 
-impl Eq for Moment {}
+impl Eq for WakeEntry {}
 
 #[cfg(test)]
 #[path = "pacer_tests.rs"]

@@ -1,41 +1,41 @@
 //! An error of a provider in its own shape: for scripted statuses and for requests it refuses.
 
-use crate::asked::{Dialect, Flavour, Voice};
+use crate::request::{Dialect, DialectFlavour, Flavour};
 use serde_json::{Value, json};
 
 /// A request refused, or an answer that is an error.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct SimRefusal {
     pub(crate) code: u16,
     pub(crate) message: String,
-    /// What is wrong, where the dialect names it.
+    /// The wrong field, if the dialect names it.
     pub(crate) param: Option<String>,
 }
 
-/// What reading a request gives.
-pub(crate) type Checked<T> = Result<T, Refusal>;
+/// The result of parsing a request.
+pub(crate) type ReadResult<T> = Result<T, SimRefusal>;
 
-impl Refusal {
+impl SimRefusal {
     /// A request that is not as it must be.
-    pub(crate) fn bad(message: impl Into<String>) -> Refusal {
-        Refusal::new(400, message)
+    pub(crate) fn bad(message: impl Into<String>) -> SimRefusal {
+        SimRefusal::new(400, message)
     }
 
-    pub(crate) fn new(code: u16, message: impl Into<String>) -> Refusal {
-        Refusal {
+    pub(crate) fn new(code: u16, message: impl Into<String>) -> SimRefusal {
+        SimRefusal {
             code,
             message: message.into(),
             param: None,
         }
     }
 
-    pub(crate) fn at(mut self, param: impl Into<String>) -> Refusal {
+    pub(crate) fn at(mut self, param: impl Into<String>) -> SimRefusal {
         self.param = Some(param.into());
         self
     }
 
     /// An error the script wants, with the words the provider would use.
-    pub(crate) fn scripted(code: u16) -> Refusal {
+    pub(crate) fn scripted(code: u16) -> SimRefusal {
         let message = match code {
             400 => "The scripted request error.",
             401 => "Incorrect API key provided.",
@@ -48,11 +48,11 @@ impl Refusal {
             529 => "Overloaded",
             _ => "The server had an error while processing your request.",
         };
-        Refusal::new(code, message)
+        SimRefusal::new(code, message)
     }
 
     /// The body in the provider's shape.
-    pub(crate) fn body(&self, voice: Voice, retry_seconds: Option<u64>) -> Value {
+    pub(crate) fn body(&self, voice: DialectFlavour, retry_seconds: Option<u64>) -> Value {
         match voice.dialect {
             Dialect::OpenaiChat | Dialect::OpenaiResponses => self.openai(voice.flavour),
             Dialect::Anthropic => json!({

@@ -1,9 +1,9 @@
-//! A request as a script sees it: the same words whatever the dialect it came in.
+//! A request as a script sees it, independent of the dialect.
 
 use hob_wire::content::Role;
 use serde_json::Value;
 
-/// Whose HTTP is spoken.
+/// The provider protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// `POST /v1/chat/completions`, as OpenAI and everyone compatible.
@@ -26,7 +26,7 @@ impl Dialect {
     ];
 }
 
-/// Whose chat completions are spoken: one dialect, each provider with its ways.
+/// The provider whose variant of chat completions is spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Flavour {
     #[default]
@@ -53,7 +53,7 @@ impl Flavour {
         Flavour::LmStudio,
     ];
 
-    /// What its paths begin with.
+    /// The path prefix.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Flavour::Openai => "",
@@ -68,38 +68,38 @@ impl Flavour {
     }
 }
 
-/// A dialect in a flavour: whose words an error is said in.
+/// The dialect and flavour of an error body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Voice {
+pub(crate) struct DialectFlavour {
     pub(crate) dialect: Dialect,
     pub(crate) flavour: Flavour,
 }
 
-impl From<Dialect> for Voice {
-    fn from(dialect: Dialect) -> Voice {
-        Voice {
+impl From<Dialect> for DialectFlavour {
+    fn from(dialect: Dialect) -> DialectFlavour {
+        DialectFlavour {
             dialect,
             flavour: Flavour::Openai,
         }
     }
 }
 
-/// One request that was found valid.
+/// A valid request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SimRequest {
     pub dialect: Dialect,
-    /// Of chat completions; elsewhere the first.
+    /// The flavour of chat completions; the default for other dialects.
     pub flavour: Flavour,
     pub model: String,
     /// All system text, wherever the dialect keeps it, joined by blank lines.
     pub system: String,
-    pub messages: Vec<Said>,
+    pub messages: Vec<SimMessage>,
     /// The names of the tools offered.
     pub tools: Vec<String>,
     pub stream: bool,
-    /// Whether a stream is wanted to end with what was used; only one dialect lets a client choose.
+    /// True if the stream should end with usage. Only chat completions let the client choose.
     pub wants_usage: bool,
-    /// The JSON schema the answer has to follow.
+    /// The JSON schema of the answer.
     pub schema: Option<Value>,
     /// Names in lower case, in the order they came.
     pub headers: Vec<(String, String)>,
@@ -108,50 +108,50 @@ pub struct Asked {
 
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct SimMessage {
     /// [`Role::Tool`] when it holds nothing but results, also where the dialect calls it the user's.
     pub role: Role,
     pub text: String,
     pub thinking: String,
-    pub tool_calls: Vec<Called>,
-    pub tool_results: Vec<Resulted>,
+    pub tool_calls: Vec<SimToolCall>,
+    pub tool_results: Vec<SimToolResult>,
     /// The media type of each picture.
     pub images: Vec<String>,
 }
 
-/// A call the model is said to have made.
+/// A tool call in the history.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
+pub struct SimToolCall {
     /// Empty where the dialect has none.
     pub id: String,
     pub name: String,
     pub args: Value,
 }
 
-/// What a tool is said to have answered.
+/// A tool result in the history.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resulted {
+pub struct SimToolResult {
     /// The call's id; its name where the dialect has no ids.
     pub id: String,
     pub text: String,
     pub is_error: bool,
 }
 
-impl Asked {
-    /// Every tool result of the conversation, oldest first.
-    pub fn results(&self) -> Vec<&Resulted> {
+impl SimRequest {
+    /// All tool results of the conversation, oldest first.
+    pub fn results(&self) -> Vec<&SimToolResult> {
         let messages = self.messages.iter();
         messages.flat_map(|said| &said.tool_results).collect()
     }
 
-    /// The tool results since the user last said something: how far the present task has come.
-    pub fn results_of_task(&self) -> Vec<&Resulted> {
+    /// The tool results since the last user message.
+    pub fn results_of_task(&self) -> Vec<&SimToolResult> {
         let begin = self.messages.iter().rposition(is_users);
         let messages = self.messages.iter().skip(begin.unwrap_or(0));
         messages.flat_map(|said| &said.tool_results).collect()
     }
 
-    /// What the user said last.
+    /// The text of the last user message.
     pub fn last_user(&self) -> &str {
         let said = self.messages.iter().rev().find(|said| is_users(said));
         said.map_or("", |said| said.text.as_str())
@@ -164,13 +164,13 @@ impl Asked {
     }
 }
 
-fn is_users(said: &Said) -> bool {
+fn is_users(said: &SimMessage) -> bool {
     said.role == Role::User && (!said.text.is_empty() || !said.images.is_empty())
 }
 
-impl Said {
-    pub(crate) fn by(role: Role) -> Said {
-        Said {
+impl SimMessage {
+    pub(crate) fn by(role: Role) -> SimMessage {
+        SimMessage {
             role,
             text: String::new(),
             thinking: String::new(),
@@ -180,8 +180,9 @@ impl Said {
         }
     }
 
-    /// A user's message that holds only results is the tools'; pictures beside them are theirs too.
-    pub(crate) fn settled(mut self) -> Said {
+    /// Sets the role to `Tool` if a user message holds only results; pictures beside them belong to
+    /// the results.
+    pub(crate) fn settled(mut self) -> SimMessage {
         if self.text.is_empty() && !self.tool_results.is_empty() {
             self.role = Role::Tool;
         }

@@ -1,23 +1,23 @@
-//! What each path means.
+//! Routes of the paths.
 
-use crate::asked::{Dialect, Flavour};
+use crate::request::{Dialect, Flavour};
 use hyper::Method;
 use hyper::header::HeaderMap;
 
-/// What a path means.
+/// The target of a path.
 pub(crate) enum Route {
-    Ask(Dialect, Target),
+    Ask(Dialect, RouteTarget),
     Models(Dialect, Option<String>),
 }
 
-/// What the path says beside the body.
+/// The request options in the path.
 #[derive(Default)]
-pub(crate) struct Target {
+pub(crate) struct RouteTarget {
     pub(crate) flavour: Flavour,
     /// Empty where the body says it.
     pub(crate) model: String,
     pub(crate) stream: bool,
-    /// Whether a stream is one of events, not a long JSON array.
+    /// True for an event stream, false for a JSON array.
     pub(crate) events: bool,
 }
 
@@ -29,9 +29,9 @@ pub(crate) fn route(
 ) -> Option<Route> {
     let (flavour, path) = flavoured(path);
     let ask = |dialect| {
-        let target = Target {
+        let target = RouteTarget {
             flavour,
-            ..Target::default()
+            ..RouteTarget::default()
         };
         Some(Route::Ask(dialect, target))
     };
@@ -73,7 +73,7 @@ fn gemini_route(method: &Method, rest: &str, query: &str) -> Option<Route> {
         "generateContent" => false,
         _ => return None,
     };
-    let target = Target {
+    let target = RouteTarget {
         flavour: Flavour::Openai,
         model: model.to_owned(),
         stream,

@@ -1,6 +1,6 @@
-//! What the dialects check alike: fields, names, numbers. Each says it in its own words.
+//! Checks shared by the dialects: fields, names, numbers. Each dialect has its own messages.
 
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
 use serde_json::{Map, Value};
 
 /// The fields of a value; of what is no object, none.
@@ -16,7 +16,7 @@ pub(crate) fn unknown<'a>(value: &'a Value, known: &[&str]) -> Option<&'a str> {
         .map(String::as_str)
 }
 
-/// Whether a tool may be called this.
+/// True for a valid tool name.
 pub(crate) fn is_name(name: &str, most: usize) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !name.is_empty() && name.len() <= most && name.bytes().all(fits)
@@ -26,8 +26,8 @@ pub(crate) fn is_name(name: &str, most: usize) -> bool {
 pub(crate) fn text<'a>(
     value: &'a Value,
     field: &str,
-    refusal: impl FnOnce() -> Refusal,
-) -> Checked<&'a str> {
+    refusal: impl FnOnce() -> SimRefusal,
+) -> ReadResult<&'a str> {
     value[field].as_str().ok_or_else(refusal)
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn text<'a>(
 pub(crate) fn list<'a>(
     value: &'a Value,
     field: &str,
-    refusal: impl FnOnce() -> Refusal,
-) -> Checked<&'a [Value]> {
+    refusal: impl FnOnce() -> SimRefusal,
+) -> ReadResult<&'a [Value]> {
     match &value[field] {
         Value::Null => Ok(&[]),
         Value::Array(items) => Ok(items),
@@ -44,7 +44,7 @@ pub(crate) fn list<'a>(
     }
 }
 
-/// Whether a field is missing or a number of this range.
+/// True if a field is missing or a number in this range.
 pub(crate) fn in_range(value: &Value, low: f64, high: f64) -> bool {
     match value {
         Value::Null => true,
@@ -55,7 +55,7 @@ pub(crate) fn in_range(value: &Value, low: f64, high: f64) -> bool {
     }
 }
 
-/// Whether a field is missing or a whole number of at least one.
+/// True if a field is missing or a whole number of at least one.
 pub(crate) fn is_count(value: &Value) -> bool {
     value.is_null() || value.as_u64().is_some_and(|count| count >= 1)
 }

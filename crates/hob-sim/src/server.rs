@@ -1,16 +1,16 @@
-//! How a request becomes an answer on the wire.
+//! Turns a request into an HTTP response.
 
-use crate::answer::{Answer, Hold};
-use crate::asked::{Asked, Dialect, Voice};
-use crate::draft::{Draft, Frame};
-use crate::fault::{Fault, Garbage, RetryAfter};
-use crate::feed::{Cut, Feed};
-use crate::refusal::{Checked, Refusal};
-use crate::route::{Route, Target, route};
-use crate::sim::{Shared, Watch};
+use crate::answer::{Answer, AnswerHold};
+use crate::answer_body::{AnswerBody, ConnectionCut};
+use crate::draft::{AnswerDraft, StreamFrame};
+use crate::fault::{Fault, GarbageKind, RetryAfter};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Dialect, DialectFlavour, SimRequest};
+use crate::route::{Route, RouteTarget, route};
+use crate::sim::{SimState, StreamGuard};
 use crate::{anthropic, chat, damage, gemini, responses};
 use bytes::Bytes;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -26,13 +26,13 @@ use tokio_util::sync::CancellationToken;
 
 /// The largest request: more than any provider takes.
 const REQUEST_BYTES_MAX: usize = 64 * 1_024 * 1_024;
-/// Wait before accepting again when the machine is short of something.
+/// The delay before accepting again after a resource error.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// Serves until told to stop.
 pub(crate) async fn serve(
     listener: std::net::TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<SimState>,
     stop: CancellationToken,
 ) {
     let listener = match TcpListener::from_std(listener) {
@@ -42,7 +42,7 @@ pub(crate) async fn serve(
             return;
         }
     };
-    let tasks = Tasks::new();
+    let tasks = TaskGroup::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -55,7 +55,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, shared: Arc<SimState>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let shared = Arc::clone(&shared);
@@ -70,13 +70,16 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Feed>, Cut> {
-    let watch = Watch::new(&shared.counts);
+async fn answer(
+    request: Request<Incoming>,
+    shared: &SimState,
+) -> Result<Response<AnswerBody>, ConnectionCut> {
+    let watch = StreamGuard::new(&shared.counts);
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let query = head.uri.query().unwrap_or_default().to_owned();
     let Some(route) = route(&head.method, &path, &query, &head.headers) else {
-        let refusal = Refusal::new(404, format!("Invalid URL ({} {path})", head.method));
+        let refusal = SimRefusal::new(404, format!("Invalid URL ({} {path})", head.method));
         return Ok(refused(shared, Dialect::OpenaiChat.into(), refusal, watch));
     };
     let (Route::Ask(dialect, _) | Route::Models(dialect, _)) = &route;
@@ -96,18 +99,18 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<
         Ok(asked) => say(shared, Arc::new(asked), &target, watch).await,
         Err(refusal) => {
             let flavour = target.flavour;
-            let voice = Voice { dialect, flavour };
+            let voice = DialectFlavour { dialect, flavour };
             Ok(refused(shared, voice, refusal, watch))
         }
     }
 }
 
 fn check_key(
-    shared: &Shared,
+    shared: &SimState,
     dialect: Dialect,
     headers: &HeaderMap,
     query: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), SimRefusal> {
     let Some(key) = shared.parts.key.as_deref() else {
         return Ok(());
     };
@@ -125,37 +128,37 @@ fn check_key(
     };
     match (given == Some(key), dialect) {
         (true, _) => Ok(()),
-        (false, Dialect::Anthropic) => Err(Refusal::new(401, "invalid x-api-key")),
-        (false, Dialect::Gemini) => Err(Refusal::bad(
+        (false, Dialect::Anthropic) => Err(SimRefusal::new(401, "invalid x-api-key")),
+        (false, Dialect::Gemini) => Err(SimRefusal::bad(
             "API key not valid. Please pass a valid API key.",
         )),
-        (false, _) => Err(Refusal::new(401, "Incorrect API key provided.")),
+        (false, _) => Err(SimRefusal::new(401, "Incorrect API key provided.")),
     }
 }
 
-async fn read(body: Incoming, headers: &HeaderMap) -> Checked<Bytes> {
+async fn read(body: Incoming, headers: &HeaderMap) -> ReadResult<Bytes> {
     let kind = headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("application/json") {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid Content-Type header ({kind}), expected application/json."
         )));
     }
     let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
     collected
         .map(http_body_util::Collected::to_bytes)
-        .map_err(|_| Refusal::scripted(413))
+        .map_err(|_| SimRefusal::scripted(413))
 }
 
-/// The request as the dialect understands it, or why it does not.
+/// Parses a request in its dialect.
 fn understood(
     dialect: Dialect,
-    target: &Target,
+    target: &RouteTarget,
     headers: &HeaderMap,
     body: &[u8],
-) -> Checked<Asked> {
+) -> ReadResult<SimRequest> {
     let body: Value = serde_json::from_slice(body).map_err(|failure| {
-        Refusal::bad(format!(
+        SimRefusal::bad(format!(
             "We could not parse the JSON body of your request: {failure}"
         ))
     })?;
@@ -164,7 +167,7 @@ fn understood(
         Dialect::OpenaiResponses => responses::read(body),
         Dialect::Anthropic => {
             if !headers.contains_key("anthropic-version") {
-                return Err(Refusal::bad("anthropic-version: header is required"));
+                return Err(SimRefusal::bad("anthropic-version: header is required"));
             }
             anthropic::read(body)
         }
@@ -180,26 +183,26 @@ fn understood(
     Ok(asked)
 }
 
-/// Asks the brain and lets its answer go out.
+/// Calls the script and sends its answer.
 async fn say(
-    shared: &Shared,
-    asked: Arc<Asked>,
-    target: &Target,
-    mut watch: Watch,
-) -> Result<Response<Feed>, Cut> {
+    shared: &SimState,
+    asked: Arc<SimRequest>,
+    target: &RouteTarget,
+    mut watch: StreamGuard,
+) -> Result<Response<AnswerBody>, ConnectionCut> {
     shared.remember(&asked);
     let answer = (shared.brain)(&asked);
-    if let Some(Hold { gate, after: None }) = &answer.held {
+    if let Some(AnswerHold { gate, after: None }) = &answer.held {
         gate.clone().pass().await;
     }
     match &answer.fault {
         Some(Fault::HangUp) => {
             watch.done();
-            return Err(Cut);
+            return Err(ConnectionCut);
         }
         Some(Fault::Silence { headers: false }) => std::future::pending().await,
         Some(Fault::Status { code, retry_after }) => {
-            let voice = Voice {
+            let voice = DialectFlavour {
                 dialect: asked.dialect,
                 flavour: asked.flavour,
             };
@@ -208,11 +211,11 @@ async fn say(
         _ => {}
     }
     let feed = if asked.stream {
-        Feed::new(frames(&asked, &answer, target), &shared.time, watch)
+        AnswerBody::new(frames(&asked, &answer, target), &shared.time, watch)
     } else {
         whole(shared, &asked, &answer, watch)
     };
-    let html = answer.fault == Some(Fault::Garbage(Garbage::Html));
+    let html = answer.fault == Some(Fault::Garbage(GarbageKind::Html));
     let mut response = Response::new(feed.under(&answer));
     let kind = match (html, asked.stream) {
         (true, _) => "text/html",
@@ -228,8 +231,8 @@ async fn say(
 }
 
 /// The answer as a stream, encoded.
-fn frames(asked: &Asked, answer: &Answer, target: &Target) -> Vec<Frame> {
-    let draft = Draft::new(asked, answer);
+fn frames(asked: &SimRequest, answer: &Answer, target: &RouteTarget) -> Vec<StreamFrame> {
+    let draft = AnswerDraft::new(asked, answer);
     let frames = match asked.dialect {
         Dialect::OpenaiChat => chat::frames(asked, &draft),
         Dialect::OpenaiResponses => responses::frames(&draft),
@@ -241,8 +244,8 @@ fn frames(asked: &Asked, answer: &Answer, target: &Target) -> Vec<Frame> {
 }
 
 /// The answer in one piece.
-fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed {
-    let draft = Draft::new(asked, answer);
+fn whole(shared: &SimState, asked: &SimRequest, answer: &Answer, watch: StreamGuard) -> AnswerBody {
+    let draft = AnswerDraft::new(asked, answer);
     let body = match asked.dialect {
         Dialect::OpenaiChat => chat::whole(asked, &draft),
         Dialect::OpenaiResponses => responses::whole(&draft),
@@ -250,25 +253,25 @@ fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed 
         Dialect::Gemini => gemini::whole(&draft),
     };
     if let Some(frames) = damage::endless_whole(&body, answer.fault.as_ref()) {
-        return Feed::new(frames, &shared.time, watch);
+        return AnswerBody::new(frames, &shared.time, watch);
     }
     let body = damage::whole(body.to_string(), answer.fault.as_ref());
-    Feed::whole(body, &shared.time, watch)
+    AnswerBody::whole(body, &shared.time, watch)
 }
 
-/// An error the script wants.
+/// A scripted error.
 fn failing(
-    shared: &Shared,
-    voice: Voice,
+    shared: &SimState,
+    voice: DialectFlavour,
     code: u16,
     retry_after: Option<RetryAfter>,
-    watch: Watch,
-) -> Response<Feed> {
+    watch: StreamGuard,
+) -> Response<AnswerBody> {
     let seconds = match retry_after {
         Some(RetryAfter::Seconds(seconds)) => Some(seconds),
         _ => None,
     };
-    let body = Refusal::scripted(code).body(voice, seconds);
+    let body = SimRefusal::scripted(code).body(voice, seconds);
     let mut response = json(shared, code, &body, watch);
     match retry_after {
         Some(RetryAfter::Seconds(seconds)) => {
@@ -287,14 +290,24 @@ fn failing(
     response
 }
 
-fn refused(shared: &Shared, voice: Voice, refusal: Refusal, watch: Watch) -> Response<Feed> {
+fn refused(
+    shared: &SimState,
+    voice: DialectFlavour,
+    refusal: SimRefusal,
+    watch: StreamGuard,
+) -> Response<AnswerBody> {
     let body = refusal.body(voice, None);
     let response = json(shared, refusal.code, &body, watch);
     shared.remember_refusal(refusal.message);
     response
 }
 
-fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) -> Response<Feed> {
+fn models(
+    shared: &SimState,
+    dialect: Dialect,
+    one: Option<&str>,
+    watch: StreamGuard,
+) -> Response<AnswerBody> {
     let known = &shared.parts.models;
     let listed: Vec<String> = match one {
         Some(one) => known
@@ -305,7 +318,7 @@ fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) ->
         None => known.clone(),
     };
     if listed.is_empty() && one.is_some() {
-        return refused(shared, dialect.into(), Refusal::scripted(404), watch);
+        return refused(shared, dialect.into(), SimRefusal::scripted(404), watch);
     }
     let body = match dialect {
         Dialect::OpenaiChat | Dialect::OpenaiResponses => chat::models(&listed, one.is_some()),
@@ -315,8 +328,8 @@ fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) ->
     json(shared, 200, &body, watch)
 }
 
-fn json(shared: &Shared, code: u16, body: &Value, watch: Watch) -> Response<Feed> {
-    let feed = Feed::whole(body.to_string(), &shared.time, watch);
+fn json(shared: &SimState, code: u16, body: &Value, watch: StreamGuard) -> Response<AnswerBody> {
+    let feed = AnswerBody::whole(body.to_string(), &shared.time, watch);
     let mut response = Response::new(feed);
     *response.status_mut() =
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -324,7 +337,7 @@ fn json(shared: &Shared, code: u16, body: &Value, watch: Watch) -> Response<Feed
     response
 }
 
-fn set(response: &mut Response<Feed>, name: &'static str, value: &str) {
+fn set(response: &mut Response<AnswerBody>, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response
             .headers_mut()

@@ -1,8 +1,8 @@
-//! The server's life: a port, a thread, and what a test may ask about it.
+//! The server: its port, its thread, and the queries of tests.
 
 use crate::answer::Answer;
-use crate::asked::{Asked, Dialect, Flavour};
-use crate::pacer::{Pacer, PacerThread, Time};
+use crate::pacer::{AnswerClock, Pacer, PacerThread};
+use crate::request::{Dialect, Flavour, SimRequest};
 use crate::server;
 use hob_kit::clock::Clock;
 use std::collections::VecDeque;
@@ -22,21 +22,21 @@ const REFUSED_MAX: usize = 256;
 #[derive(Debug)]
 pub struct Sim {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SimState>,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
     /// Ends after the server's thread, which is joined first.
     _pacer: PacerThread,
 }
 
-/// How a server differs from the usual one.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct SimParts {
     /// 0 takes any free port.
     pub port: u16,
     /// The only key accepted; without, any key or none is.
     pub key: Option<String>,
-    /// What the model lists name. A request may name any model all the same.
+    /// The models in the lists. A request may still name any model.
     pub models: Vec<String>,
 }
 
@@ -58,14 +58,14 @@ impl Sim {
         clippy::expect_used,
         reason = "a test without its server has nothing to say but this"
     )]
-    pub fn start(brain: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Sim {
+    pub fn start(brain: impl Fn(&SimRequest) -> Answer + Send + Sync + 'static) -> Sim {
         Sim::with(SimParts::default(), brain).expect("127.0.0.1 has a free port")
     }
 
     /// As [`Sim::start`], with a port, key or models of one's own.
     pub fn with(
         parts: SimParts,
-        brain: impl Fn(&Asked) -> Answer + Send + Sync + 'static,
+        brain: impl Fn(&SimRequest) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Sim> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, parts.port))?;
         listener.set_nonblocking(true)?;
@@ -75,10 +75,10 @@ impl Sim {
             .build()?;
         let pacer = Arc::new(Pacer::default());
         let pacer_thread = PacerThread::start(&pacer)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SimState {
             brain: Box::new(brain),
             parts,
-            time: Time {
+            time: AnswerClock {
                 clock: Clock::system(),
                 pacer: Arc::clone(&pacer),
             },
@@ -125,9 +125,9 @@ impl Sim {
     }
 
     /// The valid requests so far, oldest first; at most the last 4,096.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<SimRequest> {
         let asked = lock(&self.shared.asked);
-        asked.iter().map(|asked| Asked::clone(asked)).collect()
+        asked.iter().map(|asked| SimRequest::clone(asked)).collect()
     }
 
     /// Valid requests so far, forgotten ones included.
@@ -135,12 +135,12 @@ impl Sim {
         self.shared.counts.asked.load(Ordering::SeqCst)
     }
 
-    /// Why requests were refused as the provider would refuse them; empty for a sound client.
+    /// The reasons of refused requests; empty for a correct client.
     pub fn refused(&self) -> Vec<String> {
         lock(&self.shared.refused).iter().cloned().collect()
     }
 
-    /// Answers being given now, held and silent ones included.
+    /// Answers in progress, including held and silent ones.
     pub fn open_streams(&self) -> usize {
         self.shared.counts.open.load(Ordering::SeqCst)
     }
@@ -166,37 +166,37 @@ impl Drop for Sim {
     }
 }
 
-type Brain = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
+type ScriptFn = Box<dyn Fn(&SimRequest) -> Answer + Send + Sync>;
 
-/// What the server's thread and the test both see.
-pub(crate) struct Shared {
-    pub(crate) brain: Brain,
+/// State shared by the server thread and the test.
+pub(crate) struct SimState {
+    pub(crate) brain: ScriptFn,
     pub(crate) parts: SimParts,
-    pub(crate) time: Time,
-    asked: Mutex<VecDeque<Arc<Asked>>>,
+    pub(crate) time: AnswerClock,
+    asked: Mutex<VecDeque<Arc<SimRequest>>>,
     refused: Mutex<VecDeque<String>>,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<SimCounts>,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for SimState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("SimState")
             .field("parts", &self.parts)
             .field("counts", &self.counts)
             .finish_non_exhaustive()
     }
 }
 
-/// Counted over the server's life.
+/// Counters since the server started.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct SimCounts {
     asked: AtomicUsize,
     open: AtomicUsize,
     cut: AtomicUsize,
 }
 
-impl Shared {
-    pub(crate) fn remember(&self, asked: &Arc<Asked>) {
+impl SimState {
+    pub(crate) fn remember(&self, asked: &Arc<SimRequest>) {
         self.counts.asked.fetch_add(1, Ordering::SeqCst);
         keep(&self.asked, Arc::clone(asked), ASKED_MAX);
     }
@@ -208,27 +208,27 @@ impl Shared {
 
 /// One answer under way. Dropped before it was [done](Watch::done), its client hung up.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    counts: Arc<Counts>,
+pub(crate) struct StreamGuard {
+    counts: Arc<SimCounts>,
     done: bool,
 }
 
-impl Watch {
-    pub(crate) fn new(counts: &Arc<Counts>) -> Watch {
+impl StreamGuard {
+    pub(crate) fn new(counts: &Arc<SimCounts>) -> StreamGuard {
         counts.open.fetch_add(1, Ordering::SeqCst);
-        Watch {
+        StreamGuard {
             counts: Arc::clone(counts),
             done: false,
         }
     }
 
-    /// All was said that is to be said; what comes now is not the client's doing.
+    /// Marks the answer as sent, so that a later drop does not count as a hang-up.
     pub(crate) fn done(&mut self) {
         self.done = true;
     }
 }
 
-impl Drop for Watch {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
         if !self.done {
             self.counts.cut.fetch_add(1, Ordering::SeqCst);

@@ -1,164 +1,181 @@
-//! One transaction of the writer: the commands it holds and the events they log.
+//! One transaction of the writer: its commands and the events they log.
 //!
-//! Invariant: a command that fails leaves neither a row nor an event nor a gap in the numbers, and
-//! fails alone. Savepoints would see to that at a third of a batch's cost; but commands check
-//! before they write, so one that fails has all but always written nothing, and there is nothing
-//! to undo. Only if it has is the batch rolled back and run again, each command in a savepoint.
+//! Invariant: a command that fails leaves no row, no event and no gap in the event numbers, and no
+//! other command fails with it. A savepoint for each command would cost a third of a batch.
+//! Commands check before they write, so a failed command almost never leaves rows. If one does, the
+//! batch is rolled back and run again with savepoints.
 
-use crate::blobs::{self, Hash};
-use crate::error::{StoreError, Trouble};
-use crate::events::{Place, encode, insert_event};
-use crate::ids::Ids;
-use crate::lanes::Queued;
-use crate::sessions::heads::Heads;
+use crate::blobs::{self, BlobHash};
+use crate::error::{QueryError, StoreError};
+use crate::events::{PayloadSource, encode_payload, insert_event};
+use crate::ids::IdGenerator;
+use crate::sessions::head_cache::SessionHeadCache;
+use crate::writer_queue::QueuedWrite;
 use hob_bus::{LoggedEvent, NewEvent};
-use hob_wire::Topic;
+use hob_wire::EventTopic;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// What commands work on.
-pub(crate) struct Batch<'c> {
+/// The transaction that commands work on.
+pub(crate) struct WriteBatch<'c> {
     pub(crate) sql: &'c Connection,
-    pub(crate) ids: &'c mut Ids,
-    pub(crate) heads: &'c mut Heads,
-    /// Wall time of the whole batch.
+    pub(crate) ids: &'c mut IdGenerator,
+    pub(crate) heads: &'c mut SessionHeadCache,
+    /// The wall time of the whole batch.
     pub(crate) now_ms: u64,
     pub(crate) file: &'c Path,
-    /// The last number given to an event, in this batch or before it.
+    /// The last event number in use, from this batch or before it.
     pub(crate) last_seq: u64,
     /// Events to publish after the commit.
     pub(crate) events: Vec<LoggedEvent>,
-    /// Up to which number events were trimmed in this batch.
+    /// The last event number that was trimmed in this batch.
     pub(crate) trimmed_to: Option<u64>,
-    /// Whether a session was deleted whose messages are still there.
-    pub(crate) left_messages: bool,
-    /// Blobs that no row names any more, to be removed after the commit.
-    pub(crate) unused_blobs: Vec<Hash>,
-    /// Rules changed that somebody holds in memory. Staying set after a rollback does no harm.
-    pub(crate) changed_rules: bool,
+    /// Set when a session was deleted whose messages are not deleted yet.
+    pub(crate) has_leftover_messages: bool,
+    /// Blobs without a reference, to be removed after the commit.
+    pub(crate) unused_blobs: Vec<BlobHash>,
+    /// Set when rules changed that another room holds in memory. Staying set after a rollback does
+    /// no harm.
+    pub(crate) rules_changed: bool,
 }
 
-/// How a batch's commands went.
+/// The outcome of running a batch's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Run {
-    /// Each as its outcome says.
+pub(crate) enum BatchOutcome {
+    /// Each command has its own outcome.
     Done,
-    /// One failed and left something: all has to be rolled back.
-    Spoiled,
+    /// A command failed and left rows or events: the whole batch must be rolled back.
+    NeedsRollback,
 }
 
-impl Batch<'_> {
-    /// Runs every command, hoping that none fails after it wrote.
-    pub(crate) fn run(&mut self, commands: &mut [Queued]) -> Result<Run, StoreError> {
+impl WriteBatch<'_> {
+    /// Runs every command without savepoints.
+    pub(crate) fn run(&mut self, commands: &mut [QueuedWrite]) -> Result<BatchOutcome, StoreError> {
         for queued in commands {
+            // Compared after a failure: equal numbers mean that the command wrote nothing.
             let before = (self.sql.total_changes(), self.last_seq, self.events.len());
             queued.outcome = self.run_one(queued);
             if let Err(error) = &queued.outcome {
                 if matches!(error, StoreError::Internal(_)) {
-                    // Perhaps somebody else changed the database, against all rules.
+                    // The cached sessions may be out of date, for example after another program
+                    // wrote to the database.
                     self.heads.forget();
                 }
-                // SQLite may have rolled the whole transaction back by itself.
+                // After some errors SQLite has rolled the whole transaction back by itself.
                 if error.is_fatal_to_batch() || self.sql.is_autocommit() {
                     return Err(error.clone());
                 }
                 if before != (self.sql.total_changes(), self.last_seq, self.events.len()) {
-                    return Ok(Run::Spoiled);
+                    return Ok(BatchOutcome::NeedsRollback);
                 }
             }
         }
-        Ok(Run::Done)
+        Ok(BatchOutcome::Done)
     }
 
     /// Runs every command in a savepoint of its own.
-    pub(crate) fn run_guarded(&mut self, commands: &mut [Queued]) -> Result<(), StoreError> {
+    pub(crate) fn run_in_savepoints(
+        &mut self,
+        commands: &mut [QueuedWrite],
+    ) -> Result<(), StoreError> {
         for queued in commands {
-            queued.outcome = self.guarded(|batch| Ok(batch.run_one(queued)?))?;
+            queued.outcome = self.in_savepoint(|batch| Ok(batch.run_one(queued)?))?;
         }
         Ok(())
     }
 
-    fn run_one(&mut self, queued: &mut Queued) -> Result<(), StoreError> {
+    fn run_one(&mut self, queued: &mut QueuedWrite) -> Result<(), StoreError> {
         let file = self.file;
+        // A panic in one command fails that command only. The caller checks whether it left rows.
         let ran = catch_unwind(AssertUnwindSafe(|| queued.command.run(self)));
         match ran {
-            Ok(outcome) => outcome.map_err(|trouble| trouble.about(file)),
+            Ok(outcome) => outcome.map_err(|trouble| trouble.into_store_error(file)),
             Err(_) => Err(StoreError::Internal("a command panicked".to_owned())),
         }
     }
 
-    /// Forgets what was staged, after a rollback.
-    pub(crate) fn reset(&mut self, last_seq: u64) {
+    /// Clears everything staged, after a rollback.
+    pub(crate) fn reset_after_rollback(&mut self, last_seq: u64) {
         self.last_seq = last_seq;
         self.heads.forget();
         self.events.clear();
         self.trimmed_to = None;
-        self.left_messages = false;
+        self.has_leftover_messages = false;
         self.unused_blobs.clear();
     }
 
-    /// Does `work` in a savepoint: wholly, or not at all. The outer error ends the whole batch.
-    pub(crate) fn guarded<T>(
+    /// Does `work` in a savepoint: all of it, or nothing. The outer error ends the whole batch.
+    pub(crate) fn in_savepoint<T>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+        work: impl FnOnce(&mut Self) -> Result<T, QueryError>,
     ) -> Result<Result<T, StoreError>, StoreError> {
         let (last_seq, events) = (self.last_seq, self.events.len());
-        let (trimmed_to, left_messages) = (self.trimmed_to, self.left_messages);
+        let (trimmed_to, left_messages) = (self.trimmed_to, self.has_leftover_messages);
         let unused_blobs = self.unused_blobs.len();
-        self.control("SAVEPOINT command")?;
-        let outcome = work(self).map_err(|trouble| trouble.about(self.file));
+        self.run_control("SAVEPOINT command")?;
+        let outcome = work(self).map_err(|trouble| trouble.into_store_error(self.file));
         if let Err(error) = &outcome {
             self.last_seq = last_seq;
             self.heads.forget();
             self.events.truncate(events);
-            (self.trimmed_to, self.left_messages) = (trimmed_to, left_messages);
+            (self.trimmed_to, self.has_leftover_messages) = (trimmed_to, left_messages);
             self.unused_blobs.truncate(unused_blobs);
-            // SQLite may have rolled the whole transaction back by itself.
+            // After some errors SQLite has rolled the whole transaction back, the savepoint
+            // included.
             if error.is_fatal_to_batch() || self.sql.is_autocommit() {
                 return Err(error.clone());
             }
-            self.control("ROLLBACK TO command")?;
+            // ROLLBACK TO keeps the savepoint itself; the RELEASE below removes it in both cases.
+            self.run_control("ROLLBACK TO command")?;
         }
-        self.control("RELEASE command")?;
+        self.run_control("RELEASE command")?;
         Ok(outcome)
     }
 
-    /// Logs an event and stages it for publishing; answers its number.
-    pub(crate) fn log(&mut self, event: NewEvent, place: Place) -> rusqlite::Result<u64> {
+    /// Logs an event and stages it for publishing; returns its number.
+    pub(crate) fn log_event(
+        &mut self,
+        event: NewEvent,
+        place: PayloadSource,
+    ) -> rusqlite::Result<u64> {
         let seq = self.last_seq + 1;
         insert_event(self.sql, seq, self.now_ms, &event, place)?;
+        // Only after the row is in: a failed insert must not leave a gap in the numbers.
         self.last_seq = seq;
         self.events.push(event.logged_as(seq));
         Ok(seq)
     }
 
-    /// Logs an event that keeps its payload and is of no session.
-    pub(crate) fn tell<T: Topic>(&mut self, payload: &T::Payload) -> rusqlite::Result<()> {
+    /// Logs an event whose payload is stored in the log and that belongs to no session.
+    pub(crate) fn log_topic<T: EventTopic>(
+        &mut self,
+        payload: &T::Payload,
+    ) -> rusqlite::Result<()> {
         let event = NewEvent {
             source: T::SPEC.service.into(),
             topic: T::SPEC.topic.into(),
             session: None,
-            payload: Some(encode(payload)),
+            payload: Some(encode_payload(payload)),
         };
-        self.log(event, Place::Alone).map(drop)
+        self.log_event(event, PayloadSource::Log).map(drop)
     }
 
-    /// Has a blob removed after the commit if no row names it.
-    pub(crate) fn drop_blob(&mut self, hash: Hash) -> rusqlite::Result<()> {
-        if !blobs::is_named(self, hash)? {
+    /// Has a blob removed after the commit if no row references it.
+    pub(crate) fn release_blob(&mut self, hash: BlobHash) -> rusqlite::Result<()> {
+        if !blobs::is_referenced(self, hash)? {
             self.unused_blobs.push(hash);
         }
         Ok(())
     }
 
-    /// Runs a statement that opens, closes or rolls back.
-    pub(crate) fn control(&self, statement: &str) -> Result<(), StoreError> {
+    /// Runs a statement that begins, ends or rolls back a transaction or savepoint.
+    pub(crate) fn run_control(&self, statement: &str) -> Result<(), StoreError> {
         let done = self
             .sql
             .prepare_cached(statement)
             .and_then(|mut statement| statement.execute([]));
         done.map(drop)
-            .map_err(|error| StoreError::of_sqlite(&error, self.file))
+            .map_err(|error| StoreError::from_sqlite(&error, self.file))
     }
 }

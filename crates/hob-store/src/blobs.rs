@@ -1,17 +1,18 @@
-//! What is too large for a row: files under `blobs/`, named by the SHA-256 of what they hold.
+//! Blobs, for values that are too large for a row: files under `blobs/`, named by the SHA-256 of
+//! their content.
 //!
-//! A blob is written and synced before the row that names it is committed, and removed only after
-//! the commit that took its last row away. Whoever is about to name one holds a [`Pin`], and a
-//! pinned blob is not removed. What a crash or a refused command leaves is swept: the former at
-//! the next start, the latter at once.
+//! A blob is written and synced before the row that references it is committed. It is removed only
+//! after the commit that deleted its last reference. A caller that is about to reference a blob
+//! holds a [`BlobPin`], and a pinned blob is not removed. Leftovers are swept: those of a crash at
+//! the next start, those of a refused command at once.
 //!
-//! Invariants: a row never names a blob that is not whole on disk; a file that no row names does
-//! not outlive the next start.
+//! Invariants: a row never references a blob that is not whole on disk; a file without a reference
+//! does not survive the next start.
 
-use crate::batch::Batch;
-use crate::disk::io_error;
-use crate::error::{StoreError, Trouble};
-use crate::lanes::{Bulk, Step};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
+use crate::writer_database::io_error;
+use crate::writer_queue::{BulkJob, BulkProgress};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -22,24 +23,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
-/// Above this a value is a file, not part of a row.
+/// A larger value is stored in a file, not in a row.
 pub(crate) const INLINE_BYTES_MAX: usize = 64 * 1024;
-/// Blobs written at once.
+/// Blobs written at the same time.
 const WRITES_MAX: usize = 8;
-/// Files looked at in one step of a sweep.
+/// Files checked in one step of a sweep.
 const SWEEP_STEP: usize = 32;
-/// Bytes read at once of a draft that becomes a blob.
+/// Bytes read at once when a draft becomes a blob.
 const ADOPT_STEP: usize = 64 * 1024;
-/// How the name of a blob in the making begins; the daemon's start follows.
+/// The prefix of a draft's file name; the daemon's start follows.
 const DRAFT: &str = "new-";
 
-/// The name of a blob.
+/// The SHA-256 of a blob's content, which is its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Hash(pub(crate) [u8; 32]);
+pub(crate) struct BlobHash(pub(crate) [u8; 32]);
 
-impl Hash {
+impl BlobHash {
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        Hash(Sha256::digest(bytes).into())
+        BlobHash(Sha256::digest(bytes).into())
     }
 
     pub(crate) fn to_hex(self) -> String {
@@ -53,37 +54,38 @@ impl Hash {
 
     fn parse(name: &str) -> Option<Self> {
         let mut hash = [0; 32];
+        // Checked before slicing, which would panic inside a longer character.
         if name.len() != 64 || !name.is_ascii() {
             return None;
         }
         for (at, byte) in hash.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&name[2 * at..2 * at + 2], 16).ok()?;
         }
-        Some(Hash(hash)).filter(|hash| hash.to_hex() == name)
+        Some(BlobHash(hash)).filter(|hash| hash.to_hex() == name)
     }
 }
 
-impl std::fmt::Debug for Hash {
+impl std::fmt::Debug for BlobHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.to_hex())
     }
 }
 
-/// The folder and who is about to name what.
+/// The folder of blobs, and the pins on them.
 #[derive(Debug)]
-pub(crate) struct Blobs {
+pub(crate) struct BlobStore {
     folder: PathBuf,
     epoch: u64,
     drafts: AtomicU64,
     writes: Semaphore,
     /// A std mutex, because it is held for a file's removal at the most, without await.
-    pins: Mutex<HashMap<Hash, usize>>,
+    pins: Mutex<HashMap<BlobHash, usize>>,
 }
 
-impl Blobs {
+impl BlobStore {
     /// The blobs beside `database`, as the daemon's start `epoch` writes them.
     pub(crate) fn new(database: &Path, epoch: u64) -> Self {
-        Blobs {
+        BlobStore {
             folder: folder_of(database),
             epoch,
             drafts: AtomicU64::new(0),
@@ -92,20 +94,21 @@ impl Blobs {
         }
     }
 
-    /// Makes a blob of `bytes`: whole and synced when this answers, and kept as long as the pin.
-    pub(crate) async fn keep(self: &Arc<Self>, bytes: Vec<u8>) -> Result<Pin, StoreError> {
+    /// Stores `bytes` as a blob. It is synced when this returns, and kept as long as the pin.
+    pub(crate) async fn put(self: &Arc<Self>, bytes: Vec<u8>) -> Result<BlobPin, StoreError> {
         let turn = self.writes.acquire().await;
         let _turn = turn.map_err(|_| StoreError::Closed)?;
         let blobs = Arc::clone(self);
-        let kept = tokio::task::spawn_blocking(move || blobs.keep_now(&bytes)).await;
+        let kept = tokio::task::spawn_blocking(move || blobs.put_blocking(&bytes)).await;
         kept.unwrap_or_else(|error| Err(StoreError::Internal(format!("a write failed: {error}"))))
     }
 
-    fn keep_now(self: &Arc<Self>, bytes: &[u8]) -> Result<Pin, StoreError> {
-        let hash = Hash::of(bytes);
+    fn put_blocking(self: &Arc<Self>, bytes: &[u8]) -> Result<BlobPin, StoreError> {
+        let hash = BlobHash::of(bytes);
+        // Pinned before the file is looked at: a sweep in between could remove it.
         let pin = self.pin(hash);
         let path = self.path(hash);
-        // One that is there and damaged is made whole again.
+        // An existing blob that is damaged is written again.
         if read(&path, hash).is_err() {
             self.write(&path, bytes).map_err(|error| io_error(&error))?;
         }
@@ -114,8 +117,8 @@ impl Blobs {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.make_folder()?;
-        let draft = self.draft();
+        self.create_folder()?;
+        let draft = self.new_draft();
         let draft = &draft.path;
         (|| {
             let mut file = OpenOptions::new()
@@ -124,13 +127,15 @@ impl Blobs {
                 .mode(0o600)
                 .open(draft)?;
             file.write_all(bytes)?;
+            // Content, rename, folder: after a power cut a blob is whole under its name, or
+            // missing.
             file.sync_all()?;
             fs::rename(draft, path)?;
             File::open(&self.folder)?.sync_all()
         })()
     }
 
-    pub(crate) fn make_folder(&self) -> io::Result<()> {
+    pub(crate) fn create_folder(&self) -> io::Result<()> {
         if !self.folder.exists() {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700).create(&self.folder)?;
@@ -138,27 +143,30 @@ impl Blobs {
         Ok(())
     }
 
-    /// A file in the making, beside the blobs.
-    pub(crate) fn draft(&self) -> Draft {
+    /// Returns a new draft file beside the blobs.
+    pub(crate) fn new_draft(&self) -> BlobDraft {
         let number = self.drafts.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{DRAFT}{}-{number}", self.epoch));
-        Draft { path }
+        BlobDraft { path }
     }
 
-    /// Makes a blob of a draft, however large; answers its length too.
-    pub(crate) async fn adopt(self: &Arc<Self>, draft: Draft) -> Result<(Pin, u64), StoreError> {
+    /// Makes a blob of a draft of any size; returns its length too.
+    pub(crate) async fn adopt_draft(
+        self: &Arc<Self>,
+        draft: BlobDraft,
+    ) -> Result<(BlobPin, u64), StoreError> {
         let turn = self.writes.acquire().await;
         let _turn = turn.map_err(|_| StoreError::Closed)?;
         let blobs = Arc::clone(self);
         let adopted = tokio::task::spawn_blocking(move || {
-            let adopted = blobs.adopt_now(&draft);
+            let adopted = blobs.adopt_draft_blocking(&draft);
             adopted.map_err(|error| io_error(&error))
         });
         let failed = |error| Err(StoreError::Internal(format!("a write failed: {error}")));
         adopted.await.unwrap_or_else(failed)
     }
 
-    fn adopt_now(self: &Arc<Self>, draft: &Draft) -> io::Result<(Pin, u64)> {
+    fn adopt_draft_blocking(self: &Arc<Self>, draft: &BlobDraft) -> io::Result<(BlobPin, u64)> {
         let mut file = File::open(&draft.path)?;
         let mut digest = Sha256::new();
         let mut buffer = vec![0; ADOPT_STEP];
@@ -172,34 +180,37 @@ impl Blobs {
             bytes += count as u64;
         }
         file.sync_all()?;
-        let pin = self.pin(Hash(digest.finalize().into()));
+        // Pinned before it has its name, or a sweep could remove it at once.
+        let pin = self.pin(BlobHash(digest.finalize().into()));
         fs::rename(&draft.path, self.path(pin.hash))?;
         File::open(&self.folder)?.sync_all()?;
         Ok((pin, bytes))
     }
 
-    /// A blob's file, for one who reads it bit by bit.
-    pub(crate) fn open(&self, hash: Hash) -> Result<File, StoreError> {
+    /// Opens a blob's file for reading in parts. The hash is not checked.
+    pub(crate) fn open(&self, hash: BlobHash) -> Result<File, StoreError> {
         let path = self.path(hash);
         let failed = |error| StoreError::Io(format!("'{}': {error}", path.display()));
         File::open(&path).map_err(failed)
     }
 
-    /// What a blob holds; refuses one that is not what its name says.
-    pub(crate) fn read(&self, hash: Hash) -> Result<Vec<u8>, StoreError> {
+    /// Reads a blob; refuses content that does not match its hash.
+    pub(crate) fn read(&self, hash: BlobHash) -> Result<Vec<u8>, StoreError> {
         read(&self.path(hash), hash)
     }
 
-    fn pin(self: &Arc<Self>, hash: Hash) -> Pin {
+    fn pin(self: &Arc<Self>, hash: BlobHash) -> BlobPin {
         *self.pins().entry(hash).or_insert(0) += 1;
-        Pin {
+        BlobPin {
             blobs: Arc::clone(self),
             hash,
         }
     }
 
-    /// Removes a blob that no committed row names, unless somebody is about to.
-    pub(crate) fn remove(&self, hash: Hash) {
+    /// Removes a blob without a committed reference, unless it is pinned.
+    pub(crate) fn remove(&self, hash: BlobHash) {
+        // Held until the file is gone: a caller that pins it meanwhile then finds it missing and
+        // writes it.
         let pins = self.pins();
         if pins.contains_key(&hash) {
             return;
@@ -212,36 +223,36 @@ impl Blobs {
         }
     }
 
-    fn path(&self, hash: Hash) -> PathBuf {
+    fn path(&self, hash: BlobHash) -> PathBuf {
         self.folder.join(hash.to_hex())
     }
 
-    fn pins(&self) -> MutexGuard<'_, HashMap<Hash, usize>> {
+    fn pins(&self) -> MutexGuard<'_, HashMap<BlobHash, usize>> {
         self.pins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A file in the making; it goes when this is dropped, unless a blob was made of it.
+/// A file that becomes a blob, or is deleted when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct BlobDraft {
     pub(crate) path: PathBuf,
 }
 
-impl Drop for Draft {
+impl Drop for BlobDraft {
     fn drop(&mut self) {
-        // Usually it is a blob by now, or was never written.
+        // Usually the draft is a blob by now, or was never written.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Keeps a blob from being removed while its row is on the way.
+/// Keeps a blob from being removed before its row is committed.
 #[derive(Debug)]
-pub(crate) struct Pin {
-    blobs: Arc<Blobs>,
-    pub(crate) hash: Hash,
+pub(crate) struct BlobPin {
+    blobs: Arc<BlobStore>,
+    pub(crate) hash: BlobHash,
 }
 
-impl Drop for Pin {
+impl Drop for BlobPin {
     fn drop(&mut self) {
         let mut pins = self.blobs.pins();
         if let Some(count) = pins.get_mut(&self.hash) {
@@ -258,18 +269,18 @@ pub(crate) fn folder_of(database: &Path) -> PathBuf {
     database.parent().unwrap_or(Path::new(".")).join("blobs")
 }
 
-/// What is wrong with the blob of this name, if anything.
-pub(crate) fn problem(folder: &Path, hash: Hash) -> Option<StoreError> {
+/// Returns the problem of this blob, if it has one.
+pub(crate) fn find_problem(folder: &Path, hash: BlobHash) -> Option<StoreError> {
     read(&folder.join(hash.to_hex()), hash).err()
 }
 
-fn read(path: &Path, hash: Hash) -> Result<Vec<u8>, StoreError> {
+fn read(path: &Path, hash: BlobHash) -> Result<Vec<u8>, StoreError> {
     let damaged = |what: &str| StoreError::Damaged {
         file: path.to_owned(),
         what: format!("this part of a run {what}. Restore it from a backup."),
     };
     match fs::read(path) {
-        Ok(bytes) if Hash::of(&bytes) == hash => Ok(bytes),
+        Ok(bytes) if BlobHash::of(&bytes) == hash => Ok(bytes),
         Ok(_) => Err(damaged("is damaged")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(damaged("is missing")),
         Err(error) => Err(StoreError::Io(format!(
@@ -279,64 +290,65 @@ fn read(path: &Path, hash: Hash) -> Result<Vec<u8>, StoreError> {
     }
 }
 
-/// Whether a row names this blob.
-pub(crate) fn is_named(batch: &Batch<'_>, hash: Hash) -> rusqlite::Result<bool> {
-    let mut select = batch.sql.prepare_cached(NAMED)?;
+/// True if a row references this blob.
+pub(crate) fn is_referenced(batch: &WriteBatch<'_>, hash: BlobHash) -> rusqlite::Result<bool> {
+    let mut select = batch.sql.prepare_cached(SELECT_REFERENCE)?;
     select.exists([&hash.0[..]])
 }
 
-pub(crate) const NAMED: &str = "SELECT 1 FROM run_tasks WHERE params_blob = ?1
+pub(crate) const SELECT_REFERENCE: &str = "SELECT 1 FROM run_tasks WHERE params_blob = ?1
      UNION ALL SELECT 1 FROM journal WHERE blob = ?1
      UNION ALL SELECT 1 FROM changes WHERE blob = ?1
      UNION ALL SELECT 1 FROM outputs WHERE blob = ?1";
 
-/// Bulk work: finds files that no row names.
+/// Bulk work: removes files without a reference.
 #[derive(Debug)]
 pub(crate) struct BlobSweep {
-    blobs: Arc<Blobs>,
-    names: Names,
+    blobs: Arc<BlobStore>,
+    names: SweepTargets,
 }
 
+/// The blobs that a sweep checks.
 #[derive(Debug)]
-enum Names {
-    /// Everything in the folder, read when its turn comes.
+enum SweepTargets {
+    /// Everything in the folder, which is read when the sweep runs.
     Folder(Option<fs::ReadDir>),
-    These(Vec<Hash>),
+    These(Vec<BlobHash>),
 }
 
 impl BlobSweep {
-    /// Looks at every file, once after a start.
-    pub(crate) fn all(blobs: Arc<Blobs>) -> Self {
+    /// Checks every file, once after a start.
+    pub(crate) fn all(blobs: Arc<BlobStore>) -> Self {
         BlobSweep {
             blobs,
-            names: Names::Folder(None),
+            names: SweepTargets::Folder(None),
         }
     }
 
-    /// Looks at blobs that a refused command left.
-    pub(crate) fn these(blobs: Arc<Blobs>, hashes: Vec<Hash>) -> Self {
+    /// Checks blobs that a refused command left.
+    pub(crate) fn these(blobs: Arc<BlobStore>, hashes: Vec<BlobHash>) -> Self {
         BlobSweep {
             blobs,
-            names: Names::These(hashes),
+            names: SweepTargets::These(hashes),
         }
     }
 
-    /// The next blob to look at; the folder's foreign drafts are removed on the way.
-    fn next(&mut self) -> Option<Hash> {
+    /// Returns the next blob to check, and removes drafts of earlier starts on the way.
+    fn next(&mut self) -> Option<BlobHash> {
         let folder = match &mut self.names {
-            Names::These(hashes) => return hashes.pop(),
-            Names::Folder(Some(folder)) => folder,
-            Names::Folder(unread) => unread.insert(fs::read_dir(&self.blobs.folder).ok()?),
+            SweepTargets::These(hashes) => return hashes.pop(),
+            SweepTargets::Folder(Some(folder)) => folder,
+            SweepTargets::Folder(unread) => unread.insert(fs::read_dir(&self.blobs.folder).ok()?),
         };
         let ours = format!("{DRAFT}{}-", self.blobs.epoch);
         for entry in folder.filter_map(Result::ok) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if let Some(hash) = Hash::parse(&name) {
+            if let Some(hash) = BlobHash::parse(&name) {
                 return Some(hash);
             }
             if name.starts_with(DRAFT) && !name.starts_with(&ours) {
-                // One that stays is tried again at the next start.
+                // A draft that stays is tried again at the next start.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -344,19 +356,20 @@ impl BlobSweep {
     }
 }
 
-impl Bulk for BlobSweep {
+impl BulkJob for BlobSweep {
     fn name(&self) -> &'static str {
         "unused blobs"
     }
 
-    fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble> {
+    fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
         for _ in 0..SWEEP_STEP {
             let Some(hash) = self.next() else {
-                return Ok(Step::Done);
+                return Ok(BulkProgress::Done);
             };
-            batch.drop_blob(hash)?;
+            // The file goes after the commit, so that a rollback of this batch harms nothing.
+            batch.release_blob(hash)?;
         }
-        Ok(Step::More)
+        Ok(BulkProgress::More)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Opening the database. Every connection of hob is made here, with the same pragmas.
+//! Connections to the database. All of them are opened here, with the same pragmas.
 //!
 //! Invariants: a commit on the writer's connection is synced before it returns; no connection
 //! checkpoints by itself, because the writer decides when the write-ahead log may be emptied.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Older versions can corrupt a database when a checkpoint meets the restart of the log.
+/// Older versions can corrupt a database when a checkpoint meets a restart of the log.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 const _: () = assert!(
     ffi::SQLITE_VERSION_NUMBER >= SQLITE_VERSION_MIN,
@@ -22,11 +22,11 @@ const _: () = assert!(
 pub(crate) const APPLICATION_ID: i32 = 0x686F_6264;
 /// The page size of a new database, SQLite's default.
 pub(crate) const PAGE_BYTES: u64 = 4_096;
-/// A write-ahead log that begins anew keeps its file up to this size.
+/// The size up to which a restarted write-ahead log keeps its file.
 const LOG_BYTES_KEPT: i64 = 16 * 1024 * 1024;
-/// How long a statement waits for a lock before it fails as busy.
+/// The time that a statement waits for a lock before it fails as busy.
 const BUSY_WAIT: Duration = Duration::from_millis(250);
-/// Statements each connection keeps prepared.
+/// Prepared statements that each connection caches.
 const STATEMENTS_MAX: usize = 128;
 
 /// The one connection that writes.
@@ -38,7 +38,7 @@ pub(crate) struct WriterConnection {
 }
 
 impl WriterConnection {
-    /// Opens the database without looking into it yet. A file that went away is not made anew.
+    /// Opens the database without reading it. A missing file is not created.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         Ok(WriterConnection {
             sql: open(path)?,
@@ -46,7 +46,7 @@ impl WriterConnection {
         })
     }
 
-    /// Makes it fit for writing; done after the file proved to be ours.
+    /// Prepares the connection for writing, after the file proved to be hob's.
     pub(crate) fn prepare(&mut self) -> rusqlite::Result<()> {
         let sql = &mut self.sql;
         sql.pragma_update(None, "journal_mode", "wal")?;
@@ -57,10 +57,12 @@ impl WriterConnection {
         } else {
             "full"
         };
+        // With `full` COMMIT syncs the log before it returns. Acknowledgements rest on this.
         sql.pragma_update(None, "synchronous", synchronous)?;
-        // Pages of an open transaction never reach the log before its commit, so that a rolled
-        // back batch leaves no frames behind; a batch's bound is the bound of the memory it needs.
+        // Pages of an open transaction stay in memory until the commit. So a batch that is rolled
+        // back leaves no frames in the log, and the batch's size bounds the memory.
         sql.pragma_update(None, "cache_spill", false)?;
+        // Automatic checkpoints would empty the log before the mark is lowered.
         sql.pragma_update(None, "wal_autocheckpoint", 0)?;
         sql.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
         let frames = Arc::clone(&self.frames);
@@ -75,13 +77,13 @@ impl WriterConnection {
         self.frames.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn forget_frames(&self) {
+    pub(crate) fn reset_frames(&self) {
         self.frames.store(0, Ordering::Relaxed);
     }
 }
 
-/// A connection to a database in the making, at `path`. Nothing is synced: until the file gets its
-/// name it is worth nothing.
+/// Opens a database that is being created at `path`. Nothing is synced: before it has its final
+/// name the file is worth nothing.
 pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
     let sql = open(path)?;
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
@@ -89,7 +91,7 @@ pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
     Ok(sql)
 }
 
-/// A connection that only reads.
+/// Opens a connection that only reads.
 pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let sql = open(path)?;
     sql.pragma_update(None, "query_only", true)?;
@@ -101,11 +103,14 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sql = Connection::open_with_flags(path, flags)?;
     sql.busy_timeout(BUSY_WAIT)?;
+    // The last connection to close would checkpoint before the mark is lowered.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Without this SQLite looks at bound values, and prepares joins and limits anew at each use.
+    // Without it SQLite inspects bound values, and prepares statements with joins and limits at
+    // each use.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // A mapped file turns a failing disk into a signal; reads and writes turn it into an error.
+    // A memory-mapped file turns a failing disk into a signal. Reads and writes turn it into an
+    // error.
     sql.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
          PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
@@ -114,8 +119,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(sql)
 }
 
-/// A file beside the database: `hob.db` + `-wal`.
-pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+/// Returns the path of a file beside the database: `hob.db` + `-wal`.
+pub(crate) fn sibling_path(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

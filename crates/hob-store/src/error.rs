@@ -1,36 +1,37 @@
-//! Why the store could not do something: a kind a program can match and a sentence a person can
-//! act on. Invariant: SQLite's own words never stand alone; the file and the next step do.
+//! Errors of the store: a kind that a program can match and a sentence that a person can act on.
+//! Invariant: SQLite's message never stands alone; the file and the next step are named too.
 
-use crate::runs::Purse;
+use crate::runs::BudgetScope;
 use hob_wire::{DamagedRow, ErrorCode, WireError};
 use rusqlite::ffi;
 use std::path::{Path, PathBuf};
 
-/// How long a caller should wait before it tries again what may work soon.
+/// The time after which a caller may retry.
 const RETRY_AFTER_MS: u64 = 1_000;
 
+/// An error of the store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     #[error(
         "The disk is full; hob stopped accepting work. Free some space and it goes on by itself."
     )]
     Full,
-    /// What the request names does not exist.
+    /// The request names something that does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// The request contradicts what is stored.
+    /// The request contradicts stored data.
     #[error("{0}")]
     Conflict(String),
-    /// The request is out of its bounds.
+    /// The request is out of bounds.
     #[error("{0}")]
     Invalid(String),
-    /// A file of the store is not what it should be; nothing is written to it any more.
+    /// A file of the store is damaged or foreign; nothing is written to it any more.
     #[error("{}: {what}", file.display())]
     Damaged { file: PathBuf, what: String },
-    /// One row is not what was written; everything else goes on.
+    /// One row does not match its checksum; everything else works.
     #[error("{}", .0.message)]
     DamagedRow(Box<DamagedRow>),
-    /// A stored value is not of the form it was written in; everything else goes on.
+    /// A stored value has a wrong type or form; everything else works.
     #[error(
         "'{}' holds a row that cannot be read ({what}), so it is damaged. 'hob verify' names what is damaged; restore a backup to get it back.",
         file.display()
@@ -46,9 +47,9 @@ pub enum StoreError {
         found: u32,
         known: u32,
     },
-    /// Another daemon opened this home after us.
+    /// Another daemon opened this home after this one.
     #[error(
-        "Another hob daemon took this home over (start {theirs}; this one is start {ours}), so this one no longer writes. Stop it."
+        "Another hob daemon took over this home (start {theirs}; this one is start {ours}), so this one no longer writes. Stop it."
     )]
     Fenced { ours: u64, theirs: u64 },
     /// A file of the store was deleted, moved or replaced while it was open.
@@ -57,34 +58,34 @@ pub enum StoreError {
         file.display()
     )]
     Replaced { file: PathBuf },
-    /// The disk or the system failed an operation; nothing of it was acknowledged.
+    /// The disk or the system failed an operation, which was not acknowledged.
     #[error("The disk failed ({0}); nothing of this was acknowledged. Try again.")]
     Io(String),
-    /// A bound of the store's own queues or times is reached.
+    /// A bound of the store's queues or times is reached.
     #[error("{0}")]
     Overloaded(String),
-    /// A call would go beyond a ceiling; nothing of the write was done.
+    /// A call would exceed a ceiling; nothing of the write was done.
     #[error(
-        "The {which} budget of {} does not allow this call: {} are spent or reserved. Allow more, or raise the budget.",
-        dollars(*limit), dollars(*spent)
+        "The {scope} budget of {} does not allow this call: {} are spent or reserved. Allow more, or raise the budget.",
+        format_dollars(*limit), format_dollars(*spent)
     )]
     OverBudget {
-        which: Purse,
+        scope: BudgetScope,
         /// The ceiling, in millionths of a dollar.
         limit: u64,
-        /// Spent or reserved already.
+        /// The amount already spent or reserved.
         spent: u64,
     },
     #[error("The store is closed: hob is shutting down.")]
     Closed,
-    /// A fault of hob's own.
+    /// A bug in hob.
     #[error("The store failed: {0}")]
     Internal(String),
 }
 
 impl StoreError {
-    /// Whether the failure concerns the file or the connection and not one command: the whole
-    /// batch fails with it.
+    /// True if the error concerns the file or the connection, not one command: the whole batch
+    /// fails with it.
     pub(crate) fn is_fatal_to_batch(&self) -> bool {
         matches!(
             self,
@@ -96,10 +97,10 @@ impl StoreError {
         )
     }
 
-    /// Reads an error of SQLite about `file`.
-    pub(crate) fn of_sqlite(error: &rusqlite::Error, file: &Path) -> Self {
+    /// Converts an error of SQLite about `file`.
+    pub(crate) fn from_sqlite(error: &rusqlite::Error, file: &Path) -> Self {
         let Some(code) = error.sqlite_error() else {
-            return match unreadable_value(error) {
+            return match describe_unreadable_value(error) {
                 Some(what) => StoreError::Unreadable {
                     file: file.to_owned(),
                     what,
@@ -107,12 +108,14 @@ impl StoreError {
                 None => StoreError::Internal(error.to_string()),
             };
         };
+        // The low byte is the primary code. The rest only says where SQLite met the error.
         match code.extended_code & 0xFF {
             ffi::SQLITE_FULL => StoreError::Full,
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => StoreError::Damaged {
                 file: file.to_owned(),
-                what: format!("the database is damaged ({error}). {}", mend(file)),
+                what: format!("the database is damaged ({error}). {}", repair_hint(file)),
             },
+            // The system may remount a failing disk read-only.
             ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY => {
                 StoreError::Io(error.to_string())
             }
@@ -128,8 +131,8 @@ impl StoreError {
     }
 }
 
-/// Says which value of a row cannot be read, if that is what failed.
-fn unreadable_value(error: &rusqlite::Error) -> Option<String> {
+/// Names the value of a row that cannot be read, if that is what failed.
+fn describe_unreadable_value(error: &rusqlite::Error) -> Option<String> {
     match error {
         rusqlite::Error::InvalidColumnType(_, column, found) => Some(format!(
             "the column '{column}' holds a value of the type {}",
@@ -146,49 +149,49 @@ fn unreadable_value(error: &rusqlite::Error) -> Option<String> {
     }
 }
 
-/// What to do about a database that cannot be used.
-pub(crate) fn mend(database: &Path) -> String {
+/// Returns advice about a database that cannot be used.
+pub(crate) fn repair_hint(database: &Path) -> String {
     let folder = database.parent().unwrap_or(database).display();
     let name = database.file_name().unwrap_or_default().display();
     format!(
-        "Restore it from a backup; or, to begin anew without what it held, move every file whose name begins with '{name}' out of '{folder}'."
+        "Restore it from a backup; or, to start with an empty database, move every file whose name begins with '{name}' out of '{folder}'."
     )
 }
 
-/// Millionths of a dollar as people write money.
-fn dollars(micro_dollars: u64) -> String {
+/// Formats millionths of a dollar as people write money.
+fn format_dollars(micro_dollars: u64) -> String {
     let (whole, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
     let digits = format!("{rest:06}");
-    // Cents always, finer digits only where there are any.
+    // Always two digits for cents, more only where they are not zero.
     let fine = digits.trim_end_matches('0');
     format!("${whole}.{fine:0<2}")
 }
 
-/// What stops a piece of SQL: SQLite, or a rule of ours.
+/// The error of a query or command: from SQLite, or a refusal of the store.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum QueryError {
     Sqlite(rusqlite::Error),
-    Rule(StoreError),
+    Refused(StoreError),
 }
 
-impl Trouble {
-    pub(crate) fn about(self, file: &Path) -> StoreError {
+impl QueryError {
+    pub(crate) fn into_store_error(self, file: &Path) -> StoreError {
         match self {
-            Trouble::Sqlite(error) => StoreError::of_sqlite(&error, file),
-            Trouble::Rule(error) => error,
+            QueryError::Sqlite(error) => StoreError::from_sqlite(&error, file),
+            QueryError::Refused(error) => error,
         }
     }
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for QueryError {
     fn from(error: rusqlite::Error) -> Self {
-        Trouble::Sqlite(error)
+        QueryError::Sqlite(error)
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for QueryError {
     fn from(error: StoreError) -> Self {
-        Trouble::Rule(error)
+        QueryError::Refused(error)
     }
 }
 
@@ -204,7 +207,7 @@ impl From<StoreError> for WireError {
             | StoreError::NewerSchema { .. }
             | StoreError::Fenced { .. }
             | StoreError::Replaced { .. } => (ErrorCode::ServiceUnavailable, false),
-            // One row, not the service: what else is asked is answered.
+            // One row is affected, not the service: other requests are answered.
             StoreError::Unreadable { .. } | StoreError::DamagedRow(_) => {
                 (ErrorCode::MethodError, false)
             }

@@ -1,7 +1,8 @@
-//! The event log in SQL: writing a row, and rebuilding payloads when it is read again.
+//! The event log in SQL: writes rows, and rebuilds payloads when they are read.
 //!
-//! Invariants: an event about a row is rebuilt to the very bytes it was published with; an event
-//! whose row is gone or damaged is left out, and the damage named; a page is empty only when nothing follows.
+//! Invariants: an event about a row is rebuilt to exactly the bytes it was published with; an event
+//! whose row is gone or damaged is left out, and the damage reported; a page is empty only when
+//! nothing follows.
 
 use crate::checksums::{MESSAGES, RUN_TASKS, RUNS};
 use crate::loops::payload as loops;
@@ -18,27 +19,31 @@ use std::io::Write;
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-/// What an event's payload is rebuilt from.
+/// The rows from which an event's payload is rebuilt.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    /// Nothing: the log keeps payload and session names.
-    Alone,
+pub(crate) enum PayloadSource {
+    /// The log's own row, which stores the payload and the session's names.
+    Log,
     /// The session's row.
     Session(i64),
     /// The message's row.
     Message { session: i64, message: i64 },
-    /// The run's row, as far as the log does not keep it.
-    Run { session: i64, run: i64, kept: Kept },
+    /// The run's row, for the part that the log does not store.
+    Run {
+        session: i64,
+        run: i64,
+        kept: StoredPayload,
+    },
 }
 
-/// How much of the payload of an event about a run the log keeps.
+/// The part of a run event's payload that the log stores.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum StoredPayload {
     /// Nothing: all of it is in the run's row.
     Nothing,
     All,
-    /// This many bytes; the rest is in a message.
-    Beginning {
+    /// The first bytes; the rest is in a message.
+    Prefix {
         bytes: usize,
         message: i64,
     },
@@ -49,29 +54,33 @@ pub(crate) fn insert_event(
     seq: u64,
     at_ms: u64,
     event: &NewEvent,
-    place: Place,
+    place: PayloadSource,
 ) -> rusqlite::Result<()> {
     let (session, message, run) = match place {
-        Place::Alone => (None, None, None),
-        Place::Session(session) => (Some(session), None, None),
-        Place::Message { session, message } => (Some(session), Some(message), None),
-        Place::Run { session, run, kept } => match kept {
-            Kept::Beginning { message, .. } => (Some(session), Some(message), Some(run)),
-            Kept::Nothing | Kept::All => (Some(session), None, Some(run)),
+        PayloadSource::Log => (None, None, None),
+        PayloadSource::Session(session) => (Some(session), None, None),
+        PayloadSource::Message { session, message } => (Some(session), Some(message), None),
+        PayloadSource::Run { session, run, kept } => match kept {
+            StoredPayload::Prefix { message, .. } => (Some(session), Some(message), Some(run)),
+            StoredPayload::Nothing | StoredPayload::All => (Some(session), None, Some(run)),
         },
     };
+    // A row id stands for the session's names, so they are stored only without one.
     let tag = event.session.as_ref().filter(|_| session.is_none());
     let payload = event.payload.as_deref();
     let payload = match place {
-        Place::Alone
-        | Place::Run {
-            kept: Kept::All, ..
+        PayloadSource::Log
+        | PayloadSource::Run {
+            kept: StoredPayload::All,
+            ..
         } => payload,
-        Place::Run {
-            kept: Kept::Beginning { bytes, .. },
+        PayloadSource::Run {
+            kept: StoredPayload::Prefix { bytes, .. },
             ..
         } => payload.and_then(|payload| payload.get(..bytes)),
-        Place::Session(_) | Place::Message { .. } | Place::Run { .. } => None,
+        PayloadSource::Session(_) | PayloadSource::Message { .. } | PayloadSource::Run { .. } => {
+            None
+        }
     };
     let mut insert = sql.prepare_cached(
         "INSERT INTO events
@@ -93,37 +102,41 @@ pub(crate) fn insert_event(
     Ok(())
 }
 
-/// The ends of the log. `floor` is the highest number known to have been given.
-pub(crate) fn bounds(sql: &Connection, floor: u64) -> rusqlite::Result<LogBounds> {
+/// Returns the bounds of the log. `floor` is the highest number known to be used.
+pub(crate) fn log_bounds(sql: &Connection, floor: u64) -> rusqlite::Result<LogBounds> {
     let (first, last): (Option<i64>, Option<i64>) = sql.query_row(
         "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)",
         [],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let last = uint(last.unwrap_or(0)).max(floor);
+    // An empty log begins after the last used number.
     let first = first.map_or(last + 1, uint);
     Ok(LogBounds { first, last })
 }
 
-/// Some events after a number, and where to go on.
+/// Some events after a number, and the place to continue.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct EventPage {
     pub(crate) events: Vec<LoggedEvent>,
-    /// Whether the log was read to its end.
+    /// True if the log was read to its end.
     pub(crate) is_last: bool,
-    /// The last number looked at, left out events included.
+    /// The last number read, including events that were left out.
     pub(crate) reached: u64,
-    /// Damaged rows that events are about.
+    /// Damaged rows that events refer to.
     pub(crate) damaged: Vec<DamagedRow>,
 }
 
-/// Reads at most `rows_max` rows of the log after `after`; stops early when the payloads grow
-/// large.
-pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::Result<Page> {
+/// Reads at most `rows_max` rows of the log after `after`; stops early when the payloads are large.
+pub(crate) fn read_page(
+    sql: &Connection,
+    after: u64,
+    rows_max: usize,
+) -> rusqlite::Result<EventPage> {
     let mut select = sql.prepare_cached(&PAGE)?;
     let mut rows = select.query((int(after), int(rows_max as u64)))?;
-    let mut names = Names::default();
-    let mut page = Page {
+    let mut names = NameInterner::default();
+    let mut page = EventPage {
         events: Vec::new(),
         is_last: false,
         reached: after,
@@ -132,12 +145,13 @@ pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::R
     let (mut seen, mut bytes) = (0, 0);
     while let Some(row) = rows.next()? {
         seen += 1;
+        // Set for events that are left out too, or the next page would read them again.
         page.reached = number(row, 0)?;
-        if let Some(damaged) = damage(sql, row)? {
+        if let Some(damaged) = find_damage(sql, row)? {
             page.damaged.push(damaged);
             continue;
         }
-        if let Some(event) = rebuild(row, &mut names)? {
+        if let Some(event) = rebuild_event(row, &mut names)? {
             bytes += event.payload.as_ref().map_or(0, Bytes::len);
             page.events.push(event);
         }
@@ -163,14 +177,14 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
          LEFT JOIN runs r ON r.row_id = e.run AND e.payload IS NULL
          LEFT JOIN run_tasks t ON t.run = r.row_id
          WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
-        MESSAGES.state("m"),
-        RUNS.state("r"),
-        RUN_TASKS.state("t")
+        MESSAGES.checksum_state_sql("m"),
+        RUNS.checksum_state_sql("r"),
+        RUN_TASKS.checksum_state_sql("t")
     )
 });
 
-/// The damaged row that an event would be rebuilt from, if it is one.
-fn damage(sql: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<DamagedRow>> {
+/// Returns the damaged row that an event would be rebuilt from, if there is one.
+fn find_damage(sql: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<DamagedRow>> {
     for (table, column) in [(&MESSAGES, 35), (&RUNS, 37), (&RUN_TASKS, 39)] {
         if let Some(key) = row.get::<_, Option<i64>>(column)?
             && !table.is_whole(sql, row, column + 1, (key, 0))?
@@ -181,12 +195,12 @@ fn damage(sql: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<DamagedRow
     Ok(None)
 }
 
-fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEvent>> {
-    let logged = |session, payload, names: &mut Names| -> rusqlite::Result<_> {
+fn rebuild_event(row: &Row<'_>, names: &mut NameInterner) -> rusqlite::Result<Option<LoggedEvent>> {
+    let logged = |session, payload, names: &mut NameInterner| -> rusqlite::Result<_> {
         Ok(Some(LoggedEvent {
             seq: number(row, 0)?,
-            topic: names.shared(row.get_ref(1)?.as_str()?),
-            source: names.shared(row.get_ref(2)?.as_str()?),
+            topic: names.intern(row.get_ref(1)?.as_str()?),
+            source: names.intern(row.get_ref(2)?.as_str()?),
             session,
             payload,
         }))
@@ -205,24 +219,25 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
         return Ok(None);
     };
     let key = row.get_ref(9)?.as_str_or_null()?;
-    let face = SessionFace::new(SessionId(id), key);
+    let identity = SessionIdentity::new(SessionId(id), key);
+    // Tested before the message: a run's event may have one too.
     if row.get::<_, Option<i64>>(16)?.is_some() {
-        return match of_run(row, &face)? {
-            Some(payload) => logged(Some(face.tag), Some(payload), names),
+        return match run_payload(row, &identity)? {
+            Some(payload) => logged(Some(identity.tag), Some(payload), names),
             None => Ok(None),
         };
     }
     if row.get::<_, Option<i64>>(4)?.is_none() {
         let kind: String = row.get(10)?;
-        let payload = created_payload(&face, &kind);
-        return logged(Some(face.tag), Some(payload), names);
+        let payload = created_payload(&identity, &kind);
+        return logged(Some(identity.tag), Some(payload), names);
     }
     let Some(message) = optional_uuid(row, 11)? else {
         return Ok(None);
     };
     let payload = message_payload(
-        &face,
-        &MessageFace {
+        &identity,
+        &MessageFields {
             id: MessageId(message),
             seq: number(row, 12)?,
             role: row.get_ref(13)?.as_str()?,
@@ -230,18 +245,18 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
             at: number(row, 14)?,
         },
     );
-    logged(Some(face.tag), Some(payload), names)
+    logged(Some(identity.tag), Some(payload), names)
 }
 
-/// The payload of an event about a run; none when what it was made of is gone.
-fn of_run(row: &Row<'_>, session: &SessionFace) -> rusqlite::Result<Option<Bytes>> {
+/// Rebuilds the payload of an event about a run; none when its source is gone.
+fn run_payload(row: &Row<'_>, session: &SessionIdentity) -> rusqlite::Result<Option<Bytes>> {
     let topic = row.get_ref(1)?.as_str()?;
     if let Some(kept) = row.get_ref(7)?.as_blob_or_null()? {
         if row.get::<_, Option<i64>>(4)?.is_none() {
             return Ok(Some(Bytes::copy_from_slice(kept)));
         }
         let content = row.get_ref(15)?.as_str_or_null()?;
-        return Ok(content.and_then(|content| payload::whole(topic, kept, content)));
+        return Ok(content.and_then(|content| payload::rebuild(topic, kept, content)));
     }
     let Some(run) = optional_uuid(row, 17)?.map(RunId) else {
         return Ok(None);
@@ -257,17 +272,17 @@ fn of_run(row: &Row<'_>, session: &SessionFace) -> rusqlite::Result<Option<Bytes
     }
 }
 
-/// A session as its events show it.
+/// The id and names of a session, as its events carry them.
 #[derive(Clone, Debug)]
-pub(crate) struct SessionFace {
+pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
     pub(crate) tag: SessionTag,
 }
 
-impl SessionFace {
+impl SessionIdentity {
     pub(crate) fn new(id: SessionId, key: Option<&str>) -> Self {
         let mut text = Uuid::encode_buffer();
-        SessionFace {
+        SessionIdentity {
             id,
             tag: SessionTag {
                 id: (&*id.0.hyphenated().encode_lower(&mut text)).into(),
@@ -282,9 +297,9 @@ impl SessionFace {
     }
 }
 
-/// A message as its event shows it; `content` is JSON already.
+/// The fields of a message that its event carries; `content` is JSON already.
 #[derive(Debug)]
-pub(crate) struct MessageFace<'a> {
+pub(crate) struct MessageFields<'a> {
     pub(crate) id: MessageId,
     pub(crate) seq: u64,
     pub(crate) role: &'a str,
@@ -292,9 +307,9 @@ pub(crate) struct MessageFace<'a> {
     pub(crate) at: u64,
 }
 
-/// `SessionMessagePayload`, written straight from the stored JSON: content is neither parsed nor
-/// encoded a second time.
-pub(crate) fn message_payload(session: &SessionFace, message: &MessageFace<'_>) -> Bytes {
+/// Writes a `SessionMessagePayload` from the stored JSON: the content is neither parsed nor encoded
+/// again.
+pub(crate) fn message_payload(session: &SessionIdentity, message: &MessageFields<'_>) -> Bytes {
     let mut json = Vec::with_capacity(256 + session.name().len() + message.content.len());
     let mut id = Uuid::encode_buffer();
     json.extend_from_slice(br#"{"sessionKey":"#);
@@ -332,32 +347,32 @@ fn put_number(json: &mut Vec<u8>, number: u64) {
     let _ = write!(json, "{number}");
 }
 
-pub(crate) fn created_payload(session: &SessionFace, kind: &str) -> Bytes {
-    encode(&SessionCreatedPayload {
+pub(crate) fn created_payload(session: &SessionIdentity, kind: &str) -> Bytes {
+    encode_payload(&SessionCreatedPayload {
         session_key: session.name().to_owned(),
         session_id: session.id,
         kind: kind.to_owned(),
     })
 }
 
-/// A payload's JSON.
+/// Encodes a payload as JSON.
 #[expect(
     clippy::expect_used,
     reason = "our own payload types have text keys only"
 )]
-pub(crate) fn encode(payload: &impl serde::Serialize) -> Bytes {
+pub(crate) fn encode_payload(payload: &impl serde::Serialize) -> Bytes {
     serde_json::to_vec(payload)
-        .expect("payload types always encode")
+        .expect("payload types always encode_payload")
         .into()
 }
 
-/// Topic and source texts of a page, shared between its events.
+/// The topic and source names of a page, shared between its events.
 #[derive(Default)]
-struct Names(Vec<Arc<str>>);
+struct NameInterner(Vec<Arc<str>>);
 
-impl Names {
-    fn shared(&mut self, text: &str) -> Arc<str> {
-        // A house has few topics; a page that meets many more just shares less.
+impl NameInterner {
+    fn intern(&mut self, text: &str) -> Arc<str> {
+        // A home has few topics. A page with many more shares less.
         const NAMES_MAX: usize = 64;
         if let Some(name) = self.0.iter().find(|name| ***name == *text) {
             return Arc::clone(name);

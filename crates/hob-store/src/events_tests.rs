@@ -1,22 +1,22 @@
 //! Payloads written by hand are the ones the wire's types write.
 
-use super::{MessageFace, SessionFace, created_payload, message_payload};
+use super::{MessageFields, SessionIdentity, created_payload, message_payload};
 use hob_wire::rooms::session::{SessionCreatedPayload, SessionMessagePayload};
-use hob_wire::{Content, Message, MessageId, Part, Role, SessionId};
+use hob_wire::{ContentPart, Message, MessageContent, MessageId, Role, SessionId};
 use uuid::Uuid;
 
 #[test]
 fn a_message_payload_is_what_its_type_writes() {
     let id = SessionId(Uuid::from_u128(7));
     let contents = [
-        Content::from("plain \"quoted\" \u{1F600}\n"),
-        Content::Parts(vec![Part::Text {
+        MessageContent::from("plain \"quoted\" \u{1F600}\n"),
+        MessageContent::Parts(vec![ContentPart::Text {
             text: "part".to_owned(),
         }]),
     ];
     for content in contents {
         for key in [None, Some("chat:\"main\"\u{e9}\\")] {
-            let face = SessionFace::new(id, key);
+            let identity = SessionIdentity::new(id, key);
             let message = Message {
                 id: MessageId(Uuid::from_u128(u128::MAX - 5)),
                 seq: 12,
@@ -26,8 +26,8 @@ fn a_message_payload_is_what_its_type_writes() {
             };
             let json = serde_json::to_string(&content).unwrap();
             let written = message_payload(
-                &face,
-                &MessageFace {
+                &identity,
+                &MessageFields {
                     id: message.id,
                     seq: message.seq,
                     role: message.role.as_str(),
@@ -51,7 +51,7 @@ fn a_message_payload_is_what_its_type_writes() {
 #[test]
 fn a_created_payload_reads_back() {
     let id = SessionId(Uuid::from_u128(7));
-    let payload = created_payload(&SessionFace::new(id, None), "cron");
+    let payload = created_payload(&SessionIdentity::new(id, None), "cron");
     let read: SessionCreatedPayload = serde_json::from_slice(&payload).unwrap();
     assert_eq!(read.session_key, id.to_string());
     assert_eq!(read.kind, "cron");

@@ -1,58 +1,58 @@
-//! What a start says about its files: whether acknowledged writes are lost, may be, or are not.
+//! The findings of a start about its files: acknowledged writes are lost, may be lost, or are not.
 //!
-//! Three witnesses are compared: the mark, which names the last acknowledged commit; the
-//! write-ahead log, which holds what is not yet in the database; and the database as SQLite reads
-//! it with that log. Commits follow each other, so a database that holds the last event and the
-//! last silent commit of the mark holds everything before them too, whatever became of the log.
+//! Three sources are compared: the mark, which names the last acknowledged commit; the write-ahead
+//! log, which holds commits that are not in the database yet; and the database as SQLite reads it
+//! with that log. Commits follow each other. So a database that holds the last event and the last
+//! silent commit of the mark holds everything before them too, whatever happened to the log.
 //!
-//! Invariant: "nothing is lost" and "was not acknowledged" are said only where the mark says so.
+//! Invariant: "nothing is lost" and "was not acknowledged" are said only where the mark proves it.
 
-use crate::connection::beside;
-use crate::mark::{Claim, MarkState};
+use crate::connection::sibling_path;
+use crate::mark::{MarkClaim, MarkState};
 use crate::value::number;
-use crate::wal::{End, Scan};
+use crate::wal::{WalEnd, WalScan};
 use rusqlite::{Connection, OptionalExtension};
 use std::path::{Path, PathBuf};
 
-/// Something unusual that start-up met.
+/// An unusual state of the files, found at start-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) loss: Loss,
+pub(crate) struct StartupFinding {
+    pub(crate) loss: WriteLoss,
     pub(crate) text: String,
 }
 
-/// What a finding means for acknowledged writes.
+/// The meaning of a finding for acknowledged writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Loss {
+pub(crate) enum WriteLoss {
     None,
-    /// Nobody can tell.
+    /// It cannot be known.
     Possible,
     Certain,
 }
 
-/// How far an opened database goes.
+/// The last commit that an opened database holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    /// Starts it has seen.
+pub(crate) struct DatabasePosition {
+    /// The number of starts it has seen.
     pub(crate) epoch: u64,
-    /// The last event it holds, or once held.
+    /// The last event number it holds or held.
     pub(crate) seq: u64,
     pub(crate) silent_commits: u64,
 }
 
-impl Held {
-    pub(crate) fn read(sql: &Connection) -> rusqlite::Result<Held> {
-        let floor = fact(sql, "event_floor")?.unwrap_or(0);
-        Ok(Held {
-            epoch: fact(sql, "epoch")?.unwrap_or(0),
-            seq: crate::events::bounds(sql, floor)?.last,
-            silent_commits: fact(sql, "silent_commits")?.unwrap_or(0),
+impl DatabasePosition {
+    pub(crate) fn read(sql: &Connection) -> rusqlite::Result<DatabasePosition> {
+        let floor = read_meta(sql, "event_floor")?.unwrap_or(0);
+        Ok(DatabasePosition {
+            epoch: read_meta(sql, "epoch")?.unwrap_or(0),
+            seq: crate::events::log_bounds(sql, floor)?.last,
+            silent_commits: read_meta(sql, "silent_commits")?.unwrap_or(0),
         })
     }
 }
 
-/// A number that the database keeps about itself.
-pub(crate) fn fact(sql: &Connection, name: &str) -> rusqlite::Result<Option<u64>> {
+/// Reads a number that the database stores about itself.
+pub(crate) fn read_meta(sql: &Connection, name: &str) -> rusqlite::Result<Option<u64>> {
     let select = "SELECT value FROM meta WHERE name = ?1";
     sql.query_row(select, [name], |row| number(row, 0))
         .optional()
@@ -60,18 +60,18 @@ pub(crate) fn fact(sql: &Connection, name: &str) -> rusqlite::Result<Option<u64>
 
 /// Everything known about the files of a database.
 #[derive(Debug)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct FileEvidence<'a> {
     pub(crate) database: &'a Path,
-    /// Whether this home had a database before, as its lock file says.
-    pub(crate) lived: bool,
+    /// True if this home had a database before, by its lock file.
+    pub(crate) had_database: bool,
     pub(crate) mark: MarkState,
-    pub(crate) log: &'a Scan,
-    /// None when the database cannot be read so far.
-    pub(crate) held: Option<Held>,
+    pub(crate) log: &'a WalScan,
+    /// None when the database cannot be read that far.
+    pub(crate) held: Option<DatabasePosition>,
 }
 
-/// Judges the files of a database that exists.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+/// Assesses the files of an existing database.
+pub(crate) fn assess(evidence: &FileEvidence<'_>) -> Vec<StartupFinding> {
     match (evidence.mark, evidence.held) {
         (MarkState::Whole(claim), Some(held)) => evidence.with_mark(claim, held),
         (MarkState::Whole(claim), None) => evidence.by_frames(claim),
@@ -81,11 +81,13 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     .collect()
 }
 
-impl Evidence<'_> {
-    fn with_mark(&self, claim: Claim, held: Held) -> Option<Finding> {
+impl FileEvidence<'_> {
+    fn with_mark(&self, claim: MarkClaim, held: DatabasePosition) -> Option<StartupFinding> {
         let silent_lost = claim
             .silent_commits
             .map_or(0, |claimed| claimed.saturating_sub(held.silent_commits));
+        // Events are the strongest proof: their numbers have no gaps, so the lost ones can be
+        // named.
         if held.seq < claim.seq {
             return certain(format!(
                 "'{}' holds events up to {} only, and event {} was acknowledged: the writes of \
@@ -107,6 +109,7 @@ impl Evidence<'_> {
                 self.log_state()
             ));
         }
+        // After an orderly end the log is gone, so its length says nothing.
         let is_short = !claim.closed && claim.frames > self.log.kept_frames;
         if is_short && claim.silent_commits.is_some() && self.log.bytes == 0 {
             return harmless(format!(
@@ -133,8 +136,8 @@ impl Evidence<'_> {
         self.odd_log_end(claim)
     }
 
-    /// An unusual end of a log from which nothing is missing, as far as the mark knows.
-    fn odd_log_end(&self, claim: Claim) -> Option<Finding> {
+    /// Reports an unusual end of a log that lacks nothing, as far as the mark knows.
+    fn odd_log_end(&self, claim: MarkClaim) -> Option<StartupFinding> {
         let log = self.log_path();
         let name = log.display();
         let known = self.held.map_or_else(String::new, |_| {
@@ -145,25 +148,25 @@ impl Evidence<'_> {
             )
         });
         match self.log.end {
-            End::Clean => None,
-            End::Unfinished { offset } | End::Torn { offset } => harmless(format!(
+            WalEnd::Clean => None,
+            WalEnd::Unfinished { offset } | WalEnd::Torn { offset } => harmless(format!(
                 "'{name}' ends in a write that was cut off at byte {offset} and is left out. \
                  '{}' knows of no acknowledged write in it.",
                 self.mark_path().display()
             )),
-            End::NoHeader => possible(format!(
+            WalEnd::NoHeader => possible(format!(
                 "'{name}' has a damaged header: nothing of its {} bytes can be read.{known}",
                 self.log.bytes
             )),
-            End::Damaged { .. } => {
+            WalEnd::Damaged { .. } => {
                 let what = self.damaged_log();
                 certain(format!("{what}{known}"))
             }
         }
     }
 
-    /// The database cannot be read, so only the lengths of the log can be compared.
-    fn by_frames(&self, claim: Claim) -> Option<Finding> {
+    /// Compares log lengths only, because the database cannot be read.
+    fn by_frames(&self, claim: MarkClaim) -> Option<StartupFinding> {
         let missing = claim.frames.saturating_sub(self.log.kept_frames);
         if claim.closed || missing == 0 {
             return self.odd_log_end(claim);
@@ -175,9 +178,10 @@ impl Evidence<'_> {
         ))
     }
 
-    fn without_mark(&self) -> Option<Finding> {
-        let is_expected = self.lived || self.held.is_none_or(|held| held.epoch > 1 || held.seq > 0);
-        // The first start was cut off before its mark was written: nothing was acknowledged yet.
+    fn without_mark(&self) -> Option<StartupFinding> {
+        let is_expected =
+            self.had_database || self.held.is_none_or(|held| held.epoch > 1 || held.seq > 0);
+        // The first start was interrupted before it wrote a mark, so nothing was acknowledged yet.
         if !is_expected {
             return None;
         }
@@ -197,20 +201,20 @@ impl Evidence<'_> {
                 "{mark}, and '{log}' is missing or empty. After an orderly stop nothing is lost; \
                  after a crash acknowledged writes may be, and nothing is left that could tell.{held}"
             )),
-            End::Clean => possible(format!(
+            WalEnd::Clean => possible(format!(
                 "{mark}, so a missing end of '{log}' could not be noticed.{held}"
             )),
-            End::Unfinished { offset } | End::Torn { offset } => possible(format!(
+            WalEnd::Unfinished { offset } | WalEnd::Torn { offset } => possible(format!(
                 "{mark}, and '{log}' is not whole at byte {offset}. What it held from there on is \
                  left out; {unknown}.{held}"
             )),
-            End::NoHeader | End::Damaged { .. } => {
+            WalEnd::NoHeader | WalEnd::Damaged { .. } => {
                 certain(format!("{mark}. {}{held}", self.damaged_log()))
             }
         }
     }
 
-    /// How the log lies there, as a sentence.
+    /// Describes the state of the log in a sentence.
     fn log_state(&self) -> String {
         let log = self.log_path();
         let name = log.display();
@@ -218,20 +222,22 @@ impl Evidence<'_> {
             _ if self.log.bytes == 0 => {
                 format!("'{name}' is missing or empty (as after restoring an older copy).")
             }
-            End::NoHeader => format!("'{name}' cannot be read from its first byte on."),
-            End::Clean => format!("'{name}' ends at byte {}.", self.log.bytes),
-            End::Unfinished { offset } | End::Torn { offset } | End::Damaged { offset, .. } => {
+            WalEnd::NoHeader => format!("'{name}' cannot be read from its first byte on."),
+            WalEnd::Clean => format!("'{name}' ends at byte {}.", self.log.bytes),
+            WalEnd::Unfinished { offset }
+            | WalEnd::Torn { offset }
+            | WalEnd::Damaged { offset, .. } => {
                 format!("'{name}' cannot be read from byte {offset} on.")
             }
         }
     }
 
-    /// What a damaged log has lost for certain, as a sentence.
+    /// Describes the certain loss of a damaged log in a sentence.
     fn damaged_log(&self) -> String {
         let log = self.log_path();
         let name = log.display();
         match self.log.end {
-            End::Damaged {
+            WalEnd::Damaged {
                 offset,
                 frames,
                 transactions,
@@ -247,32 +253,32 @@ impl Evidence<'_> {
     }
 
     fn log_path(&self) -> PathBuf {
-        beside(self.database, "-wal")
+        sibling_path(self.database, "-wal")
     }
 
     fn mark_path(&self) -> PathBuf {
-        beside(self.database, ".mark")
+        sibling_path(self.database, ".mark")
     }
 }
 
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "each branch of a judgement ends in one"
+    reason = "each branch of an assessment ends in one"
 )]
-fn finding(loss: Loss, text: String) -> Option<Finding> {
-    Some(Finding { loss, text })
+fn finding(loss: WriteLoss, text: String) -> Option<StartupFinding> {
+    Some(StartupFinding { loss, text })
 }
 
-fn certain(text: String) -> Option<Finding> {
-    finding(Loss::Certain, text)
+fn certain(text: String) -> Option<StartupFinding> {
+    finding(WriteLoss::Certain, text)
 }
 
-fn possible(text: String) -> Option<Finding> {
-    finding(Loss::Possible, text)
+fn possible(text: String) -> Option<StartupFinding> {
+    finding(WriteLoss::Possible, text)
 }
 
-fn harmless(text: String) -> Option<Finding> {
-    finding(Loss::None, text)
+fn harmless(text: String) -> Option<StartupFinding> {
+    finding(WriteLoss::None, text)
 }
 
 #[cfg(test)]

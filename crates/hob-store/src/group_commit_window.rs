@@ -1,43 +1,50 @@
-//! Whom the writer still takes along before it commits: whoever came while it ran the commands
-//! before, and those it has just answered, who usually come straight back. Without the latter,
-//! among many busy callers each sync would serve only the half that missed the one before.
+//! Group commit: before a commit the writer waits briefly for callers that were just answered, who
+//! usually come straight back. Commands that arrived meanwhile join at once. Without the wait, each
+//! sync among many busy callers would serve only the half that missed the sync before.
 //!
-//! Invariants: a lone caller is never kept waiting; those who come back are given a fixed share of
-//! the time the batch before took, once a batch, and nothing for a while when nobody came.
+//! Invariants: a lone caller never waits; the wait is a fixed share of the last batch's time, once
+//! per batch, and is skipped for a while after nobody came.
 
-use crate::lanes::{Lanes, Queued};
+use crate::writer_queue::{QueuedWrite, WriterQueue};
 use std::time::Duration;
 
+/// The wait for returning callers before a commit.
 #[derive(Debug, Default)]
-pub(crate) struct Tact {
-    /// Callers known to be about, and how long they may take; none once they were waited for.
+pub(crate) struct GroupCommitWindow {
+    /// The number of active callers and the time they get; none once they were waited for.
     expected: Option<(usize, Duration)>,
-    /// Batches to go without waiting, because it did not help.
+    /// Batches that skip the wait, because the last one did not help.
     pause: u32,
 }
 
-impl Tact {
-    /// The share of a batch's own time that may be spent on waiting in the next.
+impl GroupCommitWindow {
+    /// The share of a batch's time that the next one may wait: one in this many.
     const SHARE: u32 = 4;
     const WITHIN_MAX: Duration = Duration::from_millis(2);
     const PAUSE: u32 = 8;
 
-    /// A batch of `commands` took this long and is about to be answered, while `waiting` others
-    /// are queued.
-    pub(crate) fn answered(&mut self, commands: usize, waiting: usize, took: Duration) {
-        let within = (took / Tact::SHARE).min(Tact::WITHIN_MAX);
+    /// Records a batch of `commands` that took this long and is about to be answered, while
+    /// `waiting` others are queued.
+    pub(crate) fn note_batch(&mut self, commands: usize, waiting: usize, took: Duration) {
+        let within = (took / GroupCommitWindow::SHARE).min(GroupCommitWindow::WITHIN_MAX);
         self.expected = Some((commands + waiting, within));
     }
 
-    /// Takes along who came, or comes within the moment; false when the batch should commit.
-    pub(crate) fn take_along(&mut self, lanes: &Lanes, batch: &mut Vec<Queued>) -> bool {
-        if lanes.join(batch) > 0 {
+    /// Adds commands that arrived or arrive within the window; false when the batch should commit.
+    pub(crate) fn gather_more(
+        &mut self,
+        queue: &WriterQueue,
+        batch: &mut Vec<QueuedWrite>,
+    ) -> bool {
+        if queue.add_arrivals(batch) > 0 {
             return true;
         }
+        // Taken, not read: a second round of the same batch does not wait again.
         let Some((callers, within)) = self.expected.take() else {
             return false;
         };
         let missing = callers.saturating_sub(batch.len());
+        // A lone caller is the whole batch, so nobody is missing and it commits at once.
         if missing == 0 || batch.is_empty() {
             return false;
         }
@@ -45,10 +52,11 @@ impl Tact {
             self.pause -= 1;
             return false;
         }
-        lanes.gather(missing, within);
-        let came = lanes.join(batch);
+        queue.wait_for_commands(missing, within);
+        let came = queue.add_arrivals(batch);
+        // Few came back: these callers do not write in a loop, and waiting only slows the rest.
         if came == 0 || came < missing / 8 {
-            self.pause = Tact::PAUSE;
+            self.pause = GroupCommitWindow::PAUSE;
         }
         came > 0
     }

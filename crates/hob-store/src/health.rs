@@ -1,11 +1,11 @@
-//! Whether the store takes writes now, and what start-up found. One place that writer, readers and
-//! checks report to, and that `daemon.status` reads.
+//! The health of the store: whether it accepts writes, and the findings of start-up. Writer,
+//! readers and checks report to it, and `daemon.status` reads it.
 //!
-//! SQLite calls a database malformed when a read of it fails, also if only once. So an error that
-//! speaks of damage stops writes, and the check decides whether it is so.
+//! SQLite calls a database malformed when a read fails, even if it fails only once. So an error
+//! that reports damage stops writes, and the check decides whether the damage is real.
 //!
-//! Invariants: a damaged, fenced or replaced store never becomes ready again; one whose disk is full
-//! or fails does, as soon as the disk works; only the check calls a store damaged.
+//! Invariants: a damaged, fenced or replaced store never becomes ready again; a full or failing one
+//! does, as soon as the disk works; only the check calls a store damaged.
 
 use crate::error::StoreError;
 use hob_wire::DamagedRow;
@@ -13,76 +13,77 @@ use hob_wire::rooms::daemon::StoreState;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
-/// Findings kept; a file that rots in a thousand places is described well enough by these.
+/// Findings that are kept. More would not help a reader.
 const FINDINGS_MAX: usize = 64;
-/// Why writes are refused until the check has looked.
+/// The reason for refusing writes until the check has ended.
 const SUSPICION: &str = "a part of it could not be read, and hob checks whether it is damaged";
 
+/// The state of the store as its threads report it.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(crate) struct StoreHealth {
     /// A std mutex, because it is held for a few lines without await.
-    inner: Mutex<Inner>,
+    inner: Mutex<HealthState>,
     /// The thread of the check, to be woken.
     checker: OnceLock<Thread>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    /// Why writes are refused; none when they are taken.
+struct HealthState {
+    /// The reason for refusing writes; none when they are accepted.
     refusal: Option<StoreError>,
-    /// Why the database cannot be read whole, while that lasts.
+    /// The reason why the database cannot be read completely, while that lasts.
     unreadable: Option<String>,
-    /// Whether an error spoke of damage since the check began its last look.
+    /// Set when an error reported damage after the last check began.
     suspected: bool,
     findings: Vec<String>,
     losses: Vec<String>,
     damaged: Vec<DamagedRow>,
 }
 
-/// What the store says about itself.
+/// The store's status as `daemon.status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct HealthReport {
     pub(crate) state: StoreState,
-    /// What to do when it is not ready.
+    /// Advice when the store is not ready.
     pub(crate) message: Option<String>,
     pub(crate) findings: Vec<String>,
-    /// Those findings that tell of acknowledged writes that are, or may be, lost.
+    /// The findings about acknowledged writes that are, or may be, lost.
     pub(crate) losses: Vec<String>,
 }
 
-impl Health {
-    /// Why a write cannot be taken now.
+impl StoreHealth {
+    /// Returns the error for a write that cannot be accepted now.
     pub(crate) fn refusal(&self) -> Option<StoreError> {
         let inner = self.inner();
         let unreadable = || inner.unreadable.clone().map(StoreError::Io);
         inner.refusal.clone().or_else(unreadable)
     }
 
-    /// Whether writes are refused until the disk takes them again, which is tried now and then.
-    pub(crate) fn awaits_disk(&self) -> bool {
-        self.inner().refusal.as_ref().is_some_and(may_pass)
+    /// True if writes are refused until a probe finds that the disk works again.
+    pub(crate) fn is_waiting_for_disk(&self) -> bool {
+        self.inner().refusal.as_ref().is_some_and(is_temporary)
     }
 
-    /// Whether writes are refused until the check has read the database whole.
-    pub(crate) fn awaits_check(&self) -> bool {
+    /// True if writes are refused until the check has read the whole database.
+    pub(crate) fn is_waiting_for_check(&self) -> bool {
         self.inner().unreadable.is_some()
     }
 
-    /// Takes note of an error, if it says something about the store as a whole.
-    pub(crate) fn note(&self, error: &StoreError) {
+    /// Records an error, if it concerns the store as a whole.
+    pub(crate) fn note_error(&self, error: &StoreError) {
         match error {
             StoreError::Damaged { .. } => self.suspect(),
             _ => self.refuse(error),
         }
     }
 
-    /// The check found damage, and found it again.
+    /// Records damage that the check found twice.
     pub(crate) fn confirm_damage(&self, error: &StoreError) {
         self.refuse(error);
     }
 
-    /// What to tell a caller about an error: damage only once it is confirmed.
-    pub(crate) fn as_known(&self, error: StoreError) -> StoreError {
+    /// Replaces an error about damage, unless the damage is confirmed.
+    pub(crate) fn hide_unconfirmed_damage(&self, error: StoreError) -> StoreError {
         let confirmed = matches!(self.inner().refusal, Some(StoreError::Damaged { .. }));
         match error {
             StoreError::Damaged { .. } if !confirmed => StoreError::Io(SUSPICION.to_owned()),
@@ -93,14 +94,15 @@ impl Health {
     /// Stops writes and wakes the check.
     fn suspect(&self) {
         let mut inner = self.inner();
-        if inner.refusal.as_ref().is_some_and(|now| !may_pass(now)) {
+        if inner.refusal.as_ref().is_some_and(|now| !is_temporary(now)) {
             return;
         }
         inner.suspected = true;
-        // While it cannot be read the check looks again by itself.
+        // A check that could not read the database repeats itself, so it needs no wake-up.
         if inner.unreadable.is_none() {
             tracing::warn!("an error spoke of damage: {SUSPICION}");
             inner.unreadable = Some(SUSPICION.to_owned());
+            // Before the check has started there is nobody to wake; it looks at the flag first.
             if let Some(checker) = self.checker.get() {
                 checker.unpark();
             }
@@ -117,8 +119,11 @@ impl Health {
         );
         let mut inner = self.inner();
         let changes = match &inner.refusal {
-            None => is_lasting || may_pass(error),
-            Some(now) if may_pass(now) => is_lasting || may_pass(error) && !is_like(now, error),
+            None => is_lasting || is_temporary(error),
+            // A lasting refusal replaces a temporary one and is never replaced.
+            Some(now) if is_temporary(now) => {
+                is_lasting || is_temporary(error) && !is_same_kind(now, error)
+            }
             Some(_) => false,
         };
         if changes {
@@ -129,10 +134,10 @@ impl Health {
         }
     }
 
-    /// The disk takes writes again.
-    pub(crate) fn recovered(&self) {
+    /// Records that the disk takes writes again.
+    pub(crate) fn mark_recovered(&self) {
         let mut inner = self.inner();
-        match inner.refusal.take_if(|refusal| may_pass(refusal)) {
+        match inner.refusal.take_if(|refusal| is_temporary(refusal)) {
             Some(StoreError::Full) => {
                 tracing::info!("there is room on the disk again; hob accepts work");
             }
@@ -141,8 +146,8 @@ impl Health {
         }
     }
 
-    /// The database cannot be read whole, because the disk fails.
-    pub(crate) fn unreadable(&self, why: &str) {
+    /// Records that the disk fails to read the database.
+    pub(crate) fn mark_unreadable(&self, why: &str) {
         let mut inner = self.inner();
         if inner.unreadable.is_none() {
             tracing::error!("the database cannot be read: {why}");
@@ -150,26 +155,26 @@ impl Health {
         inner.unreadable = Some(why.to_owned());
     }
 
-    /// The present thread is the check: it is unparked when there is something to look at.
+    /// Registers the present thread as the check, which is unparked when there is work for it.
     pub(crate) fn register_checker(&self) {
-        // A store has one check, so nobody was here before.
+        // A store has one check, so the cell is empty.
         let _ = self.checker.set(std::thread::current());
     }
 
-    /// Whether there is something to look at.
+    /// True if there is something to check.
     pub(crate) fn is_suspected(&self) -> bool {
         self.inner().suspected
     }
 
-    /// A look begins: it answers every suspicion so far.
-    pub(crate) fn look_begins(&self) {
+    /// Notes that a check begins, which covers every error reported so far.
+    pub(crate) fn begin_check(&self) {
         self.inner().suspected = false;
     }
 
-    /// The database was read whole and is sound.
-    pub(crate) fn readable_again(&self) {
+    /// Records that the database was read completely and is sound.
+    pub(crate) fn mark_sound(&self) {
         let mut inner = self.inner();
-        // Something failed since the look began: the next one decides.
+        // An error was reported after this check began: the next check decides.
         if inner.suspected {
             return;
         }
@@ -178,8 +183,8 @@ impl Health {
         }
     }
 
-    /// Keeps what start-up found.
-    pub(crate) fn found(&self, finding: String, may_be_lost: bool) {
+    /// Stores a finding of start-up.
+    pub(crate) fn add_finding(&self, finding: String, may_be_lost: bool) {
         let mut inner = self.inner();
         if inner.findings.len() < FINDINGS_MAX {
             if may_be_lost {
@@ -189,8 +194,8 @@ impl Health {
         }
     }
 
-    /// Takes note of a damaged row, once.
-    pub(crate) fn found_damaged(&self, row: &DamagedRow) {
+    /// Stores a damaged row, once.
+    pub(crate) fn add_damaged_row(&self, row: &DamagedRow) {
         let mut inner = self.inner();
         if inner.damaged.len() < FINDINGS_MAX && !inner.damaged.contains(row) {
             tracing::error!("{}", row.message);
@@ -198,37 +203,37 @@ impl Health {
         }
     }
 
-    /// Forgets damaged rows that are gone.
-    pub(crate) fn forget_damaged(&self, is_gone: impl Fn(&DamagedRow) -> bool) {
+    /// Removes damaged rows that no longer exist.
+    pub(crate) fn forget_damaged_rows(&self, is_gone: impl Fn(&DamagedRow) -> bool) {
         self.inner().damaged.retain(|row| !is_gone(row));
     }
 
-    /// Damaged rows met since the start.
-    pub(crate) fn damaged(&self) -> Vec<DamagedRow> {
+    /// The damaged rows that were met since the start.
+    pub(crate) fn damaged_rows(&self) -> Vec<DamagedRow> {
         self.inner().damaged.clone()
     }
 
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> HealthReport {
         let inner = self.inner();
         let (state, message) = match (&inner.refusal, &inner.unreadable) {
             (None | Some(StoreError::Closed), None) => (StoreState::Ready, None),
             (None | Some(StoreError::Closed), Some(why)) => (
                 StoreState::Failing,
                 Some(format!(
-                    "The disk fails to read the database ({why}). hob takes no writes, looks again \
-                     now and then and goes on by itself when it can be read."
+                    "The disk fails to read the database ({why}). hob accepts no writes, checks \
+                     again every few seconds and continues when the database can be read."
                 )),
             ),
             (Some(StoreError::Io(why)), _) => (
                 StoreState::Failing,
                 Some(format!(
-                    "The disk fails ({why}). hob takes no writes, tries again every second and \
-                     goes on by itself when the disk works."
+                    "The disk fails ({why}). hob accepts no writes, tries again every second and \
+                     continues when the disk works."
                 )),
             ),
             (Some(refusal), _) => (state_of(refusal), Some(refusal.to_string())),
         };
-        Report {
+        HealthReport {
             state,
             message,
             findings: inner.findings.clone(),
@@ -236,7 +241,7 @@ impl Health {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, HealthState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -250,12 +255,12 @@ fn state_of(refusal: &StoreError) -> StoreState {
     }
 }
 
-/// Whether writes may work again by themselves after this.
-fn may_pass(error: &StoreError) -> bool {
+/// True if writes may work again without a restart after this error.
+fn is_temporary(error: &StoreError) -> bool {
     matches!(error, StoreError::Full | StoreError::Io(_))
 }
 
-fn is_like(one: &StoreError, other: &StoreError) -> bool {
+fn is_same_kind(one: &StoreError, other: &StoreError) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 

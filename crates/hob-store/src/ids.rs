@@ -1,34 +1,36 @@
-//! Ids for new rows, from random bytes fetched many at a time: asking the system for each id costs
-//! more than making it.
+//! Ids for new rows, from random bytes fetched many at a time: a system call for each id costs more
+//! than making it.
 
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use uuid::Uuid;
 
 /// Random bytes of one id.
 const ID_BYTES: usize = 10;
-/// Ids per question to the system.
+/// Ids per system call.
 const POOL_IDS: usize = 64;
 
+/// A generator of `UUIDv7` ids with a pool of random bytes.
 #[derive(Debug)]
-pub(crate) struct Ids {
-    dice: Dice,
+pub(crate) struct IdGenerator {
+    randomness: Randomness,
     pool: [u8; ID_BYTES * POOL_IDS],
     used: usize,
 }
 
-impl Ids {
-    pub(crate) fn new(dice: Dice) -> Self {
-        Ids {
-            dice,
+impl IdGenerator {
+    pub(crate) fn new(randomness: Randomness) -> Self {
+        IdGenerator {
+            randomness,
             pool: [0; ID_BYTES * POOL_IDS],
             used: ID_BYTES * POOL_IDS,
         }
     }
 
-    /// A `UUIDv7`: ordered by `wall_ms`, random below that.
+    /// Returns a `UUIDv7`: ordered by `wall_ms`, random below that.
     pub(crate) fn next(&mut self, wall_ms: u64) -> Uuid {
+        // Each byte is used once: two ids never share randomness.
         if self.used == self.pool.len() {
-            self.dice.fill(&mut self.pool);
+            self.randomness.fill(&mut self.pool);
             self.used = 0;
         }
         let mut random = [0; ID_BYTES];

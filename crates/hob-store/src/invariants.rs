@@ -1,10 +1,10 @@
-//! The rules that hold across the tables of the database, as queries that find where they do not.
-//! `structure_check` and `verify` look at the rest.
+//! The invariants across the tables of the database, as queries that find violations.
+//! `structure_check` and `verify` check the rest.
 
 use rusqlite::Connection;
 
-/// What must always hold, and the query that finds where it does not.
-pub(crate) const RULES: &[(&str, &str)] = &[
+/// Each invariant with the query that finds its violations.
+pub(crate) const INVARIANTS: &[(&str, &str)] = &[
     (
         "Every message has its session, or one that is being deleted",
         "SELECT 'session ' || m.session FROM messages m
@@ -69,7 +69,8 @@ pub(crate) const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-pub(crate) fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
+/// Runs a query whose rows are problems, and returns them.
+pub(crate) fn select_problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
     let mut select = sql.prepare(select)?;
     let rows = select.query_map([], |row| row.get(0))?;
     rows.collect()

@@ -1,42 +1,44 @@
-//! All SQL of hob: what it acknowledges is on disk.
+//! All SQL of hob. An acknowledged write is on disk.
 //!
-//! - [`Store`]: the handle; sessions, messages, tokens, the event log
-//! - `opening`, `inspect`, `wal`, `mark`, `findings`: what is looked at before a database is trusted
-//! - `log_history`: which cursors of clients lie in this database's own history
-//! - `connection`, `migrations`: how it is opened, and its schema
-//! - `lanes`, `writer`, `tact`, `batch`, `disk`: one thread that turns queued commands into transactions
-//! - `readers`: a few connections for everything that only reads
-//! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
-//! - `changes`: what runs changed in files, for undoing
-//! - `loops`: prompts that are asked again and again
-//! - `outputs`: what tools said at length, for a while
-//! - `judgements`: stored rules, and the record of every decision
-//! - `schedule`: jobs, and what became of each time they were due
-//! - `terminals`: shells that a person and hob share, and the commands run in them
-//! - `blobs`: what is too large for a row
-//! - `checksums`: a checksum for each row of what must not change unnoticed
-//! - `health`, `check`, `structure_check`, `verify`: whether the files are sound
-//! - `settings`: what a person may choose
+//! - [`Store`]: the handle, which every room holds
+//! - `opening`, `inspect`, `wal`, `mark`, `findings`: checks of the files before a database is
+//!   trusted
+//! - `log_history`: the event logs whose cursors this database can continue
+//! - `connection`, `migrations`: connections and the schema
+//! - `writer_queue`, `writer`, `group_commit_window`, `batch`, `writer_database`: one thread that
+//!   turns queued commands into transactions
+//! - `reader_pool`: a few connections for all reads
+//! - `sessions`, `runs`, `tokens`, `tool_tiers`, `events`, `retention`: the SQL of each subject
+//! - `changes`: file changes of runs, kept for undo
+//! - `loops`: prompts that run again and again
+//! - `outputs`: long tool outputs, kept for a while
+//! - `audit`: stored permission rules and the audit record of every decision
+//! - `schedule`: jobs and their slots
+//! - `terminals`: terminals that a person and hob share, and the commands run in them
+//! - `blobs`: files for values that are too large for a row
+//! - `checksums`: row checksums of the tables whose damage must be noticed
+//! - `health`, `invariants`, `structure_check`, `verify`: the state of the store and checks of its
+//!   files
+//! - `validate`, `settings`: bounds of requests, and the configuration keys of the store
 //!
 //! Invariants: an answer means that the transaction is synced; each write is one transaction with
-//! its event; events are numbered and published in the order of commits and no number is given
-//! twice; a missing or damaged file is named and never begun anew by itself.
+//! its event; events are numbered and published in commit order and no number is used twice; a
+//! missing or damaged file is reported and never replaced by a new one.
 
+mod audit;
 mod batch;
 mod blobs;
 mod changes;
-mod check;
 mod checksums;
 mod connection;
-mod disk;
 mod error;
 mod events;
 mod findings;
+mod group_commit_window;
 mod health;
 mod ids;
 mod inspect;
-mod judgements;
-mod lanes;
+mod invariants;
 mod log_history;
 mod loops;
 mod mark;
@@ -46,9 +48,8 @@ mod opening;
 mod outputs;
 #[cfg(test)]
 mod page_limit;
-mod readers;
+mod reader_pool;
 mod retention;
-mod rules;
 mod runs;
 mod schedule;
 mod sessions;
@@ -56,29 +57,34 @@ mod settings;
 mod shared;
 mod store;
 mod structure_check;
-mod tact;
 mod terminals;
 mod tokens;
 mod tool_tiers;
+mod validate;
 mod value;
 mod verify;
 mod wal;
 mod writer;
+mod writer_database;
+mod writer_queue;
 
-pub use changes::{Change, Former, NewChange};
+pub use audit::{AuditedDecision, NewAuditEntry, NewRule, RuleChange, RuleReplacement, StoredRule};
+pub use changes::{FileChange, NewFileChange, PreviousEntry};
 pub use checksums::damage::WithDamage;
 pub use error::StoreError;
-pub use judgements::{Judgement, KeptRule, NewEntry, NewRule, RuleChange, RuleReplacement};
 pub use loops::{
-    Ended, Kind as MemoryKind, LoopRow, Mode, NewLoop, Prompted, Remember, Started, Under,
-    WhichStart,
+    FinishedIteration, IterationPrompt, LoopMode, LoopResumePoint, LoopRow, LoopStart,
+    LoopStartResult, MemoryKind, MemoryUpdate, NewLoopRow,
 };
-pub use outputs::{NewOutput, Output, OutputDraft};
+pub use outputs::{NewToolOutput, OutputDraft, StoredToolOutput};
 pub use runs::{
-    Accepted, Birth, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
-    RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,
+    AcceptedRun, BudgetScope, CostReservation, LedgerEntry, LedgerSummary, LedgerWrite, NewMessage,
+    NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings, StepWrite,
+    WrittenStep,
 };
-pub use schedule::{JobRow, NewSlot, Opened, Opening, SLOTS_OPENED_MAX, SlotEnd, SlotRow};
+pub use schedule::{
+    JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
+};
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
 pub use terminals::{
@@ -86,4 +92,4 @@ pub use terminals::{
 };
 pub use tokens::TokenRow;
 pub use tool_tiers::ToolTierRow;
-pub use verify::Progress;
+pub use verify::VerifyProgress;

@@ -1,21 +1,23 @@
-//! The starts of this database that wrote its event log, each with an id of its own.
+//! The starts of this database that wrote its event log. Each has an id.
 //!
-//! A client's cursor is an event's number and the id of the log it was heard from. A log whose id
-//! is in this history is the same as ours up to the start that followed it; one whose id is not
-//! comes from files that were replaced, as by restoring an older copy.
+//! A client's cursor is an event number with the id of the log it came from. A log whose id is in
+//! this history equals ours up to the next start after it. A log with an unknown id comes from
+//! files that were replaced, for example by restoring an older copy.
 //!
-//! Invariant: two logs that differ in an event never share an id and a number at or after it.
+//! Invariant: two logs that differ in an event never share an id and a number at or after that
+//! event.
 
 use crate::value::{int, number};
 use rusqlite::Connection;
 use std::sync::Arc;
 
-/// Starts remembered; a cursor from before them is told a gap.
+/// Starts that are kept. An older cursor gets a gap.
 const STARTS_MAX: u64 = 1_024;
 
+/// The ids under which this event log was written.
 #[derive(Clone, Debug)]
 pub(crate) struct LogHistory {
-    /// In their order; the last one is running.
+    /// In order; the last one is the present start.
     starts: Vec<LogStart>,
 }
 
@@ -26,7 +28,7 @@ struct LogStart {
 }
 
 impl LogHistory {
-    /// A history that knows nothing but this start.
+    /// Creates a history of this start only.
     pub(crate) fn beginning(id: String) -> Self {
         LogHistory {
             starts: vec![LogStart {
@@ -49,7 +51,7 @@ impl LogHistory {
         })
     }
 
-    /// Records that the start `epoch` goes on after event `after_seq`.
+    /// Records that the start `epoch` continues after event `after_seq`.
     pub(crate) fn append(
         sql: &Connection,
         epoch: u64,
@@ -73,10 +75,11 @@ impl LogHistory {
         last.map_or_else(|| "".into(), |start| Arc::clone(&start.id))
     }
 
-    /// The last event that our log shares with the one of this id; none when it is not known.
+    /// Returns the last event that our log shares with the log of this id; none for an unknown id.
     pub(crate) fn shared_until(&self, id: &str) -> Option<u64> {
         let at = self.starts.iter().position(|start| *start.id == *id)?;
         let next = self.starts.get(at + 1);
+        // Without a later start the id is the present one, and every event is shared.
         Some(next.map_or(u64::MAX, |next| next.after_seq))
     }
 }

@@ -1,9 +1,10 @@
-//! A high-water mark beside the database (`hob.db.mark`): what a sound write-ahead log must still
-//! hold, written after each commit and before its acknowledgement. SQLite cannot miss what was cut
-//! off whole from the log's end, or notice that the file is gone; this can.
+//! A high-water mark beside the database (`hob.db.mark`): it says how much a sound write-ahead log
+//! must hold. It is written after each commit and before its acknowledgement. SQLite does not
+//! notice when whole transactions are cut off the log's end, or when the log file is gone. The mark
+//! does.
 //!
-//! Invariant: the mark never claims more than is on disk. It is written after the commit it
-//! speaks of was synced, and taken back, synced, before the log may be emptied.
+//! Invariant: the mark never claims more than is on disk. It is written after its commit was
+//! synced, and lowered and synced before the log may be emptied.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,13 +15,13 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkState {
     Missing,
-    /// There is a file, and what stands in it is no mark.
+    /// The file exists and holds no valid mark.
     Damaged,
-    Whole(Claim),
+    Whole(MarkClaim),
 }
 
 impl MarkState {
-    pub(crate) fn claim(self) -> Option<Claim> {
+    pub(crate) fn claim(self) -> Option<MarkClaim> {
         match self {
             MarkState::Whole(claim) => Some(claim),
             MarkState::Missing | MarkState::Damaged => None,
@@ -28,51 +29,52 @@ impl MarkState {
     }
 }
 
-/// What the mark says.
+/// The content of the mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct MarkClaim {
     /// The daemon's start that wrote it.
     pub(crate) epoch: u64,
     /// Frames committed to the write-ahead log.
     pub(crate) frames: u64,
-    /// The last event's number.
+    /// The number of the last event.
     pub(crate) seq: u64,
-    /// Whether the store was closed in order.
+    /// Set when the store was closed in order.
     pub(crate) closed: bool,
-    /// Commits without an event, which `seq` does not count. Missing in marks of older versions.
+    /// Commits without an event, which `seq` does not count. Marks of older versions lack it.
     pub(crate) silent_commits: Option<u64>,
 }
 
+/// The open mark file and its present claim.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct CommitMark {
     file: File,
-    claim: Claim,
+    claim: MarkClaim,
 }
 
-impl Mark {
+impl CommitMark {
     pub(crate) fn read(path: &Path) -> io::Result<MarkState> {
         match std::fs::read(path) {
-            Ok(bytes) => Ok(Claim::parse(&bytes).map_or(MarkState::Damaged, MarkState::Whole)),
+            Ok(bytes) => Ok(MarkClaim::parse(&bytes).map_or(MarkState::Damaged, MarkState::Whole)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(MarkState::Missing),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens the mark for writing, with the claim it has.
-    pub(crate) fn open(path: &Path) -> io::Result<Mark> {
-        let claim = Mark::read(path)?.claim();
+    /// Opens the mark for writing, with its present claim.
+    pub(crate) fn open(path: &Path) -> io::Result<CommitMark> {
+        let claim = CommitMark::read(path)?.claim();
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
             .open(path)?;
-        let mut mark = Mark {
+        let mut mark = CommitMark {
             file,
             claim: claim.unwrap_or_default(),
         };
         if claim.is_none() {
-            // Durable from the start, so that a power cut cannot make it look deleted or damaged.
+            // Durable from the start: a power cut must not make a new mark look deleted or damaged.
             mark.raise(mark.claim)?;
             mark.file.sync_all()?;
             File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
@@ -80,28 +82,30 @@ impl Mark {
         Ok(mark)
     }
 
-    pub(crate) fn claim(&self) -> Claim {
+    pub(crate) fn claim(&self) -> MarkClaim {
         self.claim
     }
 
-    /// Claims what was committed. Not synced: a lost claim claims less.
-    pub(crate) fn raise(&mut self, claim: Claim) -> io::Result<()> {
+    /// Claims a commit. Not synced: if the claim is lost, the older one claims less.
+    pub(crate) fn raise(&mut self, claim: MarkClaim) -> io::Result<()> {
         self.claim = claim;
         self.file.write_all_at(claim.to_line().as_bytes(), 0)
     }
 
-    /// Claims less, before the log is emptied.
-    pub(crate) fn lower(&mut self, claim: Claim) -> io::Result<()> {
+    /// Lowers the claim, synced, before the log is emptied.
+    pub(crate) fn lower(&mut self, claim: MarkClaim) -> io::Result<()> {
         if claim == self.claim {
             return Ok(());
         }
         self.raise(claim)?;
+        // Synced: an old, higher claim that survives a power cut would report a loss that never
+        // was.
         self.file.sync_data()
     }
 }
 
-impl Claim {
-    /// One line of fixed width, so that a single write replaces it.
+impl MarkClaim {
+    /// Formats the claim as one line of fixed width, so that a single write replaces it.
     fn to_line(self) -> String {
         let state = if self.closed { "closed" } else { "open  " };
         let words = format!(
@@ -111,20 +115,20 @@ impl Claim {
             self.seq,
             self.silent_commits.unwrap_or(0)
         );
-        format!("{words} {:016x}\n", sum(words.as_bytes()))
+        format!("{words} {:016x}\n", fnv1a(words.as_bytes()))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Claim> {
+    fn parse(bytes: &[u8]) -> Option<MarkClaim> {
         let line = std::str::from_utf8(bytes).ok()?.lines().next()?;
         let (words, written_sum) = line.trim_end().rsplit_once(' ')?;
-        if u64::from_str_radix(written_sum, 16).ok()? != sum(words.as_bytes()) {
+        if u64::from_str_radix(written_sum, 16).ok()? != fnv1a(words.as_bytes()) {
             return None;
         }
         let mut words = words.split_whitespace();
         let mut number = || words.next()?.parse::<u64>().ok();
         let (_, epoch, frames, seq) = (number(), number()?, number()?, number()?);
         let closed = words.next()? == "closed";
-        Some(Claim {
+        Some(MarkClaim {
             epoch,
             frames,
             seq,
@@ -134,8 +138,8 @@ impl Claim {
     }
 }
 
-/// FNV-1a: enough to tell a whole line from a torn one.
-fn sum(bytes: &[u8]) -> u64 {
+/// FNV-1a, enough to tell a whole line from a torn one.
+fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
     })

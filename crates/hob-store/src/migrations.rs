@@ -1,7 +1,7 @@
-//! The schema and its growth: one SQL file a version, each applied in one transaction together
-//! with the version it leads to.
+//! The schema and its migrations: one SQL file per version, each applied in one transaction
+//! together with its version number.
 //!
-//! Invariants: a migration that is cut off leaves the version before it; a schema newer than this
+//! Invariants: an interrupted migration leaves the version before it; a schema newer than this
 //! program is never touched.
 
 use crate::connection::APPLICATION_ID;
@@ -27,19 +27,20 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_steered_words.sql"),
 ];
 
-/// The schema this program writes.
+/// The schema version of this program.
 #[expect(clippy::cast_possible_truncation, reason = "a handful of files")]
 pub(crate) const SCHEMA: u32 = MIGRATIONS.len() as u32;
 
-/// Brings the schema up to date; says whether there was anything to do.
+/// Migrates the schema to the present version; returns whether it changed.
 pub(crate) fn migrate(sql: &Connection, file: &Path) -> Result<bool, StoreError> {
     migrate_with(sql, file, MIGRATIONS)
 }
 
 fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<bool, StoreError> {
-    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, file);
+    let failed = |error: rusqlite::Error| StoreError::from_sqlite(&error, file);
     let found = version(sql).map_err(failed)?;
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+    // Refused before any write: an older program does not know what it would break.
     if found > known && !failpoint::broken(11) {
         return Err(StoreError::NewerSchema {
             file: file.to_owned(),
@@ -54,7 +55,7 @@ fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<bo
     Ok(found < known)
 }
 
-/// The schema the file has.
+/// Reads the schema version of the file.
 pub(crate) fn version(sql: &Connection) -> rusqlite::Result<u32> {
     sql.pragma_query_value(None, "user_version", |row| row.get(0))
 }
@@ -66,6 +67,8 @@ fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()
     }
     let applied = (|| {
         sql.pragma_update(None, "application_id", APPLICATION_ID)?;
+        // The version is part of the transaction: a crash leaves both the old schema and the old
+        // number.
         sql.pragma_update(None, "user_version", version)?;
         failpoint::reach("store.migrate.before");
         sql.execute_batch(migration)?;
@@ -75,7 +78,7 @@ fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()
         Ok(())
     })();
     if applied.is_err() && !sql.is_autocommit() {
-        // The first error is the one to tell; without a commit the transaction ends anyway.
+        // The first error is reported. Without a commit the transaction ends anyway.
         let _ = sql.execute_batch("ROLLBACK");
     }
     failpoint::reach("store.migrate.after");

@@ -114,13 +114,13 @@ async fn assert_whole(folder: &tempfile::TempDir) {
     let store = crate::Store::open(crate::StoreOptions {
         database: folder.path().join("hob.db"),
         clock: hob_kit::clock::Clock::manual(1_000),
-        dice: hob_kit::dice::Dice::system(),
+        randomness: hob_kit::randomness::Randomness::system(),
         publisher,
-        had_life: true,
+        had_database: true,
     })
     .unwrap();
     assert_eq!(store.status().schema, SCHEMA);
-    let export = hob_wire::rooms::session::ExportParams {
+    let export = hob_wire::rooms::session::SessionExportParams {
         session_key: "s".to_owned(),
         after: None,
         limit: None,

@@ -1,29 +1,28 @@
-//! Opening a store: look at the files, make or migrate the database, begin a new epoch.
+//! Opening a store: inspects the files, creates or migrates the database, begins a new epoch.
 //!
-//! Invariants: nothing is written to a file before it proved to be hob's and of a schema this
-//! program knows, nor to one that does not fit together; a new database appears whole, under its
-//! name, or not at all.
+//! Invariants: nothing is written to a file before it proved to be hob's and of a known schema, nor
+//! to a damaged one; a new database appears complete under its name, or not at all.
 
-use crate::checksums::fill::fill_small;
-use crate::connection::{APPLICATION_ID, WriterConnection, beside, open_draft};
-use crate::disk::{Disk, io_error, open_mark};
-use crate::error::{StoreError, mend};
+use crate::checksums::backfill::backfill_small_tables;
+use crate::connection::{APPLICATION_ID, WriterConnection, open_draft, sibling_path};
+use crate::error::{StoreError, repair_hint};
 use crate::events;
-use crate::findings::{Finding, Held, Loss, fact};
-use crate::health::Health;
-use crate::ids::Ids;
-use crate::inspect::{inspect, keep_copy};
+use crate::findings::{DatabasePosition, StartupFinding, WriteLoss, read_meta};
+use crate::health::StoreHealth;
+use crate::ids::IdGenerator;
+use crate::inspect::{copy_damaged_log, inspect};
 use crate::log_history::LogHistory;
-use crate::mark::Claim;
+use crate::mark::MarkClaim;
 use crate::migrations::migrate;
-use crate::readers::Readers;
+use crate::reader_pool::ReaderPool;
 use crate::runs::ledger;
-use crate::structure_check::confirmed_damage;
+use crate::structure_check::find_confirmed_damage;
 use crate::value::int;
+use crate::writer_database::{WriterDatabase, io_error, open_mark};
 use hob_bus::LogBounds;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::failpoint;
+use hob_kit::randomness::Randomness;
 use rusqlite::Connection;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -33,85 +32,92 @@ use std::sync::Arc;
 
 /// An open store, before its threads run.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) disk: Disk,
-    pub(crate) readers: Arc<Readers>,
-    pub(crate) health: Arc<Health>,
+pub(crate) struct OpenedStore {
+    pub(crate) database: WriterDatabase,
+    pub(crate) readers: Arc<ReaderPool>,
+    pub(crate) health: Arc<StoreHealth>,
     pub(crate) bounds: LogBounds,
     pub(crate) silent_commits: u64,
     pub(crate) log_history: LogHistory,
-    /// Whether the whole database is still to be checked.
-    pub(crate) to_check: bool,
+    /// True if the background check must read the whole database.
+    pub(crate) needs_check: bool,
 }
 
-/// What opening needs from outside.
+/// The inputs of [`open`].
 #[derive(Debug)]
-pub(crate) struct OpenParts<'a> {
+pub(crate) struct OpenInputs<'a> {
     pub(crate) path: &'a Path,
     pub(crate) clock: &'a Clock,
-    pub(crate) dice: &'a Dice,
-    pub(crate) had_life: bool,
+    pub(crate) randomness: &'a Randomness,
+    pub(crate) had_database: bool,
 }
 
-pub(crate) fn open(parts: &OpenParts<'_>) -> Result<Opened, StoreError> {
-    let OpenParts { path, clock, .. } = *parts;
-    let inspection = inspect(path, parts.had_life)?;
-    let health = Arc::new(Health::default());
-    let log_id = Ids::new(parts.dice.clone())
+pub(crate) fn open(parts: &OpenInputs<'_>) -> Result<OpenedStore, StoreError> {
+    let OpenInputs { path, clock, .. } = *parts;
+    let inspection = inspect(path, parts.had_database)?;
+    let health = Arc::new(StoreHealth::default());
+    let log_id = IdGenerator::new(parts.randomness.clone())
         .next(clock.wall_ms())
         .to_string();
 
-    if inspection.fresh {
+    if inspection.is_new {
         create(path, &log_id)?;
     }
-    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
+    let failed = |error: rusqlite::Error| StoreError::from_sqlite(&error, path);
     let mut connection = WriterConnection::open(path).map_err(failed)?;
-    identify(&connection.sql, path)?;
-    // Nothing is written yet: SQLite reads the log as it lies there.
-    let findings = inspection.findings(path, Held::read(&connection.sql).ok());
+    check_application_id(&connection.sql, path)?;
+    // Nothing is written yet: SQLite reads the log as the last daemon left it.
+    let findings = inspection.findings(path, DatabasePosition::read(&connection.sql).ok());
     report(&findings, inspection.scan.bytes > 0, parts, &health);
-    let may_be_lost = findings.iter().any(|finding| finding.loss > Loss::None);
-    if may_be_lost && let Some(error) = confirmed_damage(&connection.sql, path) {
+    let may_be_lost = findings
+        .iter()
+        .any(|finding| finding.loss > WriteLoss::None);
+    // Checked before the first write, which would overwrite what a repair could use.
+    if may_be_lost && let Some(error) = find_confirmed_damage(&connection.sql, path) {
         return open_damaged(parts, health, &error, log_id);
     }
+    // From here on the file is ours and sound enough, and may be written.
     connection.prepare().map_err(failed)?;
     let migrated = migrate(&connection.sql, path)?;
-    fill_small(&connection.sql).map_err(failed)?;
-    let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
+    backfill_small_tables(&connection.sql).map_err(failed)?;
+    // One reader stays open from now on; see the invariants of `reader_pool`.
+    let readers = ReaderPool::open(path, clock.clone(), Arc::clone(&health))?;
 
-    let mut disk = Disk::new(path, Some(connection), open_mark(path)?);
+    let mut database = WriterDatabase::new(path, Some(connection), open_mark(path)?);
     let claimed = inspection.mark.claim().unwrap_or_default();
     if migrated || inspection.scan.bytes > 0 || claimed.frames > 0 {
-        // The log begins anew, so that whatever a crash left in it never mixes with new frames.
-        disk.checkpoint()?;
+        // The log restarts, so that leftovers of a crash never mix with new frames.
+        database.truncate_log()?;
     }
-    let start = disk.connection().map(|open| {
-        if inspection.fresh {
-            Start::read(&open.sql)
+    let start = database.connection().map(|open| {
+        if inspection.is_new {
+            // `create` has begun this epoch already.
+            EpochStart::read(&open.sql)
         } else {
-            Start::begin(&open.sql, claimed, &log_id)
+            EpochStart::begin(&open.sql, claimed, &log_id)
         }
     });
     let start = start.ok_or(StoreError::Closed)?.map_err(failed)?;
-    disk.set_epoch(start.epoch);
-    disk.committed(start.bounds.last, start.silent_commits);
-    Ok(Opened {
-        disk,
+    database.set_epoch(start.epoch);
+    // The mark is open from now on: without it a crash would look like an orderly end.
+    database.note_commit(start.bounds.last, start.silent_commits);
+    Ok(OpenedStore {
+        database,
         readers: Arc::new(readers),
         health,
         bounds: start.bounds,
         silent_commits: start.silent_commits,
         log_history: start.log_history,
-        to_check: inspection.unclean(),
+        needs_check: inspection.is_unclean(),
     })
 }
 
-/// Makes a new database beside its place and moves it there when it is whole and synced. One that
-/// was cut off in the making is thrown away.
+/// Creates a new database beside its path and renames it when it is complete and synced. Leftovers
+/// of an interrupted creation are deleted.
 fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
-    let draft = beside(path, ".new");
+    let draft = sibling_path(path, ".new");
     for suffix in ["", "-journal", "-wal", "-shm"] {
-        match fs::remove_file(beside(&draft, suffix)) {
+        match fs::remove_file(sibling_path(&draft, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&error)),
             _ => {}
         }
@@ -122,120 +128,136 @@ fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
         .mode(0o600)
         .open(&draft)
         .map_err(|error| io_error(&error))?;
-    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
+    let failed = |error: rusqlite::Error| StoreError::from_sqlite(&error, path);
     let sql = open_draft(&draft).map_err(failed)?;
     migrate(&sql, path)?;
-    Start::begin(&sql, Claim::default(), log_id).map_err(failed)?;
+    EpochStart::begin(&sql, MarkClaim::default(), log_id).map_err(failed)?;
     sql.pragma_update(None, "journal_mode", "wal")
         .map_err(failed)?;
     sql.close().map_err(|(_, error)| failed(error))?;
     let folder = path.parent().unwrap_or(Path::new("."));
+    // File, rename, folder: a power cut leaves the whole database under its name, or no such name.
     file.sync_all()
         .and_then(|()| fs::rename(&draft, path))
         .and_then(|()| File::open(folder)?.sync_all())
         .map_err(|error| io_error(&error))
 }
 
-/// A database that does not fit together: it can be read as far as that goes.
+/// Opens a damaged database for reading, as far as that works.
 fn open_damaged(
-    parts: &OpenParts<'_>,
-    health: Arc<Health>,
+    parts: &OpenInputs<'_>,
+    health: Arc<StoreHealth>,
     error: &StoreError,
     log_id: String,
-) -> Result<Opened, StoreError> {
+) -> Result<OpenedStore, StoreError> {
     health.confirm_damage(error);
-    let readers = Readers::open(parts.path, parts.clock.clone(), Arc::clone(&health))?;
-    let bounds = readers.read_now(|sql| Ok(events::bounds(sql, 0)?))?;
-    Ok(Opened {
-        disk: Disk::new(parts.path, None, open_mark(parts.path)?),
+    let readers = ReaderPool::open(parts.path, parts.clock.clone(), Arc::clone(&health))?;
+    let bounds = readers.read_blocking(|sql| Ok(events::log_bounds(sql, 0)?))?;
+    Ok(OpenedStore {
+        database: WriterDatabase::new(parts.path, None, open_mark(parts.path)?),
         readers: Arc::new(readers),
         health,
         bounds,
         silent_commits: 0,
         log_history: LogHistory::beginning(log_id),
-        to_check: false,
+        needs_check: false,
     })
 }
 
-/// Tells what was found, and keeps a copy of a log that cannot be kept otherwise.
-fn report(findings: &[Finding], has_log: bool, parts: &OpenParts<'_>, health: &Health) {
+/// Reports the findings, and copies a log that would otherwise be overwritten.
+fn report(
+    findings: &[StartupFinding],
+    has_log: bool,
+    parts: &OpenInputs<'_>,
+    health: &StoreHealth,
+) {
     for finding in findings {
         let mut text = finding.text.clone();
-        if finding.loss > Loss::None {
+        if finding.loss > WriteLoss::None {
             if has_log {
-                text = format!("{text} {}", keep_copy(parts.path, parts.clock.wall_ms()));
+                text = format!(
+                    "{text} {}",
+                    copy_damaged_log(parts.path, parts.clock.wall_ms())
+                );
             }
             tracing::error!("{text}");
         } else {
             tracing::warn!("{text}");
         }
-        health.found(text, finding.loss > Loss::None);
+        health.add_finding(text, finding.loss > WriteLoss::None);
     }
 }
 
-/// Whether the database is hob's.
-fn identify(sql: &Connection, path: &Path) -> Result<(), StoreError> {
+/// Refuses a database that is not hob's.
+fn check_application_id(sql: &Connection, path: &Path) -> Result<(), StoreError> {
     let id: i32 = sql
         .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(|error| StoreError::of_sqlite(&error, path))?;
+        .map_err(|error| StoreError::from_sqlite(&error, path))?;
     if id == APPLICATION_ID {
         return Ok(());
     }
     Err(StoreError::Damaged {
         file: path.to_owned(),
-        what: format!("this is a database, but not one of hob's. {}", mend(path)),
+        what: format!(
+            "this is a database, but not one of hob's. {}",
+            repair_hint(path)
+        ),
     })
 }
 
-/// What a start of the store begins with.
-struct Start {
+/// The counters that a start of the store begins with.
+struct EpochStart {
     epoch: u64,
     bounds: LogBounds,
     silent_commits: u64,
     log_history: LogHistory,
 }
 
-impl Start {
-    /// Counts this start, gives the log a new id, and fixes from where events are numbered: after
-    /// every number that was ever given, even if the rows that had it are lost.
-    fn begin(sql: &Connection, claimed: Claim, log_id: &str) -> rusqlite::Result<Start> {
+impl EpochStart {
+    /// Counts this start, gives the log a new id, and fixes the next event number: after every
+    /// number ever used, even if its rows are lost.
+    fn begin(sql: &Connection, claimed: MarkClaim, log_id: &str) -> rusqlite::Result<EpochStart> {
         let transaction = sql.unchecked_transaction()?;
         transaction.execute(
+            // The mark may know a later epoch than restored older files, and no epoch is used
+            // twice.
             "UPDATE meta SET value = max(value, ?1) + 1 WHERE name = 'epoch'",
             [int(claimed.epoch)],
         )?;
-        let found = Start::read(&transaction)?;
+        let found = EpochStart::read(&transaction)?;
         LogHistory::append(&transaction, found.epoch, log_id, found.bounds.last)?;
         let floor = if failpoint::broken(4) { 0 } else { claimed.seq };
+        // The mark knows acknowledged numbers that the rows lost. They stay used.
         if floor > found.bounds.last {
             transaction.execute(
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('event_floor', ?1)",
                 [int(floor)],
             )?;
         }
-        // Counts on from the mark, so that a loss is told once.
+        // Continues from the mark, so that a loss is reported once.
         let silent_commits = claimed.silent_commits.unwrap_or(0);
         if silent_commits > found.silent_commits {
             set_silent_commits(&transaction, silent_commits)?;
         }
-        ledger::forget_loose(&transaction)?;
-        let start = Start::read(&transaction)?;
+        ledger::mark_abandoned_calls(&transaction)?;
+        let start = EpochStart::read(&transaction)?;
         transaction.commit()?;
         Ok(start)
     }
 
-    fn read(sql: &Connection) -> rusqlite::Result<Start> {
-        let floor = fact(sql, "event_floor")?.unwrap_or(0);
-        Ok(Start {
-            epoch: fact(sql, "epoch")?.unwrap_or(0),
-            bounds: events::bounds(sql, floor)?,
-            silent_commits: fact(sql, "silent_commits")?.unwrap_or(0),
+    fn read(sql: &Connection) -> rusqlite::Result<EpochStart> {
+        let floor = read_meta(sql, "event_floor")?.unwrap_or(0);
+        Ok(EpochStart {
+            epoch: read_meta(sql, "epoch")?.unwrap_or(0),
+            bounds: events::log_bounds(sql, floor)?,
+            silent_commits: read_meta(sql, "silent_commits")?.unwrap_or(0),
             log_history: LogHistory::read(sql)?,
         })
     }
 }
 
-/// Counts commits that logged no event, so that the mark can tell whether they are still there.
+/// Writes the count of commits without an event. The mark has it too, so a start sees if some are
+/// lost.
 pub(crate) fn set_silent_commits(sql: &Connection, count: u64) -> rusqlite::Result<()> {
     sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('silent_commits', ?1)")?
         .execute([int(count)])?;

@@ -1,5 +1,5 @@
-//! A disk that fills up, for tests of this crate: databases whose writer may not grow beyond a
-//! number of pages, which SQLite reports as it reports a full disk.
+//! A disk that fills up, for tests of this crate: databases whose writer may not exceed a number of
+//! pages, which SQLite reports like a full disk.
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! The reader pool: a few connections, used on blocking threads.
 //!
-//! Invariants: a read is one short visit, over before the next await; none takes longer than a
-//! second, because an older snapshot keeps the write-ahead log from being emptied; one connection
-//! is open from start to end, so that reopening the writer never replays a log it had given up.
+//! Invariants: a read is short and ends before the next await; none takes longer than a second,
+//! because an old snapshot keeps the write-ahead log from being emptied; one connection is open
+//! from start to end, so that reopening the writer never replays a log that was given up.
 
 use crate::connection::open_reader;
-use crate::error::{StoreError, Trouble};
-use crate::health::Health;
+use crate::error::{QueryError, StoreError};
+use crate::health::StoreHealth;
 use hob_kit::clock::Clock;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -14,38 +14,45 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
-/// Connections, and reads at once.
+/// Connections, and reads at the same time.
 const READERS_MAX: usize = 4;
-/// Reads that wait for a connection.
+/// Reads that may wait for a connection.
 const WAITING_MAX: usize = 4_096;
-/// Longest read.
+/// The longest read.
 const READ_MS_MAX: u64 = 1_000;
 /// SQLite instructions between two looks at the clock: some tens of microseconds.
 const INSTRUCTIONS_PER_LOOK: i32 = 4_096;
 
+/// The pool of reading connections.
 #[derive(Debug)]
-pub(crate) struct Readers {
+pub(crate) struct ReaderPool {
     path: PathBuf,
     clock: Clock,
-    health: Arc<Health>,
+    health: Arc<StoreHealth>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     /// A std mutex, because it is held for a few lines without await.
-    idle: Mutex<Vec<Reader>>,
+    idle: Mutex<Vec<PooledReader>>,
 }
 
+/// A connection with the deadline of its present read.
 #[derive(Debug)]
-struct Reader {
+struct PooledReader {
     sql: Connection,
-    /// Monotonic time at which its present read is stopped.
+    /// The monotonic time at which the present read is stopped.
     deadline_ms: Arc<AtomicU64>,
 }
 
-impl Readers {
+impl ReaderPool {
     /// Opens the pool's first connection.
-    pub(crate) fn open(path: &Path, clock: Clock, health: Arc<Health>) -> Result<Self, StoreError> {
-        let first = Reader::open(path, &clock).map_err(|trouble| trouble.about(path))?;
-        Ok(Readers {
+    pub(crate) fn open(
+        path: &Path,
+        clock: Clock,
+        health: Arc<StoreHealth>,
+    ) -> Result<Self, StoreError> {
+        let first =
+            PooledReader::open(path, &clock).map_err(|trouble| trouble.into_store_error(path))?;
+        Ok(ReaderPool {
             path: path.to_owned(),
             clock,
             health,
@@ -59,67 +66,70 @@ impl Readers {
     pub(crate) async fn read<T, F>(self: &Arc<Self>, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
     {
         let permit = {
-            let _place = Waiting::take(&self.waiting)?;
+            let _place = WaitTicket::take(&self.waiting)?;
             let permit = Arc::clone(&self.permits).acquire_owned().await;
             permit.map_err(|_| StoreError::Closed)?
         };
         let readers = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // Held until the read is over, even if the caller went away.
+            // Held until the read ends, even if the caller is dropped.
             let _permit = permit;
-            readers.read_now(work)
+            readers.read_blocking(work)
         })
         .await;
         done.unwrap_or_else(|error| Err(StoreError::Internal(format!("a read failed: {error}"))))
     }
 
-    /// The same on the present thread, for threads of the store's own.
-    pub(crate) fn read_now<T>(
+    /// Does the same on the present thread, for the store's own threads.
+    pub(crate) fn read_blocking<T>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Trouble>,
+        work: impl FnOnce(&Connection) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
         let pooled = self.idle().pop();
         let done = match pooled {
             Some(reader) => Ok(reader),
-            None => Reader::open(&self.path, &self.clock),
+            None => PooledReader::open(&self.path, &self.clock),
         }
         .and_then(|reader| {
-            let done = reader.visit(&self.clock, work);
+            let done = reader.run(&self.clock, work);
             self.put_back(reader);
             done
         })
-        .map_err(|trouble| trouble.about(&self.path));
+        .map_err(|trouble| trouble.into_store_error(&self.path));
         match &done {
-            Err(error @ StoreError::Damaged { .. }) => self.health.note(error),
-            Err(StoreError::DamagedRow(row)) => self.health.found_damaged(row),
+            // Other errors concern one read. This one may concern the whole file.
+            Err(error @ StoreError::Damaged { .. }) => self.health.note_error(error),
+            Err(StoreError::DamagedRow(row)) => self.health.add_damaged_row(row),
             _ => {}
         }
-        done.map_err(|error| self.health.as_known(error))
+        done.map_err(|error| self.health.hide_unconfirmed_damage(error))
     }
 
-    /// Closes the pool: reads that wait fail, connections close.
+    /// Closes the pool: waiting reads fail, connections close.
     pub(crate) fn close(&self) {
         self.permits.close();
         self.idle().clear();
     }
 
-    fn put_back(&self, reader: Reader) {
+    fn put_back(&self, reader: PooledReader) {
         let mut idle = self.idle();
+        // A read that outlasts `close` must not keep its snapshot, which blocks the final
+        // checkpoint.
         if idle.len() < READERS_MAX && !self.permits.is_closed() {
             idle.push(reader);
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<PooledReader>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reader {
-    fn open(path: &Path, clock: &Clock) -> Result<Self, Trouble> {
+impl PooledReader {
+    fn open(path: &Path, clock: &Clock) -> Result<Self, QueryError> {
         let mut sql = open_reader(path)?;
         let deadline_ms = Arc::new(AtomicU64::new(u64::MAX));
         let (clock, deadline) = (clock.clone(), Arc::clone(&deadline_ms));
@@ -127,19 +137,20 @@ impl Reader {
             INSTRUCTIONS_PER_LOOK,
             Some(move || clock.monotonic_ms() > deadline.load(Ordering::Relaxed)),
         )?;
-        Ok(Reader { sql, deadline_ms })
+        Ok(PooledReader { sql, deadline_ms })
     }
 
-    fn visit<T>(
+    fn run<T>(
         &self,
         clock: &Clock,
-        work: impl FnOnce(&Connection) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        work: impl FnOnce(&Connection) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         let deadline = clock.monotonic_ms() + READ_MS_MAX;
         self.deadline_ms.store(deadline, Ordering::Relaxed);
-        // One transaction, so that what `work` reads in several statements fits together.
+        // One transaction, so that several statements of `work` see the same data.
         self.sql.prepare_cached("BEGIN")?.execute([])?;
         let done = work(&self.sql);
+        // Lifted first: a deadline that has passed would interrupt the ROLLBACK too.
         self.deadline_ms.store(u64::MAX, Ordering::Relaxed);
         let ended = self.sql.prepare_cached("ROLLBACK")?.execute([]);
         let result = done?;
@@ -148,12 +159,14 @@ impl Reader {
     }
 }
 
-/// A place among those who wait.
-struct Waiting<'a>(&'a AtomicUsize);
+/// A place in the queue for a connection.
+struct WaitTicket<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitTicket<'a> {
     fn take(waiting: &'a AtomicUsize) -> Result<Self, StoreError> {
-        let place = Waiting(waiting);
+        // Made before the count is raised: if the queue is full, dropping it lowers the count
+        // again.
+        let place = WaitTicket(waiting);
         if waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
             return Err(StoreError::Overloaded(format!(
                 "{WAITING_MAX} reads wait already. Try again in a moment."
@@ -163,12 +176,12 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitTicket<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
-#[path = "readers_tests.rs"]
+#[path = "reader_pool_tests.rs"]
 mod tests;

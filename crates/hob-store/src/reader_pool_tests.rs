@@ -1,18 +1,18 @@
 //! Reads end in time, and see one snapshot.
 
-use super::Readers;
+use super::ReaderPool;
 use crate::error::StoreError;
-use crate::health::Health;
+use crate::health::StoreHealth;
 use hob_kit::clock::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn readers(folder: &tempfile::TempDir, clock: &Clock) -> Arc<Readers> {
+fn readers(folder: &tempfile::TempDir, clock: &Clock) -> Arc<ReaderPool> {
     let path = folder.path().join("x.db");
     std::fs::write(&path, "").unwrap();
-    let health = Arc::new(Health::default());
-    Arc::new(Readers::open(&path, clock.clone(), health).unwrap())
+    let health = Arc::new(StoreHealth::default());
+    Arc::new(ReaderPool::open(&path, clock.clone(), health).unwrap())
 }
 
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)

@@ -1,53 +1,54 @@
-//! Trimming the event log, as bulk work. What may go is decided in `hob_core::retention`.
+//! Trimming of the event log, as bulk work. `hob_core::retention` decides what is trimmed.
 
-use crate::batch::Batch;
-use crate::error::Trouble;
-use crate::lanes::{Bulk, Step};
+use crate::batch::WriteBatch;
+use crate::error::QueryError;
 use crate::value::{int, number};
-use hob_core::retention::{Limits, Logged, cut};
+use crate::writer_queue::{BulkJob, BulkProgress};
+use hob_core::retention::{EventStamp, RetentionLimits, prunable_through};
 use hob_wire::limits::{EVENT_LOG_AGE_MS_MAX, EVENT_LOG_ROWS_MAX};
 
-/// Events looked at and trimmed in one step.
+/// Events read and trimmed in one step.
 const TRIM_STEP: u64 = 512;
 
-/// What the log keeps.
-pub(crate) const LIMITS: Limits = Limits {
+/// The default limits of the log.
+pub(crate) const LIMITS: RetentionLimits = RetentionLimits {
     rows_max: EVENT_LOG_ROWS_MAX,
     age_ms_max: EVENT_LOG_AGE_MS_MAX,
 };
 
-/// Bulk work: trims the log to its bounds.
+/// Bulk work: trims the log to its limits.
 #[derive(Debug)]
-pub(crate) struct Trim {
-    pub(crate) limits: Limits,
+pub(crate) struct EventLogTrim {
+    pub(crate) limits: RetentionLimits,
 }
 
-impl Bulk for Trim {
+impl BulkJob for EventLogTrim {
     fn name(&self) -> &'static str {
         "event log"
     }
 
-    fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble> {
+    fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
         let mut select = batch
             .sql
             .prepare_cached("SELECT seq, at FROM events ORDER BY seq LIMIT ?1")?;
         let oldest = select
             .query_map([int(TRIM_STEP)], |row| {
-                Ok(Logged {
+                Ok(EventStamp {
                     seq: number(row, 0)?,
                     at_ms: number(row, 1)?,
                 })
             })?
             .collect::<Result<Vec<_>, _>>()?;
-        let Some(end) = cut(self.limits, &oldest, batch.last_seq, batch.now_ms) else {
-            return Ok(Step::Done);
+        let Some(end) = prunable_through(self.limits, &oldest, batch.last_seq, batch.now_ms) else {
+            return Ok(BulkProgress::Done);
         };
         batch
             .sql
             .prepare_cached("DELETE FROM events WHERE seq <= ?1")?
             .execute([int(end)])?;
+        // The log's bounds move by this after the commit; a rollback clears it.
         batch.trimmed_to = Some(end);
-        Ok(Step::More)
+        Ok(BulkProgress::More)
     }
 }
 

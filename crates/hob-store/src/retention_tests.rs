@@ -3,20 +3,20 @@
 use crate::store::{Store, StoreOptions};
 use bytes::Bytes;
 use hob_bus::{NewEvent, publisher};
-use hob_core::retention::Limits;
+use hob_core::retention::RetentionLimits;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::time::{Duration, Instant};
 
-fn open(folder: &tempfile::TempDir, clock: &Clock, limits: Limits) -> Store {
+fn open(folder: &tempfile::TempDir, clock: &Clock, limits: RetentionLimits) -> Store {
     // Nobody takes the events: the inbox is gone.
     let (publisher, _) = publisher();
     let options = StoreOptions {
         database: folder.path().join("hob.db"),
         clock: clock.clone(),
-        dice: Dice::system(),
+        randomness: Randomness::system(),
         publisher,
-        had_life: false,
+        had_database: false,
     };
     Store::open_with(options, limits).unwrap()
 }
@@ -51,7 +51,7 @@ async fn wait_for_first(store: &Store, first: u64) {
 async fn the_log_keeps_its_newest_rows() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Clock::system();
-    let limits = Limits {
+    let limits = RetentionLimits {
         rows_max: 100,
         age_ms_max: u64::MAX,
     };
@@ -73,7 +73,7 @@ async fn the_log_keeps_its_newest_rows() {
 async fn old_events_go_and_numbers_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Clock::manual(1_000);
-    let limits = Limits {
+    let limits = RetentionLimits {
         rows_max: 1_000,
         age_ms_max: 500,
     };

@@ -2,12 +2,12 @@
 
 use super::{KEYS, retention};
 use crate::retention::LIMITS;
-use hob_kit::settings::{Catalog, Settings};
+use hob_kit::settings::{Settings, SettingsCatalog};
 use std::sync::Arc;
 
 #[test]
 fn unset_the_whole_log_is_kept() {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
     assert_eq!(catalog.faults(), Vec::<String>::new());
     assert_eq!(retention(&Settings::defaults(catalog)), LIMITS);
 }

@@ -1,44 +1,45 @@
-//! What the writer's thread and the handles of the store share.
+//! State that the writer's thread and the store's handles share.
 
-use crate::blobs::Blobs;
-use crate::health::Health;
-use crate::lanes::Lanes;
+use crate::blobs::BlobStore;
+use crate::health::StoreHealth;
 use crate::log_history::LogHistory;
 use crate::opened_files::OpenedFiles;
-use crate::readers::Readers;
+use crate::reader_pool::ReaderPool;
+use crate::writer_queue::WriterQueue;
 use hob_bus::LogBounds;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) lanes: Lanes,
-    pub(crate) health: Arc<Health>,
-    pub(crate) readers: Arc<Readers>,
-    pub(crate) blobs: Arc<Blobs>,
+pub(crate) struct StoreShared {
+    pub(crate) queue: WriterQueue,
+    pub(crate) health: Arc<StoreHealth>,
+    pub(crate) readers: Arc<ReaderPool>,
+    pub(crate) blobs: Arc<BlobStore>,
     pub(crate) files: OpenedFiles,
     pub(crate) log_history: LogHistory,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
-    /// Rises with each commit that changed rules beside the room that holds them in memory.
+    /// Counts commits that changed rules together with a loop or a job. The permission room
+    /// compares it.
     rules_version: AtomicU64,
 }
 
-/// What they share from the start.
+/// The initial parts of [`StoreShared`].
 #[derive(Debug)]
-pub(crate) struct SharedParts {
-    pub(crate) health: Arc<Health>,
-    pub(crate) readers: Arc<Readers>,
-    pub(crate) blobs: Blobs,
+pub(crate) struct StoreSharedParts {
+    pub(crate) health: Arc<StoreHealth>,
+    pub(crate) readers: Arc<ReaderPool>,
+    pub(crate) blobs: BlobStore,
     pub(crate) files: OpenedFiles,
     pub(crate) bounds: LogBounds,
     pub(crate) log_history: LogHistory,
 }
 
-impl Shared {
-    pub(crate) fn new(parts: SharedParts) -> Self {
-        Shared {
-            lanes: Lanes::new(),
+impl StoreShared {
+    pub(crate) fn new(parts: StoreSharedParts) -> Self {
+        StoreShared {
+            queue: WriterQueue::new(),
             health: parts.health,
             readers: parts.readers,
             blobs: Arc::new(parts.blobs),
@@ -53,19 +54,21 @@ impl Shared {
         self.rules_version.load(Ordering::Acquire)
     }
 
-    /// Called after a commit and before it is answered.
+    /// Tells holders of rules in memory to read them again. Called after a commit and before its
+    /// answer.
     pub(crate) fn raise_rules_version(&self) {
         self.rules_version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The ends of the event log, as of the last commit.
+    /// The first and last numbers of the event log, as of the last commit.
     pub(crate) fn bounds(&self) -> LogBounds {
         *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the ends forward after a commit.
+    /// Moves the bounds forward after a commit.
     pub(crate) fn advance(&self, last: u64, trimmed_to: Option<u64>) {
         let mut bounds = self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        // Never backwards: catching up after a failure reports numbers that may be known already.
         bounds.last = bounds.last.max(last);
         if let Some(trimmed_to) = trimmed_to {
             bounds.first = bounds.first.max(trimmed_to + 1);

@@ -1,166 +1,175 @@
-//! Whether the structure of a database is sound, and telling damage from a disk that fails to read.
+//! The check of the database's structure. It tells damage from a disk that fails to read.
 //!
-//! SQLite reports a page that it could not read in the same list as one that is damaged, and calls a
-//! database malformed when a read fails in the middle of a statement. The first may pass, the second
-//! does not. A new connection reads the head of the file before any statement, and there SQLite tells
-//! a failed read from damage.
+//! SQLite lists a page that it could not read beside damaged ones, and calls a database malformed
+//! when a read fails in the middle of a statement. A failed read may pass, damage does not. A new
+//! connection reads the header of the file before any statement, and there SQLite reports a failed
+//! read as such.
 //!
-//! Invariants: a database is called damaged only when two looks, each on a connection of its own,
-//! found damage; while it cannot be read it is looked at again until it can.
+//! Invariants: a database is called damaged only when two checks, each on a connection of its own,
+//! found damage; a database that cannot be read is checked again until it can.
 
-use crate::check::problems;
 use crate::connection::open_reader;
-use crate::error::{StoreError, mend};
-use crate::health::Health;
+use crate::error::{StoreError, repair_hint};
+use crate::health::StoreHealth;
+use crate::invariants::select_problems;
 use rusqlite::{Connection, ErrorCode, ffi};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// SQLite instructions between two looks at whether to stop.
+/// SQLite instructions between two looks at the stop flag.
 const INSTRUCTIONS_PER_LOOK: i32 = 10_000;
-/// The first and the longest pause before a database that could not be read is looked at again. It
-/// lasts at least as long as the look, so that looking takes half of the disk's time at most.
+/// The first and the longest pause before an unreadable database is checked again. A pause lasts at
+/// least as long as the check, so that checks take at most half of the disk's time.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// The structure, after an unclean end.
+/// Checks the structure, after an unclean end.
 const STRUCTURE: &str = "PRAGMA quick_check(1)";
-/// The structure and whether indexes fit their tables, after an error that spoke of damage.
+/// Checks the structure and the indexes, after an error that reported damage.
 const STRUCTURE_AND_INDEXES: &str = "PRAGMA integrity_check(1)";
 
-/// What a look found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Structure {
+enum StructureFinding {
     Sound,
-    /// The disk failed to read a part of it.
+    /// The disk failed to read a part of the file.
     Unreadable(String),
     Damaged(StoreError),
-    /// Something else stood in the way, such as a lock.
+    /// Something else was in the way, such as a lock.
     Hindered(String),
-    /// Told to stop.
+    /// The check was stopped.
     Unknown,
 }
 
-/// Whether a line of SQLite's checks says that a page could not be read.
+/// True if a line of SQLite's check reports a page that could not be read.
 pub(crate) fn is_read_failure(line: &str) -> bool {
     let code = line.rsplit_once("error code=");
     let code = code.and_then(|(_, code)| code.trim().parse::<i32>().ok());
     code.is_some_and(|code| code & 0xFF == ffi::SQLITE_IOERR)
 }
 
-/// Looks at the structure before anything is written; what to tell if it is damaged.
-pub(crate) fn confirmed_damage(sql: &Connection, file: &Path) -> Option<StoreError> {
-    let first = look(sql, file, STRUCTURE);
-    if first == Structure::Sound {
+/// Checks the structure before anything is written; returns the error if it is damaged.
+pub(crate) fn find_confirmed_damage(sql: &Connection, file: &Path) -> Option<StoreError> {
+    let first = check_once(sql, file, STRUCTURE);
+    if first == StructureFinding::Sound {
         return None;
     }
-    let second = open_reader(file).map(|sql| look(&sql, file, STRUCTURE));
+    // A new connection: the first may have cached a page that was read wrongly.
+    let second = open_reader(file).map(|sql| check_once(&sql, file, STRUCTURE));
     match second {
-        Ok(Structure::Damaged(error)) => Some(error),
-        // What cannot be read now is looked at again beside normal work.
+        Ok(StructureFinding::Damaged(error)) => Some(error),
+        // An unreadable database is checked again in the background.
         _ => None,
     }
 }
 
-/// Looks at the whole structure beside normal work: after an unclean end, and whenever an error spoke
-/// of damage. Ends when told to stop.
-pub(crate) fn check_beside(path: &Path, health: &Health, stop: &Arc<AtomicBool>, unclean: bool) {
+/// Checks the whole structure in the background: after an unclean end, and after each error that
+/// reported damage. Ends when stopped.
+pub(crate) fn run_background_check(
+    path: &Path,
+    health: &StoreHealth,
+    stop: &Arc<AtomicBool>,
+    unclean: bool,
+) {
     health.register_checker();
     if unclean {
-        look_until_known(path, health, stop, STRUCTURE);
+        check_until_known(path, health, stop, STRUCTURE);
     }
     while !stop.load(Ordering::Relaxed) {
         if health.is_suspected() {
-            look_until_known(path, health, stop, STRUCTURE_AND_INDEXES);
+            check_until_known(path, health, stop, STRUCTURE_AND_INDEXES);
         } else {
             std::thread::park();
         }
     }
 }
 
-/// Looks until the database is known to be sound or damaged, or told to stop.
+/// Checks until the database is known to be sound or damaged, or until stopped.
 ///
-/// This is the one reader that keeps its snapshot longer than a second: a check of parts could
-/// not tell a page that moved from one that is lost. The write-ahead log grows meanwhile.
-fn look_until_known(path: &Path, health: &Health, stop: &Arc<AtomicBool>, how: &str) {
-    let mut looks = Looks::default();
+/// This is the one reader that holds its snapshot longer than a second: a check in parts could not
+/// tell a page that moved from a lost one. The write-ahead log grows meanwhile.
+fn check_until_known(path: &Path, health: &StoreHealth, stop: &Arc<AtomicBool>, how: &str) {
+    let mut history = CheckHistory::default();
     let mut pause = PAUSE_MIN;
-    let mut told = Structure::Sound;
+    let mut logged = StructureFinding::Sound;
     while !stop.load(Ordering::Relaxed) {
-        health.look_begins();
+        // Before the check reads: an error that comes during it must lead to another check.
+        health.begin_check();
         let began = Instant::now();
-        let found = look_anew(path, stop, how);
-        if !matches!(found, Structure::Sound | Structure::Unknown) && found != told {
+        let found = check_on_new_connection(path, stop, how);
+        if !matches!(found, StructureFinding::Sound | StructureFinding::Unknown) && found != logged
+        {
             tracing::warn!("a check of the database failed: {found:?}");
-            told = found.clone();
+            logged = found.clone();
         }
-        match looks.judge(found) {
-            Judged::Sound => return health.readable_again(),
-            Judged::Unknown => return,
-            Judged::Damaged(error) => return health.confirm_damage(&error),
-            Judged::LookAgain => continue,
-            Judged::Unreadable(why) => health.unreadable(&why),
-            Judged::LookLater => {}
+        match history.assess(found) {
+            CheckVerdict::Sound => return health.mark_sound(),
+            CheckVerdict::Unknown => return,
+            CheckVerdict::Damaged(error) => return health.confirm_damage(&error),
+            CheckVerdict::CheckAgain => continue,
+            CheckVerdict::Unreadable(why) => health.mark_unreadable(&why),
+            CheckVerdict::CheckLater => {}
         }
-        // Woken when the store closes.
+        // The store unparks this thread when it closes.
         std::thread::park_timeout(pause.max(began.elapsed()));
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-/// What the looks so far came to.
+/// The results of the checks so far.
 #[derive(Debug, Default)]
-struct Looks {
-    /// Whether the last look found damage.
+struct CheckHistory {
+    /// True if the last check found damage.
     damaged: bool,
-    /// Whether the last look could not read.
+    /// True if the last check could not read.
     unreadable: bool,
 }
 
-/// What follows from a look.
+/// The consequence of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Judged {
+enum CheckVerdict {
     Sound,
     Unknown,
     Damaged(StoreError),
-    /// Seen once: it may pass.
-    LookAgain,
-    /// It says nothing about the file.
-    LookLater,
+    /// A first bad result, which may pass.
+    CheckAgain,
+    /// The result says nothing about the file.
+    CheckLater,
     Unreadable(String),
 }
 
-impl Looks {
-    /// What to do about one more look: a single bad one only asks for another.
-    fn judge(&mut self, found: Structure) -> Judged {
+impl CheckHistory {
+    /// Adds a result: a single bad one only leads to another check.
+    fn assess(&mut self, found: StructureFinding) -> CheckVerdict {
         let before = std::mem::take(self);
         match found {
-            Structure::Sound => Judged::Sound,
-            Structure::Unknown => Judged::Unknown,
-            Structure::Hindered(_) => {
+            StructureFinding::Sound => CheckVerdict::Sound,
+            StructureFinding::Unknown => CheckVerdict::Unknown,
+            StructureFinding::Hindered(_) => {
+                // A lock says nothing about the file, so the result before it still counts.
                 *self = before;
-                Judged::LookLater
+                CheckVerdict::CheckLater
             }
-            Structure::Damaged(error) if before.damaged => Judged::Damaged(error),
-            Structure::Damaged(_) => {
+            StructureFinding::Damaged(error) if before.damaged => CheckVerdict::Damaged(error),
+            StructureFinding::Damaged(_) => {
                 self.damaged = true;
-                Judged::LookAgain
+                CheckVerdict::CheckAgain
             }
-            Structure::Unreadable(why) => {
+            StructureFinding::Unreadable(why) => {
                 self.unreadable = true;
                 if before.unreadable {
-                    Judged::Unreadable(why)
+                    CheckVerdict::Unreadable(why)
                 } else {
-                    Judged::LookAgain
+                    CheckVerdict::CheckAgain
                 }
             }
         }
     }
 }
 
-/// Looks on a connection of its own, so that nothing comes from a cache.
-fn look_anew(path: &Path, stop: &Arc<AtomicBool>, how: &str) -> Structure {
+/// Checks on a new connection, so that nothing comes from a cache.
+fn check_on_new_connection(path: &Path, stop: &Arc<AtomicBool>, how: &str) -> StructureFinding {
     let opened = open_reader(path).and_then(|mut sql| {
         let stop = Arc::clone(stop);
         let stopped = move || stop.load(Ordering::Relaxed);
@@ -168,41 +177,41 @@ fn look_anew(path: &Path, stop: &Arc<AtomicBool>, how: &str) -> Structure {
         Ok(sql)
     });
     match opened {
-        Ok(sql) => look(&sql, path, how),
-        Err(error) => judge(&error, path),
+        Ok(sql) => check_once(&sql, path, how),
+        Err(error) => classify_error(&error, path),
     }
 }
 
-fn look(sql: &Connection, file: &Path, how: &str) -> Structure {
-    match problems(sql, how) {
-        Ok(rows) => judge_rows(&rows, file),
-        Err(error) => judge(&error, file),
+fn check_once(sql: &Connection, file: &Path, how: &str) -> StructureFinding {
+    match select_problems(sql, how) {
+        Ok(rows) => classify_rows(&rows, file),
+        Err(error) => classify_error(&error, file),
     }
 }
 
-fn judge_rows(rows: &[String], file: &Path) -> Structure {
+fn classify_rows(rows: &[String], file: &Path) -> StructureFinding {
     if rows == ["ok"] {
-        return Structure::Sound;
+        return StructureFinding::Sound;
     }
     let what = rows.join("; ");
     if rows.iter().any(|row| is_read_failure(row)) {
-        return Structure::Unreadable(what);
+        return StructureFinding::Unreadable(what);
     }
-    Structure::Damaged(StoreError::Damaged {
+    StructureFinding::Damaged(StoreError::Damaged {
         file: file.to_owned(),
-        what: format!("the database is damaged ({what}). {}", mend(file)),
+        what: format!("the database is damaged ({what}). {}", repair_hint(file)),
     })
 }
 
-fn judge(error: &rusqlite::Error, file: &Path) -> Structure {
-    // Being told to stop says nothing about the file.
+fn classify_error(error: &rusqlite::Error, file: &Path) -> StructureFinding {
+    // A stopped check says nothing about the file.
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
-        return Structure::Unknown;
+        return StructureFinding::Unknown;
     }
-    match StoreError::of_sqlite(error, file) {
-        error @ StoreError::Damaged { .. } => Structure::Damaged(error),
-        StoreError::Io(why) => Structure::Unreadable(why),
-        other => Structure::Hindered(other.to_string()),
+    match StoreError::from_sqlite(error, file) {
+        error @ StoreError::Damaged { .. } => StructureFinding::Damaged(error),
+        StoreError::Io(why) => StructureFinding::Unreadable(why),
+        other => StructureFinding::Hindered(other.to_string()),
     }
 }
 

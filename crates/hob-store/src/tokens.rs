@@ -1,24 +1,55 @@
-//! Credentials in SQL. Only the hash of a token's text is kept. Invariant: at any time at most one
-//! live token has a given name.
+//! Tokens in SQL. Only the hash of a token's text is stored. Invariant: at most one live token has
+//! a given name.
 
-use crate::batch::Batch;
+use crate::batch::WriteBatch;
 use crate::checksums::TOKENS;
-use crate::checksums::damage::{RowName, WithDamage, refusal, stored_text};
-use crate::error::{StoreError, Trouble};
+use crate::checksums::damage::{RowName, WithDamage, damaged_row_error, stored_text};
+use crate::error::{QueryError, StoreError};
+use crate::store::Store;
+use crate::validate;
 use crate::value::{int, number, uint};
 use hob_wire::DamagedRow;
 use hob_wire::rooms::token::TokenInfo;
 use rusqlite::{Connection, Row};
 
-/// Tokens that live at once.
+/// Live tokens.
 const TOKENS_MAX: u64 = 1_000;
 
-/// A credential as it is kept: without its text.
+/// A token as it is stored: without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
     pub info: TokenInfo,
-    /// SHA-256 of the token's text.
+    /// The SHA-256 of the token's text.
     pub secret_hash: [u8; 32],
+}
+
+impl Store {
+    /// Stores a new token, whose name must be free among the live ones.
+    pub async fn insert_token(&self, token: TokenRow) -> Result<(), StoreError> {
+        validate::token_name(&token.info.name)?;
+        self.write(0, move |batch| insert(batch, &token)).await
+    }
+
+    /// Returns every token, revoked ones included, oldest first; damaged ones apart.
+    pub async fn list_tokens(&self) -> Result<WithDamage<Vec<TokenRow>>, StoreError> {
+        self.read_with_damage(list).await
+    }
+
+    /// Returns the folders that a model may read for the live token with this id.
+    pub async fn token_workspaces(&self, id: &str) -> Result<Vec<String>, StoreError> {
+        let id = id.to_owned();
+        let read = move |sql: &_| workspaces(sql, &id);
+        self.read(read).await
+    }
+
+    /// Revokes the token with this id, or the live one with this name.
+    pub async fn revoke_token(&self, id_or_name: &str, at: u64) -> Result<TokenInfo, StoreError> {
+        let named = id_or_name.to_owned();
+        let revoked = self.write(0, move |batch| revoke(batch, &named, at));
+        let info = revoked.await?;
+        self.forget_damaged("tokens", id_or_name);
+        Ok(info)
+    }
 }
 
 const COLUMN_NAMES: [&str; 8] = [
@@ -32,16 +63,16 @@ const COLUMN_NAMES: [&str; 8] = [
     "workspaces",
 ];
 
-/// A select of what [`from_row`] reads, and in the last column whether the row is whole.
+/// Selects the columns of [`from_row`], and the checksum state in the last column.
 fn select() -> String {
     format!(
         "SELECT {}, {} FROM tokens t",
         COLUMN_NAMES.join(", "),
-        TOKENS.state("t")
+        TOKENS.checksum_state_sql("t")
     )
 }
 
-pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble> {
+fn insert(batch: &WriteBatch<'_>, token: &TokenRow) -> Result<(), QueryError> {
     let info = &token.info;
     let kept: u64 = batch
         .sql
@@ -72,7 +103,7 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
     }
     batch
         .sql
-        .prepare_cached(&TOKENS.insert(&COLUMN_NAMES))?
+        .prepare_cached(&TOKENS.insert_sql(&COLUMN_NAMES))?
         .execute((
             &info.id,
             &info.name,
@@ -86,7 +117,7 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
     Ok(())
 }
 
-pub(crate) fn list(sql: &Connection) -> Result<WithDamage<Vec<TokenRow>>, Trouble> {
+fn list(sql: &Connection) -> Result<WithDamage<Vec<TokenRow>>, QueryError> {
     let mut select = sql.prepare_cached(&format!("{} ORDER BY created_at, id", select()))?;
     let mut rows = select.query([])?;
     let mut found = WithDamage::<Vec<TokenRow>>::default();
@@ -100,8 +131,8 @@ pub(crate) fn list(sql: &Connection) -> Result<WithDamage<Vec<TokenRow>>, Troubl
     Ok(found)
 }
 
-/// The folders that a live token names; none for anybody else.
-pub(crate) fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, Trouble> {
+/// Returns the folders of a live token; none for an unknown one.
+fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{} WHERE id = ?1 AND revoked_at IS NULL",
         select()
@@ -109,17 +140,14 @@ pub(crate) fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, Trou
     let mut rows = select.query([id])?;
     match rows.next()? {
         Some(row) if is_whole(sql, row)? => Ok(from_row(row)?.info.workspaces),
-        Some(row) => Err(refusal(damaged(row)?)),
+        // A damaged list could name any folder, so it grants none.
+        Some(row) => Err(damaged_row_error(damaged(row)?)),
         None => Ok(Vec::new()),
     }
 }
 
-/// Revokes by id, or by the name of one that is not revoked; a repeat by id changes nothing.
-pub(crate) fn revoke(
-    batch: &Batch<'_>,
-    id_or_name: &str,
-    at_ms: u64,
-) -> Result<TokenInfo, Trouble> {
+/// Revokes by id, or by the name of a live token. Revoking by id again changes nothing.
+fn revoke(batch: &WriteBatch<'_>, id_or_name: &str, at_ms: u64) -> Result<TokenInfo, QueryError> {
     let mut select = batch.sql.prepare_cached(&format!(
         "{} WHERE id = ?1 OR (name = ?1 AND revoked_at IS NULL)
          ORDER BY id = ?1 DESC, created_at DESC LIMIT 1",
@@ -141,17 +169,22 @@ pub(crate) fn revoke(
             .sql
             .prepare_cached("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1")?
             .execute((&info.id, int(at_ms)))?;
-        TOKENS.seal(batch.sql, [&info.id])?;
+        // In the same transaction: a crash in between would leave a row that looks damaged.
+        TOKENS.write_checksum(batch.sql, [&info.id])?;
         info.revoked_at = Some(at_ms);
     }
     Ok(info)
 }
 
-/// A damaged token is taken away whole: what is left of it is worth nothing.
-fn remove_damaged(batch: &Batch<'_>, id_or_name: &str, at_ms: u64) -> Result<TokenInfo, Trouble> {
+/// Deletes a damaged token: its remaining data is not trusted.
+fn remove_damaged(
+    batch: &WriteBatch<'_>,
+    id_or_name: &str,
+    at_ms: u64,
+) -> Result<TokenInfo, QueryError> {
     let delete = format!(
         "DELETE FROM tokens AS t WHERE (id = ?1 OR name = ?1) AND ({}) IS NOT 1",
-        TOKENS.state("t")
+        TOKENS.checksum_state_sql("t")
     );
     batch.sql.prepare_cached(&delete)?.execute([id_or_name])?;
     Ok(TokenInfo {
@@ -180,7 +213,7 @@ fn damaged(row: &Row<'_>) -> rusqlite::Result<DamagedRow> {
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     let scopes = row.get_ref(2)?.as_str()?;
-    // Tokens of a former version have no list.
+    // Tokens of earlier versions have no list.
     let workspaces = row.get::<_, Option<String>>(7)?;
     let optional = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(uint));
     Ok(TokenRow {
@@ -193,7 +226,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
             revoked_at: optional(5)?,
             note: match &workspaces {
                 Some(_) => None,
-                None => TokenInfo::note_of_former_version(scopes).map(str::to_owned),
+                None => TokenInfo::upgrade_note(scopes).map(str::to_owned),
             },
             // A list that cannot be read allows nothing.
             workspaces: workspaces

@@ -1,66 +1,75 @@
-//! How far tools of outside services reach, where an admin has said so, in SQL.
+//! The tiers that an admin set for tools of outside services, in SQL.
 //!
 //! Invariant: a change and its entry in the audit record are one transaction.
 
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
-use crate::judgements::{NewEntry, audit};
+use crate::audit::{NewAuditEntry, audit_log};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::store::Store;
 use crate::value::int;
 use hob_wire::work::Tier;
 use rusqlite::{Connection, Row};
 
-/// Tools with a tier of their own; more than a house has.
+/// Tools with a tier of their own; more than a home has.
 const TIERS_MAX: u64 = 10_000;
 
 /// A tier that an admin set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolTierRow {
-    /// The tool's own name.
+    /// The tool's name.
     pub name: String,
     pub service: String,
-    /// The hash of what the service declared when the tier was set.
+    /// The hash of the service's declaration when the tier was set.
     pub fingerprint: String,
     pub tier: Tier,
     pub set_by: String,
 }
 
 impl Store {
-    /// Every tier that was set.
+    /// Returns every tier that was set.
     pub async fn tool_tiers(&self) -> Result<Vec<ToolTierRow>, StoreError> {
         self.read(list).await
     }
 
-    /// Sets the tier of a tool, in the place of an earlier one.
-    pub async fn set_tool_tier(&self, row: ToolTierRow, entry: NewEntry) -> Result<(), StoreError> {
+    /// Sets the tier of a tool, replacing an earlier one.
+    pub async fn set_tool_tier(
+        &self,
+        row: ToolTierRow,
+        entry: NewAuditEntry,
+    ) -> Result<(), StoreError> {
+        // Checked for size here and appended with the change, so that neither is written alone.
         let entries = vec![entry];
-        let bytes = audit::check(&entries)? + row.name.len() + row.service.len();
+        let bytes = audit_log::check(&entries)? + row.name.len() + row.service.len();
         self.write(bytes, move |batch| {
             put(batch, &row)?;
-            audit::append(batch, &entries)?;
+            audit_log::append(batch, &entries)?;
             Ok(())
         })
         .await
     }
 
-    /// Takes the tier of a tool away.
-    pub async fn remove_tool_tier(&self, name: &str, entry: NewEntry) -> Result<(), StoreError> {
+    /// Removes the tier of a tool.
+    pub async fn remove_tool_tier(
+        &self,
+        name: &str,
+        entry: NewAuditEntry,
+    ) -> Result<(), StoreError> {
         let name = name.to_owned();
         let entries = vec![entry];
-        let bytes = audit::check(&entries)? + name.len();
+        let bytes = audit_log::check(&entries)? + name.len();
         self.write(bytes, move |batch| {
             batch
                 .sql
                 .prepare_cached("DELETE FROM tool_tiers WHERE name = ?1")?
                 .execute([&name])?;
-            audit::append(batch, &entries)?;
+            audit_log::append(batch, &entries)?;
             Ok(())
         })
         .await
     }
 }
 
-fn put(batch: &Batch<'_>, row: &ToolTierRow) -> Result<(), Trouble> {
+fn put(batch: &WriteBatch<'_>, row: &ToolTierRow) -> Result<(), QueryError> {
     let kept: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM tool_tiers WHERE name <> ?1")?
@@ -86,7 +95,7 @@ fn put(batch: &Batch<'_>, row: &ToolTierRow) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn list(sql: &Connection) -> Result<Vec<ToolTierRow>, Trouble> {
+fn list(sql: &Connection) -> Result<Vec<ToolTierRow>, QueryError> {
     let mut select = sql.prepare_cached(
         "SELECT name, service, fingerprint, tier, set_by FROM tool_tiers ORDER BY name",
     )?;
@@ -95,10 +104,10 @@ fn list(sql: &Connection) -> Result<Vec<ToolTierRow>, Trouble> {
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// A word nobody knows is no tier: the tool then counts as `external`.
+/// An unknown word is no tier: the tool then counts as `external`.
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Option<ToolTierRow>> {
     let word = row.get_ref(3)?.as_str()?;
-    let Some(tier) = Tier::named(word) else {
+    let Some(tier) = Tier::parse(word) else {
         return Ok(None);
     };
     Ok(Some(ToolTierRow {

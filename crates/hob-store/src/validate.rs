@@ -1,5 +1,5 @@
-//! What a request may say. Pure. Checked before anything is queued, so that a wrong request costs
-//! the writer nothing.
+//! Bounds of requests. Pure. They are checked before anything is queued, so that a wrong request
+//! costs the writer nothing.
 
 use crate::error::StoreError;
 use hob_wire::id::SessionRef;
@@ -8,7 +8,7 @@ use hob_wire::limits::{
     SESSION_KEY_BYTES_MAX,
 };
 
-/// Kind of a session that names none.
+/// The kind of a session that names none.
 pub(crate) const KIND_DEFAULT: &str = "main";
 const KIND_BYTES_MAX: usize = 32;
 pub(crate) const LABEL_BYTES_MAX: usize = 256;
@@ -17,7 +17,7 @@ pub(crate) fn session_key(key: &str) -> Result<(), StoreError> {
     line("`sessionKey`", key, SESSION_KEY_BYTES_MAX)
 }
 
-/// A session as a caller names it.
+/// Parses a session's key or id.
 pub(crate) fn session_ref(text: &str) -> Result<SessionRef, StoreError> {
     session_key(text)?;
     Ok(SessionRef::parse(text))
@@ -45,52 +45,52 @@ pub(crate) fn token_name(name: &str) -> Result<(), StoreError> {
     line("`name`", name, NAME_BYTES_MAX)
 }
 
-/// Metadata as JSON text.
+/// Checks metadata as JSON text.
 pub(crate) fn metadata(json: &str) -> Result<(), StoreError> {
     at_most("`metadata`", json.len(), METADATA_BYTES_MAX)
 }
 
-/// A message's content as JSON text.
+/// Checks a message's content as JSON text.
 pub(crate) fn content(json: &str) -> Result<(), StoreError> {
     at_most("`content`", json.len(), MESSAGE_BYTES_MAX)
 }
 
-/// A run's task, which becomes a message.
+/// Checks a run's task, which becomes a message.
 pub(crate) fn task(task: &str) -> Result<(), StoreError> {
     at_most("`task`", task.len(), MESSAGE_BYTES_MAX)
 }
 
-/// A run's parameters as JSON text.
+/// Checks a run's parameters as JSON text.
 pub(crate) fn params(json: &str) -> Result<(), StoreError> {
     at_most("A run's parameters", json.len(), FRAME_BYTES_MAX)
 }
 
-/// An entry of a journal as JSON text.
+/// Checks a journal entry as JSON text.
 pub(crate) fn journal_entry(json: &str) -> Result<(), StoreError> {
     at_most("A journal entry", json.len(), FRAME_BYTES_MAX)
 }
 
-/// A run's answer.
+/// Checks a run's answer.
 pub(crate) fn answer(text: &str) -> Result<(), StoreError> {
     at_most("A run's text", text.len(), MESSAGE_BYTES_MAX)
 }
 
-/// A run's notes as JSON text.
+/// Checks a run's notes as JSON text.
 pub(crate) fn notes(json: &str) -> Result<(), StoreError> {
     at_most("A run's notes", json.len(), MESSAGE_BYTES_MAX)
 }
 
-/// An event's payload as JSON text.
+/// Checks an event's payload as JSON text.
 pub(crate) fn payload(json: &str) -> Result<(), StoreError> {
     at_most("An event's payload", json.len(), FRAME_BYTES_MAX)
 }
 
-/// The name of a model call in the ledger.
+/// Checks the key of a model call in the ledger.
 pub(crate) fn call_key(key: &str) -> Result<(), StoreError> {
     line("A call's key", key, NAME_BYTES_MAX)
 }
 
-/// How many rows a page gets.
+/// Returns the number of rows of a page.
 pub(crate) fn page_rows(limit: Option<u32>, default: u32) -> Result<usize, StoreError> {
     match limit.unwrap_or(default).min(PAGE_ROWS_MAX) {
         0 => Err(StoreError::Invalid("`limit` is at least 1.".to_owned())),
@@ -99,6 +99,7 @@ pub(crate) fn page_rows(limit: Option<u32>, default: u32) -> Result<usize, Store
 }
 
 fn line(what: &str, text: &str, bytes_max: usize) -> Result<(), StoreError> {
+    // Names are printed to terminals and logs, where control characters could do harm.
     if text.is_empty() || text.len() > bytes_max || text.chars().any(char::is_control) {
         return Err(StoreError::Invalid(format!(
             "{what} is 1 to {bytes_max} bytes without control characters."

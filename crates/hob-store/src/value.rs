@@ -1,15 +1,18 @@
-//! How numbers and ids look inside SQLite: signed integers and 16-byte blobs.
+//! Conversions of numbers and ids to SQLite's types: signed integers and 16-byte blobs.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSqlError, ValueRef};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-/// A number as SQLite keeps it. Times and counters stay far below its bound.
+/// Converts a number for SQLite. Times and counters stay far below the bound.
 pub(crate) fn int(number: u64) -> i64 {
+    // `u64::MAX`, which means "no bound" in queries, becomes the largest stored number.
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number as it was kept.
+/// Converts a stored number back.
 pub(crate) fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -34,4 +37,25 @@ pub(crate) fn optional_uuid(row: &Row<'_>, column: usize) -> rusqlite::Result<Op
 
 pub(crate) fn optional_number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(uint))
+}
+
+/// Returns the name of a wire enum's variant, as its JSON has it.
+pub(crate) fn enum_name(value: &impl Serialize) -> rusqlite::Result<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => Ok(name),
+        _ => Err(FromSqlError::InvalidType.into()),
+    }
+}
+
+/// Returns the variant of a wire enum that has this name.
+pub(crate) fn parse_enum<T: DeserializeOwned>(name: &str) -> rusqlite::Result<T> {
+    serde_json::from_value(serde_json::Value::from(name)).map_err(not_json)
+}
+
+pub(crate) fn parse_json<T: DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(not_json)
+}
+
+fn not_json(error: serde_json::Error) -> rusqlite::Error {
+    FromSqlError::Other(Box::new(error)).into()
 }

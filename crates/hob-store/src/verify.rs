@@ -1,62 +1,66 @@
-//! Checking everything that is stored: the database's structure, each row against its checksum,
-//! each blob against its name, and the chain of the audit record.
+//! Verification of all stored data: the database's structure, each row against its checksum, each
+//! blob against its hash, and the chain of the audit record.
 //!
-//! It reads on a connection of its own, statement by statement, so that it can run beside a
-//! daemon's work. Invariant: what is damaged is named, and the rest is checked all the same.
+//! It reads on its own connection, statement by statement, so that it can run beside a working
+//! daemon. Invariant: damage is reported, and the rest is checked all the same.
 
-use crate::blobs::{self, Hash, folder_of};
-use crate::check::{RULES, problems};
+use crate::audit::audit_log;
+use crate::blobs::{self, BlobHash, folder_of};
 use crate::checksums::damage::RowName;
 use crate::checksums::{COVERED, CoveredTable, MESSAGES};
-use crate::connection::{beside, open_reader};
-use crate::error::{StoreError, Trouble};
-use crate::findings::{Held, Loss};
+use crate::connection::{open_reader, sibling_path};
+use crate::error::{QueryError, StoreError};
+use crate::findings::{DatabasePosition, WriteLoss};
 use crate::inspect::inspect;
-use crate::judgements::audit;
+use crate::invariants::{INVARIANTS, select_problems};
 use crate::migrations;
 use crate::structure_check::is_read_failure;
 use crate::value::number;
-use hob_core::permission::Chain;
+use hob_core::permission::AuditChain;
 use hob_wire::DamagedRow;
-use hob_wire::rooms::daemon::{Verified, VerifiedPart};
+use hob_wire::rooms::daemon::{DaemonVerifyResult, VerifiedPart};
 use rusqlite::{Connection, Row, ToSql};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Problems named in each part; more say nothing new.
+/// Problems listed in each part.
 const PROBLEMS_MAX: usize = 100;
 /// Rows read by one statement.
 const PAGE_ROWS: usize = 512;
-/// SQLite instructions between two looks whether to stop.
+/// SQLite instructions between two looks at the stop flag.
 const INSTRUCTIONS_PER_LOOK: i32 = 10_000;
 
-/// Hears how far a check is: the part, and how many of its pieces were read.
-pub type Progress<'p> = &'p mut dyn FnMut(&'static str, u64);
+/// Receives the progress of a check: the part, and the number of its pieces that were read.
+pub type VerifyProgress<'p> = &'p mut dyn FnMut(&'static str, u64);
 
 /// Checks a database that nobody has open.
-pub(crate) fn verify(database: &Path, progress: Progress<'_>) -> Result<Verified, StoreError> {
-    if !database.exists() && !beside(database, ".mark").exists() {
-        return Ok(Verified {
+pub(crate) fn verify(
+    database: &Path,
+    progress: VerifyProgress<'_>,
+) -> Result<DaemonVerifyResult, StoreError> {
+    if !database.exists() && !sibling_path(database, ".mark").exists() {
+        return Ok(DaemonVerifyResult {
             sound: true,
             notes: vec![format!(
                 "There is no database yet at '{}'.",
                 database.display()
             )],
-            ..Verified::default()
+            ..DaemonVerifyResult::default()
         });
     }
     let (mut lost, mut doubts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    // `true`: a database or a mark exists, so this home had a database.
     let inspection = inspect(database, true)?;
-    // Closed before the check: what it holds open would keep the files from being looked at anew.
+    // Closed before the check, which must not find the files still open here.
     let held = open_reader(database)
-        .map_err(|error| StoreError::of_sqlite(&error, database))
-        .map(|sql| Held::read(&sql).ok())?;
+        .map_err(|error| StoreError::from_sqlite(&error, database))
+        .map(|sql| DatabasePosition::read(&sql).ok())?;
     for finding in inspection.findings(database, held) {
         let into = match finding.loss {
-            Loss::None => &mut notes,
-            Loss::Possible => &mut doubts,
-            Loss::Certain => &mut lost,
+            WriteLoss::None => &mut notes,
+            WriteLoss::Possible => &mut doubts,
+            WriteLoss::Certain => &mut lost,
         };
         into.push(finding.text);
     }
@@ -71,13 +75,13 @@ pub(crate) fn verify(database: &Path, progress: Progress<'_>) -> Result<Verified
     Ok(verified)
 }
 
-/// Checks a database, whether or not a daemon writes to it meanwhile.
+/// Checks a database, even while a daemon writes to it.
 pub(crate) fn verify_open(
     database: &Path,
     stop: &Arc<AtomicBool>,
-    progress: Progress<'_>,
-) -> Result<Verified, StoreError> {
-    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, database);
+    progress: VerifyProgress<'_>,
+) -> Result<DaemonVerifyResult, StoreError> {
+    let failed = |error: rusqlite::Error| StoreError::from_sqlite(&error, database);
     let mut sql = open_reader(database).map_err(failed)?;
     let told_to_stop = Arc::clone(stop);
     sql.progress_handler(
@@ -85,12 +89,12 @@ pub(crate) fn verify_open(
         Some(move || told_to_stop.load(Ordering::Relaxed)),
     )
     .map_err(failed)?;
-    let mut check = Check {
+    let mut check = StoreVerifier {
         sql: &sql,
         database,
         stop,
         progress,
-        verified: Verified::default(),
+        verified: DaemonVerifyResult::default(),
     };
     check.all()?;
     let mut verified = check.verified;
@@ -98,18 +102,19 @@ pub(crate) fn verify_open(
     Ok(verified)
 }
 
-struct Check<'c> {
+/// A verification in progress.
+struct StoreVerifier<'c> {
     sql: &'c Connection,
     database: &'c Path,
     stop: &'c AtomicBool,
-    progress: Progress<'c>,
-    verified: Verified,
+    progress: VerifyProgress<'c>,
+    verified: DaemonVerifyResult,
 }
 
-impl Check<'_> {
+impl StoreVerifier<'_> {
     fn all(&mut self) -> Result<(), StoreError> {
         let version = migrations::version(self.sql)
-            .map_err(|error| StoreError::of_sqlite(&error, self.database))?;
+            .map_err(|error| StoreError::from_sqlite(&error, self.database))?;
         if version != migrations::SCHEMA {
             self.verified.notes.push(format!(
                 "The database has schema {version}; this hob writes {}. It is checked after a start has brought it up to date.",
@@ -124,19 +129,19 @@ impl Check<'_> {
         self.part("audit", Self::audit)
     }
 
-    /// Checks one part. Damage that stops it is one of its problems.
+    /// Checks one part. Damage that stops it becomes one of its problems.
     fn part(
         &mut self,
         name: &'static str,
-        work: fn(&mut Self, &mut VerifiedPart) -> Result<(), Trouble>,
+        work: fn(&mut Self, &mut VerifiedPart) -> Result<(), QueryError>,
     ) -> Result<(), StoreError> {
         let mut part = part(name);
         (self.progress)(name, 0);
-        let done = work(self, &mut part).map_err(|trouble| trouble.about(self.database));
+        let done = work(self, &mut part).map_err(|trouble| trouble.into_store_error(self.database));
         match done {
             Ok(()) => {}
             Err(error @ (StoreError::Damaged { .. } | StoreError::Unreadable { .. })) => {
-                add(&mut part, error.to_string());
+                add_problem(&mut part, error.to_string());
             }
             Err(error) => return Err(error),
         }
@@ -144,14 +149,14 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn structure(&mut self, part: &mut VerifiedPart) -> Result<(), Trouble> {
+    fn structure(&mut self, part: &mut VerifiedPart) -> Result<(), QueryError> {
         let pages = "SELECT page_count FROM pragma_page_count()";
         part.checked = self.sql.query_row(pages, [], |row| number(row, 0))?;
         let check = format!("PRAGMA integrity_check({PROBLEMS_MAX})");
-        let mut found = problems(self.sql, &check)?;
+        let mut found = select_problems(self.sql, &check)?;
         if found.iter().any(|line| is_read_failure(line)) {
-            // The disk failed to read: look once more before the file is called damaged.
-            found = problems(self.sql, &check)?;
+            // The disk failed to read. A second try decides whether the file is damaged.
+            found = select_problems(self.sql, &check)?;
         }
         if let Some(line) = found.iter().find(|line| is_read_failure(line)) {
             let message = format!("'{}': {line}", self.database.display());
@@ -160,18 +165,18 @@ impl Check<'_> {
         for found in found {
             if found != "ok" {
                 let found = self.with_table(&found);
-                add(part, format!("The structure is damaged: {found}."));
+                add_problem(part, format!("The structure is damaged: {found}."));
             }
         }
-        for (rule, select) in RULES {
-            for row in problems(self.sql, select)? {
-                add(part, format!("{rule}: {row}"));
+        for (rule, select) in INVARIANTS {
+            for row in select_problems(self.sql, select)? {
+                add_problem(part, format!("{rule}: {row}"));
             }
         }
         Ok(())
     }
 
-    /// SQLite names a table or index by the number of its first page; people do by its name.
+    /// Adds the table's name to a line of SQLite, which has only the number of its first page.
     fn with_table(&self, found: &str) -> String {
         let tree = found.split("Tree ").nth(1);
         let root = tree.and_then(|rest| rest.split(' ').next()?.parse::<i64>().ok());
@@ -190,14 +195,14 @@ impl Check<'_> {
         }
     }
 
-    fn rows(&mut self, part: &mut VerifiedPart) -> Result<(), Trouble> {
+    fn rows(&mut self, part: &mut VerifiedPart) -> Result<(), QueryError> {
         for table in COVERED {
-            // A table that cannot be read to its end does not keep the others from being read.
+            // A table that cannot be read to its end does not stop the check of the others.
             let read = self.rows_of(table, part);
-            match read.map_err(|trouble| trouble.about(self.database)) {
+            match read.map_err(|trouble| trouble.into_store_error(self.database)) {
                 Ok(()) => {}
                 Err(error @ StoreError::Damaged { .. }) => {
-                    add(part, format!("In the table '{}': {error}", table.name));
+                    add_problem(part, format!("In the table '{}': {error}", table.name));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -211,10 +216,10 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn rows_of(&mut self, table: &CoveredTable, part: &mut VerifiedPart) -> Result<(), Trouble> {
+    fn rows_of(&mut self, table: &CoveredTable, part: &mut VerifiedPart) -> Result<(), QueryError> {
         let mut after = (i64::MIN, i64::MIN);
         loop {
-            let page = page_of(self.sql, table, after)?;
+            let page = check_page(self.sql, table, after)?;
             part.checked += page.looked_at as u64;
             (self.progress)("rows", part.checked);
             for row in page.damaged {
@@ -227,17 +232,18 @@ impl Check<'_> {
         }
     }
 
-    /// Finds messages that a session counts and does not have.
-    fn numbering(&mut self, part: &mut VerifiedPart) -> Result<(), Trouble> {
+    /// Finds messages that a session counts but that do not exist.
+    fn numbering(&mut self, part: &mut VerifiedPart) -> Result<(), QueryError> {
         let mut select = self.sql.prepare(WRONGLY_COUNTED)?;
         let rows = select.query_map([], |row| {
             let name = RowName::from_row(row, 2)?;
             Ok((row.get::<_, i64>(0)?, number(row, 1)?, name))
         })?;
         let found: Vec<_> = rows.collect::<Result<_, _>>()?;
+        // Ends the snapshot: the checks below take long.
         drop(select);
         for (session, count, name) in found {
-            for seq in gaps(self.sql, session, count)? {
+            for seq in missing_numbers(self.sql, session, count)? {
                 let name = RowName {
                     number: Some(seq),
                     ..name.clone()
@@ -249,17 +255,17 @@ impl Check<'_> {
     }
 
     fn damaged(&mut self, part: &mut VerifiedPart, row: DamagedRow) {
-        if add(part, row.message.clone()) {
+        if add_problem(part, row.message.clone()) {
             self.verified.damaged.push(row);
         }
     }
 
-    fn blobs(&mut self, part: &mut VerifiedPart) -> Result<(), Trouble> {
+    fn blobs(&mut self, part: &mut VerifiedPart) -> Result<(), QueryError> {
         let folder = folder_of(self.database);
-        let mut select = self.sql.prepare(NAMED_BLOBS)?;
-        let named = select.query_map([], |row| Ok(row.get::<_, [u8; 32]>(0).ok().map(Hash)))?;
-        // A name that is no hash is in a damaged row, which the rows' check has named.
-        let named: Vec<Option<Hash>> = named.collect::<Result<_, _>>()?;
+        let mut select = self.sql.prepare(SELECT_REFERENCED_BLOBS)?;
+        let named = select.query_map([], |row| Ok(row.get::<_, [u8; 32]>(0).ok().map(BlobHash)))?;
+        // A name that is no hash is in a damaged row, which the check of rows has reported.
+        let named: Vec<Option<BlobHash>> = named.collect::<Result<_, _>>()?;
         drop(select);
         for hash in named.into_iter().flatten() {
             if self.stop.load(Ordering::Relaxed) {
@@ -267,28 +273,28 @@ impl Check<'_> {
             }
             part.checked += 1;
             (self.progress)("blobs", part.checked);
-            let Some(problem) = blobs::problem(&folder, hash) else {
+            let Some(problem) = blobs::find_problem(&folder, hash) else {
                 continue;
             };
-            // The row that named it may have gone meanwhile, and its blob with it.
-            let mut still = self.sql.prepare_cached(blobs::NAMED)?;
+            // The row may have been deleted meanwhile, and its blob with it.
+            let mut still = self.sql.prepare_cached(blobs::SELECT_REFERENCE)?;
             if still.exists([&hash.0[..]])? {
-                add(part, problem.to_string());
+                add_problem(part, problem.to_string());
             }
         }
         Ok(())
     }
 
-    fn audit(&mut self, part: &mut VerifiedPart) -> Result<(), Trouble> {
-        let mut chain = Chain::new(None);
+    fn audit(&mut self, part: &mut VerifiedPart) -> Result<(), QueryError> {
+        let mut chain = AuditChain::new(None);
         loop {
-            let page = audit::after(self.sql, chain.entries(), PAGE_ROWS)?;
+            let page = audit_log::after(self.sql, chain.entries(), PAGE_ROWS)?;
             let (entries, more) = page.rows;
-            let problem = audit::follow(&mut chain, &entries, &page.damaged);
+            let problem = audit_log::verify_page(&mut chain, &entries, &page.damaged);
             part.checked = chain.entries();
             (self.progress)("audit", part.checked);
             if let Some(problem) = problem {
-                add(part, problem);
+                add_problem(part, problem);
                 return Ok(());
             }
             if !more {
@@ -298,23 +304,23 @@ impl Check<'_> {
     }
 }
 
-/// Some rows of a table that were checked.
+/// The result for some rows of a table.
 struct CheckedPage {
     looked_at: usize,
-    /// The key of the last one, if there may be more.
+    /// The key of the last row, if there may be more.
     last: Option<(i64, i64)>,
     damaged: Vec<DamagedRow>,
 }
 
-fn page_of(
+fn check_page(
     sql: &Connection,
     table: &CoveredTable,
     after: (i64, i64),
 ) -> rusqlite::Result<CheckedPage> {
-    let mut select = sql.prepare_cached(&table.scan())?;
+    let mut select = sql.prepare_cached(&table.scan_sql())?;
     let rows_max = i64::try_from(PAGE_ROWS).unwrap_or(i64::MAX);
     let parts: [&dyn ToSql; 3] = [&after.0, &after.1, &rows_max];
-    // A table with a text for its key is small, and read at once.
+    // A table with a text key is small and read at once.
     let is_paged = table.is_numbered();
     let mut rows = if is_paged {
         select.query(&parts[..])?
@@ -344,8 +350,8 @@ fn key(row: &Row<'_>) -> rusqlite::Result<(i64, i64)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
-/// The first numbers of a session that no message has, at most as many as are named.
-fn gaps(sql: &Connection, session: i64, count: u64) -> rusqlite::Result<Vec<u64>> {
+/// Returns the message numbers that a session lacks, at most as many as are listed.
+fn missing_numbers(sql: &Connection, session: i64, count: u64) -> rusqlite::Result<Vec<u64>> {
     let mut select =
         sql.prepare_cached("SELECT seq FROM messages WHERE session = ?1 ORDER BY seq")?;
     let mut rows = select.query([session])?;
@@ -368,8 +374,8 @@ fn part(name: &str) -> VerifiedPart {
     }
 }
 
-/// Adds a problem, as far as they are named; says whether it was.
-fn add(part: &mut VerifiedPart, problem: String) -> bool {
+/// Adds a problem unless the list is full; returns whether it was added.
+fn add_problem(part: &mut VerifiedPart, problem: String) -> bool {
     let fits = part.problems.len() < PROBLEMS_MAX;
     if fits {
         part.problems.push(problem);
@@ -378,7 +384,8 @@ fn add(part: &mut VerifiedPart, problem: String) -> bool {
     fits
 }
 
-const NAMED_BLOBS: &str = "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
+const SELECT_REFERENCED_BLOBS: &str =
+    "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
      UNION SELECT blob FROM journal WHERE blob IS NOT NULL
      UNION SELECT blob FROM changes WHERE blob IS NOT NULL
      UNION SELECT blob FROM outputs";

@@ -1,12 +1,12 @@
-//! A look at the write-ahead log before SQLite opens it. SQLite keeps the whole transactions at
-//! its beginning and silently drops the rest; this says what that rest was.
+//! A scan of the write-ahead log before SQLite opens it. SQLite keeps the complete transactions at
+//! the beginning and silently drops the rest. The scan says what the rest was.
 //!
 //! The format (SQLite file format, section 4): a header of 32 bytes with two salts, then frames of
-//! 24 bytes and a page. A frame belongs to this round of the log if it carries the header's salts,
-//! and is whole if its checksum, which runs on from the header over every frame before, is right.
-//! Each round counts the first salt up, so that leftovers of earlier rounds can be told.
+//! 24 bytes and a page. A frame belongs to this round of the log if it has the header's salts. It
+//! is whole if its checksum is right, which runs on from the header over all frames before it. Each
+//! round increments the first salt, so leftovers of earlier rounds can be told apart.
 //!
-//! Invariant: reads only.
+//! Invariant: it only reads.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -15,29 +15,29 @@ use std::path::Path;
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
 const MAGIC: u32 = 0x377F_0682;
-/// A frame whose first salt is at most this much behind comes from an earlier round.
+/// A frame whose first salt is at most this much smaller comes from an earlier round.
 const ROUNDS_BACK_MAX: u32 = 1 << 16;
 
-/// What a write-ahead log holds.
+/// The content of a write-ahead log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Scan {
+pub(crate) struct WalScan {
     pub(crate) bytes: u64,
-    /// Frames up to the last whole transaction: what SQLite keeps.
+    /// Frames up to the last complete transaction, which SQLite keeps.
     pub(crate) kept_frames: u64,
-    pub(crate) end: End,
+    pub(crate) end: WalEnd,
 }
 
-/// How it ends.
+/// The end of a write-ahead log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// After a whole transaction; only leftovers of an earlier round may follow.
+pub(crate) enum WalEnd {
+    /// After a complete transaction; only leftovers of an earlier round may follow.
     Clean,
-    /// In a transaction that was being written: what a crash leaves.
+    /// In a transaction that was being written, as a crash leaves it.
     Unfinished { offset: u64 },
-    /// In one last transaction that is not whole although its end was written: what a power cut
-    /// may leave, or damage.
+    /// In a last transaction that is not whole although its end was written. A power cut or damage
+    /// leaves this.
     Torn { offset: u64 },
-    /// Before transactions that followed: they were synced, and cannot be read any more.
+    /// Before later transactions, which were synced and can no longer be read.
     Damaged {
         offset: u64,
         frames: u64,
@@ -47,32 +47,32 @@ pub(crate) enum End {
     NoHeader,
 }
 
-/// Scans the log at `path`; a missing one is an empty one.
-pub(crate) fn scan(path: &Path) -> io::Result<Scan> {
+/// Scans the log at `path`; a missing file counts as an empty log.
+pub(crate) fn scan(path: &Path) -> io::Result<WalScan> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Scan::empty()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WalScan::empty()),
         Err(error) => return Err(error),
     };
     let bytes = file.metadata()?.len();
     if bytes == 0 {
-        return Ok(Scan::empty());
+        return Ok(WalScan::empty());
     }
     let mut source = BufReader::with_capacity(1 << 18, file);
     let mut header = [0; HEADER_BYTES];
-    let filled = fill(&mut source, &mut header)?;
+    let filled = read_full(&mut source, &mut header)?;
     let head = (filled == HEADER_BYTES)
-        .then(|| Head::read(&header))
+        .then(|| WalHeader::read(&header))
         .flatten();
     let Some(head) = head else {
-        // SQLite never leaves part of a header or a wrong one, except when its very first write
-        // was cut off; then nothing follows it.
+        // SQLite never leaves a partial or wrong header, except when its very first write was
+        // interrupted. Nothing follows the header then.
         let end = if bytes > HEADER_BYTES as u64 {
-            End::NoHeader
+            WalEnd::NoHeader
         } else {
-            End::Unfinished { offset: 0 }
+            WalEnd::Unfinished { offset: 0 }
         };
-        return Ok(Scan {
+        return Ok(WalScan {
             bytes,
             kept_frames: 0,
             end,
@@ -81,70 +81,72 @@ pub(crate) fn scan(path: &Path) -> io::Result<Scan> {
     head.walk(&mut source, bytes)
 }
 
-impl Scan {
+impl WalScan {
     fn empty() -> Self {
-        Scan {
+        WalScan {
             bytes: 0,
             kept_frames: 0,
-            end: End::Clean,
+            end: WalEnd::Clean,
         }
     }
 }
 
-struct Head {
+/// The header of a write-ahead log.
+struct WalHeader {
     page_bytes: usize,
     big_endian: bool,
     salts: [u32; 2],
-    sum: Sum,
+    sum: WalChecksum,
 }
 
-impl Head {
-    fn read(header: &[u8; HEADER_BYTES]) -> Option<Head> {
-        let magic = word(header, 0);
-        let page_bytes = word(header, 8);
+impl WalHeader {
+    fn read(header: &[u8; HEADER_BYTES]) -> Option<WalHeader> {
+        let magic = read_u32(header, 0);
+        let page_bytes = read_u32(header, 8);
         let page_ok = page_bytes.is_power_of_two() && (512..=65_536).contains(&page_bytes);
         if magic & !1 != MAGIC || !page_ok {
             return None;
         }
         let big_endian = magic & 1 == 1;
-        let sum = Sum::default().over(&header[..24], big_endian);
-        if sum != (Sum(word(header, 24), word(header, 28))) {
+        let sum = WalChecksum::default().over(&header[..24], big_endian);
+        if sum != (WalChecksum(read_u32(header, 24), read_u32(header, 28))) {
             return None;
         }
-        Some(Head {
+        Some(WalHeader {
             page_bytes: page_bytes as usize,
             big_endian,
-            salts: [word(header, 16), word(header, 20)],
+            salts: [read_u32(header, 16), read_u32(header, 20)],
             sum,
         })
     }
 
-    fn walk(&self, source: &mut impl Read, bytes: u64) -> io::Result<Scan> {
+    fn walk(&self, source: &mut impl Read, bytes: u64) -> io::Result<WalScan> {
         let mut frame = vec![0; FRAME_HEADER_BYTES + self.page_bytes];
         let mut sum = self.sum;
         let mut whole = 0_u64;
         let mut kept_frames = 0_u64;
-        let scan = |kept_frames, end| Scan {
+        let scan = |kept_frames, end| WalScan {
             bytes,
             kept_frames,
             end,
         };
         loop {
-            let filled = fill(source, &mut frame)?;
+            let filled = read_full(source, &mut frame)?;
             if filled < frame.len() {
                 let cut = filled > 0 || whole > kept_frames;
                 let offset = self.offset(kept_frames);
                 let end = if cut {
-                    End::Unfinished { offset }
+                    WalEnd::Unfinished { offset }
                 } else {
-                    End::Clean
+                    WalEnd::Clean
                 };
                 return Ok(scan(kept_frames, end));
             }
             let next = self.sum_after(sum, &frame);
-            let is_whole = self.origin(&frame) == Origin::Current
-                && word(&frame, 0) != 0
-                && next == Sum(word(&frame, 16), word(&frame, 20));
+            // The same three tests that SQLite makes: salts, a page number, the running checksum.
+            let is_whole = self.origin(&frame) == FrameOrigin::Current
+                && read_u32(&frame, 0) != 0
+                && next == WalChecksum(read_u32(&frame, 16), read_u32(&frame, 20));
             if !is_whole {
                 break;
             }
@@ -154,10 +156,11 @@ impl Head {
                 kept_frames = whole;
             }
         }
-        let mut rest = Rest::default();
+        // SQLite stops reading here. The rest decides whether something synced is lost.
+        let mut rest = WalTail::default();
         loop {
             rest.note(self.origin(&frame), ends_transaction(&frame));
-            if fill(source, &mut frame)? < frame.len() {
+            if read_full(source, &mut frame)? < frame.len() {
                 break;
             }
         }
@@ -169,101 +172,102 @@ impl Head {
         Ok(scan(kept_frames, end))
     }
 
-    /// Where the frame after `frames` begins.
+    /// The offset of the frame after `frames`.
     fn offset(&self, frames: u64) -> u64 {
         let frame_bytes = (FRAME_HEADER_BYTES + self.page_bytes) as u64;
         HEADER_BYTES as u64 + frames * frame_bytes
     }
 
-    fn sum_after(&self, sum: Sum, frame: &[u8]) -> Sum {
+    fn sum_after(&self, sum: WalChecksum, frame: &[u8]) -> WalChecksum {
         let sum = sum.over(&frame[..8], self.big_endian);
         sum.over(&frame[FRAME_HEADER_BYTES..], self.big_endian)
     }
 
-    fn origin(&self, frame: &[u8]) -> Origin {
-        let salts = [word(frame, 8), word(frame, 12)];
+    fn origin(&self, frame: &[u8]) -> FrameOrigin {
+        let salts = [read_u32(frame, 8), read_u32(frame, 12)];
         let rounds_back = self.salts[0].wrapping_sub(salts[0]);
         if salts == self.salts {
-            Origin::Current
+            FrameOrigin::Current
         } else if (1..=ROUNDS_BACK_MAX).contains(&rounds_back) {
-            Origin::Earlier
+            FrameOrigin::Earlier
         } else {
-            Origin::Unknown
+            FrameOrigin::Unknown
         }
     }
 }
 
+/// The round of the log that wrote a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum FrameOrigin {
     /// This round of the log.
     Current,
-    /// A leftover of an earlier round.
+    /// An earlier round, whose leftover it is.
     Earlier,
-    /// Not written by SQLite as it stands: zeros or noise.
+    /// No known round: zeros or noise.
     Unknown,
 }
 
-/// What was met from the first frame on that is not whole.
+/// The frames from the first one that is not whole.
 #[derive(Default)]
-struct Rest {
-    first: Option<Origin>,
-    /// Frames up to and with the last one of this round; at least the first.
+struct WalTail {
+    first: Option<FrameOrigin>,
+    /// Frames up to the last one of this round; at least the first.
     frames: u64,
     seen: u64,
     /// Frames of this round after the first, and ends of transactions among them.
     current_after: u64,
     ends_after: u64,
-    /// Whether the first says it ends a transaction, which may be noise.
+    /// True if the first frame claims to end a transaction, which may be noise.
     first_ends: bool,
     ends_with_transaction: bool,
     has_unknown: bool,
 }
 
-impl Rest {
-    fn note(&mut self, origin: Origin, ends_transaction: bool) {
+impl WalTail {
+    fn note(&mut self, origin: FrameOrigin, ends_transaction: bool) {
         self.seen += 1;
         if self.first.is_none() {
             self.first = Some(origin);
             self.frames = 1;
-            self.first_ends = origin == Origin::Current && ends_transaction;
-        } else if origin == Origin::Current {
+            self.first_ends = origin == FrameOrigin::Current && ends_transaction;
+        } else if origin == FrameOrigin::Current {
             self.current_after += 1;
             self.ends_after += u64::from(ends_transaction);
             self.frames = self.seen;
         }
-        self.has_unknown |= origin == Origin::Unknown;
-        if origin == Origin::Current {
+        self.has_unknown |= origin == FrameOrigin::Unknown;
+        if origin == FrameOrigin::Current {
             self.ends_with_transaction = ends_transaction;
         }
     }
 
-    fn end(&self, kept_offset: u64, bad_offset: u64, unfinished: bool) -> End {
-        let at_leftovers = self.first == Some(Origin::Earlier) && self.current_after == 0;
+    fn end(&self, kept_offset: u64, bad_offset: u64, unfinished: bool) -> WalEnd {
+        let at_leftovers = self.first == Some(FrameOrigin::Earlier) && self.current_after == 0;
         if at_leftovers {
             return if unfinished {
-                End::Unfinished {
+                WalEnd::Unfinished {
                     offset: kept_offset,
                 }
             } else {
-                End::Clean
+                WalEnd::Clean
             };
         }
-        let cut_off = self.first == Some(Origin::Current)
+        let cut_off = self.first == Some(FrameOrigin::Current)
             && self.current_after == 0
             && !self.ends_with_transaction
             && !self.has_unknown;
         if cut_off {
-            return End::Unfinished {
+            return WalEnd::Unfinished {
                 offset: kept_offset,
             };
         }
-        // Every commit is synced before the next begins, so a cut of power can harm only one.
+        // Each commit is synced before the next begins, so a power cut can harm only the last one.
         let ends = self.ends_after + u64::from(self.first_ends);
         let one_at_most = ends == 0 || (ends == 1 && self.ends_with_transaction);
         if one_at_most {
-            return End::Torn { offset: bad_offset };
+            return WalEnd::Torn { offset: bad_offset };
         }
-        End::Damaged {
+        WalEnd::Damaged {
             offset: bad_offset,
             frames: self.frames,
             transactions: self.ends_after.max(1),
@@ -273,10 +277,10 @@ impl Rest {
 
 /// SQLite's running checksum.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Sum(u32, u32);
+struct WalChecksum(u32, u32);
 
-impl Sum {
-    fn over(self, bytes: &[u8], big_endian: bool) -> Sum {
+impl WalChecksum {
+    fn over(self, bytes: &[u8], big_endian: bool) -> WalChecksum {
         let read = |half: &[u8]| {
             let half = [half[0], half[1], half[2], half[3]];
             if big_endian {
@@ -285,26 +289,26 @@ impl Sum {
                 u32::from_le_bytes(half)
             }
         };
-        let Sum(mut first, mut second) = self;
+        let WalChecksum(mut first, mut second) = self;
         for pair in bytes.chunks_exact(8) {
             first = first.wrapping_add(read(&pair[..4])).wrapping_add(second);
             second = second.wrapping_add(read(&pair[4..])).wrapping_add(first);
         }
-        Sum(first, second)
+        WalChecksum(first, second)
     }
 }
 
-/// The last frame of a transaction says how large the database is after it.
+/// Returns true for the last frame of a transaction, which holds the database's size after it.
 fn ends_transaction(frame: &[u8]) -> bool {
-    word(frame, 4) != 0
+    read_u32(frame, 4) != 0
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// Reads until `into` is full or the source ends.
-fn fill(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+fn read_full(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
         match source.read(&mut into[filled..]) {

@@ -1,8 +1,8 @@
 //! The scan agrees with what SQLite keeps, whatever happened to the log.
 
-use super::{End, Scan, scan};
-use crate::connection::{WriterConnection, beside};
-use hob_kit::dice::Dice;
+use super::{WalEnd, WalScan, scan};
+use crate::connection::{WriterConnection, sibling_path};
+use hob_kit::randomness::Randomness;
 use rusqlite::wal::CheckpointMode;
 use std::path::{Path, PathBuf};
 
@@ -50,21 +50,21 @@ impl Sample {
         }
         Sample {
             database: std::fs::read(&path).unwrap(),
-            log: std::fs::read(beside(&path, "-wal")).unwrap(),
+            log: std::fs::read(sibling_path(&path, "-wal")).unwrap(),
             folder,
             commits,
         }
     }
 
     /// Scans `log`, and counts the transactions that SQLite keeps of it.
-    fn try_log(&self, log: &[u8]) -> (Scan, usize) {
+    fn try_log(&self, log: &[u8]) -> (WalScan, usize) {
         let path: PathBuf = self.folder.path().join("tried.db");
         for suffix in ["-wal", "-shm"] {
-            let _ = std::fs::remove_file(beside(&path, suffix));
+            let _ = std::fs::remove_file(sibling_path(&path, suffix));
         }
         std::fs::write(&path, &self.database).unwrap();
-        std::fs::write(beside(&path, "-wal"), log).unwrap();
-        let scanned = scan(&beside(&path, "-wal")).unwrap();
+        std::fs::write(sibling_path(&path, "-wal"), log).unwrap();
+        let scanned = scan(&sibling_path(&path, "-wal")).unwrap();
         (scanned, rows(&path) - self.rows_before())
     }
 
@@ -93,9 +93,9 @@ fn rows(path: &Path) -> usize {
 fn a_missing_and_an_empty_log_are_clean() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x-wal");
-    assert_eq!(scan(&path).unwrap(), Scan::empty());
+    assert_eq!(scan(&path).unwrap(), WalScan::empty());
     std::fs::write(&path, "").unwrap();
-    assert_eq!(scan(&path).unwrap(), Scan::empty());
+    assert_eq!(scan(&path).unwrap(), WalScan::empty());
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_whole_log_is_clean_with_and_without_leftovers() {
     for rounds in [1, 3] {
         let sample = Sample::new(rounds);
         let (scanned, kept) = sample.try_log(&sample.log);
-        assert_eq!(scanned.end, End::Clean, "{rounds} rounds");
+        assert_eq!(scanned.end, WalEnd::Clean, "{rounds} rounds");
         assert_eq!(Some(&scanned.kept_frames), sample.commits.last());
         assert_eq!(kept, sample.commits.len());
         let frames = (sample.log.len() as u64 - 32) / FRAME_BYTES;
@@ -116,8 +116,8 @@ fn cut_anywhere_it_keeps_what_sqlite_keeps() {
     let sample = Sample::new(1);
     let mut dice_cuts = vec![1, 31, 32, 33, 32 + 24, 32 + 25];
     let last = sample.log.len() as u64;
-    let dice = Dice::seeded(4);
-    dice_cuts.extend((0..150).map(|_| dice.below(last)));
+    let randomness = Randomness::seeded(4);
+    dice_cuts.extend((0..150).map(|_| randomness.below(last)));
     for cut in dice_cuts {
         let (scanned, kept) = sample.try_log(&sample.log[..usize::try_from(cut).unwrap()]);
         assert_eq!(
@@ -131,8 +131,8 @@ fn cut_anywhere_it_keeps_what_sqlite_keeps() {
                 .iter()
                 .any(|end| 32 + end * FRAME_BYTES == cut);
         match scanned.end {
-            End::Clean => assert!(at_commit, "cut at {cut}"),
-            End::Unfinished { .. } => assert!(!at_commit, "cut at {cut}"),
+            WalEnd::Clean => assert!(at_commit, "cut at {cut}"),
+            WalEnd::Unfinished { .. } => assert!(!at_commit, "cut at {cut}"),
             other => panic!("cut at {cut}: {other:?}"),
         }
     }
@@ -142,15 +142,15 @@ fn cut_anywhere_it_keeps_what_sqlite_keeps() {
 fn damaged_anywhere_it_keeps_what_sqlite_keeps_and_says_so() {
     let sample = Sample::new(1);
     let seed = std::process::id().into();
-    let dice = Dice::seeded(seed);
+    let randomness = Randomness::seeded(seed);
     for turn in 0..300 {
         let place = format!("seed {seed}, turn {turn}");
         let mut log = sample.log.clone();
-        let at = usize::try_from(dice.below(log.len() as u64)).unwrap();
+        let at = usize::try_from(randomness.below(log.len() as u64)).unwrap();
         if turn % 2 == 0 {
-            log[at] ^= 1 << dice.below(8);
+            log[at] ^= 1 << randomness.below(8);
         } else {
-            let end = (at + 1 + usize::try_from(dice.below(9_000)).unwrap()).min(log.len());
+            let end = (at + 1 + usize::try_from(randomness.below(9_000)).unwrap()).min(log.len());
             log[at..end].fill(0);
         }
         // Zeros over zeros change nothing.
@@ -166,15 +166,17 @@ fn damaged_anywhere_it_keeps_what_sqlite_keeps_and_says_so() {
         );
         let lost = sample.commits.len() - kept;
         match scanned.end {
-            End::Clean | End::Unfinished { .. } => assert_eq!(lost, 0, "{place}: {scanned:?}"),
-            End::Torn { offset } => {
+            WalEnd::Clean | WalEnd::Unfinished { .. } => {
+                assert_eq!(lost, 0, "{place}: {scanned:?}");
+            }
+            WalEnd::Torn { offset } => {
                 assert!(
                     lost <= 1 || turn % 2 == 1,
                     "{place}: {scanned:?} lost {lost}"
                 );
                 assert!(offset <= at as u64, "{place}");
             }
-            End::Damaged {
+            WalEnd::Damaged {
                 offset,
                 transactions,
                 ..
@@ -186,7 +188,7 @@ fn damaged_anywhere_it_keeps_what_sqlite_keeps_and_says_so() {
                 assert!(lost >= 1, "{place}");
                 assert!(offset <= at as u64, "{place}");
             }
-            End::NoHeader => assert!(at < 32, "{place}"),
+            WalEnd::NoHeader => assert!(at < 32, "{place}"),
         }
     }
 }
@@ -199,6 +201,6 @@ fn a_flip_in_leftovers_is_nobodys_loss() {
     let mut log = sample.log.clone();
     log[at] ^= 0x10;
     let (scanned, kept) = sample.try_log(&log);
-    assert_eq!(scanned.end, End::Clean);
+    assert_eq!(scanned.end, WalEnd::Clean);
     assert_eq!(kept, sample.commits.len());
 }

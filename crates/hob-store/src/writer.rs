@@ -1,60 +1,57 @@
-//! The writer: one thread that turns what is queued into transactions.
+//! The writer: one thread that turns queued commands into transactions.
 //!
-//! It takes what waits, and whoever comes while that runs, and commits: while one batch is synced
-//! the next one gathers. A lone caller never waits for others; see `tact` for whom is waited.
+//! A batch holds the commands that wait and those that arrive while it runs. The next batch gathers
+//! while this one syncs. A lone caller never waits for others; see `group_commit_window`.
 //!
-//! Order of each batch: commit, mark, publish, answer. Invariants: nothing is
-//! answered with success before its commit is synced; events are numbered and published in the
-//! order of commits; what a failed batch held is refused as a whole.
+//! Order of each batch: commit, mark, publish, answer. Invariants: no command is answered with
+//! success before its commit is synced; events are numbered and published in commit order; a failed
+//! batch is refused as a whole.
 
-use crate::batch::{Batch, Run};
-use crate::blobs::{BlobSweep, Hash};
-use crate::checksums::fill::ChecksumFill;
-use crate::disk::Disk;
-use crate::error::{StoreError, Trouble};
-use crate::events;
-use crate::findings::fact;
-use crate::ids::Ids;
-use crate::lanes::{Bulk, Queued, Step, Taken};
+mod recovery;
+
+use crate::batch::{BatchOutcome, WriteBatch};
+use crate::blobs::{BlobHash, BlobSweep};
+use crate::checksums::backfill::ChecksumBackfill;
+use crate::error::{QueryError, StoreError};
+use crate::group_commit_window::GroupCommitWindow;
+use crate::ids::IdGenerator;
 use crate::opening::set_silent_commits;
-use crate::retention::Trim;
-use crate::sessions::heads::Heads;
-use crate::sessions::write::Sweep;
-use crate::shared::Shared;
-use crate::tact::Tact;
+use crate::retention::EventLogTrim;
+use crate::sessions::head_cache::SessionHeadCache;
+use crate::sessions::write::DeletedSessionSweep;
+use crate::shared::StoreShared;
 use crate::value::number;
-use hob_bus::{LogBounds, LoggedEvent, Publisher};
-use hob_core::retention::Limits;
+use crate::writer_database::WriterDatabase;
+use crate::writer_queue::{BulkJob, BulkProgress, NextWork, QueuedWrite};
+use hob_bus::{LoggedEvent, Publisher};
+use hob_core::retention::RetentionLimits;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::failpoint;
+use hob_kit::randomness::Randomness;
+use recovery::PROBE_EVERY_MS;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bulk work yields after this long.
+/// The longest slice of bulk work in one batch.
 const BULK_SLICE_MS: u64 = 5;
-/// Quiet after which the write-ahead log is brought into the database.
+/// Idle time after which the write-ahead log is checkpointed.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
-/// Between two looks at a disk that is full or fails.
-const PROBE_EVERY_MS: u64 = 1_000;
-/// Between two looks at the age of the event log.
+/// Pause between two checks of the event log's age.
 const TRIM_EVERY_MS: u64 = 60_000;
-/// Events after which its length is looked at.
+/// Events after which the event log's length is checked.
 const TRIM_EVERY_EVENTS: u64 = 1_024;
-/// Events read at once when published ones have to be caught up with.
-const CATCH_UP_ROWS: usize = 512;
 
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
-    disk: Disk,
+pub(crate) struct StoreWriter {
+    shared: Arc<StoreShared>,
+    database: WriterDatabase,
     clock: Clock,
-    ids: Ids,
-    heads: Heads,
+    ids: IdGenerator,
+    heads: SessionHeadCache,
     publisher: Publisher,
-    limits: Limits,
-    commands: Vec<Queued>,
-    tact: Tact,
+    limits: RetentionLimits,
+    commands: Vec<QueuedWrite>,
+    commit_window: GroupCommitWindow,
     last_seq: u64,
     published_seq: u64,
     /// Commits without an event, over all starts.
@@ -64,42 +61,42 @@ pub(crate) struct Writer {
     trim_due_seq: u64,
 }
 
-/// What a committed batch leaves to do.
-struct Committed {
+/// The work that is left after a commit.
+struct CommittedBatch {
     events: Vec<LoggedEvent>,
     last_seq: u64,
     silent_commits: u64,
     trimmed_to: Option<u64>,
-    left_messages: bool,
-    unused_blobs: Vec<Hash>,
-    changed_rules: bool,
+    has_leftover_messages: bool,
+    unused_blobs: Vec<BlobHash>,
+    rules_changed: bool,
     bulk_goes_on: bool,
 }
 
-/// What a writer is made of.
+/// The inputs of a [`StoreWriter`].
 pub(crate) struct WriterParts {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) disk: Disk,
+    pub(crate) shared: Arc<StoreShared>,
+    pub(crate) database: WriterDatabase,
     pub(crate) clock: Clock,
-    pub(crate) dice: Dice,
+    pub(crate) randomness: Randomness,
     pub(crate) publisher: Publisher,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RetentionLimits,
     pub(crate) silent_commits: u64,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(crate) fn new(parts: WriterParts) -> Self {
         let last_seq = parts.shared.bounds().last;
-        Writer {
+        StoreWriter {
             shared: parts.shared,
-            disk: parts.disk,
+            database: parts.database,
             clock: parts.clock,
-            ids: Ids::new(parts.dice),
-            heads: Heads::default(),
+            ids: IdGenerator::new(parts.randomness),
+            heads: SessionHeadCache::default(),
             publisher: parts.publisher,
             limits: parts.limits,
             commands: Vec::new(),
-            tact: Tact::default(),
+            commit_window: GroupCommitWindow::default(),
             last_seq,
             published_seq: last_seq,
             silent_commits: parts.silent_commits,
@@ -109,112 +106,134 @@ impl Writer {
         }
     }
 
-    /// Works until the lanes are closed and empty.
+    /// Works until the queue is closed and empty.
     pub(crate) fn run(mut self) {
         let shared = Arc::clone(&self.shared);
-        shared.lanes.submit_bulk(Box::new(ChecksumFill));
-        shared.lanes.submit_bulk(Box::new(Sweep));
+        // Queued at every start: a stop or a crash may have cut off each of these jobs.
+        shared.queue.submit_bulk(Box::new(ChecksumBackfill));
+        shared.queue.submit_bulk(Box::new(DeletedSessionSweep));
         let leftovers = BlobSweep::all(Arc::clone(&shared.blobs));
-        shared.lanes.submit_bulk(Box::new(leftovers));
+        shared.queue.submit_bulk(Box::new(leftovers));
         loop {
-            self.queue_trim();
-            let patience = self.patience();
-            match shared.lanes.take(&mut self.commands, patience) {
-                Taken::Work(bulk) => self.turn(bulk),
-                Taken::Nothing => self.rest(),
-                Taken::Closed => break,
+            self.queue_trim_if_due();
+            let idle_timeout = self.idle_timeout();
+            match shared.queue.take(&mut self.commands, idle_timeout) {
+                NextWork::Work(bulk) => self.process_batch(bulk),
+                NextWork::TimedOut => self.idle(),
+                NextWork::Closed => break,
             }
-            self.probe();
+            self.probe_if_due();
         }
-        self.finish();
+        self.close();
     }
 
-    /// How long to wait for work before there is something else to do.
-    fn patience(&self) -> Duration {
-        if self.shared.health.awaits_disk() || self.shared.health.awaits_check() {
+    /// Returns the time to wait for commands before other work is due.
+    fn idle_timeout(&self) -> Duration {
+        if self.shared.health.is_waiting_for_disk() || self.shared.health.is_waiting_for_check() {
             Duration::from_millis(PROBE_EVERY_MS)
-        } else if self.disk.has_frames() {
+        } else if self.database.has_frames() {
             IDLE_AFTER
         } else {
             Duration::from_millis(TRIM_EVERY_MS)
         }
     }
 
-    /// One batch, from taking it to answering it.
-    fn turn(&mut self, mut bulk: Option<Box<dyn Bulk>>) {
+    /// Takes one batch from its first command to its answers.
+    fn process_batch(&mut self, mut bulk: Option<Box<dyn BulkJob>>) {
         if let Some(refusal) = self.shared.health.refusal() {
+            // Commands that were queued before the refusal was known get it too.
             return self.answer(Err(&refusal));
         }
         let began = Instant::now();
+        // A panic may leave a transaction open. It is handled like a failed disk: the connection
+        // goes.
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let committed = self.attempt(&mut bulk)?;
+            let committed = self.commit_batch(&mut bulk)?;
             Ok(self.publish(committed))
         }));
         let outcome = attempt
             .unwrap_or_else(|_| Err(StoreError::Io("the writer stopped half-way".to_owned())));
         match outcome {
             Ok(bulk_goes_on) => {
-                let waiting = self.shared.lanes.waiting();
-                self.tact
-                    .answered(self.commands.len(), waiting, began.elapsed());
+                let waiting = self.shared.queue.waiting_count();
+                self.commit_window
+                    .note_batch(self.commands.len(), waiting, began.elapsed());
+                // Last in the order: the commit is synced, the mark covers it, its events are
+                // published.
                 self.answer(Ok(()));
                 if let Some(job) = bulk.filter(|_| bulk_goes_on) {
-                    self.shared.lanes.resume_bulk(job);
+                    self.shared.queue.resume_bulk(job);
                 }
-                if self.disk.wants_checkpoint()
-                    && let Err(error) = self.disk.checkpoint_in_passing()
+                // After the answers, so that no caller of this batch waits for the checkpoint.
+                if self.database.needs_checkpoint()
+                    && let Err(error) = self.database.checkpoint_log()
                 {
-                    self.fail(error);
+                    self.fail_batch(error);
                 }
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.fail_batch(error),
         }
     }
 
-    /// Runs and commits everything that was taken.
-    fn attempt(&mut self, bulk: &mut Option<Box<dyn Bulk>>) -> Result<Committed, StoreError> {
+    /// Runs and commits all commands that were taken.
+    fn commit_batch(
+        &mut self,
+        bulk: &mut Option<Box<dyn BulkJob>>,
+    ) -> Result<CommittedBatch, StoreError> {
         failpoint::reach("store.batch.begin");
-        if self.disk.connection().is_none() {
-            self.revive()?;
+        if self.database.connection().is_none() {
+            self.reopen_and_catch_up()?;
         }
-        let Some(connection) = self.disk.connection() else {
+        let Some(connection) = self.database.connection() else {
             return Err(StoreError::Closed);
         };
         let changes_before = connection.sql.total_changes();
-        let mut batch = Batch {
+        let mut batch = WriteBatch {
             sql: &connection.sql,
             ids: &mut self.ids,
             heads: &mut self.heads,
             now_ms: self.clock.wall_ms(),
-            file: self.disk.path(),
+            file: self.database.path(),
             last_seq: self.last_seq,
             events: Vec::with_capacity(self.commands.len()),
             trimmed_to: None,
-            left_messages: false,
+            has_leftover_messages: false,
             unused_blobs: Vec::new(),
-            changed_rules: false,
+            rules_changed: false,
         };
-        batch.control("BEGIN IMMEDIATE")?;
-        check_epoch(&batch, self.disk.epoch())?;
+        // IMMEDIATE takes the write lock at once: the epoch read next stays true until the commit.
+        batch.run_control("BEGIN IMMEDIATE")?;
+        check_epoch(&batch, self.database.epoch())?;
+        // Only commands that have not run yet: each round of the loop adds those that just arrived.
         let mut ran = 0;
         loop {
-            if batch.run(&mut self.commands[ran..])? == Run::Spoiled {
-                batch.control("ROLLBACK")?;
-                batch.reset(self.last_seq);
-                batch.control("BEGIN IMMEDIATE")?;
-                check_epoch(&batch, self.disk.epoch())?;
-                batch.run_guarded(&mut self.commands)?;
+            if batch.run(&mut self.commands[ran..])? == BatchOutcome::NeedsRollback {
+                // A failed command left rows. Undo all of it and run every command again in a
+                // savepoint.
+                batch.run_control("ROLLBACK")?;
+                batch.reset_after_rollback(self.last_seq);
+                batch.run_control("BEGIN IMMEDIATE")?;
+                check_epoch(&batch, self.database.epoch())?;
+                // The second run covers all commands, those of earlier rounds included: their rows
+                // are undone.
+                batch.run_in_savepoints(&mut self.commands)?;
                 break;
             }
             ran = self.commands.len();
-            if !self.tact.take_along(&self.shared.lanes, &mut self.commands) {
+            if !self
+                .commit_window
+                .gather_more(&self.shared.queue, &mut self.commands)
+            {
                 break;
             }
         }
+        // The savepoint keeps a failing bulk job from undoing the commands of this batch.
         let mut bulk_goes_on = false;
         if let Some(job) = bulk {
             let name = job.name();
-            match batch.guarded(|batch| self.shared.slice(batch, &mut **job, &self.clock))? {
+            match batch
+                .in_savepoint(|batch| self.shared.run_bulk_slice(batch, &mut **job, &self.clock))?
+            {
                 Ok(goes_on) => bulk_goes_on = goes_on,
                 Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
             }
@@ -223,47 +242,54 @@ impl Writer {
             answer_all(&mut self.commands, Ok(()));
             std::thread::sleep(Duration::from_millis(20));
         }
+        // `last_seq` does not move in a commit without events, so the mark needs a second counter.
         let is_silent =
             batch.last_seq == self.last_seq && connection.sql.total_changes() != changes_before;
         let silent_commits = self.silent_commits + u64::from(is_silent);
         if is_silent {
             set_silent_commits(batch.sql, silent_commits)
-                .map_err(|error| StoreError::of_sqlite(&error, batch.file))?;
+                .map_err(|error| StoreError::from_sqlite(&error, batch.file))?;
         }
+        // A crash before COMMIT returns loses the batch. No caller was answered yet.
         failpoint::reach("store.commit.before");
-        batch.control("COMMIT")?;
+        batch.run_control("COMMIT")?;
         failpoint::reach("store.commit.after");
-        // The commit may have gone into a file that the next start does not find.
+        // A deleted or replaced file takes this commit with it at the next start. So it is not
+        // acknowledged.
         self.shared.files.check()?;
-        Ok(Committed {
+        Ok(CommittedBatch {
             last_seq: batch.last_seq,
             silent_commits,
             trimmed_to: batch.trimmed_to,
-            left_messages: batch.left_messages,
+            has_leftover_messages: batch.has_leftover_messages,
             unused_blobs: batch.unused_blobs,
-            changed_rules: batch.changed_rules,
+            rules_changed: batch.rules_changed,
             events: batch.events,
             bulk_goes_on,
         })
     }
 
-    /// Shows the world what was committed; answers whether the bulk job goes on.
-    fn publish(&mut self, committed: Committed) -> bool {
-        let Committed {
+    /// Makes a commit visible; returns whether the bulk job goes on.
+    fn publish(&mut self, committed: CommittedBatch) -> bool {
+        let CommittedBatch {
             last_seq,
             silent_commits,
             ..
         } = committed;
-        self.disk.committed(last_seq, silent_commits);
+        // The mark comes before anyone hears of the commit: it covers every acknowledged write.
+        self.database.note_commit(last_seq, silent_commits);
         (self.last_seq, self.silent_commits) = (last_seq, silent_commits);
+        // The bounds move before the events go out: a subscriber may read the log at once.
         self.shared
             .advance(committed.last_seq, committed.trimmed_to);
-        if committed.changed_rules {
+        // Before the answer: the caller's next permission check must not use old rules.
+        if committed.rules_changed {
             self.shared.raise_rules_version();
         }
-        if committed.left_messages {
-            self.shared.lanes.submit_bulk(Box::new(Sweep));
+        if committed.has_leftover_messages {
+            self.shared.queue.submit_bulk(Box::new(DeletedSessionSweep));
         }
+        // Only after the commit: a crash before it brings back the rows that reference these files.
         for hash in committed.unused_blobs {
             self.shared.blobs.remove(hash);
         }
@@ -275,116 +301,43 @@ impl Writer {
         committed.bulk_goes_on
     }
 
-    /// Gives the connection up: what it still holds is of no known state.
-    fn fail(&mut self, error: StoreError) {
-        let error = self.disk.judge(error);
-        tracing::warn!("a batch of {} failed: {error}", self.commands.len());
-        self.disk.give_up();
-        self.heads.forget();
-        // The commit may have happened all the same.
-        self.shared.raise_rules_version();
-        self.shared.health.note(&error);
-        self.probe_due_ms = self.clock.monotonic_ms() + PROBE_EVERY_MS;
-        if matches!(error, StoreError::Io(_)) {
-            // Most often it was one call that failed; then nobody else is refused.
-            self.probe_now();
-        } else if self.shared.health.refusal().is_none() {
-            // The next batch tries again if this does not work yet.
-            if let Err(error) = self.revive() {
-                tracing::warn!("the database could not be reopened yet: {error}");
-            }
-        }
-        let error = self.shared.health.as_known(error);
-        let hidden = failpoint::broken(7) || failpoint::broken(8);
-        let outcome = if hidden { Ok(()) } else { Err(&error) };
-        self.answer(outcome);
-    }
-
-    /// Reopens the database and publishes what was committed before the failure and not shown.
-    fn revive(&mut self) -> Result<(), StoreError> {
-        self.shared.files.check()?;
-        self.disk.reopen()?;
-        let path = self.disk.path().to_owned();
-        let Some(connection) = self.disk.connection() else {
-            return Err(StoreError::Closed);
-        };
-        let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, &path);
-        let LogBounds { last, .. } =
-            events::bounds(&connection.sql, self.last_seq).map_err(failed)?;
-        while self.published_seq < last {
-            let page =
-                events::page(&connection.sql, self.published_seq, CATCH_UP_ROWS).map_err(failed)?;
-            self.shared.advance(page.reached, None);
-            self.published_seq = if page.is_last { last } else { page.reached };
-            if !page.events.is_empty() {
-                self.publisher.publish(page.events);
-            }
-        }
-        self.last_seq = last;
-        let silent_commits = fact(&connection.sql, "silent_commits").map_err(failed)?;
-        self.silent_commits = silent_commits.unwrap_or(0);
-        Ok(())
-    }
-
-    /// Looks whether a disk that was full or failed takes writes again, at most once a second.
-    fn probe(&mut self) {
-        let now_ms = self.clock.monotonic_ms();
-        let due = self.shared.health.awaits_disk() && now_ms >= self.probe_due_ms;
-        if due && !failpoint::broken(6) {
-            self.probe_due_ms = now_ms + PROBE_EVERY_MS;
-            self.probe_now();
-        }
-    }
-
-    fn probe_now(&mut self) {
-        // Nothing is written to a database that may be damaged.
-        if self.shared.health.awaits_check() {
-            return;
-        }
-        let opened = match self.disk.connection() {
-            Some(_) => Ok(()),
-            None => self.revive(),
-        };
-        match opened.and_then(|()| self.disk.probe()) {
-            Ok(()) => self.shared.health.recovered(),
-            // Full may become failing and the reverse, or the files are gone for good.
-            Err(error) => self.shared.health.note(&self.disk.judge(error)),
-        }
-    }
-
-    fn queue_trim(&mut self) {
+    fn queue_trim_if_due(&mut self) {
         let now_ms = self.clock.monotonic_ms();
         if now_ms >= self.trim_due_ms || self.last_seq >= self.trim_due_seq {
             self.trim_due_ms = now_ms + TRIM_EVERY_MS;
             self.trim_due_seq = self.last_seq + TRIM_EVERY_EVENTS;
             let limits = self.limits;
-            self.shared.lanes.submit_bulk(Box::new(Trim { limits }));
+            self.shared
+                .queue
+                .submit_bulk(Box::new(EventLogTrim { limits }));
         }
     }
 
-    /// Nothing came for a while.
-    fn rest(&mut self) {
+    /// Does the work of a quiet moment.
+    fn idle(&mut self) {
         if self.shared.health.refusal().is_some() {
             return;
         }
-        if self.disk.connection().is_none() {
-            // Given up because of an error that the check found to have passed.
-            if let Err(error) = self.revive() {
+        if self.database.connection().is_none() {
+            // The connection was dropped for an error that the check did not confirm.
+            if let Err(error) = self.reopen_and_catch_up() {
                 tracing::warn!("the database could not be reopened yet: {error}");
             }
-        } else if self.disk.has_frames()
-            && let Err(error) = self.disk.checkpoint_in_passing()
+        } else if self.database.has_frames()
+            && let Err(error) = self.database.checkpoint_log()
         {
-            self.fail(error);
+            self.fail_batch(error);
         }
     }
 
-    /// The end: the log is brought into the database, and the mark says so.
-    fn finish(&mut self) {
+    /// Truncates the log into the database and writes the mark of an orderly end.
+    fn close(&mut self) {
+        // Readers go first: an open snapshot keeps the log from being truncated.
         self.shared.readers.close();
+        // Read before `Closed` is noted, which is a refusal too.
         let sound = self.shared.health.refusal().is_none();
-        self.shared.health.note(&StoreError::Closed);
-        if sound && let Err(error) = self.disk.close() {
+        self.shared.health.note_error(&StoreError::Closed);
+        if sound && let Err(error) = self.database.close() {
             tracing::warn!("the database was not closed in order: {error}");
         }
     }
@@ -395,7 +348,7 @@ impl Writer {
 }
 
 /// Answers and removes every command: with its own outcome if the batch was committed.
-fn answer_all(commands: &mut Vec<Queued>, outcome: Result<(), &StoreError>) {
+fn answer_all(commands: &mut Vec<QueuedWrite>, outcome: Result<(), &StoreError>) {
     for queued in commands.drain(..) {
         let own = match outcome {
             Ok(()) => queued.outcome,
@@ -405,13 +358,13 @@ fn answer_all(commands: &mut Vec<Queued>, outcome: Result<(), &StoreError>) {
     }
 }
 
-/// Another daemon that opened this home since has counted the epoch up.
-fn check_epoch(batch: &Batch<'_>, ours: u64) -> Result<(), StoreError> {
+/// Refuses to write after another daemon opened this home, which raised the epoch.
+fn check_epoch(batch: &WriteBatch<'_>, ours: u64) -> Result<(), StoreError> {
     let theirs = batch
         .sql
         .prepare_cached("SELECT value FROM meta WHERE name = 'epoch'")
         .and_then(|mut select| select.query_row([], |row| number(row, 0)))
-        .map_err(|error| StoreError::of_sqlite(&error, batch.file))?;
+        .map_err(|error| StoreError::from_sqlite(&error, batch.file))?;
     if theirs == ours {
         Ok(())
     } else {
@@ -419,18 +372,18 @@ fn check_epoch(batch: &Batch<'_>, ours: u64) -> Result<(), StoreError> {
     }
 }
 
-impl Shared {
-    /// Runs steps of a bulk job until it is done, its time is over, or someone waits; answers
+impl StoreShared {
+    /// Runs steps of a bulk job until it is done, its time is over, or a caller waits; returns
     /// whether it goes on.
-    fn slice(
+    fn run_bulk_slice(
         &self,
-        batch: &mut Batch<'_>,
-        job: &mut dyn Bulk,
+        batch: &mut WriteBatch<'_>,
+        job: &mut dyn BulkJob,
         clock: &Clock,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, QueryError> {
         let end_ms = clock.monotonic_ms() + BULK_SLICE_MS;
-        while job.step(batch)? == Step::More {
-            if clock.monotonic_ms() >= end_ms || self.lanes.waiting() > 0 {
+        while job.step(batch)? == BulkProgress::More {
+            if clock.monotonic_ms() >= end_ms || self.queue.waiting_count() > 0 {
                 return Ok(true);
             }
         }
@@ -438,10 +391,10 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Writer {
+impl std::fmt::Debug for StoreWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer")
-            .field("disk", &self.disk)
+        f.debug_struct("StoreWriter")
+            .field("database", &self.database)
             .field("last_seq", &self.last_seq)
             .finish_non_exhaustive()
     }

@@ -1,9 +1,9 @@
-//! The two lanes to the writer: acknowledged work, which somebody waits for, and bulk work, which
-//! nobody does. Invariants: both are bounded; acknowledged work is taken first; bulk work that has
-//! waited long gets its turn all the same.
+//! The writer's two queues: acknowledged work, whose caller waits for the answer, and bulk work,
+//! which has no caller. Invariants: both are bounded; acknowledged work is taken first; bulk work
+//! that waited long runs all the same.
 
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,57 +13,59 @@ use tokio::sync::{Semaphore, oneshot};
 pub(crate) const BATCH_COMMANDS_MAX: usize = 512;
 /// Bytes of one batch; a single larger command is a batch of its own.
 pub(crate) const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Room in the lane of acknowledged work. A command takes one, and one more for each
-/// [`ROOM_BYTES`] it carries, so this bounds commands (4,096) and bytes (64 MiB) together.
-const ROOM_MAX: usize = 4_096;
-const ROOM_BYTES: usize = 16 * 1024;
-/// Bulk jobs waiting.
+/// Permits of acknowledged work. A command takes one, and one more for each [`BYTES_PER_PERMIT`] it
+/// carries. So this bounds commands (4,096) and bytes (64 MiB) together.
+const PERMITS_MAX: usize = 4_096;
+const BYTES_PER_PERMIT: usize = 16 * 1024;
+/// Bulk jobs that may wait.
 const BULK_MAX: usize = 64;
-/// A bulk job that waited so long runs for one slice beside acknowledged work.
+/// A bulk job that waited this long runs for one slice beside acknowledged work.
 const BULK_WAIT_MAX: Duration = Duration::from_millis(250);
 
-/// A piece of acknowledged work.
-pub(crate) trait Command: Send {
-    /// Does the work; once more, from the beginning, if the batch had to be rolled back.
-    fn run(&mut self, batch: &mut Batch<'_>) -> Result<(), Trouble>;
-    /// Tells the one who waits, after the commit or instead of it.
+/// A command of acknowledged work.
+pub(crate) trait WriteCommand: Send {
+    /// Does the work. Called again, from the beginning, if the batch was rolled back.
+    fn run(&mut self, batch: &mut WriteBatch<'_>) -> Result<(), QueryError>;
+    /// Answers the caller, after the commit or with the error that replaced it.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
-/// A piece of bulk work, done step by step.
-pub(crate) trait Bulk: Send {
+/// A job of bulk work, done step by step.
+pub(crate) trait BulkJob: Send {
     fn name(&self) -> &'static str;
     /// Does a step of about a millisecond.
-    fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble>;
+    fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError>;
 }
 
+/// The result of a bulk step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum BulkProgress {
     More,
     Done,
 }
 
+/// The queue between the store's handles and the writer's thread.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct WriterQueue {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     wake: Condvar,
-    room: Semaphore,
+    permits: Semaphore,
 }
 
 #[derive(Default)]
-struct State {
-    acknowledged: VecDeque<Queued>,
-    bulk: VecDeque<Box<dyn Bulk>>,
+struct QueueState {
+    acknowledged: VecDeque<QueuedWrite>,
+    bulk: VecDeque<Box<dyn BulkJob>>,
     bulk_since: Option<Instant>,
-    /// How many commands the writer waits for; none while it works.
+    /// The number of commands the writer waits for; none while it works.
     wanted: Option<usize>,
     closed: bool,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for QueueState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State")
+        f.debug_struct("QueueState")
             .field("acknowledged", &self.acknowledged.len())
             .field("bulk", &self.bulk.len())
             .field("closed", &self.closed)
@@ -71,69 +73,74 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// A command on its way.
-pub(crate) struct Queued {
-    pub(crate) command: Box<dyn Command>,
+/// A queued command with its outcome so far.
+pub(crate) struct QueuedWrite {
+    pub(crate) command: Box<dyn WriteCommand>,
     pub(crate) outcome: Result<(), StoreError>,
     bytes: usize,
 }
 
-/// What the writer has to do next.
-pub(crate) enum Taken {
-    /// The commands are in the writer's list; perhaps a bulk job beside them.
-    Work(Option<Box<dyn Bulk>>),
-    /// Nothing came within the time.
-    Nothing,
-    /// Nothing is left and nothing more will come.
+/// The next work of the writer.
+pub(crate) enum NextWork {
+    /// The commands are in the writer's list, perhaps with a bulk job beside them.
+    Work(Option<Box<dyn BulkJob>>),
+    /// No work arrived in time.
+    TimedOut,
+    /// The queue is closed and empty.
     Closed,
 }
 
-impl Lanes {
+impl WriterQueue {
     pub(crate) fn new() -> Self {
-        Lanes {
-            state: Mutex::new(State::default()),
+        WriterQueue {
+            state: Mutex::new(QueueState::default()),
             wake: Condvar::new(),
-            room: Semaphore::new(ROOM_MAX),
+            permits: Semaphore::new(PERMITS_MAX),
         }
     }
 
-    /// Queues `work`, which writes about `bytes`, and waits for its answer. A full lane makes the
-    /// caller wait; what was queued is done even if the caller goes away.
+    /// Queues `work`, which writes about `bytes`, and waits for its answer. A full queue makes the
+    /// caller wait. Queued work is done even if the caller goes away.
     pub(crate) async fn submit<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnMut(&mut Batch<'_>) -> Result<T, Trouble> + Send + 'static,
+        F: FnMut(&mut WriteBatch<'_>) -> Result<T, QueryError> + Send + 'static,
     {
-        let room = self.room.acquire_many(room_for(bytes)).await;
-        room.map_err(|_| StoreError::Closed)?.forget();
+        let permits = self.permits.acquire_many(permits_for(bytes)).await;
+        // Forgotten here: the permits return when the writer takes the command, even if the caller
+        // is gone by then.
+        permits.map_err(|_| StoreError::Closed)?.forget();
         let (reply, answer) = oneshot::channel();
-        let command = Box::new(Asked {
+        let command = Box::new(ClosureCommand {
             work,
             result: None,
             reply,
         });
         let wake = {
             let mut state = self.state();
+            // Checked under the lock, so that no command is queued after the writer saw an empty,
+            // closed queue.
             if state.closed {
                 return Err(StoreError::Closed);
             }
-            state.acknowledged.push_back(Queued {
+            state.acknowledged.push_back(QueuedWrite {
                 command,
                 outcome: Ok(()),
                 bytes,
             });
             let waiting = state.acknowledged.len();
+            // One wake-up for all: the writer is woken when enough commands wait, not for each.
             state.wanted.take_if(|wanted| waiting >= *wanted).is_some()
         };
         if wake {
             self.wake.notify_one();
         }
-        // The writer answers each command it took; only its death drops one.
+        // The writer answers each command it took. Only a dead writer drops one.
         answer.await.unwrap_or_else(|_| Err(StoreError::Closed))
     }
 
     /// Queues a bulk job; false when too many wait already.
-    pub(crate) fn submit_bulk(&self, job: Box<dyn Bulk>) -> bool {
+    pub(crate) fn submit_bulk(&self, job: Box<dyn BulkJob>) -> bool {
         let mut state = self.state();
         let fits = state.bulk.len() < BULK_MAX && !state.closed;
         if fits {
@@ -145,8 +152,8 @@ impl Lanes {
         fits
     }
 
-    /// Puts a bulk job back that yielded.
-    pub(crate) fn resume_bulk(&self, job: Box<dyn Bulk>) {
+    /// Puts a bulk job that yielded back in front.
+    pub(crate) fn resume_bulk(&self, job: Box<dyn BulkJob>) {
         let mut state = self.state();
         if !state.closed {
             state.bulk.push_front(job);
@@ -154,18 +161,18 @@ impl Lanes {
         }
     }
 
-    /// Adds to a batch what came meanwhile; answers how many.
-    pub(crate) fn join(&self, batch: &mut Vec<Queued>) -> usize {
+    /// Adds commands that arrived meanwhile to a batch; returns their number.
+    pub(crate) fn add_arrivals(&self, batch: &mut Vec<QueuedWrite>) -> usize {
         let before = batch.len();
         let mut state = self.state();
-        let room = state.drain_batch(batch);
+        let permits = state.drain_batch(batch);
         drop(state);
-        self.room.add_permits(room);
+        self.permits.add_permits(permits);
         batch.len() - before
     }
 
     /// Waits until `wanted` commands are queued, at most `within`.
-    pub(crate) fn gather(&self, wanted: usize, within: Duration) {
+    pub(crate) fn wait_for_commands(&self, wanted: usize, within: Duration) {
         let deadline = Instant::now() + within;
         let mut state = self.state();
         while state.acknowledged.len() < wanted && !state.closed {
@@ -176,49 +183,51 @@ impl Lanes {
         }
     }
 
-    /// Takes what is queued, waiting at most `patience` for something to come.
-    pub(crate) fn take(&self, into: &mut Vec<Queued>, patience: Duration) -> Taken {
-        let deadline = Instant::now() + patience;
+    /// Takes the queued work, waiting at most `timeout` for it.
+    pub(crate) fn take(&self, into: &mut Vec<QueuedWrite>, timeout: Duration) -> NextWork {
+        let deadline = Instant::now() + timeout;
         let mut state = self.state();
         while state.acknowledged.is_empty() && state.bulk.is_empty() {
+            // Closed is reported only when the queue is empty: what was queued is still committed.
             if state.closed {
-                return Taken::Closed;
+                return NextWork::Closed;
             }
             state = match self.wait(state, 1, deadline) {
                 Ok(state) => state,
-                Err(_) => return Taken::Nothing,
+                Err(_) => return NextWork::TimedOut,
             };
         }
-        let room = state.drain_batch(into);
-        let bulk = state.due_bulk(into.is_empty());
+        let permits = state.drain_batch(into);
+        let bulk = state.take_due_bulk(into.is_empty());
         drop(state);
-        self.room.add_permits(room);
-        Taken::Work(bulk)
+        self.permits.add_permits(permits);
+        NextWork::Work(bulk)
     }
 
-    /// How many commands wait.
-    pub(crate) fn waiting(&self) -> usize {
+    /// The number of waiting commands.
+    pub(crate) fn waiting_count(&self) -> usize {
         self.state().acknowledged.len()
     }
 
-    /// Takes no more work; what is queued is still done, bulk work excepted.
+    /// Accepts no more work. Queued commands are still done, bulk jobs are dropped.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
         state.bulk.clear();
         drop(state);
-        self.room.close();
+        // Callers that wait for permits get an error; without this they would wait for ever.
+        self.permits.close();
         self.wake.notify_all();
     }
 
-    /// Waits until about `wanted` commands wait or something else happened; an error when the
-    /// time is over.
+    /// Waits until about `wanted` commands wait or the queue changes; an error when the time is
+    /// over.
     fn wait<'a>(
         &self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, QueueState>,
         wanted: usize,
         deadline: Instant,
-    ) -> Result<MutexGuard<'a, State>, MutexGuard<'a, State>> {
+    ) -> Result<MutexGuard<'a, QueueState>, MutexGuard<'a, QueueState>> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(state);
@@ -230,29 +239,30 @@ impl Lanes {
         Ok(state)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Moves commands over until the batch is full; answers how much room they leave.
-    fn drain_batch(&mut self, into: &mut Vec<Queued>) -> usize {
+impl QueueState {
+    /// Moves commands into a batch until it is full; returns the permits they free.
+    fn drain_batch(&mut self, into: &mut Vec<QueuedWrite>) -> usize {
         let mut bytes: usize = into.iter().map(|queued| queued.bytes).sum();
-        let mut room = 0;
+        let mut permits = 0;
         while let Some(next) = self.acknowledged.front() {
             let fits = into.len() < BATCH_COMMANDS_MAX && bytes + next.bytes <= BATCH_BYTES_MAX;
+            // A command larger than a whole batch still goes, alone.
             if !fits && !into.is_empty() {
                 break;
             }
             bytes += next.bytes;
-            room += room_for(next.bytes) as usize;
+            permits += permits_for(next.bytes) as usize;
             into.extend(self.acknowledged.pop_front());
         }
-        room
+        permits
     }
 
-    fn due_bulk(&mut self, idle: bool) -> Option<Box<dyn Bulk>> {
+    fn take_due_bulk(&mut self, idle: bool) -> Option<Box<dyn BulkJob>> {
         let waited_long = self
             .bulk_since
             .is_some_and(|since| since.elapsed() >= BULK_WAIT_MAX);
@@ -260,43 +270,45 @@ impl State {
             return None;
         }
         let job = self.bulk.pop_front();
+        // The next job starts its own wait, or several jobs would run in a row beside commands.
         self.bulk_since = (!self.bulk.is_empty()).then(Instant::now);
         job
     }
 }
 
-fn room_for(bytes: usize) -> u32 {
-    // A single command never needs more than there is, or it would wait for ever.
-    let room = (1 + bytes / ROOM_BYTES).min(ROOM_MAX);
-    u32::try_from(room).unwrap_or(u32::MAX)
+fn permits_for(bytes: usize) -> u32 {
+    // A command never needs more permits than exist, or it would wait for ever.
+    let permits = (1 + bytes / BYTES_PER_PERMIT).min(PERMITS_MAX);
+    u32::try_from(permits).unwrap_or(u32::MAX)
 }
 
-/// A command made of a closure and the one who waits for it.
-struct Asked<T, F> {
+/// A command made of a closure and its caller's reply channel.
+struct ClosureCommand<T, F> {
     work: F,
     result: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Command for Asked<T, F>
+impl<T, F> WriteCommand for ClosureCommand<T, F>
 where
     T: Send,
-    F: FnMut(&mut Batch<'_>) -> Result<T, Trouble> + Send,
+    F: FnMut(&mut WriteBatch<'_>) -> Result<T, QueryError> + Send,
 {
-    fn run(&mut self, batch: &mut Batch<'_>) -> Result<(), Trouble> {
+    fn run(&mut self, batch: &mut WriteBatch<'_>) -> Result<(), QueryError> {
+        // A second run after a rollback replaces the result of the first.
         self.result = Some((self.work)(batch)?);
         Ok(())
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Asked { result, reply, .. } = *self;
+        let ClosureCommand { result, reply, .. } = *self;
         let never_ran = || StoreError::Internal("a command was answered before it ran".to_owned());
         let answer = outcome.and_then(|()| result.ok_or_else(never_ran));
-        // The one who asked may have gone; the work is done all the same.
+        // The caller may have gone away. The work is done all the same.
         let _ = reply.send(answer);
     }
 }
 
 #[cfg(test)]
-#[path = "lanes_tests.rs"]
+#[path = "writer_queue_tests.rs"]
 mod tests;

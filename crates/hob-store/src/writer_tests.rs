@@ -1,16 +1,16 @@
 //! The writer when commands, disk or connection fail under it.
 
 use crate::error::StoreError;
-use crate::events::Place;
+use crate::events::PayloadSource;
 use crate::page_limit;
 use crate::store::{Store, StoreOptions};
 use bytes::Bytes;
 use hob_bus::{LoggedEvent, NewEvent, publisher};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::tasks::Tasks;
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::rooms::daemon::StoreState;
-use hob_wire::rooms::session::{CreateParams, SendParams};
+use hob_wire::rooms::session::{SessionCreateParams, SessionSendParams};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Rig {
     fn open(&self) -> Store {
         let (to_bus, mut inbox) = publisher();
         let published = Arc::clone(&self.published);
-        Tasks::new().spawn("published", async move {
+        TaskGroup::new().spawn("published", async move {
             while let Some(batch) = inbox.next().await {
                 published.lock().unwrap().extend(batch);
             }
@@ -43,9 +43,9 @@ impl Rig {
         Store::open(StoreOptions {
             database: self.database(),
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             publisher: to_bus,
-            had_life: false,
+            had_database: false,
         })
         .unwrap()
     }
@@ -73,19 +73,19 @@ fn event(topic: &str) -> NewEvent {
     }
 }
 
-fn text(content: String) -> SendParams {
-    SendParams {
+fn text(content: String) -> SessionSendParams {
+    SessionSendParams {
         session_key: "s".to_owned(),
-        content: hob_wire::Content::Text(content),
+        content: hob_wire::MessageContent::Text(content),
         role: None,
         idempotency_key: None,
     }
 }
 
 async fn session(store: &Store) {
-    let named = CreateParams {
+    let named = SessionCreateParams {
         session_key: Some("s".to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     store.create_session(named).await.unwrap();
 }
@@ -96,7 +96,7 @@ async fn a_command_that_panics_fails_alone() {
     let store = rig.open();
     let panicked: Result<u64, _> = store
         .write(0, |batch| {
-            batch.log(event("half"), Place::Alone)?;
+            batch.log_event(event("half"), PayloadSource::Log)?;
             panic!("on purpose");
         })
         .await;
@@ -113,13 +113,13 @@ async fn a_command_that_panics_fails_alone() {
 async fn a_command_that_fails_after_writing_fails_alone() {
     let rig = Rig::new();
     let store = rig.open();
-    let tasks = Tasks::new();
+    let tasks = TaskGroup::new();
     for number in 0..100 {
         let store = store.clone();
         tasks.spawn("write", async move {
             let done = store
                 .write(0, move |batch| {
-                    batch.log(event("written"), Place::Alone)?;
+                    batch.log_event(event("written"), PayloadSource::Log)?;
                     match number % 10 {
                         0 => Err(StoreError::Conflict("too late".to_owned()).into()),
                         _ => Ok(number),
@@ -147,7 +147,7 @@ async fn a_batch_whose_transaction_is_gone_fails_as_a_whole_and_the_store_goes_o
     let store = rig.open();
     let lost: Result<(), _> = store
         .write(0, |batch| {
-            batch.log(event("lost"), Place::Alone)?;
+            batch.log_event(event("lost"), PayloadSource::Log)?;
             batch.sql.execute_batch("ROLLBACK")?;
             Err(StoreError::Internal("the transaction is gone".to_owned()).into())
         })
@@ -165,7 +165,7 @@ async fn what_was_committed_without_an_answer_is_published_after_all() {
     // A commit whose success never reached us, as when the disk fails at the wrong moment.
     let unknown: Result<(), _> = store
         .write(0, |batch| {
-            batch.log(event("unknown"), Place::Alone)?;
+            batch.log_event(event("unknown"), PayloadSource::Log)?;
             batch.sql.execute_batch("COMMIT")?;
             Err(StoreError::Io("on purpose".to_owned()).into())
         })
@@ -185,7 +185,7 @@ async fn a_count_that_was_rolled_back_is_not_remembered() {
     session(&store).await;
     store.send_message(text("one".to_owned())).await.unwrap();
     // The send of this batch is undone together with it.
-    let tasks = Tasks::new();
+    let tasks = TaskGroup::new();
     let sender = store.clone();
     tasks.spawn("send", async move {
         let _ = sender.send_message(text("undone?".to_owned())).await;
@@ -283,7 +283,7 @@ async fn the_log_is_brought_into_the_database_when_it_is_quiet_and_written_over(
     session(&store).await;
     store.send_message(text("x".to_owned())).await.unwrap();
     let length = || {
-        let wal = crate::connection::beside(&rig.database(), "-wal");
+        let wal = crate::connection::sibling_path(&rig.database(), "-wal");
         wal.metadata().unwrap().len()
     };
     let before = length();

@@ -1,9 +1,9 @@
-//! Changing what is at a spot, whole or not at all. The new file is written beside the old one,
-//! synced, and changes places with it; only then is it seen whether the old one is still what was
-//! looked at, and if not they change back. So nothing that somebody wrote meanwhile is lost.
+//! Atomic changes of workspace files. The new file is written beside the old one, synced and
+//! exchanged with it. Then the old file is compared with the content that was read before; if it
+//! differs, the two are exchanged back. So a concurrent change by another program is never lost.
 
-use crate::beneath;
-use crate::spot::{Node, Refused, Spot, failed};
+use crate::workspace_dir;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath, cannot_open};
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, fchmod, fsync, mkdirat, renameat_with, unlinkat,
 };
@@ -14,87 +14,95 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the name of a file in the making begins.
-const DRAFT: &str = ".hob-draft-";
+/// Prefix of the names of draft files.
+const DRAFT_PREFIX: &str = ".hob-draft-";
 
-/// Makes the folders that miss on the way to a spot; the spot is then inside the last of them.
-pub(crate) fn make_missing(spot: &mut Spot) -> Result<(), Refused> {
-    let mode = spot.usual_mode();
-    for step in std::mem::take(&mut spot.missing) {
-        let failed = |error| wrong(spot, error);
-        match mkdirat(&*spot.folder, step.as_str(), Mode::from_raw_mode(mode)) {
+/// Creates the missing parent folders; `place` then points into the last of them.
+pub(crate) fn create_missing_folders(place: &mut WorkspacePath) -> Result<(), ToolRefusal> {
+    let mode = place.default_mode();
+    for step in std::mem::take(&mut place.missing) {
+        let to_refusal = |error| io_refusal(place, error);
+        // EXIST is no error: another program may have created the folder meanwhile.
+        match mkdirat(&*place.folder, step.as_str(), Mode::from_raw_mode(mode)) {
             Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(to_refusal(error)),
         }
-        // Not through a link: what was just made is a folder, or somebody interferes.
-        let opened = open_folder(&spot.folder, &step).map_err(failed)?;
-        // The process keeps what it makes private; here the folder's own rights count.
-        fchmod(&opened, Mode::from_raw_mode(mode)).map_err(failed)?;
-        fsync(&*spot.folder).map_err(failed)?;
-        spot.folder = Arc::new(opened);
+        // NOFOLLOW: another program may have put a link where the folder was just created.
+        let opened = open_folder(&place.folder, &step).map_err(to_refusal)?;
+        // The umask of the daemon makes new folders private; the mode of the parent applies here.
+        fchmod(&opened, Mode::from_raw_mode(mode)).map_err(to_refusal)?;
+        fsync(&*place.folder).map_err(to_refusal)?;
+        place.folder = Arc::new(opened);
     }
     Ok(())
 }
 
-/// Puts a file in the place of `before`.
-pub(crate) fn file(spot: &Spot, before: &Node, bytes: &[u8], mode: u32) -> Result<(), Refused> {
-    let draft = Draft::write(spot, bytes, mode)?;
-    put(spot, before, draft)
+/// Replaces `before` with a file.
+pub(crate) fn replace_file(
+    place: &WorkspacePath,
+    before: &FsNode,
+    bytes: &[u8],
+    mode: u32,
+) -> Result<(), ToolRefusal> {
+    let draft = DraftFile::write(place, bytes, mode)?;
+    swap_in(place, before, draft)
 }
 
-/// Puts a link in the place of nothing.
-pub(crate) fn link(spot: &Spot, target: &[u8]) -> Result<(), Refused> {
-    let draft = Draft::new(spot);
-    rustix::fs::symlinkat(target, &*spot.folder, draft.name.as_str())
-        .map_err(|error| wrong(spot, error))?;
-    put(spot, &Node::Nothing, draft)
+/// Creates a symbolic link where nothing exists.
+pub(crate) fn create_link(place: &WorkspacePath, target: &[u8]) -> Result<(), ToolRefusal> {
+    let draft = DraftFile::new(place);
+    rustix::fs::symlinkat(target, &*place.folder, draft.name.as_str())
+        .map_err(|error| io_refusal(place, error))?;
+    swap_in(place, &FsNode::Nothing, draft)
 }
 
-/// Makes a folder in the place of nothing.
-pub(crate) fn folder(spot: &Spot, mode: u32) -> Result<(), Refused> {
+/// Creates a folder where nothing exists.
+pub(crate) fn create_folder(place: &WorkspacePath, mode: u32) -> Result<(), ToolRefusal> {
     let rights = Mode::from_raw_mode(mode);
-    match mkdirat(&*spot.folder, spot.name.as_str(), rights) {
+    match mkdirat(&*place.folder, place.name.as_str(), rights) {
         Ok(()) => {}
-        Err(Errno::EXIST) => return Err(changed(spot)),
-        Err(error) => return Err(wrong(spot, error)),
+        Err(Errno::EXIST) => return Err(changed_meanwhile(place)),
+        Err(error) => return Err(io_refusal(place, error)),
     }
-    let opened = open_folder(&spot.folder, &spot.name).map_err(|error| wrong(spot, error))?;
-    fchmod(&opened, rights).map_err(|error| wrong(spot, error))?;
-    fsync(&*spot.folder).map_err(|error| wrong(spot, error))
+    let opened =
+        open_folder(&place.folder, &place.name).map_err(|error| io_refusal(place, error))?;
+    fchmod(&opened, rights).map_err(|error| io_refusal(place, error))?;
+    fsync(&*place.folder).map_err(|error| io_refusal(place, error))
 }
 
-/// Takes `before` away. A folder must be empty.
-pub(crate) fn nothing(spot: &Spot, before: &Node) -> Result<(), Refused> {
-    let told = |error| wrong(spot, error);
-    if matches!(before, Node::Folder { .. }) {
-        return match unlinkat(&*spot.folder, spot.name.as_str(), AtFlags::REMOVEDIR) {
-            Ok(()) => fsync(&*spot.folder).map_err(told),
+/// Removes `before`. A folder must be empty.
+pub(crate) fn remove(place: &WorkspacePath, before: &FsNode) -> Result<(), ToolRefusal> {
+    let to_refusal = |error| io_refusal(place, error);
+    if matches!(before, FsNode::Folder { .. }) {
+        return match unlinkat(&*place.folder, place.name.as_str(), AtFlags::REMOVEDIR) {
+            Ok(()) => fsync(&*place.folder).map_err(to_refusal),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::NOENT) => {
-                Err(changed(spot))
+                Err(changed_meanwhile(place))
             }
-            Err(error) => Err(told(error)),
+            Err(error) => Err(to_refusal(error)),
         };
     }
-    let mut aside = Draft::new(spot);
-    match rename(spot, &spot.name, &aside.name, RenameFlags::NOREPLACE) {
+    // Renamed aside first: an unlink could not check what it removes.
+    let mut aside = DraftFile::new(place);
+    match rename(place, &place.name, &aside.name, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        Err(Errno::NOENT) => return Err(changed(spot)),
-        Err(error) => return Err(told(error)),
+        Err(Errno::NOENT) => return Err(changed_meanwhile(place)),
+        Err(error) => return Err(to_refusal(error)),
     }
-    let is_it = spot
-        .look_at(&aside.name)
-        .is_ok_and(|found| same(&found, before));
-    if !is_it {
+    let is_unchanged = place
+        .read_node_named(&aside.name)
+        .is_ok_and(|found| is_same(&found, before));
+    if !is_unchanged {
         aside.keep();
-        rename(spot, &aside.name, &spot.name, RenameFlags::NOREPLACE).map_err(told)?;
-        return Err(changed(spot));
+        rename(place, &aside.name, &place.name, RenameFlags::NOREPLACE).map_err(to_refusal)?;
+        return Err(changed_meanwhile(place));
     }
     drop(aside);
-    fsync(&*spot.folder).map_err(told)
+    fsync(&*place.folder).map_err(to_refusal)
 }
 
-/// Moves what is at `from` to `to`, where nothing is.
-pub(crate) fn moved(from: &Spot, to: &Spot) -> Result<(), Refused> {
+/// Moves the entry at `from` to `to`, where nothing exists.
+pub(crate) fn move_entry(from: &WorkspacePath, to: &WorkspacePath) -> Result<(), ToolRefusal> {
     let done = renameat_with(
         &*from.folder,
         from.name.as_str(),
@@ -104,133 +112,139 @@ pub(crate) fn moved(from: &Spot, to: &Spot) -> Result<(), Refused> {
     );
     match done {
         Ok(()) => {}
-        Err(Errno::NOENT) => return Err(changed(from)),
-        Err(Errno::EXIST) => return Err(changed(to)),
+        Err(Errno::NOENT) => return Err(changed_meanwhile(from)),
+        Err(Errno::EXIST) => return Err(changed_meanwhile(to)),
         Err(Errno::XDEV) => {
-            return Err(Refused(format!(
+            return Err(ToolRefusal(format!(
                 "'{}' and '{}' lie on different disks, so it is not moved.",
                 from.shown, to.shown
             )));
         }
-        Err(error) => return Err(wrong(from, error)),
+        Err(error) => return Err(io_refusal(from, error)),
     }
-    fsync(&*to.folder).map_err(|error| wrong(to, error))?;
-    fsync(&*from.folder).map_err(|error| wrong(from, error))
+    // The target is synced first: after a crash the entry may be in both folders, never in none.
+    fsync(&*to.folder).map_err(|error| io_refusal(to, error))?;
+    fsync(&*from.folder).map_err(|error| io_refusal(from, error))
 }
 
-/// Opens a folder that is no link.
+/// Opens a folder; a symbolic link is refused.
 pub(crate) fn open_folder(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(folder, name, flags, Mode::empty())
 }
 
-/// What is told when a place is no longer what was looked at.
-pub(crate) fn changed(spot: &Spot) -> Refused {
-    Refused(format!(
-        "'{}' was changed by somebody else meanwhile; it is left as it is. Look at it again first.",
-        spot.shown
+/// The refusal when the content differs from what was read before.
+pub(crate) fn changed_meanwhile(place: &WorkspacePath) -> ToolRefusal {
+    ToolRefusal(format!(
+        "'{}' was changed by another program meanwhile; it was left as it is. Read it again first.",
+        place.shown
     ))
 }
 
-fn put(spot: &Spot, before: &Node, mut draft: Draft<'_>) -> Result<(), Refused> {
-    let told = |error| wrong(spot, error);
-    if *before == Node::Nothing {
-        match rename(spot, &draft.name, &spot.name, RenameFlags::NOREPLACE) {
+fn swap_in(
+    place: &WorkspacePath,
+    before: &FsNode,
+    mut draft: DraftFile<'_>,
+) -> Result<(), ToolRefusal> {
+    let to_refusal = |error| io_refusal(place, error);
+    if *before == FsNode::Nothing {
+        match rename(place, &draft.name, &place.name, RenameFlags::NOREPLACE) {
             Ok(()) => draft.keep(),
-            Err(Errno::EXIST) => return Err(changed(spot)),
-            Err(error) => return Err(told(error)),
+            Err(Errno::EXIST) => return Err(changed_meanwhile(place)),
+            Err(error) => return Err(to_refusal(error)),
         }
     } else {
-        match rename(spot, &draft.name, &spot.name, RenameFlags::EXCHANGE) {
+        match rename(place, &draft.name, &place.name, RenameFlags::EXCHANGE) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Err(changed(spot)),
-            Err(error) => return Err(told(error)),
+            Err(Errno::NOENT) => return Err(changed_meanwhile(place)),
+            Err(error) => return Err(to_refusal(error)),
         }
-        // Under the draft's name is now what was there.
-        let is_it = spot
-            .look_at(&draft.name)
-            .is_ok_and(|found| same(&found, before));
-        if !is_it {
+        // After the exchange the previous content is under the name of the draft.
+        let is_unchanged = place
+            .read_node_named(&draft.name)
+            .is_ok_and(|found| is_same(&found, before));
+        if !is_unchanged {
             draft.keep();
-            rename(spot, &draft.name, &spot.name, RenameFlags::EXCHANGE).map_err(told)?;
-            // What comes back under that name is the draft, unless somebody interferes again.
-            draft.throw_away();
-            return Err(changed(spot));
+            rename(place, &draft.name, &place.name, RenameFlags::EXCHANGE).map_err(to_refusal)?;
+            // The second exchange brings the draft back under its own name, so it may be deleted.
+            draft.discard();
+            return Err(changed_meanwhile(place));
         }
     }
     drop(draft);
-    fsync(&*spot.folder).map_err(told)
+    fsync(&*place.folder).map_err(to_refusal)
 }
 
-fn same(found: &Node, before: &Node) -> bool {
-    found.mark() == before.mark()
+fn is_same(found: &FsNode, before: &FsNode) -> bool {
+    found.fingerprint() == before.fingerprint()
 }
 
-fn rename(spot: &Spot, from: &str, to: &str, how: RenameFlags) -> Result<(), Errno> {
-    renameat_with(&*spot.folder, from, &*spot.folder, to, how)
+fn rename(place: &WorkspacePath, from: &str, to: &str, how: RenameFlags) -> Result<(), Errno> {
+    renameat_with(&*place.folder, from, &*place.folder, to, how)
 }
 
-fn wrong(spot: &Spot, error: Errno) -> Refused {
-    failed(&spot.shown, &beneath::reason(error))
+fn io_refusal(place: &WorkspacePath, error: Errno) -> ToolRefusal {
+    cannot_open(&place.shown, &workspace_dir::errno_text(error))
 }
 
-/// A file beside the spot that is removed at the end, unless it is kept.
-struct Draft<'s> {
-    spot: &'s Spot,
+/// A temporary entry beside the target; dropping it removes it, unless it is kept.
+struct DraftFile<'s> {
+    place: &'s WorkspacePath,
     name: String,
-    kept: bool,
+    is_kept: bool,
 }
 
-impl<'s> Draft<'s> {
-    fn new(spot: &'s Spot) -> Self {
+impl<'s> DraftFile<'s> {
+    fn new(place: &'s WorkspacePath) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Draft {
-            spot,
-            name: format!("{DRAFT}{}-{number}", std::process::id()),
-            kept: false,
+        DraftFile {
+            place,
+            name: format!("{DRAFT_PREFIX}{}-{number}", std::process::id()),
+            is_kept: false,
         }
     }
 
-    fn write(spot: &'s Spot, bytes: &[u8], mode: u32) -> Result<Self, Refused> {
-        let mut draft = Draft::new(spot);
+    fn write(place: &'s WorkspacePath, bytes: &[u8], mode: u32) -> Result<Self, ToolRefusal> {
+        let mut draft = DraftFile::new(place);
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Private until it is complete; the final mode is set after the content is written.
         let private = Mode::from_raw_mode(0o600);
-        let opened = rustix::fs::openat(&*spot.folder, draft.name.as_str(), flags, private);
+        let opened = rustix::fs::openat(&*place.folder, draft.name.as_str(), flags, private);
         let Ok(opened) = opened else {
-            // It is not ours to remove.
+            // The file belongs to another program (EXCL failed), so it must not be removed.
             draft.keep();
             let error = opened.err().unwrap_or(Errno::IO);
-            return Err(wrong(spot, error));
+            return Err(io_refusal(place, error));
         };
         let mut file = File::from(opened);
         let written = file
             .write_all(bytes)
             .and_then(|()| Ok(fchmod(file.as_fd(), Mode::from_raw_mode(mode))?))
             .and_then(|()| file.sync_all());
-        written.map_err(|error| failed(&spot.shown, &error.to_string()))?;
+        written.map_err(|error| cannot_open(&place.shown, &error.to_string()))?;
         Ok(draft)
     }
 
     fn keep(&mut self) {
-        self.kept = true;
+        self.is_kept = true;
     }
 
-    fn throw_away(&mut self) {
-        self.kept = false;
+    fn discard(&mut self) {
+        self.is_kept = false;
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for DraftFile<'_> {
     fn drop(&mut self) {
-        if !self.kept {
-            // One that stays is only a file too many, with a name that says whose it is.
-            let _ = unlinkat(&*self.spot.folder, self.name.as_str(), AtFlags::empty());
+        if !self.is_kept {
+            // A failed removal is harmless: the prefix shows where the file comes from.
+            let _ = unlinkat(&*self.place.folder, self.name.as_str(), AtFlags::empty());
         }
     }
 }
 
 #[cfg(test)]
-#[path = "put_tests.rs"]
+#[path = "atomic_write_tests.rs"]
 mod tests;

@@ -1,28 +1,28 @@
-//! Somebody else's change between the look and the act is never lost.
+//! Somebody else's change between reading and writing is never lost.
 
-use super::{file, moved, nothing};
-use crate::spot::{Node, Spot};
-use crate::trial::Trial;
+use super::{move_entry, remove, replace_file};
+use crate::trial::TestWorkspace;
+use crate::workspace_path::{FsNode, WorkspacePath};
 
-fn spot(trial: &Trial, path: &str) -> Spot {
-    Spot::find(trial.path("").to_str(), path, &trial.ground).unwrap()
+fn resolve(trial: &TestWorkspace, path: &str) -> WorkspacePath {
+    WorkspacePath::resolve(trial.path("").to_str(), path, &trial.env).unwrap()
 }
 
 #[test]
 fn what_came_between_stays() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a", "one");
-    let place = spot(&trial, "a");
-    let seen = place.look().unwrap();
+    let place = resolve(&trial, "a");
+    let seen = place.read_node().unwrap();
     trial.put("a", "somebody else's");
-    assert!(file(&place, &seen, b"ours", 0o644).is_err());
-    assert!(nothing(&place, &seen).is_err());
-    assert!(file(&place, &Node::Nothing, b"ours", 0o644).is_err());
-    assert!(moved(&spot(&trial, "missing"), &spot(&trial, "b")).is_err());
-    assert!(moved(&place, &place).is_err());
+    assert!(replace_file(&place, &seen, b"ours", 0o644).is_err());
+    assert!(remove(&place, &seen).is_err());
+    assert!(replace_file(&place, &FsNode::Nothing, b"ours", 0o644).is_err());
+    assert!(move_entry(&resolve(&trial, "missing"), &resolve(&trial, "b")).is_err());
+    assert!(move_entry(&place, &place).is_err());
     assert_eq!(trial.get("a").as_deref(), Some("somebody else's"));
     std::fs::remove_file(trial.path("a")).unwrap();
-    assert!(file(&place, &seen, b"ours", 0o644).is_err());
-    assert!(nothing(&place, &seen).is_err());
+    assert!(replace_file(&place, &seen, b"ours", 0o644).is_err());
+    assert!(remove(&place, &seen).is_err());
     assert_eq!(trial.snapshot("work"), [], "no draft is left");
 }

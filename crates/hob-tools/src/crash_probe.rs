@@ -1,26 +1,26 @@
-//! Whether a call that a crash cut off took effect: what was kept before it began is compared
-//! with what is there now.
+//! Finds out whether a call that a crash interrupted took effect: the stored previous content is
+//! compared with the current content.
 //!
-//! Invariant: a yes or a no is only said when every place is as the call would have left it, or as
-//! it found it; anything between is for a person.
+//! Invariant: the answer is yes only if every file is as the call would have left it, and no only
+//! if every file is as before; a person decides anything in between.
 
-use crate::spot::Spot;
-use crate::{Ground, Probing, moved_thing};
-use hob_core::permission::Work;
-use hob_store::{Change, Former};
-use hob_wire::rooms::tool::{Executed, Probed};
+use crate::workspace_path::WorkspacePath;
+use crate::{ProbeFuture, ToolEnv, moved_entry};
+use hob_core::permission::PreparedCall;
+use hob_store::{FileChange, PreviousEntry};
+use hob_wire::rooms::tool::{ToolExecuteResult, ToolProbeResult};
 
-/// What a tool's answer would have been.
-pub(crate) type Told = fn(&Work) -> Option<Executed>;
+/// Rebuilds the answer that the interrupted call would have given.
+pub(crate) type AnswerFn = fn(&PreparedCall) -> Option<ToolExecuteResult>;
 
-pub(crate) fn probe(work: Work, ground: Ground, told: Told) -> Probing {
+pub(crate) fn probe(work: PreparedCall, env: ToolEnv, answer: AnswerFn) -> ProbeFuture {
     Box::pin(async move {
-        match find_out(&work, &ground).await {
-            Ok(Some(true)) => match told(&work) {
-                Some(outcome) => Probed::Yes { outcome },
+        match compare_changes(&work, &env).await {
+            Ok(Some(true)) => match answer(&work) {
+                Some(outcome) => ToolProbeResult::Yes { outcome },
                 None => unknown("its arguments do not fit"),
             },
-            Ok(Some(false)) => Probed::No,
+            Ok(Some(false)) => ToolProbeResult::No,
             Ok(None) => unknown(
                 "what is there now is neither what was there before nor what it would have left",
             ),
@@ -29,15 +29,15 @@ pub(crate) fn probe(work: Work, ground: Ground, told: Told) -> Probing {
     })
 }
 
-fn unknown(reason: &str) -> Probed {
-    Probed::Unknown {
-        known: format!("Whether it took effect cannot be told: {reason}."),
+fn unknown(reason: &str) -> ToolProbeResult {
+    ToolProbeResult::Unknown {
+        known: format!("It is unknown whether it took effect: {reason}."),
     }
 }
 
-async fn find_out(work: &Work, ground: &Ground) -> Result<Option<bool>, String> {
+async fn compare_changes(work: &PreparedCall, env: &ToolEnv) -> Result<Option<bool>, String> {
     let (Some(run), Some(call), Some(store)) =
-        (&work.context.run_id, &work.context.call_id, ground.store())
+        (&work.context.run_id, &work.context.call_id, env.store())
     else {
         return Err("it is no call of a run".to_owned());
     };
@@ -45,27 +45,28 @@ async fn find_out(work: &Work, ground: &Ground) -> Result<Option<bool>, String> 
         .changes(run)
         .await
         .map_err(|error| error.to_string())?;
-    let ours: Vec<Change> = changes.into_iter().filter(|it| it.call == *call).collect();
+    let ours: Vec<FileChange> = changes.into_iter().filter(|it| it.call == *call).collect();
     if ours.is_empty() {
-        // What was there is kept before anything is changed.
+        // The previous content is recorded before any change, so no record means no change.
         return Ok(Some(false));
     }
     let (mut happened, mut did_not) = (true, true);
     for change in ours {
         let former = store
-            .former(&change)
+            .previous_entry(&change)
             .await
             .map_err(|error| error.to_string())?;
-        // Folders on the way may stand already: making them again does nothing.
-        if former == Former::Nothing && change.becomes == "folder" {
+        // A created parent folder proves nothing: creating it again is harmless.
+        if former == PreviousEntry::Nothing && change.becomes == "folder" {
             continue;
         }
-        let seen = ground.clone();
+        let seen = env.clone();
         let compared = tokio::task::spawn_blocking(move || compare(&change, &former, &seen));
         let (is_after, is_before) = compared.await.map_err(|error| error.to_string())?;
         happened &= is_after;
         did_not &= is_before;
     }
+    // Both are true if the change was a no-op; then the call counts as done.
     Ok(match (happened, did_not) {
         (true, _) => Some(true),
         (false, true) => Some(false),
@@ -73,20 +74,20 @@ async fn find_out(work: &Work, ground: &Ground) -> Result<Option<bool>, String> 
     })
 }
 
-/// Whether a place is as the change leaves it, and whether it is as it was before.
-fn compare(change: &Change, former: &Former, ground: &Ground) -> (bool, bool) {
+/// Compares a file with the state after the change and the state before it, in this order.
+fn compare(change: &FileChange, former: &PreviousEntry, env: &ToolEnv) -> (bool, bool) {
     let mark = |path: &str| {
-        let spot = Spot::find(Some(&change.workspace), path, ground).ok()?;
-        Some(spot.look().ok()?.mark())
+        let place = WorkspacePath::resolve(Some(&change.workspace), path, env).ok()?;
+        Some(place.read_node().ok()?.fingerprint())
     };
     let now = mark(&change.path);
     let is_after = now.as_ref() == Some(&change.becomes);
     match former {
-        Former::Moved { from } => {
+        PreviousEntry::Moved { from } => {
             let is_it = |path: &str| {
-                let spot = Spot::find(Some(&change.workspace), path, ground).ok()?;
-                let node = spot.look().ok()?;
-                moved_thing::is_the_one(&spot, &node, &change.becomes).ok()
+                let place = WorkspacePath::resolve(Some(&change.workspace), path, env).ok()?;
+                let node = place.read_node().ok()?;
+                moved_entry::is_same_entry(&place, &node, &change.becomes).ok()
             };
             let source = mark(from);
             let nothing = Some("nothing".to_owned());
@@ -95,6 +96,9 @@ fn compare(change: &Change, former: &Former, ground: &Ground) -> (bool, bool) {
                 now == nothing && is_it(from) == Some(true),
             )
         }
-        former => (is_after, now == Some(crate::undo::mark(former))),
+        former => (
+            is_after,
+            now == Some(crate::undo::previous_fingerprint(former)),
+        ),
     }
 }

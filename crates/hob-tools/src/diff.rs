@@ -1,13 +1,13 @@
-//! What a change looks like to a person: a unified diff, within bounds.
+//! Bounded unified diffs, as previews of changes.
 
 use similar::TextDiff;
 use std::time::Duration;
 
-/// Bytes of either side that are compared; beyond that only sizes are told.
+/// Bytes of either side that are compared; a larger change shows only its sizes.
 const COMPARED_BYTES_MAX: usize = 1024 * 1024;
-/// How long comparing may take; beyond that the diff is coarser.
+/// The time limit of a comparison; after it the diff is coarser.
 const COMPARE_TIME: Duration = Duration::from_millis(500);
-/// Lines around a change.
+/// Context lines around a change.
 const CONTEXT_LINES: usize = 3;
 
 /// The change of the file `path` from `before` to `after`.

@@ -1,133 +1,143 @@
-//! Changing files for a call: plan it, show it, keep what was there, do it. The tools that change
-//! something only plan; everything after that is here, the same for all.
+//! File changes of a call: plan, preview, backup, execution. The tools that change files only
+//! plan; the rest is here and the same for all.
 //!
-//! Invariants: planning changes nothing; what was there is on disk before a run changes it; what
-//! is done was planned from what an approval was bound to, byte for byte, or nothing is done.
+//! Invariants: planning changes nothing; the previous content is on disk before a run changes it;
+//! a plan is executed only if its inputs are byte for byte those that were approved.
 
 use crate::outcome::failed;
-use crate::spot::{Node, Refused, Spot, file_mark, hash};
-use crate::{Ground, Look, Running, put};
-use hob_core::permission::{Approved, Work};
-use hob_store::{Former, NewChange};
-use hob_wire::rooms::tool::Executed;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath, file_fingerprint, sha256_hex};
+use crate::{CallPreview, ToolEnv, ToolFuture, atomic_write};
+use hob_core::permission::{Approved, PreparedCall};
+use hob_store::{NewFileChange, PreviousEntry};
+use hob_wire::rooms::tool::ToolExecuteResult;
 
-/// What a call would do.
+/// The changes a call would make.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    /// In this order.
-    pub(crate) steps: Vec<Step>,
-    /// What a person is shown: one line or many, not escaped yet.
+pub(crate) struct ChangePlan {
+    /// The changes, in order.
+    pub(crate) steps: Vec<ChangeStep>,
+    /// One or more lines for a person, not escaped yet.
     pub(crate) preview: String,
-    /// What the model is told when it is done.
-    pub(crate) done: Executed,
-    /// Whether something in a moved folder is asked for each time.
+    /// The answer to the model after success.
+    pub(crate) done: ToolExecuteResult,
+    /// True if a moved folder holds something that needs a question each time.
     pub(crate) asks_always: bool,
 }
 
-/// One change of one place.
+/// One change of one path.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// A file in the place of another or of nothing; folders on the way are made.
-    File {
-        spot: Spot,
-        before: Node,
+pub(crate) enum ChangeStep {
+    /// Creates or replaces a file; missing folders are created.
+    Write {
+        place: WorkspacePath,
+        before: FsNode,
         bytes: Vec<u8>,
         mode: u32,
     },
-    /// Nothing in the place of something.
-    Gone { spot: Spot, before: Node },
-    /// Something goes to where nothing is.
-    Moved {
-        from: Spot,
-        to: Spot,
-        before: Node,
-        /// By which it is known again when the move is undone.
+    /// Removes an entry.
+    Remove {
+        place: WorkspacePath,
+        before: FsNode,
+    },
+    /// Moves an entry to a path where nothing exists.
+    Move {
+        from: WorkspacePath,
+        to: WorkspacePath,
+        before: FsNode,
+        /// Identifies the entry when the move is undone.
         mark: String,
     },
 }
 
-/// How a tool plans a call.
-pub(crate) type Planner = fn(&Work, &Ground) -> Result<Plan, Refused>;
+/// Plans a call.
+pub(crate) type PlanFn = fn(&PreparedCall, &ToolEnv) -> Result<ChangePlan, ToolRefusal>;
 
-/// What a call would do now, and what that rests on.
-pub(crate) fn look(work: &Work, ground: &Ground, planner: Planner) -> Look {
-    match planner(work, ground) {
-        Ok(plan) => Look {
-            asks_always: plan.asks_always || plan.steps.iter().any(Step::asks_always),
+/// Previews a call and the state that its approval is bound to.
+pub(crate) fn preview(work: &PreparedCall, env: &ToolEnv, planner: PlanFn) -> CallPreview {
+    match planner(work, env) {
+        Ok(plan) => CallPreview {
+            asks_always: plan.asks_always || plan.steps.iter().any(ChangeStep::asks_always),
             state: plan.state(),
             preview: plan.preview,
             would_fail: None,
         },
-        Err(Refused(reason)) => Look::failing(reason),
+        Err(ToolRefusal(reason)) => CallPreview::failing(reason),
     }
 }
 
-/// Does what was approved.
-pub(crate) fn run(call: Approved<Work>, ground: Ground, planner: Planner) -> Running {
+/// Runs an approved call.
+pub(crate) fn run(call: Approved<PreparedCall>, env: ToolEnv, planner: PlanFn) -> ToolFuture {
     Box::pin(async move {
-        let done = carry_out(call.into_call(), ground, planner).await;
-        done.unwrap_or_else(|Refused(reason)| failed(reason))
+        let done = execute(call.into_call(), env, planner).await;
+        done.unwrap_or_else(|ToolRefusal(reason)| failed(reason))
     })
 }
 
-async fn carry_out(work: Work, ground: Ground, planner: Planner) -> Result<Executed, Refused> {
+async fn execute(
+    work: PreparedCall,
+    env: ToolEnv,
+    planner: PlanFn,
+) -> Result<ToolExecuteResult, ToolRefusal> {
     let of = work.context.run_id.zip(work.context.call_id.clone());
     let workspace = work.context.workspace.clone().unwrap_or_default();
-    let seen = ground.clone();
+    let seen = env.clone();
     let plan = blocking(move || {
         let plan = planner(&work, &seen)?;
         match &work.state {
-            Some(state) if *state != plan.state() => Err(Refused(
-                "What this call is about was changed after it was approved; nothing was done. Look at it again and call again."
+            Some(state) if *state != plan.state() => Err(ToolRefusal(
+                "The files changed after this call was approved; nothing was done. Read them again and repeat the call."
                     .to_owned(),
             )),
             _ => Ok(plan),
         }
     })
     .await?;
+    // A crash after this point leaves enough on disk to undo the change or to probe it.
     if let Some((run, call)) = of {
-        let Some(store) = ground.store() else {
-            return Err(Refused(
-                "What is there cannot be kept for undoing, so nothing was done.".to_owned(),
+        let Some(store) = env.store() else {
+            return Err(ToolRefusal(
+                "The previous content cannot be stored for undo, so nothing was done.".to_owned(),
             ));
         };
-        let kept = store.keep_changes(&run, &call, plan.changes(&workspace));
+        let kept = store.record_changes(&run, &call, plan.file_changes(&workspace));
         kept.await.map_err(|error| {
-            Refused(format!(
-                "What is there could not be kept for undoing, so nothing was done: {error}"
+            ToolRefusal(format!(
+                "The previous content could not be stored for undo, so nothing was done: {error}"
             ))
         })?;
     }
-    blocking(move || plan.carry_out()).await
+    blocking(move || plan.execute()).await
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
-) -> Result<T, Refused> {
-    // A file system may be slow or dead; only this thread then waits for it.
+    work: impl FnOnce() -> Result<T, ToolRefusal> + Send + 'static,
+) -> Result<T, ToolRefusal> {
+    // A file system may be slow or hang; only this thread waits for it.
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Refused("It was interrupted.".to_owned())))
+    done.unwrap_or_else(|_| Err(ToolRefusal("It was interrupted.".to_owned())))
 }
 
-impl Plan {
-    /// What the plan rests on: which places, and what is there.
+impl ChangePlan {
+    /// The fingerprint of the paths in the plan and their current content.
     pub(crate) fn state(&self) -> String {
         let mut text = String::new();
         for step in &self.steps {
-            let (spot, before) = match step {
-                Step::File { spot, before, .. } | Step::Gone { spot, before } => (spot, before),
-                Step::Moved { from, before, .. } => (from, before),
+            let (place, before) = match step {
+                ChangeStep::Write { place, before, .. } | ChangeStep::Remove { place, before } => {
+                    (place, before)
+                }
+                ChangeStep::Move { from, before, .. } => (from, before),
             };
-            let added = format!("{}\0{}\0", spot.real.display(), before.mark());
+            let added = format!("{}\0{}\0", place.real.display(), before.fingerprint());
             text.push_str(&added);
         }
-        format!("seen:{}", hash(text.as_bytes()))
+        format!("seen:{}", sha256_hex(text.as_bytes()))
     }
 
-    fn changes(&self, workspace: &str) -> Vec<NewChange> {
+    fn file_changes(&self, workspace: &str) -> Vec<NewFileChange> {
         let mut changes = Vec::new();
-        let mut add = |path: String, former: Former, becomes: String| {
-            changes.push(NewChange {
+        let mut add = |path: String, former: PreviousEntry, becomes: String| {
+            changes.push(NewFileChange {
                 workspace: workspace.to_owned(),
                 path,
                 former,
@@ -136,36 +146,48 @@ impl Plan {
         };
         for step in &self.steps {
             let target = match step {
-                Step::File { spot, .. } | Step::Gone { spot, .. } => spot,
-                Step::Moved { to, .. } => to,
+                ChangeStep::Write { place, .. } | ChangeStep::Remove { place, .. } => place,
+                ChangeStep::Move { to, .. } => to,
             };
             for folder in new_folders(target) {
-                add(folder, Former::Nothing, "folder".to_owned());
+                add(folder, PreviousEntry::Nothing, "folder".to_owned());
             }
             match step {
-                Step::File {
-                    spot,
+                ChangeStep::Write {
+                    place,
                     before,
                     bytes,
                     ..
-                } => add(spot.shown.clone(), former(before), file_mark(bytes)),
-                Step::Gone { spot, before } => {
-                    add(spot.shown.clone(), former(before), Node::Nothing.mark());
+                } => add(
+                    place.shown.clone(),
+                    previous_entry(before),
+                    file_fingerprint(bytes),
+                ),
+                ChangeStep::Remove { place, before } => {
+                    add(
+                        place.shown.clone(),
+                        previous_entry(before),
+                        FsNode::Nothing.fingerprint(),
+                    );
                 }
-                Step::Moved { from, to, mark, .. } => {
+                ChangeStep::Move { from, to, mark, .. } => {
                     let from = from.shown.clone();
-                    add(to.shown.clone(), Former::Moved { from }, mark.clone());
+                    add(
+                        to.shown.clone(),
+                        PreviousEntry::Moved { from },
+                        mark.clone(),
+                    );
                 }
             }
         }
         changes
     }
 
-    fn carry_out(self) -> Result<Executed, Refused> {
+    fn execute(self) -> Result<ToolExecuteResult, ToolRefusal> {
         let count = self.steps.len();
         for (number, step) in self.steps.into_iter().enumerate() {
-            step.carry_out().map_err(|Refused(reason)| {
-                Refused(match number {
+            step.execute().map_err(|ToolRefusal(reason)| {
+                ToolRefusal(match number {
                     0 => format!("Nothing was done. {reason}"),
                     some => format!("Only {some} of {count} changes were made. {reason}"),
                 })
@@ -175,50 +197,50 @@ impl Plan {
     }
 }
 
-impl Step {
-    /// Whether it changes a file that something else may run by itself.
+impl ChangeStep {
+    /// Returns true if it changes a file that another program may run by itself.
     fn asks_always(&self) -> bool {
         match self {
-            Step::File { spot, .. } | Step::Gone { spot, .. } => spot.asks_always,
-            Step::Moved { from, to, .. } => from.asks_always || to.asks_always,
+            ChangeStep::Write { place, .. } | ChangeStep::Remove { place, .. } => place.asks_always,
+            ChangeStep::Move { from, to, .. } => from.asks_always || to.asks_always,
         }
     }
 
-    fn carry_out(self) -> Result<(), Refused> {
+    fn execute(self) -> Result<(), ToolRefusal> {
         match self {
-            Step::File {
-                mut spot,
+            ChangeStep::Write {
+                mut place,
                 before,
                 bytes,
                 mode,
             } => {
-                put::make_missing(&mut spot)?;
-                put::file(&spot, &before, &bytes, mode)
+                atomic_write::create_missing_folders(&mut place)?;
+                atomic_write::replace_file(&place, &before, &bytes, mode)
             }
-            Step::Gone { spot, before } => put::nothing(&spot, &before),
-            Step::Moved { from, mut to, .. } => {
-                put::make_missing(&mut to)?;
-                put::moved(&from, &to)
+            ChangeStep::Remove { place, before } => atomic_write::remove(&place, &before),
+            ChangeStep::Move { from, mut to, .. } => {
+                atomic_write::create_missing_folders(&mut to)?;
+                atomic_write::move_entry(&from, &to)
             }
         }
     }
 }
 
-/// The paths of the folders that are made on the way to a spot, the outermost first.
-fn new_folders(spot: &Spot) -> Vec<String> {
-    let mut steps: Vec<&str> = spot.shown.split('/').collect();
+/// The paths of the folders that will be created, the outermost first.
+fn new_folders(place: &WorkspacePath) -> Vec<String> {
+    let mut steps: Vec<&str> = place.shown.split('/').collect();
     steps.pop();
-    let there = steps.len().saturating_sub(spot.missing.len());
+    let there = steps.len().saturating_sub(place.missing.len());
     (there + 1..=steps.len())
         .map(|count| steps[..count].join("/"))
         .collect()
 }
 
-fn former(node: &Node) -> Former {
+fn previous_entry(node: &FsNode) -> PreviousEntry {
     match node.clone() {
-        Node::Nothing => Former::Nothing,
-        Node::File { bytes, mode } => Former::File { bytes, mode },
-        Node::Link { target } => Former::Link { target },
-        Node::Folder { mode } => Former::Folder { mode },
+        FsNode::Nothing => PreviousEntry::Nothing,
+        FsNode::File { bytes, mode } => PreviousEntry::File { bytes, mode },
+        FsNode::Link { target } => PreviousEntry::Link { target },
+        FsNode::Folder { mode } => PreviousEntry::Folder { mode },
     }
 }

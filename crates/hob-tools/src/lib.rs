@@ -1,60 +1,57 @@
 //! The built-in tools, one folder each with its code, its tests and its README. A folder's `ENTRY`
-//! is its whole face: what it declares and how it runs. To add a tool, make a folder and name its
+//! holds what the tool declares and how it runs. To add a tool, create a folder and list its
 //! `ENTRY` in [`entries`].
 //!
-//! - [`Entry`], [`Ground`]: what a tool is, and what it gets from outside; [`outlet`] takes what one
-//!   prints while it runs
-//! - [`schema`]: whether arguments fit what a tool declares
-//! - [`outcome`]: what a tool answers
-//! - `refusal`: calls that can never run, refused before anybody is asked
-//! - [`manual`]: the page about the tools
-//! - `beneath`, `spot`, `put`: files below a workspace, by directory handle: opening, looking,
-//!   changing; `protected` says what is never changed
-//! - `change`, `lookup`, `moved_thing`, [`undo`]: what the tools that change files share: planning, showing,
-//!   keeping what was there, finding out after a crash, undoing
-//! - `walk`, `tree`, `diff`: looking through folders, and what a change looks like
-//! - `commands`: what the tools that run programs share: the sandbox, its limits, what a person is
-//!   shown
-//! - [`kept`]: what is too long to be told
+//! - [`ToolEntry`]: the definition of a tool; [`ToolEnv`]: its dependencies
+//! - [`live_output`]: the output of a tool while it runs
+//! - [`schema`]: JSON Schema checks of arguments
+//! - [`outcome`]: bounded answers
+//! - `refusal`: refuses calls that can never run before a person is asked
+//! - [`manual`]: the generated page about the tools
+//! - `workspace_dir`, `workspace_path`, `atomic_write`: opens, reads and changes files below a
+//!   workspace by directory handle
+//! - `file_change`, `crash_probe`, `moved_entry`, [`undo`]: shared by the tools that change files:
+//!   plan, preview, backup, crash recovery, undo
+//! - `walk`, `folder_tree`, `diff`: folder traversal and unified diffs
+//! - `commands`: shared by the tools that run programs: sandbox policy, limits, preview
+//! - [`stored_output`]: stores output that is too long for an answer
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
 //! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
 //!   `agent_status`, `model_list`, `config_read`, `service_status`, `loop_memory`, [`terminal`]: tools
-//!   that ask other rooms; `rooms` is what they share
+//!   that call other rooms; `room_calls` is shared by them
 //!
-//! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
-//! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
+//! Invariants: a tool runs only with an [`Approved`] call; no arguments make it panic; its answer
+//! is bounded; no path leads out of the workspace; the file changes of a run can be undone.
 
 mod agent_status;
-mod beneath;
+mod atomic_write;
 mod calculate;
-mod change;
 mod commands;
 mod config_read;
+mod crash_probe;
 mod diff;
 mod edit;
 mod exec;
+mod file_change;
+mod folder_tree;
 mod glob;
 mod grep;
-mod ground;
-pub mod kept;
 mod list;
-mod lookup;
+pub mod live_output;
 mod loop_memory;
 pub mod manual;
 mod model_list;
-mod moved_thing;
+mod moved_entry;
 #[path = "move/mod.rs"]
 mod moving;
 pub mod outcome;
-pub mod outlet;
 mod output;
 mod process;
-mod put;
 mod read;
 mod refusal;
 mod remove;
-mod rooms;
+mod room_calls;
 pub mod schema;
 mod service_status;
 mod sessions_delete;
@@ -62,76 +59,79 @@ mod sessions_history;
 mod sessions_list;
 mod sessions_send;
 mod sessions_spawn;
-mod spot;
+pub mod stored_output;
 pub mod terminal;
 mod time;
-mod tree;
+mod tool_env;
 pub mod undo;
 mod walk;
 pub mod web_fetch;
+mod workspace_dir;
+mod workspace_path;
 mod write;
 
 pub use commands::{
-    COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand, ProxyReport, Spawned, left_behind_note,
+    COMMAND_CHARS_MAX, CommandRunner, KEYS, ProxyReport, SpawnedCommand, UserCommand,
+    left_behind_note,
 };
-pub use ground::Ground;
 pub use refusal::refusal;
+pub use tool_env::ToolEnv;
 
-use hob_core::permission::{Approved, Work};
-use hob_wire::rooms::tool::{Executed, Probed};
+use hob_core::permission::{Approved, PreparedCall};
+use hob_wire::rooms::tool::{ToolExecuteResult, ToolProbeResult};
 use hob_wire::work::ToolSpec;
 use serde::Deserialize;
-use spot::Refused;
 use std::pin::Pin;
-use walk::{Stop, StopAtEnd};
+use walk::{StopFlag, StopOnDrop};
+use workspace_path::ToolRefusal;
 
-/// A tool: what it declares, and how it runs.
+/// A built-in tool: its declaration and its functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct ToolEntry {
     pub spec: fn() -> ToolSpec,
     /// Dropping the future stops the tool.
-    pub run: fn(Approved<Work>, Ground) -> Running,
-    /// Refuses a call that can never run, beyond what its schema and its paths say, so that nobody is
-    /// asked about it. Changes nothing and sends nothing. Blocks.
-    pub check: Option<Check>,
-    /// For a tool that changes something.
-    pub looks: Option<Looks>,
+    pub run: fn(Approved<PreparedCall>, ToolEnv) -> ToolFuture,
+    /// Refuses a call that can never run, beyond the checks of its schema and paths, so that nobody
+    /// is asked about it. Changes nothing and sends nothing. Blocks.
+    pub check: Option<CallCheck>,
+    /// Present for a tool that changes something.
+    pub effect_hooks: Option<EffectHooks>,
 }
 
-/// How a tool says that a call can never run; the error is the reason, for the model.
-pub type Check = fn(&Work, &Ground) -> Result<(), String>;
+/// Checks whether a call can ever run; the error is the reason, for the model.
+pub type CallCheck = fn(&PreparedCall, &ToolEnv) -> Result<(), String>;
 
-/// How a tool says what a call would do, and whether one did.
+/// The functions of a tool with effects: preview before the call, probe after a crash.
 #[derive(Clone, Copy, Debug)]
-pub struct Looks {
-    /// What a call would do now; changes nothing. Blocks.
-    pub look: fn(&Work, &Ground) -> Look,
-    /// Whether an earlier call happened.
-    pub probe: fn(Work, Ground) -> Probing,
+pub struct EffectHooks {
+    /// Describes what a call would do now; changes nothing. Blocks.
+    pub preview: fn(&PreparedCall, &ToolEnv) -> CallPreview,
+    /// Finds out whether an earlier call took effect.
+    pub probe: fn(PreparedCall, ToolEnv) -> ProbeFuture,
 }
 
-/// What a call would do.
+/// A description of what a call would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// For a person; not escaped yet.
+pub struct CallPreview {
+    /// Text for a person; not escaped yet.
     pub preview: String,
-    /// What it rests on: an approval is bound to it.
+    /// Fingerprint of the inputs of the call: an approval is bound to it.
     pub state: String,
-    /// Why it would do nothing, if so.
+    /// The reason why the call would do nothing, if it would.
     pub would_fail: Option<String>,
-    /// Whether a person is asked also where a rule or a mode allows the call: it changes a file
-    /// that something else may run by itself.
+    /// True if a person is asked even where a rule or a mode allows the call: it changes a file
+    /// that another program may run by itself.
     pub asks_always: bool,
 }
 
-/// A look at what happened.
-pub type Probing = Pin<Box<dyn Future<Output = Probed> + Send>>;
+/// The future of a probe.
+pub type ProbeFuture = Pin<Box<dyn Future<Output = ToolProbeResult> + Send>>;
 
-/// A tool at work.
-pub type Running = Pin<Box<dyn Future<Output = Executed> + Send>>;
+/// The future of a running tool.
+pub type ToolFuture = Pin<Box<dyn Future<Output = ToolExecuteResult> + Send>>;
 
 /// Every built-in tool.
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [ToolEntry] {
     &[
         time::ENTRY,
         calculate::ENTRY,
@@ -161,27 +161,28 @@ pub fn entries() -> &'static [Entry] {
     ]
 }
 
-/// A call's arguments in the tool's own form.
-fn arguments<'w, T: Deserialize<'w>>(work: &'w Work) -> Result<T, Refused> {
+/// Deserializes the arguments of a call.
+fn arguments<'w, T: Deserialize<'w>>(work: &'w PreparedCall) -> Result<T, ToolRefusal> {
     T::deserialize(&work.args)
-        .map_err(|error| Refused(format!("The arguments do not fit: {error}.")))
+        .map_err(|error| ToolRefusal(format!("The arguments do not fit: {error}.")))
 }
 
-/// Runs a tool that looks through files, on a thread of its own; dropping the future ends it.
-fn looking(call: Approved<Work>, ground: Ground, look: Looker) -> Running {
+/// Runs a tool that reads files on a blocking thread; dropping the future stops it.
+fn run_search(call: Approved<PreparedCall>, env: ToolEnv, search: SearchFn) -> ToolFuture {
     Box::pin(async move {
-        let stop = Stop::default();
-        let told = stop.clone();
-        let _at_end = StopAtEnd(stop);
-        let looked = tokio::task::spawn_blocking(move || look(call.call(), &ground, &told));
-        looked
+        // A blocking thread cannot be cancelled; the flag lets it end by itself when the future is dropped.
+        let stop = StopFlag::default();
+        let stopped = stop.clone();
+        let _at_end = StopOnDrop(stop);
+        let searched = tokio::task::spawn_blocking(move || search(call.call(), &env, &stopped));
+        searched
             .await
-            .unwrap_or_else(|_| outcome::failed("Looking was interrupted. Try again."))
+            .unwrap_or_else(|_| outcome::failed("The search was interrupted. Try again."))
     })
 }
 
-/// How a tool looks.
-type Looker = fn(&Work, &Ground, &Stop) -> Executed;
+/// The blocking function of a tool that reads files.
+type SearchFn = fn(&PreparedCall, &ToolEnv, &StopFlag) -> ToolExecuteResult;
 
 #[cfg(test)]
 #[path = "trial_tests.rs"]

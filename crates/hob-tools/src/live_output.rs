@@ -1,83 +1,84 @@
-//! What a tool prints while it runs, on its way to whoever watches.
+//! The output of a tool while it runs, on its way to the watchers.
 //!
-//! Invariants: a tool never waits for its watchers; what waits for them is bounded, and what did
-//! not fit is counted and told with the next piece.
+//! Invariants: a tool never waits for its watchers; the pending output is bounded; dropped pieces
+//! are counted and reported with the next piece.
 
 use hob_wire::rooms::tool::OutputStream;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Bytes that wait for watchers.
+/// Bytes that may wait for watchers.
 pub const WAITING_BYTES_MAX: usize = 32 * 1024;
 
-/// Where a tool prints; cheap to clone.
+/// The output queue of one call; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Outlet(Arc<Shared>);
+pub struct LiveOutput(Arc<LiveOutputShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct LiveOutputShared {
     /// A std mutex, because it is held for a copy of at most the bound, without await.
-    waiting: Mutex<Waiting>,
-    filled: Notify,
+    pending: Mutex<PendingOutput>,
+    ready: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    printed: VecDeque<Printed>,
+struct PendingOutput {
+    printed: VecDeque<OutputChunk>,
     bytes: usize,
     /// Pieces that did not fit since the last one that did.
     dropped: u64,
 }
 
-/// Something printed: several pieces of one stream may have become one.
+/// A piece of output; adjacent pieces of one stream are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Printed {
+pub struct OutputChunk {
     pub stream: OutputStream,
     pub text: String,
-    /// Pieces left out before it.
+    /// Pieces dropped before it.
     pub dropped: u64,
 }
 
-impl Outlet {
-    /// Prints. What finds no room is left out, from its end.
+impl LiveOutput {
+    /// Queues `text`. What does not fit is dropped from its end.
     pub fn print(&self, stream: OutputStream, text: &str) {
         if text.is_empty() {
             return;
         }
-        let mut waiting = self.waiting();
-        let room = WAITING_BYTES_MAX - waiting.bytes;
+        let mut pending = self.pending();
+        // `pending.bytes` never exceeds the bound, so this cannot underflow.
+        let room = WAITING_BYTES_MAX - pending.bytes;
         let fits = &text[..text.floor_char_boundary(room)];
         if !fits.is_empty() {
-            waiting.push(stream, fits);
+            pending.push(stream, fits);
         }
         if fits.len() < text.len() {
-            waiting.dropped += 1;
+            pending.dropped += 1;
         }
-        drop(waiting);
-        self.0.filled.notify_one();
+        drop(pending);
+        self.0.ready.notify_one();
     }
 
-    /// Waits until something was printed since the last [`Outlet::take`].
-    pub async fn filled(&self) {
-        self.0.filled.notified().await;
+    /// Waits until something was printed since the last [`LiveOutput::take`].
+    pub async fn ready(&self) {
+        self.0.ready.notified().await;
     }
 
-    /// Everything that waits.
-    pub fn take(&self) -> VecDeque<Printed> {
-        let mut waiting = self.waiting();
-        waiting.bytes = 0;
-        std::mem::take(&mut waiting.printed)
+    /// Takes all pending output.
+    pub fn take(&self) -> VecDeque<OutputChunk> {
+        let mut pending = self.pending();
+        pending.bytes = 0;
+        std::mem::take(&mut pending.printed)
     }
 
-    /// Everything that waits, when nothing follows: pieces left out at the very end come with an
+    /// Takes all pending output at the end of the call. Pieces dropped last are reported with an
     /// empty text.
-    pub fn finish(&self) -> VecDeque<Printed> {
+    pub fn finish(&self) -> VecDeque<OutputChunk> {
         let mut printed = self.take();
-        let dropped = std::mem::take(&mut self.waiting().dropped);
+        let dropped = std::mem::take(&mut self.pending().dropped);
         if dropped > 0 {
             let last = printed.back().map(|last| last.stream);
-            printed.push_back(Printed {
+            printed.push_back(OutputChunk {
                 stream: last.unwrap_or(OutputStream::Stdout),
                 text: String::new(),
                 dropped,
@@ -86,19 +87,19 @@ impl Outlet {
         printed
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        let waiting = self.0.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, PendingOutput> {
+        let pending = self.0.pending.lock();
+        pending.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl PendingOutput {
     fn push(&mut self, stream: OutputStream, text: &str) {
         self.bytes += text.len();
         let dropped = std::mem::take(&mut self.dropped);
         match self.printed.back_mut() {
             Some(last) if last.stream == stream && dropped == 0 => last.text.push_str(text),
-            _ => self.printed.push_back(Printed {
+            _ => self.printed.push_back(OutputChunk {
                 stream,
                 text: text.to_owned(),
                 dropped,
@@ -108,5 +109,5 @@ impl Waiting {
 }
 
 #[cfg(test)]
-#[path = "outlet_tests.rs"]
+#[path = "live_output_tests.rs"]
 mod tests;

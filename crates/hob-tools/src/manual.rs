@@ -1,7 +1,7 @@
-//! The page about the tools, made of what they declare. Pure.
+//! The page about the tools, generated from their declarations. Pure.
 
 use crate::entries;
-use hob_wire::work::{Need, NeedKind, ToolSpec};
+use hob_wire::work::{NeedKind, ResourceNeed, ToolSpec};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ fn section(page: &mut String, spec: &ToolSpec) {
     }
 }
 
-/// What values an argument takes.
+/// The values that an argument takes.
 fn takes(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -73,7 +73,7 @@ fn takes(schema: &Value) -> String {
     }
 }
 
-fn need(need: &Need) -> String {
+fn need(need: &ResourceNeed) -> String {
     let what = match need.kind {
         NeedKind::Path => "a path",
         NeedKind::Host => "a host",
@@ -86,7 +86,7 @@ fn need(need: &Need) -> String {
     format!("{what} in `{}`", need.arg)
 }
 
-/// The word of the wire.
+/// The wire name of a value.
 fn word(value: &impl serde::Serialize) -> String {
     let word = serde_json::to_value(value).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()

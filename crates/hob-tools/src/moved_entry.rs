@@ -1,39 +1,47 @@
-//! Telling the very thing that a run moved from anything else that is at its place later.
+//! Recognizes an entry that a run moved, as opposed to another entry at the same path later.
 //!
-//! A file or link is known by what it holds. A folder is known by its identity on the disk, however
-//! its contents changed since, or by everything in it, wherever it was copied to meanwhile.
+//! A file or link is recognized by its content. A folder is recognized by its identity on the disk,
+//! even if its content changed since, or by its whole content, even if it was copied meanwhile.
 //!
-//! Invariant: a mark that does not say which folder it was fits no folder.
+//! Invariant: a fingerprint without an identity or a digest matches no folder.
 
-use crate::spot::{Node, Refused, Spot};
-use crate::tree::{self, Tree};
+use crate::folder_tree::{self, FolderTree};
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath};
 
-/// Between the identity and the contents of a folder.
+/// Separates the identity and the digest of a folder.
 const BETWEEN: char = '|';
 const FOLDER: &str = "folder:";
 
-/// The mark of something that is about to be moved; `tree` is what it holds if it is a folder.
-pub(crate) fn mark(spot: &Spot, node: &Node, tree: Option<&Tree>) -> String {
+/// The fingerprint of an entry before it moves; `tree` is the content of a folder.
+pub(crate) fn fingerprint(
+    place: &WorkspacePath,
+    node: &FsNode,
+    tree: Option<&FolderTree>,
+) -> String {
     match tree {
         Some(tree) => {
-            let identity = spot.identity().unwrap_or_default();
+            let identity = place.identity().unwrap_or_default();
             format!("{FOLDER}{identity}{BETWEEN}{}", tree.digest())
         }
-        None => node.mark(),
+        None => node.fingerprint(),
     }
 }
 
-/// Whether what is at a spot is what `mark` was made of. Blocks.
-pub(crate) fn is_the_one(spot: &Spot, node: &Node, mark: &str) -> Result<bool, Refused> {
-    if !matches!(node, Node::Folder { .. }) {
-        return Ok(node.mark() == mark);
+/// Returns true if the entry at `place` is the one that `mark` was made of. Blocks.
+pub(crate) fn is_same_entry(
+    place: &WorkspacePath,
+    node: &FsNode,
+    mark: &str,
+) -> Result<bool, ToolRefusal> {
+    if !matches!(node, FsNode::Folder { .. }) {
+        return Ok(node.fingerprint() == mark);
     }
     let parts = mark.strip_prefix(FOLDER);
     let Some((identity, digest)) = parts.and_then(|parts| parts.split_once(BETWEEN)) else {
         return Ok(false);
     };
-    if !identity.is_empty() && spot.identity().as_deref() == Some(identity) {
+    if !identity.is_empty() && place.identity().as_deref() == Some(identity) {
         return Ok(true);
     }
-    Ok(tree::survey(spot, None)?.digest() == digest)
+    Ok(folder_tree::measure_folder(place, None)?.digest() == digest)
 }

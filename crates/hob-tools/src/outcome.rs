@@ -1,10 +1,10 @@
-//! What a tool answers, within bounds.
+//! Answers of tools, within bounds.
 //!
-//! Invariant: after [`bounded`] an answer fits a message and a frame with room to spare, and text
-//! that was cut says so.
+//! Invariant: after [`bounded`] an answer fits a message and a frame with room to spare, and cut
+//! text says so.
 
-use hob_wire::content::Part;
-use hob_wire::rooms::tool::Executed;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::tool::ToolExecuteResult;
 
 /// Bytes of text in one answer.
 pub const TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -15,41 +15,41 @@ pub const PARTS_MAX: usize = 64;
 /// Bytes of an answer's metadata, as JSON.
 pub const METADATA_BYTES_MAX: usize = 64 * 1024;
 
-/// The tool did what it was asked.
-pub fn said(text: impl Into<String>) -> Executed {
-    Executed {
-        content: vec![Part::Text { text: text.into() }],
+/// A successful answer.
+pub fn succeeded(text: impl Into<String>) -> ToolExecuteResult {
+    ToolExecuteResult {
+        content: vec![ContentPart::Text { text: text.into() }],
         is_error: false,
         metadata: None,
     }
 }
 
-/// The tool could not; `text` tells the model why and what to do instead.
-pub fn failed(text: impl Into<String>) -> Executed {
-    Executed {
+/// A failed answer; `text` tells the model why, and what to do instead.
+pub fn failed(text: impl Into<String>) -> ToolExecuteResult {
+    ToolExecuteResult {
         is_error: true,
-        ..said(text)
+        ..succeeded(text)
     }
 }
 
-/// Adds lines to the words of an answer.
-pub(crate) fn append(executed: &mut Executed, lines: &str) {
+/// Appends lines to the text of an answer.
+pub(crate) fn append(executed: &mut ToolExecuteResult, lines: &str) {
     match executed.content.last_mut() {
-        Some(Part::Text { text }) => {
+        Some(ContentPart::Text { text }) => {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
             text.push_str(lines.trim_end());
         }
-        _ => executed.content.push(Part::Text {
+        _ => executed.content.push(ContentPart::Text {
             text: lines.trim_end().to_owned(),
         }),
     }
 }
 
-/// `executed` cut to the bounds. Parts that are no words and no picture are left out: a tool has
-/// no business thinking aloud or calling tools in its answer.
-pub fn bounded(mut executed: Executed) -> Executed {
+/// Cuts an answer to the bounds. Parts other than text and images are left out: the answer of a
+/// tool cannot hold thinking or tool calls.
+pub fn bounded(mut executed: ToolExecuteResult) -> ToolExecuteResult {
     let mut text_left = TEXT_BYTES_MAX;
     let mut image_left = IMAGE_BYTES_MAX;
     let mut left_out = 0_usize;
@@ -57,14 +57,14 @@ pub fn bounded(mut executed: Executed) -> Executed {
     for part in executed.content {
         let kept = match part {
             _ if content.len() >= PARTS_MAX => None,
-            Part::Text { text } => {
+            ContentPart::Text { text } => {
                 let text = cut(&text, text_left);
                 text_left = text_left.saturating_sub(text.len());
-                Some(Part::Text { text }).filter(|_| text_left > 0 || content.is_empty())
+                Some(ContentPart::Text { text }).filter(|_| text_left > 0 || content.is_empty())
             }
-            Part::Image { mime_type, data } if data.len() <= image_left => {
+            ContentPart::Image { mime_type, data } if data.len() <= image_left => {
                 image_left -= data.len();
-                Some(Part::Image { mime_type, data })
+                Some(ContentPart::Image { mime_type, data })
             }
             _ => None,
         };
@@ -74,9 +74,10 @@ pub fn bounded(mut executed: Executed) -> Executed {
         }
     }
     if left_out > 0 {
-        let text =
-            format!("({left_out} more parts of this answer were left out: it is too large.)");
-        content.push(Part::Text { text });
+        let text = format!(
+            "({left_out} more parts of this answer were left out because it is too large.)"
+        );
+        content.push(ContentPart::Text { text });
     }
     executed.content = content;
     executed.metadata = executed
@@ -85,7 +86,7 @@ pub fn bounded(mut executed: Executed) -> Executed {
     executed
 }
 
-/// The head and the tail of a text that is too long, which is where commands say what matters.
+/// Keeps the head and the tail of a long text, where commands print what matters.
 fn cut(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

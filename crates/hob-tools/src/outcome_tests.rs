@@ -3,18 +3,18 @@
 use super::*;
 use serde_json::json;
 
-fn text(part: &Part) -> &str {
+fn text(part: &ContentPart) -> &str {
     match part {
-        Part::Text { text } => text,
+        ContentPart::Text { text } => text,
         other => panic!("no text: {other:?}"),
     }
 }
 
 #[test]
 fn a_small_answer_stays_as_it_is() {
-    let answer = Executed {
+    let answer = ToolExecuteResult {
         metadata: Some(json!({ "lines": 3 })),
-        ..said("hello")
+        ..succeeded("hello")
     };
     assert_eq!(bounded(answer.clone()), answer);
 }
@@ -22,7 +22,7 @@ fn a_small_answer_stays_as_it_is() {
 #[test]
 fn a_long_text_keeps_its_ends_and_says_what_is_missing() {
     let long = format!("begin{}end", "ö".repeat(TEXT_BYTES_MAX));
-    let answer = bounded(said(long));
+    let answer = bounded(succeeded(long));
     let words = text(&answer.content[0]);
     assert!(words.starts_with("beginö") && words.ends_with("öend"));
     assert!(words.contains("bytes left out here"));
@@ -31,12 +31,12 @@ fn a_long_text_keeps_its_ends_and_says_what_is_missing() {
 
 #[test]
 fn too_many_parts_and_strange_ones_are_left_out_and_counted() {
-    let mut answer = said("one");
-    answer.content.push(Part::Thinking {
+    let mut answer = succeeded("one");
+    answer.content.push(ContentPart::Thinking {
         text: "hm".to_owned(),
         signature: None,
     });
-    let image = |bytes: usize| Part::Image {
+    let image = |bytes: usize| ContentPart::Image {
         mime_type: "image/png".to_owned(),
         data: "A".repeat(bytes),
     };
@@ -46,21 +46,21 @@ fn too_many_parts_and_strange_ones_are_left_out_and_counted() {
     assert_eq!(answer.content.len(), 3);
     assert!(text(&answer.content[2]).starts_with("(2 more parts"));
 
-    let parts = (0..1_000).map(|number| Part::Text {
+    let parts = (0..1_000).map(|number| ContentPart::Text {
         text: number.to_string(),
     });
-    let many = bounded(Executed {
+    let many = bounded(ToolExecuteResult {
         content: parts.collect(),
-        ..said("")
+        ..succeeded("")
     });
     assert_eq!(many.content.len(), PARTS_MAX + 1);
 }
 
 #[test]
 fn huge_metadata_is_dropped() {
-    let answer = Executed {
+    let answer = ToolExecuteResult {
         metadata: Some(json!("x".repeat(METADATA_BYTES_MAX))),
-        ..said("hello")
+        ..succeeded("hello")
     };
     assert_eq!(bounded(answer).metadata, None);
 }

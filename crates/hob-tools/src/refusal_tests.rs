@@ -1,18 +1,18 @@
 //! What can never run is refused before anybody is asked; what may run is not.
 
 use super::refusal;
-use crate::trial::{Trial, entry};
+use crate::trial::{TestWorkspace, entry};
 use serde_json::{Value, json};
 
-fn refused(trial: &Trial, tool: &str, args: Value) -> Option<String> {
+fn refused(trial: &TestWorkspace, tool: &str, args: Value) -> Option<String> {
     let entry = entry(tool);
     let work = trial.work_of_run(tool, "c1", args);
-    refusal(entry, &(entry.spec)(), &work, &trial.ground)
+    refusal(entry, &(entry.spec)(), &work, &trial.env)
 }
 
 #[test]
 fn a_path_that_leads_out_is_refused_for_every_tool() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("sub/a.txt", "a");
     std::fs::write(trial.around.path().join("outside/there"), "x").unwrap();
     std::os::unix::fs::symlink(trial.around.path().join("outside"), trial.path("link")).unwrap();
@@ -51,7 +51,7 @@ fn a_path_that_leads_out_is_refused_for_every_tool() {
 
 #[test]
 fn what_lies_inside_is_not_refused_whether_it_is_there_or_not() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("sub/a.txt", "a");
     std::os::unix::fs::symlink("/etc/passwd", trial.path("link")).unwrap();
     for path in [
@@ -73,10 +73,10 @@ fn what_lies_inside_is_not_refused_whether_it_is_there_or_not() {
 
 #[test]
 fn the_home_of_hob_is_refused() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let entry = entry("read");
     let mut work = trial.work_of_run("read", "c1", json!({ "path": "home/hob.db" }));
     work.context.workspace = Some(trial.around.path().display().to_string());
-    let told = refusal(entry, &(entry.spec)(), &work, &trial.ground).unwrap();
+    let told = refusal(entry, &(entry.spec)(), &work, &trial.env).unwrap();
     assert!(told.contains("belongs to hob itself"), "{told}");
 }

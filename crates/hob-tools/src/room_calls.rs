@@ -1,50 +1,48 @@
-//! What the tools that ask other rooms of the house share. They call over the bus, like anybody.
+//! Calls to other rooms over the bus, for the tools that need them.
 //!
-//! Invariant: no room's code is known here, only its words.
+//! Invariant: only the wire types of a room are used here, never its code.
 
-use crate::ground::Ground;
-use crate::outcome::{failed, said};
-use crate::spot::Refused;
-use hob_wire::rooms::tool::Executed;
+use crate::outcome::{failed, succeeded};
+use crate::tool_env::ToolEnv;
+use crate::workspace_path::ToolRefusal;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use hob_wire::{ErrorCode, Method};
 use serde::Serialize;
 
-/// Asks a room; what it refuses is told to the model.
-pub(crate) async fn ask<M: Method>(
-    ground: &Ground,
+/// Calls a room; its error becomes a refusal for the model.
+pub(crate) async fn call_room<M: Method>(
+    env: &ToolEnv,
     params: &M::Params,
-) -> Result<M::Result, Refused> {
-    let Some(rooms) = ground.rooms() else {
-        return Err(Refused(
-            "No room of the house can be asked here.".to_owned(),
-        ));
+) -> Result<M::Result, ToolRefusal> {
+    let Some(rooms) = env.rooms() else {
+        return Err(ToolRefusal("Other rooms cannot be called here.".to_owned()));
     };
     let answer = rooms.call::<M>(params).await;
-    answer.map_err(|error| Refused(error.message))
+    answer.map_err(|error| ToolRefusal(error.message))
 }
 
-/// Asks a room for something that may not be there.
-pub(crate) async fn ask_if_there<M: Method>(
-    ground: &Ground,
+/// Calls a room for something that may not exist; `None` if it is not found.
+pub(crate) async fn call_room_optional<M: Method>(
+    env: &ToolEnv,
     params: &M::Params,
-) -> Result<Option<M::Result>, Refused> {
-    let Some(rooms) = ground.rooms() else {
-        return ask::<M>(ground, params).await.map(Some);
+) -> Result<Option<M::Result>, ToolRefusal> {
+    let Some(rooms) = env.rooms() else {
+        return call_room::<M>(env, params).await.map(Some);
     };
     match rooms.call::<M>(params).await {
         Err(error) if error.code == ErrorCode::NotFound => Ok(None),
-        answer => answer.map(Some).map_err(|error| Refused(error.message)),
+        answer => answer.map(Some).map_err(|error| ToolRefusal(error.message)),
     }
 }
 
-/// Lines for the model, and the same for a program.
-pub(crate) fn told<T: Serialize>(lines: &[String], all: &T) -> Executed {
-    Executed {
+/// An answer of `lines` for the model and `all` as metadata for programs.
+pub(crate) fn answer_lines<T: Serialize>(lines: &[String], all: &T) -> ToolExecuteResult {
+    ToolExecuteResult {
         metadata: serde_json::to_value(all).ok(),
-        ..said(lines.join("\n"))
+        ..succeeded(lines.join("\n"))
     }
 }
 
-pub(crate) fn or_failed(told: Result<Executed, Refused>) -> Executed {
-    told.unwrap_or_else(|Refused(reason)| failed(reason))
+pub(crate) fn or_failed(answer: Result<ToolExecuteResult, ToolRefusal>) -> ToolExecuteResult {
+    answer.unwrap_or_else(|ToolRefusal(reason)| failed(reason))
 }

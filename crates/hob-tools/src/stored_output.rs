@@ -1,61 +1,66 @@
-//! What is too long to be told is kept whole, under an id that the tool `output` takes.
+//! Stores output that is too long for an answer under an id that the tool `output` takes.
 //!
-//! Invariant: an answer names an id only after what it stands for is on disk.
+//! Invariant: an answer names an id only after the output is on disk.
 
-use crate::Ground;
+use crate::ToolEnv;
 use crate::outcome::{TEXT_BYTES_MAX, bounded};
-use hob_store::{NewOutput, OutputDraft};
-use hob_wire::content::Part;
-use hob_wire::rooms::tool::Executed;
+use hob_store::{NewToolOutput, OutputDraft};
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use hob_wire::work::ToolContext;
 use serde_json::json;
 
-/// What all kept outputs have together, where no setting says so.
+/// Bytes of all stored outputs together, without a setting.
 const TOTAL_BYTES_DEFAULT: u64 = 512 * 1024 * 1024;
 
-/// An answer within the bounds of a message; a text that had to be cut is kept whole.
-pub async fn bounded_and_kept(
-    executed: Executed,
+/// Cuts an answer to the bounds of a message; a text that is cut is stored whole.
+pub async fn bound_and_store(
+    executed: ToolExecuteResult,
     tool: &str,
     context: &ToolContext,
-    ground: &Ground,
-) -> Executed {
+    env: &ToolEnv,
+) -> ToolExecuteResult {
     let texts = || executed.content.iter().filter_map(text);
     let bytes: usize = texts().map(str::len).sum();
     if bytes <= TEXT_BYTES_MAX {
         return bounded(executed);
     }
+    // Copied before `bounded` cuts the texts.
     let whole = texts().collect::<Vec<_>>().join("\n").into_bytes();
     let mut cut = bounded(executed);
-    let Some(store) = ground.store() else {
+    let Some(store) = env.store() else {
         return cut;
     };
-    let new = output_of(tool, context, false, ground);
-    match store.keep_output(new, whole).await {
-        Ok(id) => name_it(&mut cut, id),
-        // The answer itself is more than nothing.
+    let new = new_output(tool, context, false, env);
+    match store.store_output(new, whole).await {
+        Ok(id) => append_output_id(&mut cut, id),
+        // The cut answer is still useful, so a failed store does not fail the call.
         Err(error) => tracing::warn!(tool, "a long answer could not be kept whole: {error}"),
     }
     cut
 }
 
-/// Keeps what was written to a draft; answers its id.
-pub(crate) async fn keep_draft(draft: OutputDraft, new: NewOutput, ground: &Ground) -> Option<i64> {
-    let kept = ground.store()?.keep_draft(new, draft).await;
+/// Stores a written draft; returns its id.
+pub(crate) async fn store_draft(
+    draft: OutputDraft,
+    new: NewToolOutput,
+    env: &ToolEnv,
+) -> Option<i64> {
+    let kept = env.store()?.store_output_draft(new, draft).await;
     kept.inspect_err(|error| tracing::warn!("an output could not be kept whole: {error}"))
         .ok()
 }
 
-pub(crate) fn output_of(
+pub(crate) fn new_output(
     tool: &str,
     context: &ToolContext,
     is_cut: bool,
-    ground: &Ground,
-) -> NewOutput {
-    let total_bytes_max = ground.commands().map_or(TOTAL_BYTES_DEFAULT, |commands| {
+    env: &ToolEnv,
+) -> NewToolOutput {
+    let total_bytes_max = env.commands().map_or(TOTAL_BYTES_DEFAULT, |commands| {
         commands.settings.borrow().u64("exec.kept_mib") * 1024 * 1024
     });
-    NewOutput {
+    NewToolOutput {
         session: context.session_key.clone(),
         run: context.run_id,
         tool: tool.to_owned(),
@@ -64,34 +69,34 @@ pub(crate) fn output_of(
     }
 }
 
-/// Adds the id to what the model is told, and to the metadata.
-pub(crate) fn name_it(executed: &mut Executed, id: i64) {
-    let id = shown(id);
-    let told = format!("\n(The whole is kept: read it with the tool output, id \"{id}\".)");
+/// Adds the id to the text for the model and to the metadata.
+pub(crate) fn append_output_id(executed: &mut ToolExecuteResult, id: i64) {
+    let id = format_output_id(id);
+    let note = format!("\n(The full output is stored: read it with the tool output, id \"{id}\".)");
     match executed.content.last_mut() {
-        Some(Part::Text { text }) => text.push_str(&told),
-        _ => executed.content.push(Part::Text { text: told }),
+        Some(ContentPart::Text { text }) => text.push_str(&note),
+        _ => executed.content.push(ContentPart::Text { text: note }),
     }
     match &mut executed.metadata {
         Some(metadata) if metadata.is_object() => metadata["outputId"] = json!(id),
         Some(_) => {}
-        none => *none = Some(json!({ "outputId": id })),
+        missing => *missing = Some(json!({ "outputId": id })),
     }
 }
 
-/// An id as models write it.
-pub(crate) fn shown(id: i64) -> String {
+/// Formats an id for models.
+pub(crate) fn format_output_id(id: i64) -> String {
     format!("o{id}")
 }
 
-/// What a model meant.
-pub(crate) fn meant(id: &str) -> Option<i64> {
+/// Parses an id written by a model; the leading `o` may be missing.
+pub(crate) fn parse_output_id(id: &str) -> Option<i64> {
     id.trim().trim_start_matches('o').parse().ok()
 }
 
-fn text(part: &Part) -> Option<&str> {
+fn text(part: &ContentPart) -> Option<&str> {
     match part {
-        Part::Text { text } => Some(text),
+        ContentPart::Text { text } => Some(text),
         _ => None,
     }
 }

@@ -1,14 +1,14 @@
-//! What tools get from outside.
+//! The dependencies of the tools.
 //!
-//! Invariant: cheap to clone; what belongs to one call is never seen by another.
+//! Invariant: the live output and the stop token belong to one call and are not shared between calls.
 
-use crate::commands::Commands;
-use crate::outlet::Outlet;
+use crate::commands::CommandRunner;
+use crate::live_output::LiveOutput;
 use hob_bus::Caller;
 use hob_kit::clock::Clock;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
 use hob_kit::settings::Settings;
-use hob_net::{Openings, Web};
+use hob_net::{PrivateHosts, WebClient};
 use hob_store::Store;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,135 +16,137 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What tools get from outside; cheap to clone.
+/// The environment of a tool call; cheap to clone.
 #[derive(Clone)]
-pub struct Ground {
-    places: Arc<Places>,
-    /// Takes what this call prints; nobody listens when missing.
-    outlet: Option<Outlet>,
-    /// Cancelled when this call is to stop.
+pub struct ToolEnv {
+    deps: Arc<ToolDeps>,
+    /// Receives the output of this call; none if nobody listens.
+    live_output: Option<LiveOutput>,
+    /// Cancelled when this call must stop.
     stop: CancellationToken,
 }
 
+/// The dependencies that all calls share.
 #[derive(Clone)]
-struct Places {
+struct ToolDeps {
     clock: Clock,
-    /// Folders no tool may look into, whatever the workspace is: hob's own.
+    /// hob's own folders, which no tool may read in any workspace.
     hidden: Vec<PathBuf>,
-    /// Where what a run changes, and what is too long to be told, is kept.
+    /// Stores the previous content of changed files, and outputs that are too long for an answer.
     store: Option<Store>,
-    /// How programs are run.
-    commands: Option<Commands>,
-    /// The way to the web, and the settings that say what of the house it may reach.
-    web: Option<(Web, Watched)>,
-    /// The way to the other rooms.
+    /// Runs programs.
+    commands: Option<CommandRunner>,
+    /// The web client, and the settings that name the private hosts it may reach.
+    web: Option<(WebClient, SettingsWatch)>,
+    /// Calls other rooms.
     rooms: Option<Caller>,
-    /// The secrets of the house, which no tool may tell.
-    mask: Mask,
+    /// Known secrets, which no tool may reveal.
+    mask: SecretMask,
 }
 
-/// The settings as they are now.
-type Watched = watch::Receiver<Arc<Settings>>;
+/// The current settings.
+type SettingsWatch = watch::Receiver<Arc<Settings>>;
 
-impl Ground {
+impl ToolEnv {
     pub fn new<'p>(clock: Clock, hidden: impl IntoIterator<Item = &'p Path>) -> Self {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ground {
-            places: Arc::new(Places {
+        ToolEnv {
+            deps: Arc::new(ToolDeps {
                 clock,
                 hidden: hidden.into_iter().map(real).collect(),
                 store: None,
                 commands: None,
                 web: None,
                 rooms: None,
-                mask: Mask::new(),
+                mask: SecretMask::new(),
             }),
-            outlet: None,
+            live_output: None,
             stop: CancellationToken::new(),
         }
     }
 
-    /// The same, where runs may change files: what was there is kept in `store`.
+    /// Lets runs change files: `store` keeps the previous content.
     #[must_use]
     pub fn with_store(mut self, store: Store) -> Self {
-        Arc::make_mut(&mut self.places).store = Some(store);
+        Arc::make_mut(&mut self.deps).store = Some(store);
         self
     }
 
-    /// The same, where programs may be run.
+    /// Lets tools run programs.
     #[must_use]
-    pub fn with_commands(mut self, commands: Commands) -> Self {
-        Arc::make_mut(&mut self.places).commands = Some(commands);
+    pub fn with_commands(mut self, commands: CommandRunner) -> Self {
+        Arc::make_mut(&mut self.deps).commands = Some(commands);
         self
     }
 
-    /// The same, where pages can be fetched.
+    /// Lets tools fetch web pages.
     #[must_use]
-    pub fn with_web(mut self, web: Web, settings: Watched) -> Self {
-        Arc::make_mut(&mut self.places).web = Some((web, settings));
+    pub fn with_web(mut self, web: WebClient, settings: SettingsWatch) -> Self {
+        Arc::make_mut(&mut self.deps).web = Some((web, settings));
         self
     }
 
-    /// The same, where other rooms can be asked.
+    /// Lets tools call other rooms.
     #[must_use]
     pub fn with_rooms(mut self, rooms: Caller) -> Self {
-        Arc::make_mut(&mut self.places).rooms = Some(rooms);
+        Arc::make_mut(&mut self.deps).rooms = Some(rooms);
         self
     }
 
-    /// The same, where these secrets are known.
+    /// Sets the secrets to mask.
     #[must_use]
-    pub fn with_mask(mut self, mask: Mask) -> Self {
-        Arc::make_mut(&mut self.places).mask = mask;
+    pub fn with_mask(mut self, mask: SecretMask) -> Self {
+        Arc::make_mut(&mut self.deps).mask = mask;
         self
     }
 
-    /// The same for one call, which prints into `outlet` and ends when `stop` says so. A tool that
-    /// can say how far it came heeds `stop`; any other ends when its future is dropped.
+    /// The environment of one call, which prints into `live_output` and ends when `stop` is
+    /// cancelled. A tool that can report partial work watches `stop`; any other ends when its
+    /// future is dropped.
     #[must_use]
-    pub fn of_call(&self, outlet: Outlet, stop: CancellationToken) -> Self {
-        Ground {
-            places: Arc::clone(&self.places),
-            outlet: Some(outlet),
+    pub fn for_call(&self, live_output: LiveOutput, stop: CancellationToken) -> Self {
+        ToolEnv {
+            deps: Arc::clone(&self.deps),
+            live_output: Some(live_output),
             stop,
         }
     }
 
     pub(crate) fn store(&self) -> Option<&Store> {
-        self.places.store.as_ref()
+        self.deps.store.as_ref()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
-        &self.places.clock
+        &self.deps.clock
     }
 
     pub(crate) fn hidden(&self) -> &[PathBuf] {
-        &self.places.hidden
+        &self.deps.hidden
     }
 
-    pub(crate) fn commands(&self) -> Option<&Commands> {
-        self.places.commands.as_ref()
+    pub(crate) fn commands(&self) -> Option<&CommandRunner> {
+        self.deps.commands.as_ref()
     }
 
-    /// The way to the web, and which private hosts are open now.
-    pub(crate) fn web(&self) -> Option<(Web, Openings)> {
-        let (web, settings) = self.places.web.as_ref()?;
+    /// The web client, and the private hosts that are allowed now.
+    pub(crate) fn web(&self) -> Option<(WebClient, PrivateHosts)> {
+        let (web, settings) = self.deps.web.as_ref()?;
         let settings = settings.borrow();
         let hosts = settings.list("web.private_hosts").iter();
-        let openings = Openings::new(hosts.map(String::as_str));
-        Some((web.clone(), openings))
+        let private_hosts = PrivateHosts::new(hosts.map(String::as_str));
+        Some((web.clone(), private_hosts))
     }
 
     pub(crate) fn rooms(&self) -> Option<&Caller> {
-        self.places.rooms.as_ref()
+        self.deps.rooms.as_ref()
     }
 
-    pub(crate) fn mask(&self) -> &Mask {
-        &self.places.mask
+    pub(crate) fn mask(&self) -> &SecretMask {
+        &self.deps.mask
     }
 
-    pub(crate) fn outlet(&self) -> Option<&Outlet> {
-        self.outlet.as_ref()
+    pub(crate) fn live_output(&self) -> Option<&LiveOutput> {
+        self.live_output.as_ref()
     }
 
     pub(crate) fn stop(&self) -> &CancellationToken {
@@ -152,7 +154,7 @@ impl Ground {
     }
 }
 
-impl fmt::Debug for Ground {
+impl fmt::Debug for ToolEnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ground")
     }

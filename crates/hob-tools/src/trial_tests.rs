@@ -1,58 +1,58 @@
 //! A workspace to try tools in, as a person's own act or for a run.
 
-use crate::{Entry, Ground, entries};
-use hob_core::permission::{Approved, Work};
+use crate::{ToolEntry, ToolEnv, entries};
+use hob_core::permission::{Approved, PreparedCall};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
 use hob_store::{Store, StoreOptions};
 use hob_wire::RunId;
-use hob_wire::content::Part;
-use hob_wire::rooms::tool::Executed;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use hob_wire::work::ToolContext;
 use serde_json::Value;
 use std::path::PathBuf;
 
-pub(crate) struct Trial {
+pub(crate) struct TestWorkspace {
     /// Holds the workspace, hob's home, and what lies outside of both.
     pub(crate) around: tempfile::TempDir,
-    pub(crate) ground: Ground,
+    pub(crate) env: ToolEnv,
 }
 
-impl Trial {
-    pub(crate) fn new() -> Trial {
+impl TestWorkspace {
+    pub(crate) fn new() -> TestWorkspace {
         let around = tempfile::tempdir().expect("a folder");
         for name in ["work", "home", "outside"] {
             std::fs::create_dir(around.path().join(name)).expect("makes it");
         }
         let home = around.path().join("home");
-        let ground = Ground::new(Clock::manual(0), [home.as_path()]);
-        Trial { around, ground }
+        let env = ToolEnv::new(Clock::manual(0), [home.as_path()]);
+        TestWorkspace { around, env }
     }
 
     /// One that knows a secret.
-    pub(crate) fn with_secret(secret: &str) -> Trial {
-        let trial = Trial::new();
-        let mask = Mask::new();
+    pub(crate) fn with_secret(secret: &str) -> TestWorkspace {
+        let trial = TestWorkspace::new();
+        let mask = SecretMask::new();
         mask.add(secret);
-        let ground = trial.ground.clone().with_mask(mask);
-        Trial { ground, ..trial }
+        let env = trial.env.clone().with_mask(mask);
+        TestWorkspace { env, ..trial }
     }
 
     /// One whose runs can be undone.
-    pub(crate) fn with_store() -> (Trial, Store) {
-        let trial = Trial::new();
+    pub(crate) fn with_store() -> (TestWorkspace, Store) {
+        let trial = TestWorkspace::new();
         let (publisher, _) = hob_bus::publisher();
         let store = Store::open(StoreOptions {
             database: trial.around.path().join("home/hob.db"),
             clock: Clock::manual(1_000),
-            dice: Dice::seeded(1),
+            randomness: Randomness::seeded(1),
             publisher,
-            had_life: false,
+            had_database: false,
         });
         let store = store.expect("opens");
-        let ground = trial.ground.clone().with_store(store.clone());
-        (Trial { ground, ..trial }, store)
+        let env = trial.env.clone().with_store(store.clone());
+        (TestWorkspace { env, ..trial }, store)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -74,8 +74,8 @@ impl Trial {
         std::fs::read_to_string(self.path(name)).ok()
     }
 
-    pub(crate) fn work(&self, tool: &str, args: Value) -> Work {
-        Work {
+    pub(crate) fn work(&self, tool: &str, args: Value) -> PreparedCall {
+        PreparedCall {
             tool: tool.to_owned(),
             fingerprint: String::new(),
             args,
@@ -88,18 +88,18 @@ impl Trial {
     }
 
     /// The same for a run.
-    pub(crate) fn work_of_run(&self, tool: &str, call: &str, args: Value) -> Work {
+    pub(crate) fn work_of_run(&self, tool: &str, call: &str, args: Value) -> PreparedCall {
         let mut work = self.work(tool, args);
         work.context.run_id = Some(run());
         work.context.call_id = Some(call.to_owned());
         work
     }
 
-    pub(crate) async fn execute(&self, work: Work) -> Executed {
+    pub(crate) async fn execute(&self, work: PreparedCall) -> ToolExecuteResult {
         let digest = work.digest();
         let run = entry(&work.tool).run;
-        let approved = Approved::redeemed(work, &digest).expect("is the same");
-        run(approved, self.ground.clone()).await
+        let approved = Approved::from_ticket(work, &digest).expect("is the same");
+        run(approved, self.env.clone()).await
     }
 
     /// What it says, and whether it failed.
@@ -136,15 +136,15 @@ pub(crate) fn run() -> RunId {
     id.expect("is an id")
 }
 
-pub(crate) fn entry(name: &str) -> &'static Entry {
+pub(crate) fn entry(name: &str) -> &'static ToolEntry {
     let mut all = entries().iter();
     all.find(|entry| (entry.spec)().name == name)
         .expect("is there")
 }
 
-pub(crate) fn words(answer: &Executed) -> String {
+pub(crate) fn words(answer: &ToolExecuteResult) -> String {
     match &answer.content[..] {
-        [Part::Text { text }] => text.clone(),
+        [ContentPart::Text { text }] => text.clone(),
         other => panic!("one text: {other:?}"),
     }
 }

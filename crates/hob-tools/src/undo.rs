@@ -1,122 +1,130 @@
-//! Undoing what a run changed, the newest first. A place that is no longer as the run left it was
-//! changed by somebody since, and is left alone.
+//! Undoes the file changes of a run, the newest first. A file that differs from what the run left
+//! was changed by somebody since, and is left alone.
 //!
-//! Invariants: nothing that a person or another run made is overwritten; a place is either as it
-//! was before, or told with the reason why not.
+//! Invariants: changes by a person or another run are never overwritten; each file is either
+//! restored or reported with the reason.
 
-use crate::Ground;
-use crate::spot::{Node, Refused, Spot, file_mark};
-use crate::{moved_thing, put};
-use hob_store::{Change, Former};
+use crate::ToolEnv;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath, file_fingerprint};
+use crate::{atomic_write, moved_entry};
+use hob_store::{FileChange, PreviousEntry};
 
-/// The mark of a moved folder from before its identity was recorded.
+/// The fingerprint of a moved folder from versions that did not record its identity.
 const UNKNOWN_FOLDER: &str = "folder";
 
-/// What became of one change.
+/// The result of undoing one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undoing {
-    /// It is as it was before; `what` says in a few words what was done.
+pub enum UndoOutcome {
+    /// The previous state is back; `what` names the action in a few words.
     Restored { what: &'static str },
-    /// It was so already.
-    AlreadySo,
-    /// It was not touched.
+    /// The previous state was there already.
+    AlreadyUndone,
+    /// The file was not touched.
     Kept { reason: String },
 }
 
 /// Undoes one change. Blocks.
-pub fn undo(change: &Change, former: &Former, ground: &Ground) -> Undoing {
-    match try_undo(change, former, ground) {
+pub fn undo(change: &FileChange, former: &PreviousEntry, env: &ToolEnv) -> UndoOutcome {
+    match try_undo(change, former, env) {
         Ok(undoing) => undoing,
-        Err(Refused(reason)) => Undoing::Kept { reason },
+        Err(ToolRefusal(reason)) => UndoOutcome::Kept { reason },
     }
 }
 
-fn try_undo(change: &Change, former: &Former, ground: &Ground) -> Result<Undoing, Refused> {
+fn try_undo(
+    change: &FileChange,
+    former: &PreviousEntry,
+    env: &ToolEnv,
+) -> Result<UndoOutcome, ToolRefusal> {
     let workspace = Some(change.workspace.as_str());
-    let mut spot = Spot::find(workspace, &change.path, ground)?;
-    let now = spot.look()?;
-    if let Former::Moved { from } = former {
-        let mut back = Spot::find(workspace, from, ground)?;
-        let there = back.look()?;
+    let mut place = WorkspacePath::resolve(workspace, &change.path, env)?;
+    let now = place.read_node()?;
+    if let PreviousEntry::Moved { from } = former {
+        let mut back = WorkspacePath::resolve(workspace, from, env)?;
+        let there = back.read_node()?;
         return match (&now, &there) {
-            (Node::Nothing, Node::Nothing) => Err(since(&spot)),
-            (Node::Nothing, _) => Ok(Undoing::AlreadySo),
-            (Node::Folder { .. }, _) if change.becomes == UNKNOWN_FOLDER => Err(unknown(&spot)),
-            // Something else may have come there since.
-            (now, Node::Nothing) if !moved_thing::is_the_one(&spot, now, &change.becomes)? => {
-                Err(since(&spot))
+            (FsNode::Nothing, FsNode::Nothing) => Err(changed_since(&place)),
+            (FsNode::Nothing, _) => Ok(UndoOutcome::AlreadyUndone),
+            (FsNode::Folder { .. }, _) if change.becomes == UNKNOWN_FOLDER => {
+                Err(unknown_folder(&place))
             }
-            (_, Node::Nothing) => {
-                put::make_missing(&mut back)?;
-                put::moved(&spot, &back)?;
-                Ok(Undoing::Restored { what: "moved back" })
+            // Another entry may have been created at this path since.
+            (now, FsNode::Nothing)
+                if !moved_entry::is_same_entry(&place, now, &change.becomes)? =>
+            {
+                Err(changed_since(&place))
             }
-            _ => Err(since(&back)),
+            (_, FsNode::Nothing) => {
+                atomic_write::create_missing_folders(&mut back)?;
+                atomic_write::move_entry(&place, &back)?;
+                Ok(UndoOutcome::Restored { what: "moved back" })
+            }
+            _ => Err(changed_since(&back)),
         };
     }
-    let mark = now.mark();
-    if mark == self::mark(former) {
-        return Ok(Undoing::AlreadySo);
+    let mark = now.fingerprint();
+    if mark == self::previous_fingerprint(former) {
+        return Ok(UndoOutcome::AlreadyUndone);
     }
     if mark != change.becomes {
-        return Err(since(&spot));
+        return Err(changed_since(&place));
     }
     let what = match former {
-        Former::Nothing => {
-            put::nothing(&spot, &now).map_err(|refused| match &now {
-                Node::Folder { .. } => Refused(format!(
+        PreviousEntry::Nothing => {
+            atomic_write::remove(&place, &now).map_err(|refused| match &now {
+                FsNode::Folder { .. } => ToolRefusal(format!(
                     "'{}' was made by the run, but is not empty now; it stays.",
-                    spot.shown
+                    place.shown
                 )),
                 _ => refused,
             })?;
             "removed"
         }
-        Former::File { bytes, mode } => {
-            put::make_missing(&mut spot)?;
-            put::file(&spot, &now, bytes, *mode)?;
+        PreviousEntry::File { bytes, mode } => {
+            atomic_write::create_missing_folders(&mut place)?;
+            atomic_write::replace_file(&place, &now, bytes, *mode)?;
             "restored"
         }
-        Former::Link { target } => {
-            put::make_missing(&mut spot)?;
-            put::link(&spot, target)?;
+        PreviousEntry::Link { target } => {
+            atomic_write::create_missing_folders(&mut place)?;
+            atomic_write::create_link(&place, target)?;
             "restored"
         }
-        Former::Folder { mode } => {
-            put::make_missing(&mut spot)?;
-            put::folder(&spot, *mode)?;
+        PreviousEntry::Folder { mode } => {
+            atomic_write::create_missing_folders(&mut place)?;
+            atomic_write::create_folder(&place, *mode)?;
             "restored"
         }
         // Handled above.
-        Former::Moved { .. } => "moved back",
+        PreviousEntry::Moved { .. } => "moved back",
     };
-    Ok(Undoing::Restored { what })
+    Ok(UndoOutcome::Restored { what })
 }
 
-/// What tells this from anything else that could be there.
-pub(crate) fn mark(former: &Former) -> String {
+/// The fingerprint of the previous content.
+pub(crate) fn previous_fingerprint(former: &PreviousEntry) -> String {
     match former {
-        Former::Nothing | Former::Moved { .. } => Node::Nothing.mark(),
-        Former::File { bytes, .. } => file_mark(bytes),
-        Former::Folder { mode } => Node::Folder { mode: *mode }.mark(),
-        Former::Link { target } => Node::Link {
+        PreviousEntry::Nothing | PreviousEntry::Moved { .. } => FsNode::Nothing.fingerprint(),
+        PreviousEntry::File { bytes, .. } => file_fingerprint(bytes),
+        PreviousEntry::Folder { mode } => FsNode::Folder { mode: *mode }.fingerprint(),
+        PreviousEntry::Link { target } => FsNode::Link {
             target: target.clone(),
         }
-        .mark(),
+        .fingerprint(),
     }
 }
 
-fn unknown(spot: &Spot) -> Refused {
-    Refused(format!(
+fn unknown_folder(place: &WorkspacePath) -> ToolRefusal {
+    ToolRefusal(format!(
         "'{}' was moved by an older hob, which did not record which folder it was; move it back yourself.",
-        spot.shown
+        place.shown
     ))
 }
 
-fn since(spot: &Spot) -> Refused {
-    Refused(format!(
+fn changed_since(place: &WorkspacePath) -> ToolRefusal {
+    ToolRefusal(format!(
         "'{}' was changed after the run; it is left as it is.",
-        spot.shown
+        place.shown
     ))
 }
 

@@ -1,27 +1,27 @@
 //! What a run did is undone, and what others did since is not.
 
-use super::{Undoing, undo};
-use crate::trial::{Trial, entry, run, words};
+use super::{UndoOutcome, undo};
+use crate::trial::{TestWorkspace, entry, run, words};
 use hob_store::Store;
-use hob_wire::rooms::tool::Probed;
+use hob_wire::rooms::tool::ToolProbeResult;
 use serde_json::{Value, json};
 
-async fn act(trial: &Trial, number: usize, tool: &str, args: Value) {
+async fn act(trial: &TestWorkspace, number: usize, tool: &str, args: Value) {
     let work = trial.work_of_run(tool, &format!("c{number}"), args);
     let answer = trial.execute(work).await;
     assert!(!answer.is_error, "{}", words(&answer));
 }
 
-async fn undo_all(trial: &Trial, store: &Store) -> Vec<(String, Undoing)> {
+async fn undo_all(trial: &TestWorkspace, store: &Store) -> Vec<(String, UndoOutcome)> {
     let mut told = Vec::new();
     for change in store.changes(&run()).await.unwrap() {
-        let former = store.former(&change).await.unwrap();
-        told.push((change.path.clone(), undo(&change, &former, &trial.ground)));
+        let former = store.previous_entry(&change).await.unwrap();
+        told.push((change.path.clone(), undo(&change, &former, &trial.env)));
     }
     told
 }
 
-async fn busy_run(trial: &Trial) {
+async fn busy_run(trial: &TestWorkspace) {
     let acts = [
         ("write", json!({ "path": "new/deep/a.txt", "content": "a" })),
         ("write", json!({ "path": "old.txt", "content": "changed" })),
@@ -42,7 +42,7 @@ async fn busy_run(trial: &Trial) {
     }
 }
 
-fn furnish(trial: &Trial) {
+fn furnish(trial: &TestWorkspace) {
     trial.put("old.txt", "old");
     trial.put("moved.txt", "m");
     trial.put("gone/deep/b.bin", vec![7; 100_000]);
@@ -52,14 +52,14 @@ fn furnish(trial: &Trial) {
 
 #[tokio::test]
 async fn everything_is_as_it_was() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     furnish(&trial);
     let before = trial.snapshot("work");
     busy_run(&trial).await;
     assert_ne!(trial.snapshot("work"), before);
     for (path, undoing) in undo_all(&trial, &store).await {
         assert!(
-            matches!(undoing, Undoing::Restored { .. }),
+            matches!(undoing, UndoOutcome::Restored { .. }),
             "{path}: {undoing:?}"
         );
     }
@@ -67,7 +67,7 @@ async fn everything_is_as_it_was() {
     for (path, undoing) in undo_all(&trial, &store).await {
         // A second time there is nothing left to do, or what is there is not the run's.
         assert!(
-            !matches!(undoing, Undoing::Restored { .. }),
+            !matches!(undoing, UndoOutcome::Restored { .. }),
             "{path}: {undoing:?}"
         );
     }
@@ -77,7 +77,7 @@ async fn everything_is_as_it_was() {
 
 #[tokio::test]
 async fn what_a_person_changed_since_is_left_alone() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     furnish(&trial);
     busy_run(&trial).await;
     trial.put("old.txt", "a person's");
@@ -86,7 +86,7 @@ async fn what_a_person_changed_since_is_left_alone() {
     let told = undo_all(&trial, &store).await;
     let kept: Vec<&str> = told
         .iter()
-        .filter(|(_, undoing)| matches!(undoing, Undoing::Kept { .. }))
+        .filter(|(_, undoing)| matches!(undoing, UndoOutcome::Kept { .. }))
         .map(|(path, _)| path.as_str())
         .collect();
     for path in ["old.txt", "new/deep", "new", "elsewhere/m.txt"] {
@@ -103,7 +103,7 @@ async fn what_a_person_changed_since_is_left_alone() {
 
 #[tokio::test]
 async fn a_call_that_was_cut_off_is_looked_up() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     trial.put("a.txt", "before");
     let work = || {
         trial.work_of_run(
@@ -112,34 +112,38 @@ async fn a_call_that_was_cut_off_is_looked_up() {
             json!({ "path": "a.txt", "content": "after" }),
         )
     };
-    let probe = || (entry("write").looks.unwrap().probe)(work(), trial.ground.clone());
+    let probe = || (entry("write").effect_hooks.unwrap().probe)(work(), trial.env.clone());
     assert_eq!(
         probe().await,
-        Probed::No,
+        ToolProbeResult::No,
         "nothing was kept, so it never began"
     );
     trial.execute(work()).await;
-    assert!(matches!(probe().await, Probed::Yes { .. }));
+    assert!(matches!(probe().await, ToolProbeResult::Yes { .. }));
     // As a crash between keeping and writing leaves it.
     trial.put("a.txt", "before");
-    assert_eq!(probe().await, Probed::No);
+    assert_eq!(probe().await, ToolProbeResult::No);
     trial.put("a.txt", "somebody else's");
-    assert!(matches!(probe().await, Probed::Unknown { .. }));
+    assert!(matches!(probe().await, ToolProbeResult::Unknown { .. }));
     store.close().await;
 }
 
 #[tokio::test]
 async fn a_run_changes_nothing_that_cannot_be_kept() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let work = trial.work_of_run("write", "c1", json!({ "path": "a.txt", "content": "x" }));
     let answer = trial.execute(work).await;
-    assert!(answer.is_error && words(&answer).contains("kept for undoing"));
+    assert!(answer.is_error && words(&answer).contains("stored for undo"));
     assert_eq!(trial.get("a.txt"), None);
 }
 
 /// Puts something else where a run moved something, and undoes the run.
-async fn undo_after(from: &str, to: &str, since: impl FnOnce(&Trial)) -> (Trial, Undoing) {
-    let (trial, store) = Trial::with_store();
+async fn undo_after(
+    from: &str,
+    to: &str,
+    since: impl FnOnce(&TestWorkspace),
+) -> (TestWorkspace, UndoOutcome) {
+    let (trial, store) = TestWorkspace::with_store();
     trial.put("a.txt", "ours");
     trial.put("folder/b.txt", "b");
     act(&trial, 1, "move", json!({ "from": from, "to": to })).await;
@@ -152,8 +156,8 @@ async fn undo_after(from: &str, to: &str, since: impl FnOnce(&Trial)) -> (Trial,
 
 #[tokio::test]
 async fn undoing_a_move_leaves_another_thing_at_its_place_alone() {
-    let kept = |undoing: &Undoing, name: &str| match undoing {
-        Undoing::Kept { reason } => assert!(reason.contains(name), "{reason}"),
+    let kept = |undoing: &UndoOutcome, name: &str| match undoing {
+        UndoOutcome::Kept { reason } => assert!(reason.contains(name), "{reason}"),
         other => panic!("{name}: {other:?}"),
     };
     // Another file.
@@ -189,16 +193,16 @@ async fn undoing_a_move_leaves_another_thing_at_its_place_alone() {
 
 #[tokio::test]
 async fn undoing_a_move_knows_a_folder_that_was_filled_or_copied_since() {
-    let restored = Undoing::Restored { what: "moved back" };
+    let restored = UndoOutcome::Restored { what: "moved back" };
     let (trial, undoing) = undo_after("folder", "away", |trial| {
         trial.put("away/new.txt", "a build made it");
     })
     .await;
     // It is the same folder: what came into it goes along.
-    let is_known = crate::spot::Spot::find(
+    let is_known = crate::workspace_path::WorkspacePath::resolve(
         Some(&trial.around.path().join("work").display().to_string()),
         "folder",
-        &trial.ground,
+        &trial.env,
     );
     // Where the file system says when a folder was made.
     if is_known.unwrap().identity().is_some() || trial.path("folder").exists() {
@@ -216,13 +220,13 @@ async fn undoing_a_move_knows_a_folder_that_was_filled_or_copied_since() {
 
 #[tokio::test]
 async fn a_folder_moved_before_its_identity_was_recorded_is_left_alone() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     trial.put("folder/b.txt", "b");
     act(&trial, 1, "move", json!({ "from": "folder", "to": "away" })).await;
     let mut change = store.changes(&run()).await.unwrap().remove(0);
     change.becomes = "folder".to_owned();
-    let former = store.former(&change).await.unwrap();
-    let Undoing::Kept { reason } = undo(&change, &former, &trial.ground) else {
+    let former = store.previous_entry(&change).await.unwrap();
+    let UndoOutcome::Kept { reason } = undo(&change, &former, &trial.env) else {
         panic!("is kept");
     };
     assert!(

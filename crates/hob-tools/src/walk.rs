@@ -1,13 +1,13 @@
-//! Walking the workspace for tools that look: by directory handle, in order of names, without
-//! what `.gitignore` and `.ignore` leave out, and without following a link.
+//! Walks the workspace by directory handle, in order of names. Entries that `.gitignore` and
+//! `.ignore` exclude are left out, and links are not followed.
 //!
-//! Invariants: nothing outside the workspace or inside hob's own folders is opened, whatever is
-//! renamed meanwhile; the walk ends at its bounds and when it is told to stop.
+//! Invariants: nothing outside the workspace or inside hob's own folders is opened, even during
+//! concurrent renames; the walk ends at its bounds and when its stop flag is set.
 
-use crate::Ground;
-use crate::beneath::{self, NotOpened};
-use crate::put::open_folder;
-use crate::tree::entries;
+use crate::ToolEnv;
+use crate::atomic_write::open_folder;
+use crate::folder_tree::folder_entries;
+use crate::workspace_dir::{self, WorkspaceOpenError};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, statat};
 use std::fs::File;
@@ -18,149 +18,151 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Entries looked at in one walk.
+/// Entries visited in one walk.
 const ENTRIES_MAX: usize = 500_000;
-/// Folders within each other.
+/// Levels of nested folders.
 const DEPTH_MAX: usize = 128;
-/// Bytes of one file of patterns.
+/// Bytes of one ignore file.
 const IGNORE_BYTES_MAX: u64 = 256 * 1024;
-/// Files of patterns, those of git first.
+/// Ignore files, git's first.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
-/// What is never looked into: git's own files say nothing to a model and are many.
+/// The folder that is always skipped: git's own files are many and useless to a model.
 const SKIPPED: &str = ".git";
 
-/// Tells a walk to end.
+/// Tells a walk to stop.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
-    pub(crate) fn is_told(&self) -> bool {
+impl StopFlag {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Tells it when dropped.
-pub(crate) struct StopAtEnd(pub(crate) Stop);
+/// Sets the flag when dropped.
+pub(crate) struct StopOnDrop(pub(crate) StopFlag);
 
-impl Drop for StopAtEnd {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Something met on the way.
+/// An entry that the walk visits.
 #[derive(Debug)]
-pub(crate) struct Met<'w> {
-    /// Below the workspace.
+pub(crate) struct WalkEntry<'w> {
+    /// Relative to the workspace.
     pub(crate) path: &'w str,
     pub(crate) kind: FileType,
     folder: &'w OwnedFd,
     name: &'w str,
 }
 
-impl Met<'_> {
-    /// Opens it for reading, if it is still a file.
+impl WalkEntry<'_> {
+    /// Opens the entry for reading, if it is still a file.
     pub(crate) fn open(&self) -> Option<File> {
         open_file(self.folder, self.name)
     }
 }
 
-/// Where and how to walk.
+/// The start and the limits of a walk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way<'w> {
+pub(crate) struct WalkOptions<'w> {
     pub(crate) workspace: Option<&'w str>,
-    /// Where to begin; the workspace when missing.
+    /// The first folder; the workspace when missing.
     pub(crate) from: Option<&'w str>,
-    pub(crate) ground: &'w Ground,
-    pub(crate) stop: &'w Stop,
+    pub(crate) env: &'w ToolEnv,
+    pub(crate) stop: &'w StopFlag,
 }
 
-/// How a walk ended.
+/// The reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Whole,
-    /// Whoever was shown the entries had enough.
+pub(crate) enum WalkEnd {
+    Complete,
+    /// The visitor broke off.
     Enough,
-    /// There was too much to look at.
+    /// The walk reached `ENTRIES_MAX`.
     TooMuch,
     Stopped,
 }
 
-/// Shows everything below `way.from` to `visit`.
+/// Calls `visit` for every entry below `options.from`.
 pub(crate) fn walk(
-    way: Way<'_>,
-    visit: &mut dyn FnMut(&Met<'_>) -> ControlFlow<()>,
-) -> Result<End, NotOpened> {
-    let (root, workspace) = beneath::root(way.workspace)?;
-    let from = way.from.unwrap_or(".");
-    beneath::check_path(from)?;
-    let outside = || NotOpened::Outside(beneath::shorten(from));
-    let below = beneath::below(workspace, from).ok_or_else(outside)?;
-    let told = |error| beneath::refused(from, error);
-    let start = beneath::folder(&root, &below).map_err(told)?;
+    options: WalkOptions<'_>,
+    visit: &mut dyn FnMut(&WalkEntry<'_>) -> ControlFlow<()>,
+) -> Result<WalkEnd, WorkspaceOpenError> {
+    let (root, workspace) = workspace_dir::open_workspace(options.workspace)?;
+    let from = options.from.unwrap_or(".");
+    workspace_dir::check_path(from)?;
+    let outside = || WorkspaceOpenError::Outside(workspace_dir::shorten(from));
+    let below = workspace_dir::relative_path(workspace, from).ok_or_else(outside)?;
+    let to_refusal = |error| workspace_dir::open_error(from, error);
+    let start = workspace_dir::open_folder(&root, &below).map_err(to_refusal)?;
     let real = |handle: &OwnedFd| {
-        let failed = |error: std::io::Error| NotOpened::Failed(from.to_owned(), error.to_string());
-        beneath::real_path(handle).map_err(failed)
+        let failed =
+            |error: std::io::Error| WorkspaceOpenError::Failed(from.to_owned(), error.to_string());
+        workspace_dir::real_path(handle).map_err(failed)
     };
     let (root_real, start_real) = (real(&root)?, real(&start)?);
-    if way
-        .ground
+    if options
+        .env
         .hidden()
         .iter()
         .any(|hidden| start_real.starts_with(hidden))
     {
-        return Err(NotOpened::Hidden(beneath::shorten(from)));
+        return Err(WorkspaceOpenError::Hidden(workspace_dir::shorten(from)));
     }
     let inside = start_real.strip_prefix(&root_real).map_err(|_| outside())?;
-    let mut walker = Walker {
-        way,
+    let mut walker = WorkspaceWalker {
+        options,
         root_real: root_real.clone(),
         ignores: Vec::new(),
         seen: 0,
         visit,
     };
-    // What the folders above leave out counts here, too.
+    // The ignore files of the folders above apply here, too.
     let mut above = PathBuf::new();
     for step in inside {
-        if let Ok(folder) = beneath::folder(&root, &shown_or_dot(&above)) {
+        if let Ok(folder) = workspace_dir::open_folder(&root, &shown_or_dot(&above)) {
             walker.push_ignores(&folder, &above);
         }
         above.push(step);
     }
     let Some(inside) = inside.to_str() else {
-        return Err(NotOpened::NotAPath(beneath::shorten(from)));
+        return Err(WorkspaceOpenError::NotAPath(workspace_dir::shorten(from)));
     };
-    match walker.enter(&start, inside, 0) {
-        ControlFlow::Continue(()) => Ok(End::Whole),
+    match walker.walk_folder(&start, inside, 0) {
+        ControlFlow::Continue(()) => Ok(WalkEnd::Complete),
         ControlFlow::Break(end) => Ok(end),
     }
 }
 
 /// An entry of a folder.
 #[derive(Clone, Copy)]
-struct Entry<'w> {
+struct FolderEntry<'w> {
     folder: &'w OwnedFd,
     name: &'w str,
     kind: FileType,
 }
 
-struct Walker<'w> {
-    way: Way<'w>,
+struct WorkspaceWalker<'w> {
+    options: WalkOptions<'w>,
     root_real: PathBuf,
     ignores: Vec<Gitignore>,
     seen: usize,
-    visit: &'w mut dyn FnMut(&Met<'_>) -> ControlFlow<()>,
+    visit: &'w mut dyn FnMut(&WalkEntry<'_>) -> ControlFlow<()>,
 }
 
-impl Walker<'_> {
-    fn enter(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> ControlFlow<End> {
+impl WorkspaceWalker<'_> {
+    fn walk_folder(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> ControlFlow<WalkEnd> {
         if depth > DEPTH_MAX {
             return ControlFlow::Continue(());
         }
-        // A folder that cannot be read has nothing to show.
-        let Ok(entries) = entries(folder) else {
+        // A folder that cannot be read is skipped: the rest of the walk is still useful.
+        let Ok(entries) = folder_entries(folder) else {
             return ControlFlow::Continue(());
         };
+        // The patterns of this folder are removed again when the walk leaves it.
         let known = self.ignores.len();
         let has_patterns = |(name, _): &(Option<String>, FileType)| {
             let name = name.as_deref();
@@ -173,21 +175,26 @@ impl Walker<'_> {
             if let Some(name) = name {
                 let kind = known_kind(folder, &name, kind);
                 let name = name.as_str();
-                self.meet(Entry { folder, name, kind }, path, depth)?;
+                self.visit_entry(FolderEntry { folder, name, kind }, path, depth)?;
             }
         }
         self.ignores.truncate(known);
         ControlFlow::Continue(())
     }
 
-    fn meet(&mut self, entry: Entry<'_>, path: &str, depth: usize) -> ControlFlow<End> {
-        let Entry { folder, name, kind } = entry;
+    fn visit_entry(
+        &mut self,
+        entry: FolderEntry<'_>,
+        path: &str,
+        depth: usize,
+    ) -> ControlFlow<WalkEnd> {
+        let FolderEntry { folder, name, kind } = entry;
         self.seen += 1;
         if self.seen > ENTRIES_MAX {
-            return ControlFlow::Break(End::TooMuch);
+            return ControlFlow::Break(WalkEnd::TooMuch);
         }
-        if self.way.stop.is_told() {
-            return ControlFlow::Break(End::Stopped);
+        if self.options.stop.is_set() {
+            return ControlFlow::Break(WalkEnd::Stopped);
         }
         let path = match path {
             "" => name.to_owned(),
@@ -198,22 +205,23 @@ impl Walker<'_> {
         {
             return ControlFlow::Continue(());
         }
-        let met = Met {
+        let walk_entry = WalkEntry {
             path: &path,
             kind,
             folder,
             name,
         };
-        if (self.visit)(&met).is_break() {
-            return ControlFlow::Break(End::Enough);
+        if (self.visit)(&walk_entry).is_break() {
+            return ControlFlow::Break(WalkEnd::Enough);
         }
         if is_folder && let Ok(within) = open_folder(folder, name) {
-            return self.enter(&within, &path, depth + 1);
+            return self.walk_folder(&within, &path, depth + 1);
         }
         ControlFlow::Continue(())
     }
 
     fn is_ignored(&self, path: &str, is_folder: bool) -> bool {
+        // The innermost ignore file decides first, as in git.
         for patterns in self.ignores.iter().rev() {
             match patterns.matched(path, is_folder) {
                 ignore::Match::Ignore(_) => return true,
@@ -225,7 +233,7 @@ impl Walker<'_> {
     }
 
     fn is_hidden(&self, path: &str, is_folder: bool) -> bool {
-        let mut hidden = self.way.ground.hidden().iter();
+        let mut hidden = self.options.env.hidden().iter();
         is_folder && hidden.any(|hidden| self.root_real.join(path).starts_with(hidden))
     }
 
@@ -235,14 +243,14 @@ impl Walker<'_> {
                 continue;
             };
             let mut text = String::new();
-            // Patterns that are not text leave nothing out.
+            // An ignore file that is not UTF-8 excludes nothing.
             let read = file.take(IGNORE_BYTES_MAX).read_to_string(&mut text);
             if read.is_err() {
                 continue;
             }
             let mut patterns = GitignoreBuilder::new(path);
             for line in text.lines() {
-                // A line that is no pattern leaves nothing out.
+                // An invalid pattern excludes nothing.
                 let _ = patterns.add_line(None, line);
             }
             self.ignores.extend(patterns.build());
@@ -250,11 +258,11 @@ impl Walker<'_> {
     }
 }
 
-/// What an entry is: as the folder says, or looked up where it does not. It only decides what is
-/// shown; whatever is opened is looked at again.
-fn known_kind(folder: &OwnedFd, name: &str, said: FileType) -> FileType {
-    if said != FileType::Unknown {
-        return said;
+/// The type of an entry: as the folder reports it, or by `statat` if the file system does not
+/// report it. It decides only what is shown; opening checks the type again.
+fn known_kind(folder: &OwnedFd, name: &str, reported: FileType) -> FileType {
+    if reported != FileType::Unknown {
+        return reported;
     }
     let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     found.map_or(FileType::Unknown, |found| {
@@ -262,7 +270,7 @@ fn known_kind(folder: &OwnedFd, name: &str, said: FileType) -> FileType {
     })
 }
 
-/// Opens a file that is no link and no device; waits for nobody.
+/// Opens a regular file. NONBLOCK, so that a pipe without a writer does not block.
 fn open_file(folder: &OwnedFd, name: &str) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;

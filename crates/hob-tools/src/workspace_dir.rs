@@ -1,10 +1,10 @@
-//! Files below a workspace. The kernel resolves each path starting at the workspace's handle and
-//! refuses to leave it (`openat2`, `RESOLVE_BENEATH`), so neither `..` nor a link, nor a folder
-//! swapped for a link meanwhile, leads out.
+//! Opens files below a workspace. The kernel resolves each path from the handle of the workspace
+//! and refuses to leave it (`openat2`, `RESOLVE_BENEATH`). So `..`, links and folders that are
+//! swapped for links meanwhile cannot lead out.
 //!
-//! Invariants: nothing outside the workspace or inside a hidden folder is opened; only a regular
-//! file is opened for reading, and what it is was looked at before, through a handle that cannot
-//! read and wakes no device.
+//! Invariants: nothing outside the workspace or inside a hidden folder is opened; only regular
+//! files are opened for reading; the file type is checked first through an `O_PATH` handle, which
+//! cannot read and wakes no device.
 
 use hob_kit::failpoint;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
@@ -13,12 +13,12 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Longest path a model may name.
+/// Bytes of the longest path a model may name.
 const PATH_BYTES_MAX: usize = 4_096;
 
-/// Why a file is not opened; each sentence is for the model.
+/// The reason why a file is not opened; each sentence is for the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotOpened {
+pub(crate) enum WorkspaceOpenError {
     #[error("There is no folder to work in: this run has no workspace, so no file can be opened.")]
     NoWorkspace,
     #[error("The workspace '{0}' cannot be opened: {1}.")]
@@ -43,94 +43,97 @@ pub(crate) enum NotOpened {
 
 /// An opened file and its size.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct WorkspaceFile {
     pub(crate) file: File,
     pub(crate) bytes: u64,
 }
 
-/// Opens `path`, which is relative to `workspace` or absolute and inside it.
-pub(crate) fn open(
+/// Opens a file; `path` is relative to `workspace`, or absolute and inside it.
+pub(crate) fn open_file(
     workspace: Option<&str>,
     path: &str,
     hidden: &[PathBuf],
-) -> Result<Opened, NotOpened> {
-    let workspace = workspace.ok_or(NotOpened::NoWorkspace)?;
+) -> Result<WorkspaceFile, WorkspaceOpenError> {
+    let workspace = workspace.ok_or(WorkspaceOpenError::NoWorkspace)?;
     let root = open_root(workspace)?;
     let shown = || shorten(path);
     check_path(path)?;
-    let below = below(workspace, path).ok_or_else(|| NotOpened::Outside(shown()))?;
-    let handle = resolve(&root, &below).map_err(|error| refused(path, error))?;
-    let found = fstat(&handle).map_err(|error| refused(path, error))?;
+    let below =
+        relative_path(workspace, path).ok_or_else(|| WorkspaceOpenError::Outside(shown()))?;
+    let handle = resolve(&root, &below).map_err(|error| open_error(path, error))?;
+    let found = fstat(&handle).map_err(|error| open_error(path, error))?;
     let place = proc_path(&handle);
     let real = std::fs::read_link(&place)
-        .map_err(|error| NotOpened::Failed(shown(), error.to_string()))?;
+        .map_err(|error| WorkspaceOpenError::Failed(shown(), error.to_string()))?;
     if hidden.iter().any(|folder| real.starts_with(folder)) {
-        return Err(NotOpened::Hidden(shown()));
+        return Err(WorkspaceOpenError::Hidden(shown()));
     }
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => {}
-        FileType::Directory => return Err(NotOpened::Folder(shown())),
-        other => return Err(NotOpened::Special(shown(), kind(other))),
+        FileType::Directory => return Err(WorkspaceOpenError::Folder(shown())),
+        other => return Err(WorkspaceOpenError::Special(shown(), file_type_name(other))),
     }
-    // The same file again, now for reading: the handle names it, so it cannot be another.
+    // Reopened through /proc/self/fd: the same file as the handle, even if the name was swapped.
     let file = File::open(&place).map_err(|error| {
         let reason = error.to_string();
-        NotOpened::Failed(shown(), reason)
+        WorkspaceOpenError::Failed(shown(), reason)
     })?;
-    Ok(Opened {
+    Ok(WorkspaceFile {
         file,
         bytes: u64::try_from(found.st_size).unwrap_or(0),
     })
 }
 
-/// The workspace's handle; it can be walked and synced.
-pub(crate) fn root(workspace: Option<&str>) -> Result<(OwnedFd, &str), NotOpened> {
-    let workspace = workspace.ok_or(NotOpened::NoWorkspace)?;
+/// Opens the workspace folder, so that it can be read and synced.
+pub(crate) fn open_workspace(
+    workspace: Option<&str>,
+) -> Result<(OwnedFd, &str), WorkspaceOpenError> {
+    let workspace = workspace.ok_or(WorkspaceOpenError::NoWorkspace)?;
     let root = open_root(workspace)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(&root, ".", flags, Mode::empty());
-    let failed = |error| NotOpened::Workspace(shorten(workspace), reason(error));
+    let failed = |error| WorkspaceOpenError::Workspace(shorten(workspace), errno_text(error));
     Ok((opened.map_err(failed)?, workspace))
 }
 
-/// A folder below `root`, opened so that it can be read and synced. Links on the way are followed
-/// as long as they stay below.
-pub(crate) fn folder(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
+/// Opens a folder below `root`, so that it can be read and synced. Links are followed as long as
+/// they stay below `root`.
+pub(crate) fn open_folder(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
     let handle = resolve(root, below)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(&handle, ".", flags, Mode::empty())
 }
 
-/// Where an opened file or folder lies, as the kernel has it.
+/// The path of an opened file or folder, as the kernel reports it.
 pub(crate) fn real_path(handle: &OwnedFd) -> std::io::Result<PathBuf> {
     std::fs::read_link(proc_path(handle))
 }
 
-/// A name that leads to what `handle` holds, and to nothing else.
+/// The `/proc` path of an open handle.
 pub(crate) fn proc_path(handle: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string())
 }
 
-/// Whether a model may name this path at all.
-pub(crate) fn check_path(path: &str) -> Result<(), NotOpened> {
+/// Checks the length and the characters of a path.
+pub(crate) fn check_path(path: &str) -> Result<(), WorkspaceOpenError> {
     if path.is_empty() || path.len() > PATH_BYTES_MAX || path.contains('\0') {
-        return Err(NotOpened::NotAPath(shorten(path)));
+        return Err(WorkspaceOpenError::NotAPath(shorten(path)));
     }
     Ok(())
 }
 
-fn open_root(workspace: &str) -> Result<OwnedFd, NotOpened> {
-    let failed = |reason: String| NotOpened::Workspace(shorten(workspace), reason);
+fn open_root(workspace: &str) -> Result<OwnedFd, WorkspaceOpenError> {
+    let failed = |reason: String| WorkspaceOpenError::Workspace(shorten(workspace), reason);
     if !workspace.starts_with('/') {
         return Err(failed("it is not an absolute path".to_owned()));
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(workspace, flags, Mode::empty()).map_err(|error| failed(reason(error)))
+    rustix::fs::open(workspace, flags, Mode::empty()).map_err(|error| failed(errno_text(error)))
 }
 
-/// The path below the workspace. An absolute one must name the workspace step by step; what the
-/// steps after it mean is for the kernel to say.
-pub(crate) fn below(workspace: &str, path: &str) -> Option<String> {
+/// The path relative to the workspace. An absolute path must begin with the components of the
+/// workspace; the kernel resolves the components after them.
+pub(crate) fn relative_path(workspace: &str, path: &str) -> Option<String> {
     let Some(absolute) = path.strip_prefix('/') else {
         return Some(path.to_owned());
     };
@@ -151,43 +154,44 @@ pub(crate) fn below(workspace: &str, path: &str) -> Option<String> {
 fn resolve(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
+    // NO_MAGICLINKS: links in /proc could lead out without a path.
     let mut within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     if failpoint::broken(64) || failpoint::broken(65) {
         within = ResolveFlags::empty();
     }
     loop {
         match openat2(root, below, flags, Mode::empty(), within) {
-            // A rename raced with the look-up; the kernel asks to look again.
+            // A concurrent rename interrupted the resolution; the kernel asks for a retry.
             Err(Errno::AGAIN | Errno::INTR) => {}
             outcome => return outcome,
         }
     }
 }
 
-/// Elsewhere nothing keeps a path inside a folder this surely, so nothing is opened.
+/// Other systems have no `openat2`, so nothing is opened there.
 #[cfg(not(target_os = "linux"))]
 fn resolve(_: &OwnedFd, _: &str) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
-pub(crate) fn refused(path: &str, error: Errno) -> NotOpened {
+pub(crate) fn open_error(path: &str, error: Errno) -> WorkspaceOpenError {
     let shown = shorten(path);
     match error {
-        Errno::XDEV | Errno::LOOP => NotOpened::Outside(shown),
-        Errno::NOENT | Errno::NOTDIR => NotOpened::Missing(shown),
-        Errno::NOSYS => NotOpened::Failed(
+        Errno::XDEV | Errno::LOOP => WorkspaceOpenError::Outside(shown),
+        Errno::NOENT | Errno::NOTDIR => WorkspaceOpenError::Missing(shown),
+        Errno::NOSYS => WorkspaceOpenError::Failed(
             shown,
             "this system cannot keep a path inside the workspace (openat2 is missing)".to_owned(),
         ),
-        other => NotOpened::Failed(shown, reason(other)),
+        other => WorkspaceOpenError::Failed(shown, errno_text(other)),
     }
 }
 
-pub(crate) fn reason(error: Errno) -> String {
+pub(crate) fn errno_text(error: Errno) -> String {
     std::io::Error::from(error).to_string()
 }
 
-pub(crate) fn kind(kind: FileType) -> &'static str {
+pub(crate) fn file_type_name(kind: FileType) -> &'static str {
     match kind {
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
@@ -206,5 +210,5 @@ pub(crate) fn shorten(path: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "beneath_tests.rs"]
+#[path = "workspace_dir_tests.rs"]
 mod tests;

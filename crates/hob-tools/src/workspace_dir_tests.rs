@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A workspace with a secret beside it.
-struct Place {
+struct DirFixture {
     folder: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
+impl DirFixture {
+    fn new() -> DirFixture {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place { folder };
+        let place = DirFixture { folder };
         std::fs::create_dir_all(place.work().join("sub")).expect("makes it");
         std::fs::write(place.work().join("a.txt"), "inside").expect("writes");
         std::fs::write(place.work().join("sub/b.txt"), "below").expect("writes");
@@ -26,13 +26,13 @@ impl Place {
         self.folder.path().join("work")
     }
 
-    fn open(&self, path: &str) -> Result<String, NotOpened> {
+    fn open(&self, path: &str) -> Result<String, WorkspaceOpenError> {
         self.open_hiding(path, &[])
     }
 
-    fn open_hiding(&self, path: &str, hidden: &[PathBuf]) -> Result<String, NotOpened> {
+    fn open_hiding(&self, path: &str, hidden: &[PathBuf]) -> Result<String, WorkspaceOpenError> {
         let work = self.work();
-        let opened = open(work.to_str(), path, hidden)?;
+        let opened = open_file(work.to_str(), path, hidden)?;
         let mut text = String::new();
         let mut file = opened.file;
         file.read_to_string(&mut text).expect("reads");
@@ -43,7 +43,7 @@ impl Place {
 
 #[test]
 fn files_inside_are_opened_by_any_honest_path() {
-    let place = Place::new();
+    let place = DirFixture::new();
     symlink("a.txt", place.work().join("link")).expect("links");
     symlink("../a.txt", place.work().join("sub/up")).expect("links");
     let absolute = place.work().join("a.txt").display().to_string();
@@ -62,7 +62,7 @@ fn files_inside_are_opened_by_any_honest_path() {
 
 #[test]
 fn nothing_leads_out() {
-    let place = Place::new();
+    let place = DirFixture::new();
     let work = place.work();
     let secret = place.folder.path().join("secret");
     symlink(&secret, work.join("absolute")).expect("links");
@@ -90,7 +90,7 @@ fn nothing_leads_out() {
     ] {
         let refused = place.open(path).expect_err(path);
         assert!(
-            matches!(refused, NotOpened::Outside(_)),
+            matches!(refused, WorkspaceOpenError::Outside(_)),
             "{path}: {refused}"
         );
     }
@@ -102,7 +102,7 @@ fn nothing_leads_out() {
     ] {
         let refused = place.open(path).expect_err(path);
         assert!(
-            matches!(refused, NotOpened::Missing(_)),
+            matches!(refused, WorkspaceOpenError::Missing(_)),
             "{path}: {refused}"
         );
     }
@@ -110,50 +110,68 @@ fn nothing_leads_out() {
 
 #[test]
 fn magic_links_of_a_workspace_in_proc_are_refused() {
-    let inside = open(Some("/proc/self"), "fd/0", &[]);
+    let inside = open_file(Some("/proc/self"), "fd/0", &[]);
     let refused = inside.expect_err("is refused");
-    assert!(matches!(refused, NotOpened::Outside(_)), "{refused}");
+    assert!(
+        matches!(refused, WorkspaceOpenError::Outside(_)),
+        "{refused}"
+    );
 }
 
 #[test]
 fn what_is_no_file_is_not_opened() {
-    let place = Place::new();
+    let place = DirFixture::new();
     let pipe = place.work().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).expect("a pipe");
     let _socket = std::os::unix::net::UnixListener::bind(place.work().join("socket"));
     let special = |path: &str| match place.open(path) {
-        Err(NotOpened::Special(_, kind)) => kind,
+        Err(WorkspaceOpenError::Special(_, kind)) => kind,
         other => panic!("{path}: {other:?}"),
     };
     // A pipe without a writer would block whoever opens it.
     assert_eq!(special("pipe"), "a pipe");
     assert_eq!(special("socket"), "a socket");
-    assert_eq!(place.open("sub"), Err(NotOpened::Folder("sub".to_owned())));
-    let device = open(Some("/dev"), "zero", &[]).expect_err("is refused");
+    assert_eq!(
+        place.open("sub"),
+        Err(WorkspaceOpenError::Folder("sub".to_owned()))
+    );
+    let device = open_file(Some("/dev"), "zero", &[]).expect_err("is refused");
     assert!(
-        matches!(device, NotOpened::Special(_, "a device")),
+        matches!(device, WorkspaceOpenError::Special(_, "a device")),
         "{device}"
     );
 }
 
 #[test]
 fn what_is_missing_or_no_path_is_named() {
-    let place = Place::new();
-    assert_eq!(place.open("no"), Err(NotOpened::Missing("no".to_owned())));
-    assert!(matches!(place.open("a.txt/b"), Err(NotOpened::Missing(_))));
+    let place = DirFixture::new();
+    assert_eq!(
+        place.open("no"),
+        Err(WorkspaceOpenError::Missing("no".to_owned()))
+    );
+    assert!(matches!(
+        place.open("a.txt/b"),
+        Err(WorkspaceOpenError::Missing(_))
+    ));
     for path in ["", "a\0b", &"x/".repeat(3_000)] {
-        assert!(matches!(place.open(path), Err(NotOpened::NotAPath(_))));
+        assert!(matches!(
+            place.open(path),
+            Err(WorkspaceOpenError::NotAPath(_))
+        ));
     }
-    assert_eq!(open(None, "a", &[]).map(drop), Err(NotOpened::NoWorkspace));
+    assert_eq!(
+        open_file(None, "a", &[]).map(drop),
+        Err(WorkspaceOpenError::NoWorkspace)
+    );
     for workspace in ["relative", "/no/such/folder"] {
-        let refused = open(Some(workspace), "a", &[]).map(drop);
-        assert!(matches!(refused, Err(NotOpened::Workspace(..))));
+        let refused = open_file(Some(workspace), "a", &[]).map(drop);
+        assert!(matches!(refused, Err(WorkspaceOpenError::Workspace(..))));
     }
 }
 
 #[test]
 fn hobs_own_folders_are_hidden_whatever_the_workspace() {
-    let place = Place::new();
+    let place = DirFixture::new();
     let work = std::fs::canonicalize(place.work()).expect("is there");
     std::fs::create_dir(work.join("hob")).expect("makes it");
     std::fs::write(work.join("hob/owner.token"), "SECRET").expect("writes");
@@ -161,7 +179,7 @@ fn hobs_own_folders_are_hidden_whatever_the_workspace() {
     let hidden = [work.join("hob")];
     for path in ["hob/owner.token", "innocent", "sub/../hob/owner.token"] {
         let refused = place.open_hiding(path, &hidden);
-        assert_eq!(refused, Err(NotOpened::Hidden(path.to_owned())));
+        assert_eq!(refused, Err(WorkspaceOpenError::Hidden(path.to_owned())));
     }
     assert_eq!(place.open_hiding("a.txt", &hidden).as_deref(), Ok("inside"));
 }
@@ -170,7 +188,7 @@ fn hobs_own_folders_are_hidden_whatever_the_workspace() {
 #[test]
 fn a_race_of_links_never_leads_out() {
     const TRIES: usize = 20_000;
-    let place = Place::new();
+    let place = DirFixture::new();
     let work = place.work();
     std::fs::create_dir(work.join("real")).expect("makes it");
     std::fs::write(work.join("real/secret"), "inside").expect("writes");

@@ -1,14 +1,13 @@
-//! A place below the workspace where something is, or could be: its folder by handle and a name
-//! in it. What is seen and what is changed through one spot is the same place, whatever is
-//! renamed around it meanwhile.
+//! A path below the workspace, held as a handle of its folder and a name in it. Reads and changes
+//! through one [`WorkspacePath`] reach the same place, even if folders are renamed meanwhile.
 //!
-//! Invariants: the folder lies below the workspace and outside hob's own; the name is one step; a
-//! link at the spot is seen as a link and never followed.
+//! Invariants: the folder lies below the workspace and outside hob's own folders; the name is one
+//! component; a symbolic link at the path is never followed.
 
-use crate::Ground;
-use crate::beneath::{self, NotOpened};
-use crate::commands::Commands;
-use hob_exec::protected_paths::{PersonHome, Protection, protection};
+use crate::ToolEnv;
+use crate::commands::CommandRunner;
+use crate::workspace_dir::{self, WorkspaceOpenError};
+use hob_exec::protected_paths::{PathProtection, PersonHome, protection};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, statat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -18,110 +17,115 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of the largest file that may be changed: what was there is kept for undoing.
+/// Bytes of the largest file that may be changed: its previous content is stored for undo.
 pub(crate) const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Folders that may be made on the way to a new file.
+/// Parent folders that may be created for a new file.
 const MISSING_MAX: usize = 32;
 /// Bytes of one name.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Why nothing is done, in a sentence for the model.
+/// The reason why a tool does nothing, as a sentence for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refused(pub(crate) String);
+pub(crate) struct ToolRefusal(pub(crate) String);
 
-impl From<NotOpened> for Refused {
-    fn from(reason: NotOpened) -> Self {
-        Refused(reason.to_string())
+impl From<WorkspaceOpenError> for ToolRefusal {
+    fn from(reason: WorkspaceOpenError) -> Self {
+        ToolRefusal(reason.to_string())
     }
 }
 
-impl From<hob_exec::ExecError> for Refused {
+impl From<hob_exec::ExecError> for ToolRefusal {
     fn from(reason: hob_exec::ExecError) -> Self {
-        Refused(reason.to_string())
+        ToolRefusal(reason.to_string())
     }
 }
 
-/// A place.
+/// A place below the workspace; something may or may not exist there.
 #[derive(Clone, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct WorkspacePath {
     /// The nearest folder that exists.
     pub(crate) folder: Arc<OwnedFd>,
-    /// The folders between it and the name that do not exist yet.
+    /// The folders between `folder` and `name` that do not exist yet.
     pub(crate) missing: Vec<String>,
     pub(crate) name: String,
-    /// As it is named to people: below the workspace.
+    /// The path relative to the workspace, as people see it.
     pub(crate) shown: String,
-    /// Where it really lies.
+    /// The absolute path after all links are resolved.
     pub(crate) real: PathBuf,
-    /// Whether a person is asked for a change of it also where writing is allowed.
+    /// True if a person is asked about a change even where writing is allowed.
     pub(crate) asks_always: bool,
-    /// The person's home folder, below which more is protected.
+    /// The person's home folder, below which more paths are protected.
     home: Option<PersonHome>,
 }
 
-/// What is at a spot.
+/// The content at a path.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum FsNode {
     Nothing,
     File { bytes: Vec<u8>, mode: u32 },
     Link { target: Vec<u8> },
     Folder { mode: u32 },
 }
 
-impl Spot {
-    /// The spot that `path` names, and that may be changed.
-    pub(crate) fn find(
+impl WorkspacePath {
+    /// Resolves `path`; refuses one that may not be changed.
+    pub(crate) fn resolve(
         workspace: Option<&str>,
         path: &str,
-        ground: &Ground,
-    ) -> Result<Spot, Refused> {
-        let (root, workspace) = beneath::root(workspace)?;
-        beneath::check_path(path)?;
-        let outside = || NotOpened::Outside(beneath::shorten(path));
-        let below = beneath::below(workspace, path).ok_or_else(outside)?;
+        env: &ToolEnv,
+    ) -> Result<WorkspacePath, ToolRefusal> {
+        let (root, workspace) = workspace_dir::open_workspace(workspace)?;
+        workspace_dir::check_path(path)?;
+        let outside = || WorkspaceOpenError::Outside(workspace_dir::shorten(path));
+        let below = workspace_dir::relative_path(workspace, path).ok_or_else(outside)?;
         let steps: Vec<&str> = below
             .split('/')
             .filter(|step| !step.is_empty() && *step != ".")
             .collect();
         let Some((name, before)) = steps.split_last() else {
-            return Err(Refused(
+            return Err(ToolRefusal(
                 "This is the workspace itself; name something in it.".to_owned(),
             ));
         };
+        // `..` as the last component is no name that could be created or changed.
         if *name == ".." {
             return Err(outside().into());
         }
         if name.len() > NAME_BYTES_MAX {
-            return Err(NotOpened::NotAPath(beneath::shorten(path)).into());
+            return Err(WorkspaceOpenError::NotAPath(workspace_dir::shorten(path)).into());
         }
-        let (folder, missing) = nearest(&root, before, path)?;
-        let lies = beneath::real_path(&folder);
-        let mut real = lies.map_err(|error| failed(path, &error.to_string()))?;
+        let (folder, missing) = open_nearest_folder(&root, before, path)?;
+        let lies = workspace_dir::real_path(&folder);
+        let mut real = lies.map_err(|error| cannot_open(path, &error.to_string()))?;
         real.extend(&missing);
         real.push(name);
-        if ground
+        if env
             .hidden()
             .iter()
             .any(|hidden| real.starts_with(hidden) || hidden.starts_with(&real))
         {
-            return Err(NotOpened::Hidden(beneath::shorten(path)).into());
+            return Err(WorkspaceOpenError::Hidden(workspace_dir::shorten(path)).into());
         }
-        let spot = Spot {
+        let place = WorkspacePath {
             folder: Arc::new(folder),
             missing,
             name: (*name).to_owned(),
             shown: steps.join("/"),
             real,
             asks_always: false,
-            home: ground.commands().and_then(Commands::home).cloned(),
+            home: env.commands().and_then(CommandRunner::home).cloned(),
         };
-        spot.checked()
+        place.check_protection()
     }
 
-    /// A spot in the folder at this one, which is `handle`.
-    pub(crate) fn within(&self, handle: &Arc<OwnedFd>, name: &str) -> Result<Spot, Refused> {
-        let spot = Spot {
+    /// The path of `name` in the folder at this path; `handle` is that folder.
+    pub(crate) fn child(
+        &self,
+        handle: &Arc<OwnedFd>,
+        name: &str,
+    ) -> Result<WorkspacePath, ToolRefusal> {
+        let place = WorkspacePath {
             folder: Arc::clone(handle),
             missing: Vec::new(),
             name: name.to_owned(),
@@ -130,79 +134,87 @@ impl Spot {
             asks_always: false,
             home: self.home.clone(),
         };
-        spot.checked()
+        place.check_protection()
     }
 
-    /// How a place below this one is protected.
-    pub(crate) fn protection_below(&self, below: &Path) -> Option<Protection> {
+    /// The protection of a path below this one.
+    pub(crate) fn protection_below(&self, below: &Path) -> Option<PathProtection> {
         protection(&self.real.join(below), self.home.as_ref())
     }
 
-    fn checked(self) -> Result<Spot, Refused> {
+    fn check_protection(self) -> Result<WorkspacePath, ToolRefusal> {
         match protection(&self.real, self.home.as_ref()) {
             None => Ok(self),
-            Some(Protection::Asked(_)) => Ok(Spot {
+            Some(PathProtection::Asked(_)) => Ok(WorkspacePath {
                 asks_always: true,
                 ..self
             }),
-            Some(Protection::Refused(why)) => Err(Refused(format!(
+            Some(PathProtection::Refused(why)) => Err(ToolRefusal(format!(
                 "'{}' is protected: {why}. Tools never change it; ask the person to do it.",
-                beneath::shorten(&self.shown)
+                workspace_dir::shorten(&self.shown)
             ))),
         }
     }
 
-    /// What is there now. A file is read whole, up to the largest that may be changed.
-    pub(crate) fn look(&self) -> Result<Node, Refused> {
+    /// Reads the current content. A file is read whole, up to `FILE_BYTES_MAX`.
+    pub(crate) fn read_node(&self) -> Result<FsNode, ToolRefusal> {
         if !self.missing.is_empty() {
-            return Ok(Node::Nothing);
+            return Ok(FsNode::Nothing);
         }
-        self.look_at(&self.name)
+        self.read_node_named(&self.name)
     }
 
-    /// What is under another name in the same folder.
-    pub(crate) fn look_at(&self, name: &str) -> Result<Node, Refused> {
+    /// Reads the content of another name in the same folder.
+    pub(crate) fn read_node_named(&self, name: &str) -> Result<FsNode, ToolRefusal> {
+        // O_PATH reads nothing and wakes no device; the type is known before the content is opened.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = match rustix::fs::openat(&*self.folder, name, flags, Mode::empty()) {
             Ok(handle) => handle,
-            Err(Errno::NOENT) => return Ok(Node::Nothing),
-            Err(error) => return Err(beneath::refused(&self.shown, error).into()),
+            Err(Errno::NOENT) => return Ok(FsNode::Nothing),
+            Err(error) => return Err(workspace_dir::open_error(&self.shown, error).into()),
         };
-        let found = fstat(&handle).map_err(|error| beneath::refused(&self.shown, error))?;
+        let found =
+            fstat(&handle).map_err(|error| workspace_dir::open_error(&self.shown, error))?;
         let mode = found.st_mode & 0o777;
         match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory => Ok(Node::Folder { mode }),
+            FileType::Directory => Ok(FsNode::Folder { mode }),
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(&handle, "", Vec::new());
-                let target = target.map_err(|error| beneath::refused(&self.shown, error))?;
-                Ok(Node::Link {
+                let target =
+                    target.map_err(|error| workspace_dir::open_error(&self.shown, error))?;
+                Ok(FsNode::Link {
                     target: target.into_bytes(),
                 })
             }
             FileType::RegularFile => {
-                let bytes = self.read(&beneath::proc_path(&handle))?;
-                Ok(Node::File { bytes, mode })
+                let bytes = self.read(&workspace_dir::proc_path(&handle))?;
+                Ok(FsNode::File { bytes, mode })
             }
-            other => Err(NotOpened::Special(self.shown.clone(), beneath::kind(other)).into()),
+            other => Err(WorkspaceOpenError::Special(
+                self.shown.clone(),
+                workspace_dir::file_type_name(other),
+            )
+            .into()),
         }
     }
 
-    fn read(&self, place: &Path) -> Result<Vec<u8>, Refused> {
-        let told = |error: std::io::Error| failed(&self.shown, &error.to_string());
-        let file = File::open(place).map_err(told)?;
+    fn read(&self, place: &Path) -> Result<Vec<u8>, ToolRefusal> {
+        let to_refusal = |error: std::io::Error| cannot_open(&self.shown, &error.to_string());
+        let file = File::open(place).map_err(to_refusal)?;
         let mut bytes = Vec::new();
+        // One byte more than the limit, to detect a file that is too large or that still grows.
         let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-        if read.map_err(told)? as u64 > FILE_BYTES_MAX {
-            return Err(Refused(format!(
-                "'{}' is larger than {FILE_BYTES_MAX} bytes, more than is kept for undoing; it is not changed.",
+        if read.map_err(to_refusal)? as u64 > FILE_BYTES_MAX {
+            return Err(ToolRefusal(format!(
+                "'{}' is larger than {FILE_BYTES_MAX} bytes, more than can be stored for undo; it was not changed.",
                 self.shown
             )));
         }
         Ok(bytes)
     }
 
-    /// What stays the same while something is renamed and is never another's: its number on the disk
-    /// and when it was made. None where the file system does not say; a number alone is used again.
+    /// The inode number and birth time, which survive a rename and never belong to another file.
+    /// None if the file system does not report both; inode numbers alone are reused.
     #[cfg(target_os = "linux")]
     pub(crate) fn identity(&self) -> Option<String> {
         use rustix::fs::{StatxFlags, statx};
@@ -219,42 +231,46 @@ impl Spot {
         None
     }
 
-    /// The rights that something new gets in this folder: its own, without a stranger's writing.
-    pub(crate) fn usual_mode(&self) -> u32 {
+    /// The mode of a new entry: that of the folder, without write access for group and others.
+    pub(crate) fn default_mode(&self) -> u32 {
         let found = statat(&*self.folder, ".", AtFlags::empty());
         found.map_or(0o700, |found| (found.st_mode & 0o755) | 0o700)
     }
 }
 
-impl Node {
-    /// What tells this from anything else that could be there.
-    pub(crate) fn mark(&self) -> String {
+impl FsNode {
+    /// A string that differs for different content.
+    pub(crate) fn fingerprint(&self) -> String {
         match self {
-            Node::Nothing => "nothing".to_owned(),
-            Node::File { bytes, .. } => file_mark(bytes),
-            Node::Link { target } => format!("link:{}", hash(target)),
-            Node::Folder { .. } => "folder".to_owned(),
+            FsNode::Nothing => "nothing".to_owned(),
+            FsNode::File { bytes, .. } => file_fingerprint(bytes),
+            FsNode::Link { target } => format!("link:{}", sha256_hex(target)),
+            FsNode::Folder { .. } => "folder".to_owned(),
         }
     }
 }
 
-impl std::fmt::Debug for Node {
+impl std::fmt::Debug for FsNode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.mark())
+        f.write_str(&self.fingerprint())
     }
 }
 
-/// The mark of a file that holds `bytes`.
-pub(crate) fn file_mark(bytes: &[u8]) -> String {
-    format!("file:{}", hash(bytes))
+/// The fingerprint of a file that holds `bytes`.
+pub(crate) fn file_fingerprint(bytes: &[u8]) -> String {
+    format!("file:{}", sha256_hex(bytes))
 }
 
-pub(crate) fn hash(bytes: &[u8]) -> String {
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
-/// The deepest folder on the way that exists, and the steps after it.
-fn nearest(root: &OwnedFd, steps: &[&str], path: &str) -> Result<(OwnedFd, Vec<String>), Refused> {
+/// Opens the deepest existing folder of the path; returns it with the missing components.
+fn open_nearest_folder(
+    root: &OwnedFd,
+    steps: &[&str],
+    path: &str,
+) -> Result<(OwnedFd, Vec<String>), ToolRefusal> {
     for there in (0..=steps.len()).rev() {
         let missing = &steps[there..];
         if missing.len() > MISSING_MAX {
@@ -264,25 +280,25 @@ fn nearest(root: &OwnedFd, steps: &[&str], path: &str) -> Result<(OwnedFd, Vec<S
             [] => ".".to_owned(),
             some => some.join("/"),
         };
-        match beneath::folder(root, &below) {
-            // What is not there has no way up, and is not to be made.
+        match workspace_dir::open_folder(root, &below) {
+            // `..` below a missing folder has no meaning, and the folder must not be created for it.
             Ok(_) if missing.contains(&"..") => break,
             Ok(folder) => return Ok((folder, missing.iter().map(|&step| step.into()).collect())),
             Err(Errno::NOENT) => {}
             Err(Errno::NOTDIR) => {
-                let shown = beneath::shorten(&below);
-                return Err(Refused(format!("'{shown}' is not a folder.")));
+                let shown = workspace_dir::shorten(&below);
+                return Err(ToolRefusal(format!("'{shown}' is not a folder.")));
             }
-            Err(error) => return Err(beneath::refused(path, error).into()),
+            Err(error) => return Err(workspace_dir::open_error(path, error).into()),
         }
     }
-    Err(NotOpened::NotAPath(beneath::shorten(path)).into())
+    Err(WorkspaceOpenError::NotAPath(workspace_dir::shorten(path)).into())
 }
 
-pub(crate) fn failed(path: &str, reason: &str) -> Refused {
-    NotOpened::Failed(beneath::shorten(path), reason.to_owned()).into()
+pub(crate) fn cannot_open(path: &str, reason: &str) -> ToolRefusal {
+    WorkspaceOpenError::Failed(workspace_dir::shorten(path), reason.to_owned()).into()
 }
 
 #[cfg(test)]
-#[path = "spot_tests.rs"]
+#[path = "workspace_path_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
 //! Faults 64, 65 and 67: no path, link or race leads a changing tool out of the workspace or into
 //! what is protected.
 
-use super::Spot;
+use super::WorkspacePath;
+use crate::atomic_write;
 use crate::entries;
-use crate::put;
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use hob_wire::work::Tier;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const TRIES: usize = 100_000;
 
 /// Every way of writing down a place that is not in the workspace.
-fn ways_out(trial: &Trial) -> Vec<String> {
+fn ways_out(trial: &TestWorkspace) -> Vec<String> {
     let outside = trial.outside("x").display().to_string();
     let mut ways: Vec<String> = [
         "../outside/x",
@@ -46,8 +46,8 @@ fn ways_out(trial: &Trial) -> Vec<String> {
     ways
 }
 
-fn furnished() -> Trial {
-    let trial = Trial::new();
+fn furnished() -> TestWorkspace {
+    let trial = TestWorkspace::new();
     trial.put("a/keep.txt", "inside");
     std::fs::write(trial.outside("x"), "SECRET").unwrap();
     std::fs::write(trial.around.path().join("home/hob.db"), "SECRET").unwrap();
@@ -137,7 +137,7 @@ async fn names_that_only_look_like_a_way_out_stay_inside() {
 
 #[tokio::test]
 async fn protected_places_are_never_changed() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let places = [
         ".git/config",
         ".git/hooks/pre-commit",
@@ -185,7 +185,7 @@ async fn protected_places_are_never_changed() {
 
 #[test]
 fn no_race_leads_out() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     std::fs::write(trial.outside("x"), "SECRET").unwrap();
     trial.put("swap/x", "inside");
     let (swap, real, link) = (trial.path("swap"), trial.path("real"), trial.path("link"));
@@ -204,13 +204,17 @@ fn no_race_leads_out() {
             }
         });
         for number in 0..TRIES {
-            let found = Spot::find(workspace.to_str(), "swap/x", &trial.ground);
-            let done = found.and_then(|spot| {
-                let seen = spot.look()?;
-                assert_ne!(seen.mark(), super::file_mark(b"SECRET"), "it was let out");
+            let found = WorkspacePath::resolve(workspace.to_str(), "swap/x", &trial.env);
+            let done = found.and_then(|place| {
+                let seen = place.read_node()?;
+                assert_ne!(
+                    seen.fingerprint(),
+                    super::file_fingerprint(b"SECRET"),
+                    "it was let out"
+                );
                 // Writing waits for the disk, so it is done now and then only.
-                if number % 1_000 == 0 && spot.missing.is_empty() {
-                    return put::file(&spot, &seen, b"inside", 0o644);
+                if number % 1_000 == 0 && place.missing.is_empty() {
+                    return atomic_write::replace_file(&place, &seen, b"inside", 0o644);
                 }
                 Ok(())
             });

@@ -1,40 +1,40 @@
-//! The words of AgentLoop's protocol, for its clients: commands `{type, payload}` come in, flat
-//! events `{type, …}` go out. There are no request ids and no acknowledgements.
+//! The types of AgentLoop's protocol, for its clients. Clients send commands `{type, payload}` and
+//! receive flat events `{type, …}`. There are no request ids and no acknowledgements.
 //!
-//! Invariant: unknown fields are tolerated and unknown commands are not, as by AgentLoop itself.
+//! Invariant: unknown fields are ignored and unknown commands are refused, as in AgentLoop itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// What a client asks.
+/// A command of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", content = "payload")]
-pub enum Command {
-    /// A new session, or the one with this id; nothing of it is wiped.
+pub enum AgentLoopCommand {
+    /// Creates a session, or returns the one with this id unchanged.
     #[serde(rename = "session.create")]
-    SessionCreate(Option<SessionCreate>),
-    /// A message to a session, which is made if it is not there.
+    SessionCreate(Option<AgentLoopSessionCreate>),
+    /// Sends a message to a session. Creates the session if it does not exist.
     #[serde(rename = "session.send")]
-    SessionSend(SessionSend),
-    /// How a session's next messages are answered.
+    SessionSend(AgentLoopSessionSend),
+    /// Sets the routing, agent and prompt for the next messages of a session.
     #[serde(rename = "session.configure")]
-    SessionConfigure(SessionConfigure),
-    /// Stops what a session is doing.
+    SessionConfigure(AgentLoopSessionConfigure),
+    /// Stops the current turn of a session.
     #[serde(rename = "session.cancel")]
-    SessionCancel(OfSession),
+    SessionCancel(AgentLoopSessionRef),
     #[serde(rename = "agent.list")]
-    AgentList(Option<Nothing>),
+    AgentList(Option<AgentLoopEmpty>),
     #[serde(rename = "service.start")]
-    ServiceStart(OfService),
+    ServiceStart(AgentLoopServiceRef),
     #[serde(rename = "service.stop")]
-    ServiceStop(OfService),
-    /// One service, or all that are not plainly stopped.
+    ServiceStop(AgentLoopServiceRef),
+    /// Queries one service, or all services that are not simply stopped.
     #[serde(rename = "service.status")]
-    ServiceStatus(Option<MaybeService>),
+    ServiceStatus(Option<AgentLoopServiceFilter>),
 }
 
-/// The types of commands, in the order of [`Command`].
+/// The `type` of each command, in the order of [`AgentLoopCommand`].
 pub const COMMANDS: [&str; 8] = [
     "session.create",
     "session.send",
@@ -47,39 +47,39 @@ pub const COMMANDS: [&str; 8] = [
 ];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Nothing {}
+pub struct AgentLoopEmpty {}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionCreate {
+pub struct AgentLoopSessionCreate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionSend {
+pub struct AgentLoopSessionSend {
     pub session_id: String,
     pub content: String,
-    /// Paths of pictures on this machine.
+    /// Paths of images on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionConfigure {
+pub struct AgentLoopSessionConfigure {
     pub session_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_mode: Option<RoutingMode>,
-    /// Missing: as it was. Null: none.
+    /// Missing keeps the value; null clears it.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub agent: Option<Option<String>>,
-    /// Missing: as it was. Null: none.
+    /// Missing keeps the value; null clears it.
     #[serde(
         default,
         deserialize_with = "given",
@@ -90,48 +90,48 @@ pub struct SessionConfigure {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct OfSession {
+pub struct AgentLoopSessionRef {
     pub session_id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfService {
+pub struct AgentLoopServiceRef {
     pub name: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MaybeService {
+pub struct AgentLoopServiceFilter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// Who chooses the agent of a message.
+/// The way the agent of a message is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RoutingMode {
-    /// The router, by the message's words.
+    /// The router chooses by the words of the message.
     #[default]
     Auto,
-    /// The person.
+    /// The user chooses.
     Pinned,
 }
 
-/// What a client is told.
+/// An event for a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
-pub enum Event {
+pub enum AgentLoopEvent {
     #[serde(rename = "session.created")]
     SessionCreated { session_id: String },
     #[serde(rename = "session.status")]
     SessionStatus {
         session_id: String,
-        status: SessionState,
+        status: AgentLoopSessionState,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
     #[serde(rename = "agent.list")]
-    AgentList { agents: Vec<Agent> },
-    /// Which agent answers a message, and why.
+    AgentList { agents: Vec<AgentLoopAgent> },
+    /// The agent that answers a message, and the reason.
     #[serde(rename = "router.decision")]
     RouterDecision {
         session_id: String,
@@ -153,7 +153,10 @@ pub enum Event {
         content: String,
     },
     #[serde(rename = "tool.call")]
-    ToolCall { session_id: String, tool: Tool },
+    ToolCall {
+        session_id: String,
+        tool: AgentLoopToolCall,
+    },
     #[serde(rename = "tool.result")]
     ToolResult {
         session_id: String,
@@ -170,7 +173,7 @@ pub enum Event {
         meta: Option<Value>,
     },
     #[serde(rename = "service.status")]
-    ServiceStatus { service: Service },
+    ServiceStatus { service: AgentLoopService },
     #[serde(rename = "service.log")]
     ServiceLog {
         name: String,
@@ -187,7 +190,7 @@ pub enum Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SessionState {
+pub enum AgentLoopSessionState {
     Idle,
     Thinking,
     Streaming,
@@ -196,39 +199,39 @@ pub enum SessionState {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Agent {
+pub struct AgentLoopAgent {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub tools: Vec<String>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tool {
+pub struct AgentLoopToolCall {
     pub id: String,
     pub name: String,
     pub args: Value,
-    pub status: ToolState,
+    pub status: AgentLoopToolStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ToolState {
+pub enum AgentLoopToolStatus {
     Pending,
     Running,
     Completed,
     Failed,
 }
 
-/// A service and what it is doing.
+/// A service and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Service {
+pub struct AgentLoopService {
     pub name: String,
-    pub status: ServiceState,
+    pub status: AgentLoopServiceStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,7 +244,7 @@ pub struct Service {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ServiceState {
+pub enum AgentLoopServiceStatus {
     Stopped,
     Starting,
     Running,
@@ -249,10 +252,10 @@ pub enum ServiceState {
     Error,
 }
 
-/// How a client finds the listener: the file `run/agentloop.json`.
+/// The content of `run/agentloop.json`, by which a client finds the listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Engine {
+pub struct AgentLoopEndpoint {
     pub host: String,
     pub port: u16,
     pub pid: u32,
@@ -260,8 +263,11 @@ pub struct Engine {
     pub started_at: u64,
 }
 
-/// Tells a null that was sent from nothing sent.
-#[expect(clippy::option_option, reason = "the outer one is whether it was sent")]
+/// Distinguishes a `null` from a missing field.
+#[expect(
+    clippy::option_option,
+    reason = "the outer option is missing or present"
+)]
 fn given<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<String>>, D::Error> {
     Option::<String>::deserialize(reader).map(Some)
 }

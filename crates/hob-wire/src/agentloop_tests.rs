@@ -1,19 +1,19 @@
-//! AgentLoop's commands and events as they stand on the wire.
+//! The JSON of AgentLoop's commands and events.
 
-use super::{COMMANDS, Command, Event, RoutingMode, SessionState};
+use super::{AgentLoopCommand, AgentLoopEvent, AgentLoopSessionState, COMMANDS, RoutingMode};
 use serde_json::{Value, json};
 
-fn read(value: Value) -> Result<Command, serde_json::Error> {
+fn read(value: Value) -> Result<AgentLoopCommand, serde_json::Error> {
     serde_json::from_value(value)
 }
 
 #[test]
 fn every_command_is_read() {
     let create = read(json!({ "type": "session.create" })).unwrap();
-    assert_eq!(create, Command::SessionCreate(None));
+    assert_eq!(create, AgentLoopCommand::SessionCreate(None));
     assert!(read(json!({ "type": "session.create", "payload": {} })).is_ok());
     let send = json!({ "type": "session.send", "payload": { "sessionId": "s", "content": "hi" } });
-    let Command::SessionSend(send) = read(send).unwrap() else {
+    let AgentLoopCommand::SessionSend(send) = read(send).unwrap() else {
         panic!("another command");
     };
     assert_eq!((send.content.as_str(), send.images), ("hi", None));
@@ -29,7 +29,7 @@ fn every_command_is_read() {
 fn null_is_not_missing() {
     let payload = json!({ "sessionId": "s", "routingMode": "pinned", "agent": null });
     let command = read(json!({ "type": "session.configure", "payload": payload })).unwrap();
-    let Command::SessionConfigure(configure) = command else {
+    let AgentLoopCommand::SessionConfigure(configure) = command else {
         panic!("another command");
     };
     assert_eq!(configure.routing_mode, Some(RoutingMode::Pinned));
@@ -57,16 +57,16 @@ fn what_is_not_a_command_is_refused() {
 
 #[test]
 fn events_are_flat() {
-    let status = Event::SessionStatus {
+    let status = AgentLoopEvent::SessionStatus {
         session_id: "s".to_owned(),
-        status: SessionState::ToolUse,
+        status: AgentLoopSessionState::ToolUse,
         detail: None,
     };
     assert_eq!(
         serde_json::to_value(status).unwrap(),
         json!({ "type": "session.status", "sessionId": "s", "status": "tool_use" })
     );
-    let decision = Event::RouterDecision {
+    let decision = AgentLoopEvent::RouterDecision {
         session_id: "s".to_owned(),
         routing_mode: RoutingMode::Auto,
         agent: "chat.quick".to_owned(),

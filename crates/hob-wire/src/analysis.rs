@@ -1,31 +1,30 @@
-//! What a command's output says, for people and programs: its kind, its facts, and what deserves
-//! attention.
+//! The analysis of a command's output, for people and programs: format, facts and findings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What is read out of a command's output.
+/// The analysis of a command's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Analysis {
-    /// What kind of output it is, such as `df`, `ps`, `json`, `table` or `text`.
+pub struct OutputAnalysis {
+    /// The format of the output, such as `df`, `ps`, `json`, `table` or `text`.
     pub format: String,
-    /// Its facts; null where the kind has none.
+    /// The parsed facts; null if the format has none.
     pub parsed: Value,
-    /// The most important first.
-    pub findings: Vec<Finding>,
-    /// In one sentence.
+    /// Sorted by importance, highest first.
+    pub findings: Vec<OutputFinding>,
+    /// One sentence.
     pub summary: String,
     pub line_count: u64,
     pub byte_count: u64,
 }
 
-/// Something in the output that deserves attention.
+/// Something in the output that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// What it is about, such as `disk`, `network`, `service` or `error`.
+pub struct OutputFinding {
+    /// The subject, such as `disk`, `network`, `service` or `error`.
     pub category: String,
     pub message: String,
     pub importance: Importance,

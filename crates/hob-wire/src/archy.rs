@@ -1,32 +1,32 @@
-//! The documents of Archy's socket, for its clients: a request, the answer every action has, and
-//! the longer answers of those that look at what a command printed.
+//! The types of Archy's socket protocol, for its clients: the request, the plain response, and the
+//! longer responses of actions that analyse a command's output.
 //!
-//! Invariant: fields, defaults and error texts are Archy's; the four fields of its plain answer are
-//! in every answer, so that a client that knows no others is served by all of them.
+//! Invariant: fields, defaults and error texts are Archy's. Every response has the four fields of
+//! the plain response, so that a client that knows only those can read all of them.
 
-use crate::analysis::Finding;
+use crate::analysis::OutputFinding;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The session that is meant when none is named.
+/// The default session.
 pub const DEFAULT_SESSION: &str = "archy_session";
-/// Bytes of the name of a session or an application.
+/// Longest name of a session or an application, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-/// Seconds that `execute_and_wait` waits when a request does not say how long.
+/// Seconds that `execute_and_wait` waits by default.
 pub const EXECUTE_WAIT_SECONDS: u64 = 300;
-/// Seconds that a request may have waited for at the most.
+/// Longest wait of a request, in seconds.
 pub const WAIT_SECONDS_MAX: u64 = 3_600;
-/// Milliseconds between two looks that a request may ask for at the least.
+/// Shortest polling interval of a request, in milliseconds.
 pub const LOOK_MS_MIN: u64 = 100;
 
 pub const UNKNOWN_ACTION: &str = "Unknown action";
 pub const EMPTY_REQUEST: &str = "Empty request received";
 pub const REQUEST_TOO_LARGE: &str = "Request too large";
 pub const CONNECTION_TIMEOUT: &str = "Connection timeout";
-/// What `execute` says of a missing command.
+/// The error of `execute` for a missing command.
 pub const COMMAND_REQUIRED: &str = "Missing required parameter: command";
-/// What all others say of it.
+/// The error of all other actions for a missing command.
 pub const COMMAND_MISSING: &str = "Missing command parameter";
 pub const COMMAND_EMPTY: &str = "Command cannot be empty";
 pub const COMMAND_WITH_NUL: &str = "Invalid command: contains null byte";
@@ -38,151 +38,151 @@ pub const DIRECTORY_NOT_FOUND: &str = "Could not extract directory from prompt";
 pub const TERMINAL_UNKNOWN: &str = "Invalid terminal specified";
 pub const TERMINAL_NOT_FOUND: &str = "No terminal emulator found";
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Request {
+pub struct ArchyRequest {
     pub action: String,
-    /// May be anything, but must be there.
+    /// Any JSON value. Required.
     pub data: Value,
-    /// Leave the connection open for another request after the answer.
+    /// Keeps the connection open for another request.
     #[serde(default)]
     pub keep: bool,
 }
 
-/// The answer every action has.
+/// The plain response, which is part of every response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Response {
+pub struct ArchyResponse {
     pub success: bool,
     pub output: Option<String>,
     pub error: Option<String>,
-    /// Of what was asked about; null where nothing was.
+    /// The existence of the requested object; null if the action does not ask for one.
     pub exists: Option<bool>,
 }
 
-impl Response {
-    pub fn said(output: impl Into<String>) -> Response {
-        Response {
+impl ArchyResponse {
+    pub fn success_with(output: impl Into<String>) -> ArchyResponse {
+        ArchyResponse {
             success: true,
             output: Some(output.into()),
-            ..Response::default()
+            ..ArchyResponse::default()
         }
     }
 
-    pub fn failed(error: impl Into<String>) -> Response {
-        Response {
+    pub fn failed(error: impl Into<String>) -> ArchyResponse {
+        ArchyResponse {
             error: Some(error.into()),
-            ..Response::default()
+            ..ArchyResponse::default()
         }
     }
 
     #[must_use]
-    pub fn with_exists(mut self, exists: bool) -> Response {
+    pub fn with_exists(mut self, exists: bool) -> ArchyResponse {
         self.exists = Some(exists);
         self
     }
 }
 
-/// Any answer, as it stands on the wire.
+/// Any response, as written on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Answer {
-    Plain(Response),
-    Analyzed(Box<Analyzed>),
-    Batch(Box<Batch>),
-    /// What a service on the bus answered.
-    Given(Value),
+pub enum ArchyAnswer {
+    Plain(ArchyResponse),
+    Analyzed(Box<ArchyAnalysis>),
+    Batch(Box<ArchyBatch>),
+    /// The answer of a service on the bus.
+    Service(Value),
 }
 
-impl From<Response> for Answer {
-    fn from(response: Response) -> Answer {
-        Answer::Plain(response)
+impl From<ArchyResponse> for ArchyAnswer {
+    fn from(response: ArchyResponse) -> ArchyAnswer {
+        ArchyAnswer::Plain(response)
     }
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ArchyStatus {
     Success,
     Error,
-    /// It had not ended when the time to wait was over.
+    /// It did not end within the waiting time.
     Timeout,
 }
 
-/// A command with what it printed, looked at.
+/// A command with its analysed output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Analyzed {
+pub struct ArchyAnalysis {
     #[serde(flatten)]
-    pub plain: Response,
+    pub plain: ArchyResponse,
     pub command: String,
-    pub status: Status,
-    /// The shell's own word; -1 where the command has not ended or did not end by itself, null of
-    /// what is only on the screen.
+    pub status: ArchyStatus,
+    /// The exit code from the shell; -1 if the command has not ended or did not end by itself, null
+    /// if only the screen was read.
     pub exit_code: Option<i32>,
-    /// The facts of the output; an empty object where its kind has none.
+    /// The parsed facts; an empty object if the format has none.
     pub structured: Value,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<OutputFinding>,
     pub summary: String,
-    /// For a person's eyes, with colours.
+    /// For people, with colours.
     pub display: String,
     pub display_plain: String,
-    pub metadata: Metadata,
-    /// The same facts together; null where nothing was read.
-    pub parsed: Option<Parsed>,
+    pub metadata: ArchyMetadata,
+    /// The same facts in one object; null if nothing was parsed.
+    pub parsed: Option<ArchyParsed>,
     pub raw_output: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Metadata {
+pub struct ArchyMetadata {
     pub line_count: u64,
     pub byte_count: u64,
     pub duration_ms: Option<u64>,
-    /// What kind of output it is, such as `df`, `json` or `text`.
+    /// The format of the output, such as `df`, `json` or `text`.
     pub format_detected: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Parsed {
-    pub status: Status,
+pub struct ArchyParsed {
+    pub status: ArchyStatus,
     pub structured: Value,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<OutputFinding>,
     pub summary: String,
-    pub metadata: Metadata,
+    pub metadata: ArchyMetadata,
     pub raw_output: String,
 }
 
-/// What became of several commands.
+/// The outcome of several commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Batch {
-    /// Its `output` is all of the rest as JSON.
+pub struct ArchyBatch {
+    /// Its `output` is the rest of the response as JSON text.
     #[serde(flatten)]
-    pub plain: Response,
+    pub plain: ArchyResponse,
     #[serde(flatten)]
-    pub result: BatchResult,
+    pub result: ArchyBatchResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BatchResult {
+pub struct ArchyBatchResult {
     pub total_commands: u64,
     pub successful: u64,
     pub failed: u64,
-    /// Those that had not ended when the time to wait was over; they run on.
+    /// Commands that did not end within the waiting time. They continue.
     pub unfinished: u64,
-    pub commands: Vec<BatchCommand>,
+    pub commands: Vec<ArchyBatchCommand>,
     pub summary: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BatchCommand {
-    /// Its place in the request, from 1.
+pub struct ArchyBatchCommand {
+    /// Its position in the request, from 1.
     pub index: u64,
     pub command: String,
     pub explanation: String,
     pub success: bool,
-    pub status: Status,
+    pub status: ArchyStatus,
     pub exit_code: Option<i32>,
     pub duration_ms: Option<u64>,
-    /// The first lines it printed.
+    /// The first lines of its output.
     pub output_preview: Option<String>,
     pub error: Option<String>,
 }

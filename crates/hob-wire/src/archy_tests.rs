@@ -1,24 +1,28 @@
-//! Archy's documents as they stand on the wire.
+//! The JSON of Archy's requests and responses.
 
-use super::{Analyzed, Answer, Batch, BatchResult, Metadata, Request, Response, Status};
+use super::{
+    ArchyAnalysis, ArchyAnswer, ArchyBatch, ArchyBatchResult, ArchyMetadata, ArchyRequest,
+    ArchyResponse, ArchyStatus,
+};
 use serde_json::{Value, json};
 
 #[test]
 fn a_plain_answer_has_all_four_fields_always() {
-    let shown = |response: Response| serde_json::to_value(Answer::from(response)).unwrap();
+    let shown =
+        |response: ArchyResponse| serde_json::to_value(ArchyAnswer::from(response)).unwrap();
     assert_eq!(
-        shown(Response::said("ok")),
+        shown(ArchyResponse::success_with("ok")),
         json!({ "success": true, "output": "ok", "error": null, "exists": null })
     );
     assert_eq!(
-        shown(Response::failed("no").with_exists(false)),
+        shown(ArchyResponse::failed("no").with_exists(false)),
         json!({ "success": false, "output": null, "error": "no", "exists": false })
     );
 }
 
 #[test]
 fn a_request_needs_action_and_data_and_tolerates_more() {
-    let read = |value: Value| serde_json::from_value::<Request>(value);
+    let read = |value: Value| serde_json::from_value::<ArchyRequest>(value);
     let request = read(json!({ "action": "capture", "data": null, "id": 7 })).unwrap();
     assert_eq!((request.action.as_str(), request.keep), ("capture", false));
     assert!(
@@ -36,17 +40,17 @@ fn a_request_needs_action_and_data_and_tolerates_more() {
 
 #[test]
 fn longer_answers_hold_the_plain_one() {
-    let analyzed = Analyzed {
-        plain: Response::said("x\n"),
+    let analyzed = ArchyAnalysis {
+        plain: ArchyResponse::success_with("x\n"),
         command: "echo x".to_owned(),
-        status: Status::Success,
+        status: ArchyStatus::Success,
         exit_code: Some(0),
         structured: json!({}),
         findings: Vec::new(),
         summary: "1 line".to_owned(),
         display: "x".to_owned(),
         display_plain: "x".to_owned(),
-        metadata: Metadata {
+        metadata: ArchyMetadata {
             line_count: 1,
             byte_count: 2,
             duration_ms: Some(3),
@@ -55,7 +59,7 @@ fn longer_answers_hold_the_plain_one() {
         parsed: None,
         raw_output: "x\n".to_owned(),
     };
-    let shown = serde_json::to_value(Answer::Analyzed(Box::new(analyzed))).unwrap();
+    let shown = serde_json::to_value(ArchyAnswer::Analyzed(Box::new(analyzed))).unwrap();
     assert_eq!(
         shown,
         json!({
@@ -68,9 +72,9 @@ fn longer_answers_hold_the_plain_one() {
             "parsed": null, "raw_output": "x\n",
         })
     );
-    let batch = Batch {
-        plain: Response::said("{}"),
-        result: BatchResult {
+    let batch = ArchyBatch {
+        plain: ArchyResponse::success_with("{}"),
+        result: ArchyBatchResult {
             total_commands: 0,
             successful: 0,
             failed: 0,
@@ -79,7 +83,7 @@ fn longer_answers_hold_the_plain_one() {
             summary: "none".to_owned(),
         },
     };
-    let shown = serde_json::to_value(Answer::Batch(Box::new(batch))).unwrap();
+    let shown = serde_json::to_value(ArchyAnswer::Batch(Box::new(batch))).unwrap();
     assert_eq!(
         shown,
         json!({

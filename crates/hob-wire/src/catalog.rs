@@ -1,4 +1,4 @@
-//! Every method and event of the house in one list. A new room adds its two lines here.
+//! Every built-in method and event in one list. A new room adds its two lines here.
 
 use crate::event::EventSpec;
 use crate::method::MethodSpec;

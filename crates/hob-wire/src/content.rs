@@ -1,10 +1,10 @@
-//! What a message is made of. Plain text is a JSON string; everything richer is a list of parts.
+//! Messages and their content. Plain text is a JSON string; richer content is a list of parts.
 
 use crate::id::MessageId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -25,67 +25,67 @@ impl Role {
     }
 }
 
-/// The content of a message: a text, or parts in order.
+/// The content of a message: a text, or a list of parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Content {
+pub enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
-impl From<&str> for Content {
+impl From<&str> for MessageContent {
     fn from(text: &str) -> Self {
-        Content::Text(text.to_owned())
+        MessageContent::Text(text.to_owned())
     }
 }
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Part {
-    /// Words.
+pub enum ContentPart {
+    /// Plain text.
     #[serde(rename_all = "camelCase")]
     Text { text: String },
-    /// What the model thought aloud; `signature` is the provider's proof, sent back unchanged.
+    /// The model's reasoning. `signature` is the provider's proof and is sent back unchanged.
     #[serde(rename_all = "camelCase")]
     Thinking {
         text: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
-    /// A picture, base64.
+    /// An image in base64.
     #[serde(rename_all = "camelCase")]
     Image { mime_type: String, data: String },
-    /// The model asks for a tool.
+    /// A tool call requested by the model.
     ToolCall(ToolCall),
-    /// What the tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResult),
 }
 
-/// A tool the model wants run.
+/// A tool call requested by a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// The call's id within its run; the result names it.
+    /// The id of the call within its run. The result has the same id.
     pub id: String,
     pub name: String,
     pub args: serde_json::Value,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     pub id: String,
-    pub content: Vec<Part>,
+    pub content: Vec<ContentPart>,
     #[serde(default)]
     pub is_error: bool,
 }
 
-/// What a model call used, as far as the provider says.
+/// The tokens of a model call, as reported by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: u64,
     pub output_tokens: u64,
     #[serde(default)]
@@ -97,10 +97,10 @@ pub struct Usage {
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     pub id: MessageId,
-    /// Position in its session, from 1, without holes.
+    /// The position in its session, from 1, without gaps.
     pub seq: u64,
     pub role: Role,
-    pub content: Content,
-    /// When it was committed, in milliseconds since 1970.
+    pub content: MessageContent,
+    /// The commit time, in milliseconds since 1970.
     pub at: u64,
 }

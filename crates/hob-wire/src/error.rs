@@ -1,4 +1,4 @@
-//! Errors on the wire: a code a program can match and a sentence a person can act on.
+//! Errors on the wire: a code for programs and a sentence for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::fmt;
 
 macro_rules! error_codes {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $status:literal;)*) => {
-        /// Why a request failed.
+        /// The kind of a failed request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum ErrorCode {$(
             $(#[doc = $doc])*
@@ -21,7 +21,7 @@ macro_rules! error_codes {
                 match self {$(ErrorCode::$name => $text),*}
             }
 
-            /// The HTTP status a REST surface answers with.
+            /// The HTTP status of the REST API.
             pub fn http_status(self) -> u16 {
                 match self {$(ErrorCode::$name => $status),*}
             }
@@ -34,33 +34,33 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    /// The frame is not JSON of the wire's form; the answer's id is `unknown` if none could be read.
+    /// The frame is not valid. The answer's id is `unknown` if the frame's id could not be read.
     ParseError = "PARSE_ERROR", 400;
     /// No service offers this method, or `target` does not name its owner.
     NoHandler = "NO_HANDLER", 404;
-    /// The service that owns the method went away or cannot work now.
+    /// The service that owns the method disconnected or cannot work now.
     ServiceUnavailable = "SERVICE_UNAVAILABLE", 503;
-    /// The service stayed silent past the deadline.
+    /// The service did not answer in time.
     Timeout = "TIMEOUT", 504;
-    /// A registration was refused; the message says which name and why.
+    /// A registration was refused. The message names the method or event, and the reason.
     RegisterFailed = "REGISTER_FAILED", 409;
-    /// The service's own handler failed.
+    /// The service's handler failed.
     MethodError = "METHOD_ERROR", 500;
     /// The params do not fit the method's schema.
     InvalidParams = "INVALID_PARAMS", 400;
-    /// No valid credential.
+    /// The credential is missing or not valid.
     Unauthorized = "UNAUTHORIZED", 401;
-    /// The credential lacks the scope this needs.
+    /// The credential lacks the required scope.
     Forbidden = "FORBIDDEN", 403;
-    /// The request contradicts the present state.
+    /// The request conflicts with the current state.
     Conflict = "CONFLICT", 409;
-    /// What the request names does not exist.
+    /// The object that the request names does not exist.
     NotFound = "NOT_FOUND", 404;
-    /// A bound is reached; try again after a while.
+    /// A limit is reached. Try again later.
     Overloaded = "OVERLOADED", 429;
     /// The work was cancelled.
     Cancelled = "CANCELLED", 499;
-    /// A fault of hob's own.
+    /// An internal error of hob.
     Internal = "INTERNAL", 500;
 }
 
@@ -75,15 +75,15 @@ impl fmt::Display for ErrorCode {
 #[serde(rename_all = "camelCase")]
 pub struct WireError {
     pub code: ErrorCode,
-    /// What happened and what to do next, for a person.
+    /// A sentence for people: the problem and what to do next.
     pub message: String,
-    /// More for a program; its form depends on the code and the method.
+    /// More data for programs. Its form depends on the code and the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<serde_json::Value>,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
-    /// How long to wait before trying again.
+    /// The time to wait before trying again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
@@ -105,7 +105,7 @@ impl WireError {
         self
     }
 
-    /// Marks the error as one that a later try may not meet.
+    /// Marks the error as temporary: the caller may try again after `wait_ms`.
     #[must_use]
     pub fn retry_after(mut self, wait_ms: u64) -> Self {
         self.retryable = Some(true);

@@ -1,46 +1,46 @@
-//! How an event is declared: once, with all that its surfaces derive from.
+//! The declaration of an event. Subscriptions, OpenAPI and docs derive from it.
 
 use crate::scope::Scope;
 use schemars::{JsonSchema, Schema};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// An event's type-level face.
-pub trait Topic: Send + Sync + 'static {
+/// An event at the type level, shared by emitters and typed subscribers.
+pub trait EventTopic: Send + Sync + 'static {
     type Payload: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
     const SPEC: EventSpec;
 }
 
-/// An event's value-level face.
+/// An event as a value, read by the bus, `gateway.describe` and the docs.
 #[derive(Clone, Copy, Debug)]
 pub struct EventSpec {
     pub topic: &'static str,
     /// The service that emits it.
     pub service: &'static str,
     pub summary: &'static str,
-    /// What a subscriber needs to be shown it.
+    /// The scope a subscriber needs to receive it.
     pub scope: Scope,
     pub durability: Durability,
     pub payload: fn() -> Schema,
 }
 
 impl EventSpec {
-    /// The summary as a page shows it.
+    /// The summary without the doc comment's indentation, for pages.
     pub fn about(&self) -> String {
         crate::method::unindented(self.summary)
     }
 }
 
-/// Whether an event survives in the log.
+/// The persistence of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// Numbered by the store in commit order, replayed after `since`.
     Logged,
-    /// For whoever listens now; coalesced for a slow consumer.
+    /// Sent to current subscribers only, and dropped for a slow consumer.
     Volatile,
 }
 
-/// Declares a room's events: a marker type each, and the list `EVENTS`.
+/// Declares a room's events: one marker type per event, and the list `EVENTS`.
 macro_rules! events {
     ($service:literal; $(
         $(#[doc = $doc:literal])*
@@ -53,7 +53,7 @@ macro_rules! events {
             #[derive(Debug)]
             pub struct $marker;
 
-            impl $crate::event::Topic for $marker {
+            impl $crate::event::EventTopic for $marker {
                 type Payload = $payload;
                 const SPEC: $crate::event::EventSpec = $crate::event::EventSpec {
                     topic: $topic,
@@ -68,7 +68,7 @@ macro_rules! events {
 
         /// Every event of this room.
         pub const EVENTS: &[$crate::event::EventSpec] =
-            &[$(<$marker as $crate::event::Topic>::SPEC),*];
+            &[$(<$marker as $crate::event::EventTopic>::SPEC),*];
     };
 }
 pub(crate) use events;

@@ -1,5 +1,7 @@
-//! The three frames. The envelope is read here and nothing else: params, payloads and errors stay
-//! the bytes they came as, so a frame inside a payload is only data.
+//! The three kinds of frames.
+//!
+//! Only the envelope is read here. Params, payloads and errors stay raw bytes, so a frame inside a
+//! payload is only data.
 //!
 //! - `{"type":"req","id","target"?,"method","params"?,"trace"?}`
 //! - `{"type":"res","id","ok","payload"?,"error"?}`
@@ -12,10 +14,10 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The id of an answer to a frame whose own id could not be read.
+/// The id of an answer to a frame whose id could not be read.
 pub const UNKNOWN_ID: &str = "unknown";
 
-/// A frame as it arrives: its envelope read, the rest borrowed.
+/// A received frame. The envelope is parsed; the rest is borrowed.
 #[derive(Debug)]
 pub enum Envelope<'a> {
     Request(RequestEnvelope<'a>),
@@ -26,7 +28,7 @@ pub enum Envelope<'a> {
 #[derive(Debug)]
 pub struct RequestEnvelope<'a> {
     pub id: Cow<'a, str>,
-    /// Empty when the caller leaves the owner to the router.
+    /// The owning service; empty if the router should find it.
     pub target: Cow<'a, str>,
     pub method: Cow<'a, str>,
     pub params: Option<&'a RawValue>,
@@ -36,7 +38,7 @@ pub struct RequestEnvelope<'a> {
 #[derive(Debug)]
 pub struct ResponseEnvelope<'a> {
     pub id: Cow<'a, str>,
-    /// `Ok` holds the payload, `Err` the error object, both unread.
+    /// `Ok` holds the payload, `Err` the error object. Neither is parsed.
     pub outcome: Result<Option<&'a RawValue>, &'a RawValue>,
 }
 
@@ -50,24 +52,24 @@ pub struct EventEnvelope<'a> {
     pub sub: Option<u64>,
 }
 
-/// Why a text is not a frame. `id` is the request's, if that much could be read.
+/// The reason why a text is not a frame. `id` is the id of the frame, if it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedFrame {
     pub id: Option<String>,
     pub message: String,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedFrame {}
 
-/// Reads the envelope of a frame. The caller has already checked its size and depth.
-pub fn read(text: &str) -> Result<Envelope<'_>, Malformed> {
-    let fields: Fields<'_> = match serde_json::from_str(text) {
+/// Parses the envelope of a frame. The caller has already checked its size and depth.
+pub fn read(text: &str) -> Result<Envelope<'_>, MalformedFrame> {
+    let fields: FrameFields<'_> = match serde_json::from_str(text) {
         Ok(fields) => fields,
         Err(error) => return Err(malformed(find_id(text), error.to_string())),
     };
@@ -77,10 +79,10 @@ pub fn read(text: &str) -> Result<Envelope<'_>, Malformed> {
         .map_err(|what| malformed(id, what.to_owned()))
 }
 
-/// Whether arrays and objects in `text` nest at most `max` deep. Counts brackets outside strings;
-/// whether they match is the parser's question.
-pub fn depth_within(text: &str, max: usize) -> bool {
-    // Few brackets cannot nest deep, and counting them is much faster than following strings.
+/// Returns true if arrays and objects in `text` nest at most `max` levels deep. Counts brackets
+/// outside strings. The parser checks later that they match.
+pub fn is_depth_within(text: &str, max: usize) -> bool {
+    // Few brackets cannot nest deep, and counting them is much faster than tracking strings.
     let opening = |byte: &&u8| matches!(byte, b'[' | b'{');
     if text.as_bytes().iter().filter(opening).count() <= max {
         return true;
@@ -113,8 +115,8 @@ pub fn depth_within(text: &str, max: usize) -> bool {
     true
 }
 
-/// Makes a frame one line. Raw line breaks can only stand between JSON tokens, so a space says
-/// the same.
+/// Makes a frame one line. Raw line breaks occur only between JSON tokens, so a space is
+/// equivalent.
 pub fn flatten_line_breaks(frame: &mut [u8]) {
     for byte in frame {
         if matches!(byte, b'\n' | b'\r') {
@@ -123,7 +125,7 @@ pub fn flatten_line_breaks(frame: &mut [u8]) {
     }
 }
 
-/// Writes a request frame; `params` is JSON already.
+/// Writes a request frame. `params` is JSON text.
 pub fn write_request(out: &mut Vec<u8>, request: &RequestHead<'_>, params: Option<&[u8]>) {
     out.extend_from_slice(br#"{"type":"req","id":"#);
     write_string(out, request.id);
@@ -139,7 +141,7 @@ pub fn write_request(out: &mut Vec<u8>, request: &RequestHead<'_>, params: Optio
     out.push(b'}');
 }
 
-/// What stands before a request's params.
+/// The fields of a request before its params.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {
     pub id: &'a str,
@@ -148,7 +150,7 @@ pub struct RequestHead<'a> {
     pub trace: Option<&'a str>,
 }
 
-/// Writes a response frame; payload and error are JSON already.
+/// Writes a response frame. Payload and error are JSON text.
 pub fn write_response(out: &mut Vec<u8>, id: &str, outcome: Result<Option<&[u8]>, &[u8]>) {
     out.extend_from_slice(br#"{"type":"res","id":"#);
     write_string(out, id);
@@ -165,31 +167,31 @@ pub fn write_response(out: &mut Vec<u8>, id: &str, outcome: Result<Option<&[u8]>
     out.push(b'}');
 }
 
-/// Where an event stands in the order of events.
+/// The position of an event in the event order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A logged event and the one before it on this connection.
+pub enum EventPosition {
+    /// A logged event, and the previous logged event on this connection.
     Logged { seq: u64, prev: Option<u64> },
     /// A volatile event: the `sub`th after logged event `seq`.
     Volatile { seq: u64, sub: u64 },
 }
 
-/// Writes an event frame; `payload` is JSON already. The payload comes last, so that only the
-/// short head differs between subscribers.
+/// Writes an event frame. `payload` is JSON text. It comes last, so that only the short head
+/// differs between subscribers.
 pub fn write_event(out: &mut Vec<u8>, head: EventHead<'_>, payload: Option<&[u8]>) {
     out.extend_from_slice(br#"{"type":"event","source":"#);
     write_string(out, head.source);
     out.extend_from_slice(br#","event":"#);
     write_string(out, head.event);
-    match head.place {
-        Some(Place::Logged { seq, prev }) => {
+    match head.position {
+        Some(EventPosition::Logged { seq, prev }) => {
             write_number(out, b"seq", seq);
             match prev {
                 Some(prev) => write_number(out, b"prev", prev),
                 None => out.extend_from_slice(br#","prev":null"#),
             }
         }
-        Some(Place::Volatile { seq, sub }) => {
+        Some(EventPosition::Volatile { seq, sub }) => {
             write_number(out, b"seq", seq);
             write_number(out, b"sub", sub);
         }
@@ -199,44 +201,45 @@ pub fn write_event(out: &mut Vec<u8>, head: EventHead<'_>, payload: Option<&[u8]
     out.push(b'}');
 }
 
-/// What stands before an event's payload. A service that emits leaves `place` to the router.
+/// The fields of an event before its payload. An emitting service leaves `position` empty; the
+/// router sets it.
 #[derive(Clone, Copy, Debug)]
 pub struct EventHead<'a> {
     pub source: &'a str,
     pub event: &'a str,
-    pub place: Option<Place>,
+    pub position: Option<EventPosition>,
 }
 
-/// Every field any frame may have. Others are ignored: a newer peer may add some.
+/// All fields of all frames. Unknown fields are ignored, because a newer peer may add some.
 #[derive(Deserialize)]
-struct Fields<'a> {
+struct FrameFields<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    target: Option<Text<'a>>,
+    target: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    method: Option<Text<'a>>,
+    method: Option<BorrowedText<'a>>,
     #[serde(borrow, default, deserialize_with = "present")]
     params: Option<&'a RawValue>,
     #[serde(borrow)]
-    trace: Option<Text<'a>>,
+    trace: Option<BorrowedText<'a>>,
     ok: Option<bool>,
     #[serde(borrow, default, deserialize_with = "present")]
     payload: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(borrow)]
-    source: Option<Text<'a>>,
+    source: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    event: Option<Text<'a>>,
+    event: Option<BorrowedText<'a>>,
     seq: Option<u64>,
     prev: Option<u64>,
     sub: Option<u64>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FrameFields<'a> {
     fn into_envelope(self) -> Result<Envelope<'a>, &'static str> {
         match self.kind.as_ref().map(|kind| &*kind.0) {
             Some("req") => Ok(Envelope::Request(RequestEnvelope {
@@ -270,35 +273,38 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn name<'a>(text: Option<Text<'a>>, otherwise: &'static str) -> Result<Cow<'a, str>, &'static str> {
+fn name<'a>(
+    text: Option<BorrowedText<'a>>,
+    otherwise: &'static str,
+) -> Result<Cow<'a, str>, &'static str> {
     match text {
-        Some(Text(text)) if !text.is_empty() && text.len() <= NAME_BYTES_MAX => Ok(text),
+        Some(BorrowedText(text)) if !text.is_empty() && text.len() <= NAME_BYTES_MAX => Ok(text),
         _ => Err(otherwise),
     }
 }
 
 fn optional_name<'a>(
-    text: Option<Text<'a>>,
+    text: Option<BorrowedText<'a>>,
     otherwise: &'static str,
 ) -> Result<Option<Cow<'a, str>>, &'static str> {
     match text {
-        Some(Text(text)) if text.len() > NAME_BYTES_MAX => Err(otherwise),
+        Some(BorrowedText(text)) if text.len() > NAME_BYTES_MAX => Err(otherwise),
         other => Ok(other.map(|text| text.0)),
     }
 }
 
-/// A body that is there, even if it is `null`: what a peer wrote is passed on.
+/// Keeps a body that is `null`, so that it is forwarded as the peer wrote it.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-fn malformed(id: Option<String>, message: String) -> Malformed {
-    Malformed { id, message }
+fn malformed(id: Option<String>, message: String) -> MalformedFrame {
+    MalformedFrame { id, message }
 }
 
-/// The id of a frame whose other fields have the wrong types.
+/// Reads the id of a frame whose other fields have wrong types.
 fn find_id(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct OnlyId {
@@ -333,26 +339,29 @@ fn write_string(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// A string borrowed from the frame whenever it holds no escapes. (Serde would copy every
-/// `Option<Cow<str>>`, which the router's hot path cannot afford.)
-struct Text<'a>(Cow<'a, str>);
+/// A string that is borrowed from the frame unless it contains escapes. Serde would copy every
+/// `Option<Cow<str>>`, which is too slow for the router's hot path.
+struct BorrowedText<'a>(Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Text<'de>;
+        struct BorrowedTextVisitor;
+        impl<'de> de::Visitor<'de> for BorrowedTextVisitor {
+            type Value = BorrowedText<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: de::Error>(
+                self,
+                text: &'de str,
+            ) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Borrowed(text)))
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Visitor)
+        deserializer.deserialize_str(BorrowedTextVisitor)
     }
 }
 

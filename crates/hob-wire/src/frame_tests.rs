@@ -1,4 +1,4 @@
-//! Frames are read as far as their envelope and written back byte for byte.
+//! Only the envelope of a frame is parsed; the rest is passed on byte for byte.
 
 use super::*;
 
@@ -40,13 +40,13 @@ fn what_is_written_is_read_back() {
     );
 
     let mut out = Vec::new();
-    let place = Some(Place::Logged { seq: 7, prev: None });
+    let place = Some(EventPosition::Logged { seq: 7, prev: None });
     write_event(
         &mut out,
         EventHead {
             source: "s",
             event: "a.b",
-            place,
+            position: place,
         },
         Some(b"{}"),
     );
@@ -79,9 +79,9 @@ fn a_malformed_frame_is_answered_by_its_id_when_it_has_one() {
 
 #[test]
 fn depth_counts_brackets_outside_strings() {
-    assert!(depth_within(r#"{"a":"[[[[","b":"\"[["}"#, 1));
-    assert!(depth_within("[[]]", 2));
-    assert!(!depth_within("[[[]]]", 2));
+    assert!(is_depth_within(r#"{"a":"[[[[","b":"\"[["}"#, 1));
+    assert!(is_depth_within("[[]]", 2));
+    assert!(!is_depth_within("[[[]]]", 2));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Ids are `UUIDv7`: unique without coordination and ordered by creation time. A session is also
-//! reachable by its key, so every API takes a [`SessionRef`].
+//! Ids. They are `UUIDv7`: unique without coordination and ordered by creation time. A session also
+//! has a key, so every API takes a [`SessionRef`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,18 +45,18 @@ macro_rules! uuid_ids {
 }
 
 uuid_ids! {
-    /// A session, for ever.
+    /// The id of a session. It never changes.
     SessionId;
-    /// A message of a session.
+    /// The id of a message of a session.
     MessageId;
-    /// One execution of a task on a session.
+    /// The id of a run: one execution of a task on a session.
     RunId;
-    /// A command in a terminal.
+    /// The id of a command in a terminal.
     CommandId;
 }
 
 impl RunId {
-    /// An id of the same time whose last ten bytes are these, marked as a `UUIDv7`'s.
+    /// Returns a `UUIDv7` with the timestamp of this id and the given last ten bytes.
     #[must_use]
     pub fn with_tail(self, tail: [u8; 10]) -> RunId {
         let mut bytes = *self.0.as_bytes();
@@ -69,14 +69,14 @@ impl RunId {
 }
 
 impl CommandId {
-    /// An id of this time with these last ten bytes, marked as a `UUIDv7`'s.
+    /// Returns a `UUIDv7` with the given time and last ten bytes.
     #[must_use]
-    pub fn at(wall_ms: u64, tail: [u8; 10]) -> CommandId {
+    pub fn from_timestamp(wall_ms: u64, tail: [u8; 10]) -> CommandId {
         CommandId(uuid::Builder::from_unix_timestamp_millis(wall_ms, &tail).into_uuid())
     }
 }
 
-/// A session as callers name it: by id or by key.
+/// A reference to a session: its id or its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {
     Id(SessionId),
@@ -84,10 +84,10 @@ pub enum SessionRef {
 }
 
 impl SessionRef {
-    /// A text of UUID form is an id; anything else is a key. Keys of UUID form cannot be created,
-    /// so the two never overlap.
+    /// Parses a UUID as an id and anything else as a key. Keys in UUID form cannot be created, so
+    /// the two never overlap.
     pub fn parse(text: &str) -> Self {
-        // Only the hyphenated form counts, so that a key of 32 hex digits stays a key.
+        // Only the hyphenated form is an id, so that a key of 32 hex digits stays a key.
         match (text.len(), Uuid::try_parse(text)) {
             (36, Ok(id)) => SessionRef::Id(SessionId(id)),
             _ => SessionRef::Key(text.to_owned()),

@@ -1,23 +1,25 @@
-//! The words of hob: every frame, id, method, event and error that another process may read.
+//! The wire types of hob: every frame, id, method, event and error that another process may read.
 //!
-//! - [`frame`]: the three frames and how their envelope is read and written
-//! - [`method`], [`event`]: how a method or an event is declared, once
+//! - [`frame`]: the three frames, and reading and writing their envelopes
+//! - [`method`], [`event`]: the traits and macros that declare a method or an event
 //! - [`rooms`]: the declarations themselves, one file per service
-//! - [`catalog`]: all of them in one list, from which CLI, REST, OpenAPI and docs derive
-//! - [`content`]: what a message is made of
-//! - [`work`]: what repeating a call does, where a run must stop and why it did
-//! - [`rule`]: stored rules, and the record of what was decided
-//! - [`looping`]: what a loop can be set to, what it is doing, why it ended
-//! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
-//! - [`network`]: which network a command may use
-//! - [`terminal`]: what becomes of a command in a terminal
-//! - [`analysis`]: what the output of a command says
-//! - [`agentloop`], [`archy`], [`looprunner`]: the words of clients that speak another protocol
-//! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
+//! - [`catalog`]: all declarations in one list; CLI, REST, OpenAPI and docs derive from it
+//! - [`content`]: messages and their parts
+//! - [`work`]: tool specs, idempotency, run budgets and end causes, permission decisions
+//! - [`rule`]: stored permission rules and audit entries
+//! - [`loop_config`]: the settings, phases and end causes of a loop
+//! - [`schedule`]: types shared by loops and scheduled jobs: grants, notifications, slot policies
+//! - [`network`]: the network access of a command
+//! - [`terminal`]: the states of a command in a terminal
+//! - [`analysis`]: the analysis of a command's output
+//! - [`speech_request`]: the HTTP bodies of text-to-speech requests
+//! - [`damage`]: damaged rows of the store
+//! - [`agentloop`], [`archy`], [`looprunner`]: the types of clients that speak another protocol
+//! - [`id`], [`scope`], [`error`], [`limits`]: small types that the others use
 //!
-//! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
-//! fields, so a newer caller is never half understood; results and payloads tolerate them, so an
-//! older reader keeps working.
+//! Invariants: nothing here acts (no I/O, no clock, no randomness). Params refuse unknown fields,
+//! so a newer caller is never half understood. Results and payloads tolerate unknown fields, so
+//! an older reader keeps working.
 
 pub mod agentloop;
 pub mod analysis;
@@ -28,28 +30,28 @@ pub mod damage;
 pub mod error;
 pub mod event;
 pub mod frame;
-mod given;
 pub mod id;
 pub mod limits;
-pub mod looping;
+pub mod loop_config;
 pub mod looprunner;
 pub mod method;
 pub mod network;
+mod nullable;
 pub mod rooms;
 pub mod rule;
 pub mod schedule;
 pub mod scope;
-pub mod spoken;
+pub mod speech_request;
+mod strict_and_lenient;
 pub mod terminal;
-mod twin;
 pub mod work;
 
-pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};
+pub use content::{ContentPart, Message, MessageContent, Role, TokenUsage, ToolCall, ToolResult};
 pub use damage::DamagedRow;
 pub use error::{ErrorCode, WireError};
-pub use event::{Durability, EventSpec, Topic};
+pub use event::{Durability, EventSpec, EventTopic};
 pub use id::{CommandId, MessageId, RunId, SessionId};
-pub use method::{Cli, Effect, Method, MethodSpec};
+pub use method::{CliExposure, Idempotency, Method, MethodSpec};
 pub use network::NetworkGrant;
 pub use scope::{Scope, Scopes};
 

@@ -1,16 +1,16 @@
-//! The bounds of the wire, shown by `gateway.describe`. A peer may rely on them.
+//! The limits of the wire. `gateway.describe` shows them, and peers may rely on them.
 
-/// A bound as documents and `gateway.describe` show it.
+/// A limit as shown in the docs and by `gateway.describe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// The constant's name, such as `FRAME_BYTES_MAX`.
+pub struct WireLimit {
+    /// The name of the constant, such as `FRAME_BYTES_MAX`.
     pub constant: &'static str,
     pub value: u64,
     pub summary: &'static str,
 }
 
-impl Limit {
-    /// Its name on the wire: `frameBytesMax`.
+impl WireLimit {
+    /// Returns its name on the wire, such as `frameBytesMax`.
     pub fn name(&self) -> String {
         let mut name = String::with_capacity(self.constant.len());
         for word in self.constant.split('_') {
@@ -29,8 +29,8 @@ macro_rules! limits {
     ($($(#[doc = $doc:literal])* $name:ident: $kind:ty = $value:expr;)*) => {
         $($(#[doc = $doc])* pub const $name: $kind = $value;)*
 
-        /// Every bound, in the order of this file.
-        pub const ALL: &[Limit] = &[$(Limit {
+        /// Every limit, in the order of this file.
+        pub const ALL: &[WireLimit] = &[$(WireLimit {
             constant: stringify!($name),
             value: $name as u64,
             summary: concat!($($doc),*).trim_ascii(),
@@ -45,17 +45,17 @@ limits! {
     UNAUTHENTICATED_BYTES_MAX: usize = 64 * 1024;
     /// Deepest nesting of arrays and objects in a frame.
     JSON_DEPTH_MAX: usize = 128;
-    /// Connections at once, over all listeners.
+    /// Concurrent connections over all listeners.
     CONNECTIONS_MAX: usize = 20_000;
     /// Frames waiting to be written to one connection.
     OUTBOX_FRAMES_MAX: usize = 1_024;
     /// Bytes waiting to be written to one connection.
     OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
-    /// Requests one connection may have unanswered.
+    /// Unanswered requests of one connection.
     PENDING_REQUESTS_MAX: usize = 1_024;
-    /// Silence of a service before its caller gets `TIMEOUT`.
+    /// Time without an answer from a service before its caller gets `TIMEOUT`.
     REQUEST_TIMEOUT_MS: u64 = 300_000;
-    /// Between two pings; a peer that has not answered the last one by then is closed.
+    /// Time between two pings. A peer that did not answer the previous ping is disconnected.
     PING_INTERVAL_MS: u64 = 30_000;
     /// Logged events kept.
     EVENT_LOG_ROWS_MAX: u64 = 1_000_000;
@@ -69,26 +69,26 @@ limits! {
     SUBSCRIPTIONS_MAX: usize = 256;
     /// Methods or events one service may register.
     REGISTRATIONS_MAX: usize = 1_024;
-    /// Rows a listing returns at the most.
+    /// Most rows of one page of a listing.
     PAGE_ROWS_MAX: u32 = 500;
-    /// Rows a listing returns unless told.
+    /// Rows of one page of a listing by default.
     PAGE_ROWS_DEFAULT: u32 = 50;
-    /// Message bytes a page returns at the most, well below a frame.
+    /// Most message bytes of one page, well below the frame limit.
     PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
     /// Largest content of one message.
     MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
     /// Largest metadata of a session.
     METADATA_BYTES_MAX: usize = 64 * 1024;
-    /// Letters of a text that is spoken at once.
+    /// Characters of one text to speak.
     SPEECH_CHARS_MAX: usize = 1_000;
-    /// Terminals that are alive at once.
+    /// Concurrent terminals.
     TERMINALS_MAX: u32 = 64;
-    /// Letters of one command in a terminal.
+    /// Characters of one terminal command.
     TERMINAL_COMMAND_CHARS_MAX: usize = 8_192;
-    /// Commands of one request to a terminal.
+    /// Commands of one terminal request.
     TERMINAL_BATCH_MAX: usize = 1_000;
-    /// Commands that wait in one terminal.
+    /// Queued commands of one terminal.
     TERMINAL_QUEUE_MAX: u32 = 2_000;
-    /// Lines of the past that are shown of a terminal at once.
+    /// Scrollback lines of one terminal capture.
     TERMINAL_CAPTURE_LINES_MAX: u32 = 20_000;
 }

@@ -1,22 +1,21 @@
-//! Words of loops that the pure machines share with the wire: what can be set, what a loop is doing,
-//! why it ended.
+//! Loop types that the pure machines share with the wire: settings, phases and end causes.
 
 use crate::network::NetworkGrant;
-use crate::schedule::{Grant, GrantView, Notify, NotifyView};
-use crate::twin::twin;
+use crate::schedule::{NotifyTarget, NotifyTargetView, ToolGrant, ToolGrantView};
+use crate::strict_and_lenient::strict_and_lenient;
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The loop that Loop Runner's clients speak to.
+/// The loop of Loop Runner's clients.
 pub const DEFAULT_LOOP: &str = "default";
-/// The kind of the sessions that iterations have.
+/// The session kind of iterations.
 pub const KIND: &str = "loop";
 /// The shortest interval of a loop or a monitor.
 pub const INTERVAL_MS_MIN: u64 = 1_000;
 /// The longest interval: a week.
 pub const INTERVAL_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
-/// The interval unless told.
+/// The default interval.
 pub const INTERVAL_MS: u64 = 5_000;
 /// Largest memory, prompt or instruction of a loop.
 pub const LOOP_TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -33,33 +32,34 @@ pub struct LoopConfig {
     /// Fixed instructions.
     #[serde(default)]
     pub system: String,
-    /// What is asked in each iteration.
+    /// The prompt of each iteration.
     #[serde(default)]
     pub user: String,
-    /// Between the end of an iteration and the next one.
+    /// The pause between two iterations.
     pub interval_ms: u64,
-    /// Iterations of one start; 0 is no limit.
+    /// The most iterations per start; 0 means no limit.
     #[serde(default)]
     pub max_iterations: u32,
     #[serde(default)]
-    pub monitor: Option<MonitorView>,
-    /// Where one iteration must stop.
+    pub monitor: Option<MonitorConfigView>,
+    /// The budget of one iteration.
     #[serde(default)]
     pub budget: BudgetView,
-    /// Money of all iterations of one start, in millionths of a dollar; the loop ends there.
+    /// The money limit for all iterations of one start, in millionths of a dollar. The loop ends
+    /// there.
     #[serde(default)]
     pub total_micro_dollars: Option<u64>,
-    /// What its iterations may do without being asked.
+    /// The tool calls that its iterations may make without asking.
     #[serde(default)]
-    pub grants: Vec<GrantView>,
+    pub grants: Vec<ToolGrantView>,
     #[serde(default)]
-    pub backoff: BackoffView,
+    pub backoff: BackoffConfigView,
     #[serde(default)]
-    pub notify: Option<NotifyView>,
-    /// The folder its tools and its monitor work in.
+    pub notify: Option<NotifyTargetView>,
+    /// The working folder of its tools and its monitor.
     #[serde(default)]
     pub workspace: Option<String>,
-    /// Only these tools; all when missing, none when empty.
+    /// The allowed tools; all when missing, none when empty.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
 }
@@ -76,7 +76,7 @@ impl Default for LoopConfig {
             budget: BudgetView::default(),
             total_micro_dollars: None,
             grants: Vec::new(),
-            backoff: BackoffView::default(),
+            backoff: BackoffConfigView::default(),
             notify: None,
             workspace: None,
             tools: None,
@@ -84,47 +84,48 @@ impl Default for LoopConfig {
     }
 }
 
-twin! {
-    /// A command whose output the model is shown. Setting one is the person's act: it is run as it
-    /// stands here, in the sandbox, and nothing else is.
-    pub struct Monitor / MonitorView {
+strict_and_lenient! {
+    /// A command whose output the model sees. The user approves it by setting it: exactly this
+    /// command runs, in the sandbox.
+    pub struct MonitorConfig / MonitorConfigView {
         /// A command line for bash.
         pub command: String,
-        /// Run every so often, apart from the iterations; before each iteration when missing.
+        /// The interval of the monitor, independent of the iterations. When missing, it runs before
+        /// each iteration.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub interval_ms: Option<u64>,
-        /// Which network it may use.
+        /// The network it may use.
         #[serde(default)]
         pub network: NetworkGrant,
-        /// How long one run of it may take; 30 s when missing.
+        /// The time limit of one run; 30 s when missing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub timeout_ms: Option<u64>,
     }
 }
 
-twin! {
-    /// What happens after an iteration that failed: the interval doubles with each in a row.
+strict_and_lenient! {
+    /// The backoff after failed iterations. The interval doubles with each consecutive failure.
     #[derive(Copy)]
-    pub struct Backoff / BackoffView {
-        /// The longest the interval grows to.
+    pub struct BackoffConfig / BackoffConfigView {
+        /// The longest interval.
         pub max_ms: u64,
-        /// Failures in a row after which the loop gives up; 0 is never.
+        /// Consecutive failures after which the loop ends; 0 means never.
         pub errors_max: u32,
     }
 }
 
-impl Default for Backoff {
+impl Default for BackoffConfig {
     fn default() -> Self {
-        Backoff {
+        BackoffConfig {
             max_ms: 15 * 60 * 1_000,
             errors_max: 10,
         }
     }
 }
 
-impl Default for BackoffView {
+impl Default for BackoffConfigView {
     fn default() -> Self {
-        Backoff::default().into()
+        BackoffConfig::default().into()
     }
 }
 
@@ -135,14 +136,14 @@ pub enum LoopPhase {
     Idle,
     /// The monitor runs before the iteration.
     Monitor,
-    /// The model is at work.
+    /// The model works on the prompt.
     Prompt,
-    /// Until the next iteration.
+    /// The loop waits for the next iteration.
     Sleep,
     Stopping,
 }
 
-/// Why a loop ended.
+/// The reason why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopEnd {
@@ -150,21 +151,21 @@ pub enum LoopEnd {
     Stopped,
     /// Its last iteration is done.
     MaxIterations,
-    /// Its money is used up.
+    /// Its money limit is reached.
     Money,
-    /// Too many failures in a row.
+    /// Too many consecutive failures.
     Errors,
-    /// One iteration was asked for, and is done.
+    /// The single requested iteration is done.
     Once,
 }
 
-/// Settings to change; what is missing stays, what is `null` goes back to its default.
+/// Changes to the settings. A missing field stays; `null` resets it to its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LoopChange {
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<String>")]
@@ -179,42 +180,42 @@ pub struct LoopChange {
     pub max_iterations: Option<u32>,
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(with = "Option<Monitor>")]
-    pub monitor: Option<Option<Monitor>>,
+    #[schemars(with = "Option<MonitorConfig>")]
+    pub monitor: Option<Option<MonitorConfig>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<u64>")]
     pub total_micro_dollars: Option<Option<u64>>,
     /// Needs the scope `admin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grants: Option<Vec<Grant>>,
+    pub grants: Option<Vec<ToolGrant>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
+    pub backoff: Option<BackoffConfig>,
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(with = "Option<Notify>")]
-    pub notify: Option<Option<Notify>>,
+    #[schemars(with = "Option<NotifyTarget>")]
+    pub notify: Option<Option<NotifyTarget>>,
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<String>")]
     pub workspace: Option<Option<String>>,
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<Vec<String>>")]
@@ -222,7 +223,7 @@ pub struct LoopChange {
 }
 
 impl LoopChange {
-    /// Whether it changes nothing.
+    /// Returns true if it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == LoopChange::default()
     }

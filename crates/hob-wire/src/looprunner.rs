@@ -1,78 +1,78 @@
-//! The documents of Loop Runner's API, for its clients: what a loop is set to, what it is doing,
-//! what it has done, and the events that tell of it.
+//! The types of Loop Runner's API, for its clients: the settings, state and history of a loop, and
+//! its events.
 //!
-//! Invariant: fields, defaults and the forms of answers are Loop Runner's; unknown fields are
-//! tolerated, as by Loop Runner itself, and fields of the wrong kind are not.
+//! Invariant: fields, defaults and response formats are Loop Runner's. Unknown fields are ignored,
+//! as in Loop Runner itself; fields of a wrong type are refused.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The model that is shown where the house has none.
+/// The model that is shown if hob has none configured.
 pub const DEFAULT_PROVIDER: &str = "anthropic";
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-20250514";
-/// Entries of a history at the most.
+/// Most entries of a history.
 pub const HISTORY_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Model {
+pub struct LoopRunnerModel {
     #[serde(rename = "providerID")]
     pub provider_id: String,
-    /// May hold slashes.
+    /// May contain slashes.
     #[serde(rename = "modelID")]
     pub model_id: String,
 }
 
-impl Default for Model {
+impl Default for LoopRunnerModel {
     fn default() -> Self {
-        Model {
+        LoopRunnerModel {
             provider_id: DEFAULT_PROVIDER.to_owned(),
             model_id: DEFAULT_MODEL.to_owned(),
         }
     }
 }
 
-/// A model that can be chosen.
+/// An available model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NamedModel {
+pub struct LoopRunnerNamedModel {
     #[serde(flatten)]
-    pub model: Model,
+    pub model: LoopRunnerModel,
     pub name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Monitor {
+pub struct LoopRunnerMonitor {
     pub command: String,
-    /// Milliseconds; the command runs before each iteration when missing.
+    /// Milliseconds. When missing, the command runs before each iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<u64>,
 }
 
-/// What a loop is set to.
+/// The settings of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Config {
-    pub model: Model,
+pub struct LoopRunnerConfig {
+    pub model: LoopRunnerModel,
     pub system: String,
     pub user: String,
-    /// What the next iteration is shown, and no other.
+    /// The working memory, which only the next iteration sees.
     pub working: String,
-    /// What every iteration is shown.
+    /// The persistent memory, which every iteration sees.
     pub persistent: String,
-    pub monitor: Option<Monitor>,
+    pub monitor: Option<LoopRunnerMonitor>,
     /// Milliseconds between two iterations.
     pub interval: u64,
-    /// 0 is no limit.
+    /// 0 means no limit.
     pub max_iterations: u32,
-    /// Always true and without meaning: grants decide what a loop may do unasked.
+    /// Always true and without effect. Grants decide what a loop may do without asking.
     pub auto_approve: bool,
 }
 
-/// What to change of a loop's settings; what is missing stays.
+/// Changes to a loop's settings. Missing fields stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ConfigChange {
+pub struct LoopRunnerConfigChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<Model>,
+    pub model: Option<LoopRunnerModel>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,14 +81,14 @@ pub struct ConfigChange {
     pub working: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent: Option<String>,
-    /// `null` takes the monitor away.
+    /// `null` removes the monitor.
     #[serde(
         default,
-        with = "crate::given",
+        with = "crate::nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(with = "Option<Monitor>")]
-    pub monitor: Option<Option<Monitor>>,
+    #[schemars(with = "Option<LoopRunnerMonitor>")]
+    pub monitor: Option<Option<LoopRunnerMonitor>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,50 +97,50 @@ pub struct ConfigChange {
     pub auto_approve: Option<bool>,
 }
 
-/// What a loop is doing.
+/// The state of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct State {
+pub struct LoopRunnerState {
     pub running: bool,
     pub iteration: u32,
-    /// The session of the iteration under way or of the last one.
+    /// The session of the current or the last iteration.
     #[serde(rename = "sessionID")]
     pub session_id: Option<String>,
     pub last_output: String,
     pub monitor_output: String,
-    /// Missing in the event `state`, which would carry all of it again and again.
+    /// Missing in the event `state`, which is sent often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<Vec<Past>>,
+    pub history: Option<Vec<LoopRunnerIteration>>,
 }
 
-/// An iteration that was answered.
+/// An answered iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Past {
+pub struct LoopRunnerIteration {
     pub iteration: u32,
     pub prompt: String,
     pub response: String,
-    /// When it ended, in milliseconds since 1970.
+    /// The end time, in milliseconds since 1970.
     pub timestamp: u64,
 }
 
-/// The answer of `GET /api/state`.
+/// The response of `GET /api/state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Whole {
-    pub state: State,
-    pub config: Config,
+pub struct LoopRunnerSnapshot {
+    pub state: LoopRunnerState,
+    pub config: LoopRunnerConfig,
 }
 
-/// The answer to what was done.
+/// The response of actions that return no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Done {
+pub struct LoopRunnerAck {
     pub ok: bool,
 }
 
-/// The answer of `POST /api/config`.
+/// The response of `POST /api/config`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Configured {
+pub struct LoopRunnerConfigReply {
     pub ok: bool,
-    pub config: Config,
+    pub config: LoopRunnerConfig,
 }
 
 /// The body of `POST /api/working`.
@@ -157,25 +157,25 @@ pub struct PersistentBody {
 
 /// The body of `POST /api/loops`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NewLoop {
+pub struct LoopRunnerCreateBody {
     /// The loop's name: lower-case letters, digits and dashes.
     pub id: String,
     #[serde(default)]
-    pub config: ConfigChange,
+    pub config: LoopRunnerConfigChange,
 }
 
-/// The answer of `POST /api/loops`.
+/// The response of `POST /api/loops`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Made {
+pub struct LoopRunnerCreateReply {
     pub ok: bool,
     pub id: String,
-    pub config: Config,
+    pub config: LoopRunnerConfig,
 }
 
-/// A loop in the list of `GET /api/loops`, without what can be long.
+/// A loop in the list of `GET /api/loops`, without long fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct LoopRunnerSummary {
     pub id: String,
     pub running: bool,
     pub iteration: u32,
@@ -187,22 +187,22 @@ pub struct Listed {
     pub updated_at: u64,
 }
 
-/// The answer of `GET /api/loops/{id}`.
+/// The response of `GET /api/loops/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+pub struct LoopRunnerDetail {
     pub id: String,
     #[serde(flatten)]
-    pub whole: Whole,
+    pub whole: LoopRunnerSnapshot,
 }
 
-/// What a client is told.
+/// An event for a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Event {
-    /// Always the first.
+pub enum LoopRunnerEvent {
+    /// Always the first event.
     Connected {
-        state: State,
-        config: Config,
+        state: LoopRunnerState,
+        config: LoopRunnerConfig,
     },
     /// An iteration began.
     Iteration {
@@ -228,10 +228,10 @@ pub enum Event {
         iteration: Option<u32>,
     },
     State {
-        state: State,
+        state: LoopRunnerState,
     },
     Config {
-        config: Config,
+        config: LoopRunnerConfig,
     },
     /// The loop ended.
     Stopped,

@@ -1,11 +1,14 @@
-//! Loop Runner's documents as they stand on the wire.
+//! The JSON of Loop Runner's API.
 
-use super::{Config, ConfigChange, Event, Model, Monitor, NamedModel, Past, State};
+use super::{
+    LoopRunnerConfig, LoopRunnerConfigChange, LoopRunnerEvent, LoopRunnerIteration,
+    LoopRunnerModel, LoopRunnerMonitor, LoopRunnerNamedModel, LoopRunnerState,
+};
 use serde_json::{Value, json};
 
-fn config() -> Config {
-    Config {
-        model: Model::default(),
+fn config() -> LoopRunnerConfig {
+    LoopRunnerConfig {
+        model: LoopRunnerModel::default(),
         system: "Be brief.".to_owned(),
         user: "Look.".to_owned(),
         working: String::new(),
@@ -30,7 +33,7 @@ fn the_settings_have_loop_runners_fields() {
         })
     );
     let mut monitor = |interval| {
-        shown.monitor = Some(Monitor {
+        shown.monitor = Some(LoopRunnerMonitor {
             command: "date".to_owned(),
             interval,
         });
@@ -41,8 +44,8 @@ fn the_settings_have_loop_runners_fields() {
         monitor(Some(10_000)),
         json!({ "command": "date", "interval": 10_000 })
     );
-    let named = NamedModel {
-        model: Model {
+    let named = LoopRunnerNamedModel {
+        model: LoopRunnerModel {
             provider_id: "openrouter".to_owned(),
             model_id: "meta/llama".to_owned(),
         },
@@ -56,7 +59,7 @@ fn the_settings_have_loop_runners_fields() {
 
 #[test]
 fn a_change_tells_null_from_missing_and_tolerates_what_it_does_not_know() {
-    let read = |value: Value| serde_json::from_value::<ConfigChange>(value);
+    let read = |value: Value| serde_json::from_value::<LoopRunnerConfigChange>(value);
     assert_eq!(read(json!({})).unwrap().monitor, None);
     assert_eq!(
         read(json!({ "monitor": null })).unwrap().monitor,
@@ -78,14 +81,14 @@ fn a_change_tells_null_from_missing_and_tolerates_what_it_does_not_know() {
 
 #[test]
 fn events_are_flat_and_named_as_loop_runner_names_them() {
-    let state = State {
+    let state = LoopRunnerState {
         running: true,
         iteration: 2,
         session_id: Some("loop:default:2".to_owned()),
-        ..State::default()
+        ..LoopRunnerState::default()
     };
-    let whole = State {
-        history: Some(vec![Past {
+    let whole = LoopRunnerState {
+        history: Some(vec![LoopRunnerIteration {
             iteration: 1,
             prompt: "p".to_owned(),
             response: "r".to_owned(),
@@ -93,7 +96,7 @@ fn events_are_flat_and_named_as_loop_runner_names_them() {
         }]),
         ..state.clone()
     };
-    let connected = Event::Connected {
+    let connected = LoopRunnerEvent::Connected {
         state: whole,
         config: config(),
     };
@@ -108,18 +111,18 @@ fn events_are_flat_and_named_as_loop_runner_names_them() {
         })
     );
     assert_eq!(told["config"]["maxIterations"], 0);
-    let told = serde_json::to_value(Event::State { state }).unwrap();
+    let told = serde_json::to_value(LoopRunnerEvent::State { state }).unwrap();
     assert!(told["state"].get("history").is_none());
     assert_eq!(
-        serde_json::to_value(Event::Stopped).unwrap(),
+        serde_json::to_value(LoopRunnerEvent::Stopped).unwrap(),
         json!({ "type": "stopped" })
     );
-    let iteration = Event::Iteration { iteration: 3 };
+    let iteration = LoopRunnerEvent::Iteration { iteration: 3 };
     assert_eq!(
         serde_json::to_value(iteration).unwrap(),
         json!({ "type": "iteration", "iteration": 3 })
     );
-    let error = Event::Error {
+    let error = LoopRunnerEvent::Error {
         message: "No.".to_owned(),
         iteration: None,
     };
@@ -128,7 +131,7 @@ fn events_are_flat_and_named_as_loop_runner_names_them() {
         json!({ "type": "error", "message": "No." })
     );
     assert_eq!(
-        serde_json::to_value(State::default()).unwrap()["sessionID"],
+        serde_json::to_value(LoopRunnerState::default()).unwrap()["sessionID"],
         Value::Null
     );
 }

@@ -1,55 +1,55 @@
-//! How a method is declared: once, with all that its surfaces derive from.
+//! The declaration of a method. CLI, REST, OpenAPI and docs derive from it.
 
 use crate::scope::Scope;
-pub use crate::work::Effect;
+pub use crate::work::Idempotency;
 use schemars::{JsonSchema, Schema};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A method's type-level face: what a typed caller and its handler share.
+/// A method at the type level, shared by typed callers and the handler.
 pub trait Method: Send + Sync + 'static {
     type Params: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
     type Result: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
     const SPEC: MethodSpec;
 }
 
-/// A method's value-level face: what CLI, REST, OpenAPI, `gateway.describe` and the docs read.
+/// A method as a value, read by CLI, REST, OpenAPI, `gateway.describe` and the docs.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodSpec {
     pub name: &'static str,
     /// The service that owns it.
     pub service: &'static str,
-    /// One or more sentences, as they stand in the source; the first line stands alone in lists.
+    /// The doc comment of the declaration. Lists show only its first line.
     pub summary: &'static str,
     pub scope: Scope,
-    pub effect: Effect,
-    pub cli: Cli,
+    pub effect: Idempotency,
+    pub cli: CliExposure,
     pub params: fn() -> Schema,
     pub result: fn() -> Schema,
 }
 
 impl MethodSpec {
-    /// The summary as a page shows it.
+    /// The summary without the doc comment's indentation, for pages.
     pub fn about(&self) -> String {
         unindented(self.summary)
     }
 }
 
-/// Takes away the space that each line of a doc comment begins with.
+/// Removes the leading space of each doc comment line.
 pub(crate) fn unindented(summary: &str) -> String {
     let lines: Vec<&str> = summary.lines().map(str::trim).collect();
     lines.join("\n")
 }
 
-/// Whether the method is a command of its own.
+/// The way a method is reached from the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cli {
-    /// Reached with `hob rpc` only.
+pub enum CliExposure {
+    /// Only with `hob rpc`.
     Hidden,
-    /// `hob ROOM VERB`; the named params are positional, the others are flags.
+    /// As `hob ROOM VERB`. The named params are positional, the others are flags.
     Verb(&'static [&'static str]),
 }
 
-/// Declares a room's methods: a marker type each, and the list `METHODS`.
+/// Declares a room's methods: one marker type per method, and the list `METHODS`.
 macro_rules! methods {
     ($service:literal; $(
         $(#[doc = $doc:literal])*
@@ -71,7 +71,7 @@ macro_rules! methods {
                     service: $service,
                     summary: concat!($($doc, "\n"),*).trim_ascii(),
                     scope: $crate::scope::Scope::$scope,
-                    effect: $crate::method::Effect::$effect,
+                    effect: $crate::method::Idempotency::$effect,
                     cli: $cli,
                     params: || schemars::schema_for!($params),
                     result: || schemars::schema_for!($result),

@@ -1,6 +1,7 @@
-//! Which network a command may use: `false`, `true` or `"host"` on the wire.
+//! The network access of a command: `false`, `true` or `"host"` on the wire.
 //!
-//! Invariant: what was stored as `true` before there was a choice is the narrower of the two.
+//! Invariant: `true` means the proxy, the narrower access, also in values that were stored before
+//! `"host"` existed.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
@@ -10,21 +11,21 @@ use std::fmt;
 
 const HOST: &str = "host";
 
-/// Which network a command may use.
+/// The network access of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkGrant {
-    /// `false`: none.
+    /// `false`: no network.
     #[default]
     Off,
-    /// `true`: hosts of the open internet, through hob's proxy.
+    /// `true`: public internet hosts through hob's proxy.
     Proxy,
-    /// `"host"`: the network of this machine, with every service that listens on it.
+    /// `"host"`: the network of this machine, including all local services.
     Host,
 }
 
 impl NetworkGrant {
-    /// Takes `true`, `false` or `host`, as a command line has them.
-    pub fn from_word(word: &str) -> Option<NetworkGrant> {
+    /// Parses `true`, `false` or `host` from a command line.
+    pub fn parse(word: &str) -> Option<NetworkGrant> {
         match word {
             "true" => Some(NetworkGrant::Proxy),
             "false" => Some(NetworkGrant::Off),
@@ -86,7 +87,7 @@ impl JsonSchema for NetworkGrant {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "`true`: hosts of the open internet, through hob's proxy. `\"host\"`: this machine's own network, services on it included.",
+            "description": "`true`: public internet hosts through hob's proxy. `\"host\"`: the network of this machine, including all local services.",
             "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": [HOST] }],
         })
     }

@@ -1,4 +1,4 @@
-//! What is read and written for a grant of the network.
+//! Reading and writing network grants.
 
 use super::*;
 use serde_json::{from_value, json, to_value};

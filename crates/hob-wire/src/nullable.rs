@@ -1,10 +1,10 @@
-//! Tells a field that is `null` from one that is missing: the first clears, the second keeps.
-//! For `Option<Option<T>>` beside `default` and `skip_serializing_if = "Option::is_none"`.
+//! Serde functions that distinguish a `null` field (clear the value) from a missing one (keep it).
+//! For `Option<Option<T>>` with `default` and `skip_serializing_if = "Option::is_none"`.
 
 #![expect(
     clippy::option_option,
     clippy::ref_option,
-    reason = "missing and null are the two things told apart, and serde hands the field as it is"
+    reason = "the outer option is missing or present, and serde passes the field by reference"
 )]
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

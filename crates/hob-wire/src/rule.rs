@@ -1,107 +1,108 @@
-//! Stored rules, and the record of what was decided by them and by people: words that the pure
-//! machines share with the wire.
+//! Permission rules and audit entries. The pure machines share these types with the wire.
 
 use crate::id::RunId;
-use crate::work::{Reach, RuleDecision};
+use crate::work::{AnswerReach, RuleDecision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A stored rule. It covers a call when everything it names fits; what it does not name fits any.
+/// A stored rule. It covers a call if all its conditions match. A missing condition matches any
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Rule {
+pub struct PermissionRule {
     pub id: String,
     #[serde(flatten)]
-    pub terms: Terms,
+    pub terms: RuleTerms,
     pub created_at: u64,
-    /// The name of the token that made it.
+    /// The name of the token that created it.
     pub created_by: String,
-    /// From then on it covers nothing.
+    /// The time from which it covers nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
 }
 
-/// The terms of a rule, once: as a request, where a mistyped field must not widen the rule, and as
-/// part of an answer, where a field of a newer daemon is passed over.
+/// Declares the terms of a rule once, in two forms. The request form refuses unknown fields, so
+/// that a mistyped field cannot widen the rule. The answer form ignores fields of a newer daemon.
 macro_rules! terms {
     ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
-        /// What a rule covers and says.
+        /// The conditions and the decision of a rule.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase")]
-        pub struct Terms {
+        pub struct RuleTerms {
             $($(#[$about])* pub $field: $kind,)*
         }
 
         /// A rule to store.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        pub struct AddParams {
+        pub struct PermissionAddParams {
             $($(#[$about])* pub $field: $kind,)*
-            /// Makes repeating this request one rule.
+            /// A repeated request with the same key is the same rule.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub idempotency_key: Option<String>,
         }
 
-        impl From<AddParams> for Terms {
-            fn from(params: AddParams) -> Terms {
-                Terms { $($field: params.$field,)* }
+        impl From<PermissionAddParams> for RuleTerms {
+            fn from(params: PermissionAddParams) -> RuleTerms {
+                RuleTerms { $($field: params.$field,)* }
             }
         }
 
-        impl From<Terms> for AddParams {
-            fn from(terms: Terms) -> AddParams {
-                AddParams { $($field: terms.$field,)* idempotency_key: None }
+        impl From<RuleTerms> for PermissionAddParams {
+            fn from(terms: RuleTerms) -> PermissionAddParams {
+                PermissionAddParams { $($field: terms.$field,)* idempotency_key: None }
             }
         }
     };
 }
 
 terms! {
-    /// A tool's name or alias; `*` at the end stands for any rest.
+    /// A tool's name or alias. A trailing `*` matches any suffix.
     tool: String,
     decision: RuleDecision,
-    /// Which calls it outlives: those of a run, of a session, in a folder, or all.
-    scope: Reach,
-    /// Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
-    /// what a shell would understand as more than words, and in the program's name at a space, `/`
-    /// and `=`. A rule that denies or asks looks at every program that the line names.
+    /// The reach of the rule: one run, one session, one folder, or all calls.
+    scope: AnswerReach,
+    /// Patterns for arguments; `*` matches anything. In the command of an allow rule, `*` does not
+    /// match shell syntax, and in the program's name it does not match spaces, `/` and `=`. A deny
+    /// or ask rule is checked against every program in the command line.
     #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
     matches: BTreeMap<String, String>,
-    /// Every path of the call lies in this folder.
+    /// All paths of the call must be in this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Every host of the call is this one; `*.example.org` covers what is below it, `*` any.
+    /// All hosts of the call must be this one. `*.example.org` matches its subdomains, `*` any
+    /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    /// The session's key or id; needed with scope `session`.
+    /// The session's key or id; required with scope `session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session_key: Option<String>,
-    /// The run; needed with scope `run`.
+    /// The run; required with scope `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run_id: Option<RunId>,
-    /// The workspace of the calls; needed with scope `folder`.
+    /// The workspace of the calls; required with scope `folder`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
-    /// Only sessions whose key fits this; `*` at the end stands for any rest.
+    /// Only sessions whose key matches this. A trailing `*` matches any suffix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sessions: Option<String>,
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
-    /// Only runs that came by this channel.
+    /// Only runs from this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     channel: Option<String>,
-    /// How long it lasts; until it is removed when missing.
+    /// The time until it expires; it does not expire when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_ms: Option<u64>,
 }
 
-impl Terms {
-    /// A rule about every call of a tool; what more it names narrows it.
-    pub fn new(tool: impl Into<String>, decision: RuleDecision, scope: Reach) -> Terms {
-        Terms {
+impl RuleTerms {
+    /// Creates the terms of a rule for all calls of a tool. Further conditions narrow it.
+    pub fn new(tool: impl Into<String>, decision: RuleDecision, scope: AnswerReach) -> RuleTerms {
+        RuleTerms {
             tool: tool.into(),
             decision,
             scope,
@@ -119,17 +120,18 @@ impl Terms {
     }
 }
 
-/// One entry. Its hash covers everything else in it, and `previous` the entry before.
+/// An entry of the audit log. Its hash covers all other fields, including `previous`, the hash of
+/// the previous entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntry {
-    /// Counts from 1 without gaps.
+    /// The position, from 1 without gaps.
     pub seq: u64,
     pub at: u64,
-    /// What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
+    /// The action: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
     /// `tool-tier-set`, `tool-tier-reset`.
     pub act: String,
-    /// Who did it: a rule, a token's name, `deadline`, `unattended`.
+    /// The decider: a rule, a token's name, `deadline`, `unattended`.
     pub by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
@@ -137,9 +139,9 @@ pub struct AuditEntry {
     pub run_id: Option<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What was decided about: arguments within bounds, the digest, the rule.
+    /// The subject of the decision: truncated arguments, the digest, the rule.
     pub matter: Value,
-    /// The hash of the entry before, of zeros for the first.
+    /// The hash of the previous entry; zeros for the first.
     pub previous: String,
     pub hash: String,
 }

@@ -1,33 +1,33 @@
-//! Words that loops, scheduled jobs and the machines that decide of them share: what they may do
-//! unasked, whom they tell, and what becomes of a time that is missed or comes too soon.
+//! Types that loops, scheduled jobs and their pure machines share: grants, notification targets,
+//! and policies for missed and overlapping slots.
 
-use crate::twin::twin;
+use crate::strict_and_lenient::strict_and_lenient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-twin! {
-    /// What the runs of one loop or job may do without being asked: a stored rule for their sessions
-    /// only, which is shown among the rules and goes with the loop or job.
-    pub struct Grant / GrantView {
-        /// A tool's name or alias; `*` at the end stands for any rest.
+strict_and_lenient! {
+    /// Tool calls that the runs of one loop or job may make without asking. It is a stored rule for
+    /// their sessions only. It is listed with the rules and removed with the loop or job.
+    pub struct ToolGrant / ToolGrantView {
+        /// A tool's name or alias. A trailing `*` matches any suffix.
         pub tool: String,
-        /// Patterns of arguments, as in a rule.
+        /// Patterns for arguments, as in a rule.
         #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
         pub matches: BTreeMap<String, String>,
-        /// Every path of the call lies in this folder.
+        /// All paths of the call must be in this folder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub path: Option<String>,
-        /// Every host of the call is this one.
+        /// All hosts of the call must be this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub host: Option<String>,
     }
 }
 
-twin! {
-    /// Where results are told beside the history.
-    pub struct Notify / NotifyView {
-        /// The key of a session that gets each result as a message.
+strict_and_lenient! {
+    /// A session that gets the results as messages, in addition to the history.
+    pub struct NotifyTarget / NotifyTargetView {
+        /// The key of the session.
         pub session_key: String,
         /// Only failures.
         #[serde(default)]
@@ -35,44 +35,44 @@ twin! {
     }
 }
 
-/// The answer to a heartbeat that nobody is told.
+/// The answer to a heartbeat that is not reported to anybody.
 pub const HEARTBEAT_OK: &str = "HEARTBEAT_OK";
 
-/// What becomes of slots that passed while nobody was there.
+/// The policy for slots that were due while the daemon was not running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Missed {
-    /// The latest one is run, once.
+pub enum MissedPolicy {
+    /// Only the latest one is run.
     #[default]
     Once,
-    /// Each of them is run, in order.
+    /// All of them are run, in order.
     All,
-    /// None of them is.
+    /// None of them is run.
     Skip,
 }
 
-/// What becomes of a slot that comes due while the one before is under way.
+/// The policy for a slot that is due while the previous one is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Overlap {
-    /// It waits; at most one does, a later one is skipped.
+pub enum OverlapPolicy {
+    /// It waits. At most one slot waits; later ones are skipped.
     Queue,
     /// It is skipped.
     #[default]
     Skip,
-    /// The one under way is stopped.
+    /// The one in progress is stopped.
     Replace,
 }
 
-/// How a piece of work went that nobody watched, once it is over.
+/// The outcome of a finished iteration or slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkOutcome {
-    /// The model answered, and its work was not kept from anything.
+    /// The model answered, and no call was denied or failed at the end.
     Ran,
     /// The model answered, and at least one of its calls was denied.
     RanWithDenials,
-    /// The model answered, and a call of the last step that made any failed.
+    /// The model answered, and a call failed in the last step that made calls.
     RanWithFailures,
     Failed,
     Stopped,

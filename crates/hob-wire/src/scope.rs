@@ -1,7 +1,7 @@
-//! What a credential may do. Scopes come only from the server's own record of a token.
+//! The scopes of credentials. They come only from the daemon's own record of a token.
 //!
-//! The four ranks contain each other: `admin` ⊃ `control` ⊃ `chat` ⊃ `read`. `service:NAME` stands
-//! beside them: it lets its holder register the service NAME and nothing else.
+//! The four ranks include each other: `admin` ⊃ `control` ⊃ `chat` ⊃ `read`. `service:NAME` is
+//! separate: it lets its holder register the service NAME and nothing else.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A rank that a method or event needs.
+/// The rank that a method or event requires.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// See sessions, runs, events.
+    /// Read sessions, runs and events.
     Read,
-    /// Also talk: create sessions, send messages, run the agent. A model only reads for it, in
-    /// folders that were configured.
+    /// Also create sessions, send messages and run the agent. The agent may only read, in
+    /// configured folders.
     Chat,
-    /// Also act: services, loops, jobs, tools, runs in any folder.
+    /// Also control services, loops, jobs and tools, and run the agent in any folder.
     Control,
-    /// Also rule: tokens, config, grants, answers to permissions, the shared terminal, registering
+    /// Also manage tokens, config, grants and permissions, use the shared terminal, and register
     /// services.
     Admin,
 }
@@ -40,7 +40,7 @@ impl Scope {
     }
 }
 
-/// Everything one credential may do.
+/// The scopes of one credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     rank: Option<Scope>,
@@ -53,7 +53,7 @@ impl Scopes {
         Scopes::default()
     }
 
-    /// The owner's: every scope.
+    /// Returns the scopes of the owner: all of them.
     pub fn owner() -> Self {
         Scopes::rank(Scope::Admin)
     }
@@ -71,8 +71,8 @@ impl Scopes {
         self
     }
 
-    /// May register any service that is not built in, under any name: what a person grants by
-    /// opening a listener for a dialect without tokens. No token's text can say this.
+    /// Also allows registering any service that is not built in, under any name. The user grants
+    /// this by opening a listener for a dialect without tokens. A token cannot have it.
     #[must_use]
     pub fn with_any_service(mut self) -> Self {
         self.any_service = true;
@@ -83,12 +83,12 @@ impl Scopes {
         self.rank.is_some_and(|rank| rank >= needed)
     }
 
-    /// Whether the holder may register the service `name`.
+    /// Returns true if the holder may register the service `name`.
     pub fn allow_service(&self, name: &str) -> bool {
         self.allow_any_service() || self.services.contains(name)
     }
 
-    /// Whether the holder may register any service, with methods and events of any prefix.
+    /// Returns true if the holder may register any service, with methods and events of any prefix.
     pub fn allow_any_service(&self) -> bool {
         self.any_service || self.allow(Scope::Admin)
     }
@@ -97,8 +97,8 @@ impl Scopes {
         self.rank.is_none() && self.services.is_empty() && !self.any_service
     }
 
-    /// Each scope as the text a person writes, the implied ranks left out.
-    pub fn to_texts(&self) -> Vec<String> {
+    /// Returns each scope as text, without implied ranks.
+    pub fn to_strings(&self) -> Vec<String> {
         let rank = self.rank.iter().map(|rank| rank.as_str().to_owned());
         let services = self.services.iter().map(|name| format!("service:{name}"));
         let any = self.any_service.then(|| "service:*".to_owned());
@@ -108,11 +108,11 @@ impl Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_texts().join(","))
+        f.write_str(&self.to_strings().join(","))
     }
 }
 
-/// The text is not a list of scopes.
+/// The error for a text that is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownScope(pub String);
 
@@ -153,7 +153,7 @@ impl FromStr for Scopes {
     }
 }
 
-/// Service names are what stands before the dot of their methods.
+/// Returns true if `name` is a valid service name: the prefix of its methods before the dot.
 pub fn is_service_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.len() <= crate::limits::NAME_BYTES_MAX && name.chars().all(allowed)

@@ -1,21 +1,22 @@
-//! The two forms in which speech is asked for over HTTP, AgentLoop's and OpenAI's, and what either
-//! means. The gateway and the service behind it read the same.
+//! The HTTP bodies of text-to-speech requests, AgentLoop's and OpenAI's, and their conversion to
+//! [`SpeechSayParams`]. The gateway and the speech service both use them.
 
-use crate::rooms::speech::SayParams;
+use crate::rooms::speech::SpeechSayParams;
 use serde::Deserialize;
 
-/// In percent of the ordinary.
+/// The slowest speed, in percent of normal.
 pub const SPEED_MIN: u16 = 25;
+/// The fastest speed, in percent of normal.
 pub const SPEED_MAX: u16 = 400;
 
-/// The body of `POST /tts`. What else it may hold (`temperature`, `cfg_weight`) is for services
-/// that know more.
+/// The body of `POST /tts`. Other fields (`temperature`, `cfg_weight`) are for other services and
+/// are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct TtsBody {
     pub text: Option<String>,
     pub input: Option<String>,
     pub voice: Option<String>,
-    /// In percent of the ordinary.
+    /// The speed in percent of normal.
     pub speed: Option<f64>,
     pub service: Option<String>,
 }
@@ -25,19 +26,19 @@ pub struct TtsBody {
 pub struct SpeechBody {
     pub input: String,
     pub voice: Option<String>,
-    /// A factor, 1 being the ordinary.
+    /// The speed as a factor; 1 is normal.
     pub speed: Option<f64>,
     pub response_format: Option<String>,
 }
 
-/// An error is what is wrong, in a sentence.
-impl TryFrom<TtsBody> for SayParams {
+/// The error is a sentence for people.
+impl TryFrom<TtsBody> for SpeechSayParams {
     type Error = String;
 
     fn try_from(body: TtsBody) -> Result<Self, String> {
         let text = body.text.or(body.input);
-        Ok(SayParams {
-            text: text.ok_or("Send the words as 'text'.")?,
+        Ok(SpeechSayParams {
+            text: text.ok_or("Send the text to speak as 'text'.")?,
             voice: body.voice,
             speed: body.speed.map(percent).transpose()?,
             service: body.service,
@@ -45,19 +46,19 @@ impl TryFrom<TtsBody> for SayParams {
     }
 }
 
-/// An error is what is wrong, in a sentence.
-impl TryFrom<SpeechBody> for SayParams {
+/// The error is a sentence for people.
+impl TryFrom<SpeechBody> for SpeechSayParams {
     type Error = String;
 
     fn try_from(body: SpeechBody) -> Result<Self, String> {
         if let Some(format) = body.response_format.filter(|format| format != "wav") {
             let format: String = format.chars().take(16).collect();
             return Err(format!(
-                "The format '{format}' is not made here; ask for 'wav'."
+                "The format '{format}' is not supported; use 'wav'."
             ));
         }
         let speed = body.speed.map(|factor| percent(factor * 100.0));
-        Ok(SayParams {
+        Ok(SpeechSayParams {
             text: body.input,
             voice: body.voice,
             speed: speed.transpose()?,
@@ -66,15 +67,15 @@ impl TryFrom<SpeechBody> for SayParams {
     }
 }
 
-impl SayParams {
-    /// Whether it can be spoken, with a text of at most so many letters.
+impl SpeechSayParams {
+    /// Checks the text, which may have at most `chars_max` characters, and the speed.
     pub fn check(&self, chars_max: usize) -> Result<(), String> {
         if self.text.trim().is_empty() {
             return Err("There is nothing to say: the text is empty.".to_owned());
         }
         if self.text.chars().count() > chars_max {
             return Err(format!(
-                "A text has at most {chars_max} letters; send it in pieces."
+                "The text is longer than {chars_max} characters; send it in pieces."
             ));
         }
         self.speed
@@ -85,18 +86,18 @@ impl SayParams {
 fn percent(speed: f64) -> Result<u16, String> {
     if !(f64::from(SPEED_MIN)..=f64::from(SPEED_MAX)).contains(&speed) {
         return Err(format!(
-            "The speed is {SPEED_MIN} to {SPEED_MAX} percent of the ordinary."
+            "The speed must be {SPEED_MIN} to {SPEED_MAX} percent of normal."
         ));
     }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it was checked to lie between 25 and 400"
+        reason = "the range 25 to 400 is checked above"
     )]
     let percent = speed.round() as u16;
     Ok(percent)
 }
 
 #[cfg(test)]
-#[path = "spoken_tests.rs"]
+#[path = "speech_request_tests.rs"]
 mod tests;

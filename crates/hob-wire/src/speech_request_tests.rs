@@ -1,14 +1,14 @@
-//! What each form means, and what is refused.
+//! The conversion of each body, and refused requests.
 
 use super::{SpeechBody, TtsBody};
-use crate::rooms::speech::SayParams;
+use crate::rooms::speech::SpeechSayParams;
 use serde_json::{Value, json};
 
-fn tts(body: Value) -> Result<SayParams, String> {
+fn tts(body: Value) -> Result<SpeechSayParams, String> {
     serde_json::from_value::<TtsBody>(body).unwrap().try_into()
 }
 
-fn speech(body: Value) -> Result<SayParams, String> {
+fn speech(body: Value) -> Result<SpeechSayParams, String> {
     serde_json::from_value::<SpeechBody>(body)
         .unwrap()
         .try_into()
@@ -22,7 +22,12 @@ fn both_forms_mean_the_same() {
         assert_eq!((params.text.as_str(), params.speed), ("Hi", Some(150)));
         assert_eq!(params.voice.as_deref(), Some("de"));
         assert_eq!(params.check(2), Ok(()));
-        assert!(params.check(1).unwrap_err().contains("at most 1 letters"));
+        assert!(
+            params
+                .check(1)
+                .unwrap_err()
+                .contains("longer than 1 characters")
+        );
     }
     assert_eq!(tts(json!({ "text": "a", "input": "b" })).unwrap().text, "a");
 }
@@ -42,10 +47,10 @@ fn what_cannot_be_spoken_is_said() {
     }
     let empty = tts(json!({ "text": " \n" })).unwrap();
     assert!(empty.check(9).unwrap_err().contains("nothing to say"));
-    let fast = SayParams {
+    let fast = SpeechSayParams {
         text: "a".to_owned(),
         speed: Some(401),
-        ..SayParams::default()
+        ..SpeechSayParams::default()
     };
     assert!(fast.check(9).unwrap_err().contains("25 to 400"));
 }

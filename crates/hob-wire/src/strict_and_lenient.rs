@@ -1,8 +1,9 @@
-//! Words that a person gives and is shown again: strict as a request, where a mistyped field must
-//! not pass for a missing limit, and tolerant in an answer, where a field of a newer daemon is
-//! passed over. Declared once, both forms have the same fields.
+//! Types that appear in requests and in answers, declared once with the same fields.
+//!
+//! The strict form is for requests: it refuses unknown fields, so a mistyped limit is an error and
+//! not a missing limit. The lenient form is for answers: it ignores fields of a newer daemon.
 
-macro_rules! twin {
+macro_rules! strict_and_lenient {
     (
         $(#[$about:meta])*
         pub struct $strict:ident / $shown:ident {
@@ -36,4 +37,4 @@ macro_rules! twin {
         }
     };
 }
-pub(crate) use twin;
+pub(crate) use strict_and_lenient;

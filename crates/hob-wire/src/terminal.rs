@@ -1,27 +1,27 @@
-//! Words of terminals that the pure machines share with the wire: what becomes of a command.
+//! Terminal types that the pure machines share with the wire.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a command in a terminal is doing, or how it ended.
+/// The state of a command in a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandState {
-    /// Waits for its turn.
+    /// It waits in the queue.
     Queued,
     Running,
-    /// It ended by itself; `exitCode` says how.
+    /// It ended by itself; see `exitCode`.
     Done,
-    /// Dropped before it began, or interrupted by somebody.
+    /// It was dropped before it began, or interrupted by somebody.
     Cancelled,
-    /// Interrupted at its deadline.
+    /// It was interrupted at its deadline.
     Timeout,
-    /// The terminal went away under it.
+    /// The terminal ended while it ran.
     Lost,
 }
 
 impl CommandState {
-    /// Whether nothing more will happen to the command.
+    /// Returns true if the command has ended.
     pub fn is_final(self) -> bool {
         !matches!(self, CommandState::Queued | CommandState::Running)
     }

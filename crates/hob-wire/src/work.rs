@@ -1,50 +1,49 @@
-//! Words of work that the pure machines share with the wire: what a tool declares, what repeating
-//! a call does, how far an approval reaches, where a run must stop and why it did.
+//! Types of runs, tools and permissions that the pure machines share with the wire.
 
 use crate::id::RunId;
-use crate::twin::twin;
+use crate::strict_and_lenient::strict_and_lenient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What repeating a call does, which decides how it may be retried after a crash.
+/// The effect of repeating a call. It decides how a call is retried after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// Reads only: repeat at will.
+pub enum Idempotency {
+    /// Only reads. It can be repeated freely.
     Pure,
-    /// Carries a key that makes a repeat one effect.
+    /// Has a key. A repeat with the same key has no further effect.
     Keyed,
-    /// Whether it happened can be looked up.
+    /// A probe can tell if it happened.
     Probeable,
-    /// Neither: a person must say whether it happened.
+    /// None of these. A person must say if it happened.
     Opaque,
 }
 
-twin! {
-    /// Where a run must stop. What is missing takes the configured default.
+strict_and_lenient! {
+    /// The limits of a run. A missing limit is the configured default.
     #[derive(Copy, Default)]
     pub struct Budget / BudgetView {
-        /// Model calls.
+        /// The number of model calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub steps: Option<u32>,
-        /// Tokens in and out.
+        /// Input and output tokens.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub tokens: Option<u64>,
         /// Money, in millionths of a dollar.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub micro_dollars: Option<u64>,
-        /// Time from its start.
+        /// The time since its start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub wall_ms: Option<u64>,
     }
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// The model gave its answer.
+pub enum RunEndCause {
+    /// The model answered.
     Answered,
     /// Somebody stopped it.
     Aborted,
@@ -52,85 +51,85 @@ pub enum Cause {
     TokenLimit,
     MoneyLimit,
     TimeLimit,
-    /// A budget of the session, the day or everything together was used up, and nobody was there
-    /// to allow more.
+    /// A budget of the session, the day or the daemon was used up, and nobody could be asked for
+    /// more.
     Budget,
-    /// Too many failures in a row.
+    /// Too many consecutive failures.
     ErrorStreak,
-    /// The model asked for the same call with the same arguments again and again.
+    /// The model repeated the same call with the same arguments.
     RepeatedCall,
-    /// No model of the list could answer.
+    /// None of the configured models could answer.
     ModelFailed,
     /// A needed permission was denied.
     Denied,
-    /// A call in doubt was given up: by a person, or because nobody was there to be asked.
+    /// An interrupted call was given up by a person, or because nobody could be asked.
     GivenUp,
-    /// It was resumed several times without finishing a step.
+    /// It was resumed several times without completing a step.
     Parked,
 }
 
-/// What a person says of a call in doubt.
+/// A person's answer about an interrupted call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoubtAnswer {
-    /// It happened; go on with the given result.
+    /// It happened. The run continues with the given result.
     Happened,
-    /// It did not; run it again.
+    /// It did not happen. It is run again.
     DidNot,
-    /// End the run.
+    /// Ends the run.
     GiveUp,
 }
 
-/// What a tool declares, once; approval sentence, schema and lists derive from it.
+/// The declaration of a tool. The approval question, schemas and lists derive from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
-    /// The plain name a model sees: lower-case letters, digits and underscores.
+    /// The name that models see: lower-case letters, digits and underscores.
     pub name: String,
-    /// Other names it is known by.
+    /// Other names of the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// What it does, for the model.
+    /// A description for the model.
     pub description: String,
-    /// A JSON Schema of its arguments, an object.
+    /// A JSON Schema of its arguments, which are an object.
     pub parameters: Value,
     pub tier: Tier,
-    pub effect: Effect,
-    /// Which arguments name things that rules speak of.
+    pub effect: Idempotency,
+    /// The arguments that name resources, such as paths and hosts, for permission rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<Need>,
-    /// What a person is asked, with arguments as `{name}`: `Write {path}`.
+    pub needs: Vec<ResourceNeed>,
+    /// The approval question, with arguments as `{name}`: `Write {path}`.
     pub approval: String,
-    /// How long a call may take.
+    /// The time limit of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// How far a tool reaches.
+/// The reach of a tool, from harmless to far-reaching.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Looks only.
+    /// Only reads.
     Read,
-    /// Changes files or stored things.
+    /// Changes files or stored data.
     Write,
     /// Runs programs.
     Exec,
-    /// Reaches other machines or people.
+    /// Accesses other machines or people.
     External,
 }
 
 impl Tier {
     pub const ALL: [Tier; 4] = [Tier::Read, Tier::Write, Tier::Exec, Tier::External];
 
-    /// The tier of this word.
-    pub fn named(word: &str) -> Option<Tier> {
+    /// Parses a tier from its name on the wire.
+    pub fn parse(word: &str) -> Option<Tier> {
         Tier::ALL.into_iter().find(|tier| tier.name() == word)
     }
 
-    /// Its word on the wire.
+    /// Returns its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Tier::Read => "read",
@@ -141,19 +140,19 @@ impl Tier {
     }
 }
 
-/// An argument that a permission rule can match by what it names.
+/// An argument that names a resource, so that permission rules can match it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Need {
+pub struct ResourceNeed {
     pub kind: NeedKind,
-    /// The argument that names it.
+    /// The name of the argument.
     pub arg: String,
 }
 
-impl Need {
-    pub fn new(kind: NeedKind, arg: &str) -> Need {
+impl ResourceNeed {
+    pub fn new(kind: NeedKind, arg: &str) -> ResourceNeed {
         let arg = arg.to_owned();
-        Need { kind, arg }
+        ResourceNeed { kind, arg }
     }
 }
 
@@ -165,18 +164,18 @@ pub enum NeedKind {
     Host,
     /// A command line.
     Command,
-    /// A switch: when true, the call also reaches the network, whatever the tool's tier; when
-    /// `"host"`, services on this machine too.
+    /// A switch. If true, the call also uses the network, whatever the tool's tier. If `"host"`, it
+    /// can also access services on this machine.
     Network,
-    /// The only hosts that a call with the network reaches; any when missing.
+    /// The only hosts that a call with network access can use; any when missing.
     Hosts,
     /// A session, by its key; the caller's own when missing.
     Session,
-    /// Something of the house itself: what such a call tells is no look inside the workspace.
+    /// Data of hob itself. A call that reads it is not a read inside the workspace.
     House,
 }
 
-/// For whom and where a tool runs.
+/// The context of a tool call: session, run and workspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolContext {
@@ -184,36 +183,36 @@ pub struct ToolContext {
     pub session_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The call's id within its run.
+    /// The id of the call within its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// The same for every repeat of the same call: what makes a keyed effect happen once.
+    /// The idempotency key: the same for every repeat of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The folder it works in.
+    /// The working folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
+pub enum PermissionDecision {
     Allow,
     Deny,
 }
 
-/// What a stored rule says of the calls it covers.
+/// The decision of a stored rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleDecision {
     Allow,
     Deny,
-    /// A person is asked, even where the house would allow it by itself.
+    /// A person is asked, even if the mode would allow the call.
     Ask,
 }
 
 impl RuleDecision {
-    /// Its word on the wire.
+    /// Returns its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             RuleDecision::Allow => "allow",
@@ -223,37 +222,37 @@ impl RuleDecision {
     }
 }
 
-/// What the house does with a call that no stored rule covers.
+/// The permission mode: the decision about calls that no stored rule covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Looking inside the workspace is allowed, all else denied.
+pub enum PermissionMode {
+    /// Reads inside the workspace are allowed, all else is denied.
     ReadOnly,
-    /// Looking inside the workspace is allowed, all else asked.
+    /// Reads inside the workspace are allowed, all else is asked.
     #[default]
     Ask,
-    /// Changes and sandboxed commands inside the workspace are allowed, all else asked.
+    /// Changes and sandboxed commands inside the workspace are allowed, all else is asked.
     Workspace,
-    /// Everything is allowed but what a rule denies or asks for; the sandbox stays on.
+    /// Everything is allowed except what a rule denies or asks about. The sandbox stays on.
     Full,
 }
 
-impl Mode {
-    /// Its word on the wire.
+impl PermissionMode {
+    /// Returns its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::ReadOnly => "read-only",
-            Mode::Ask => "ask",
-            Mode::Workspace => "workspace",
-            Mode::Full => "full",
+            PermissionMode::ReadOnly => "read-only",
+            PermissionMode::Ask => "ask",
+            PermissionMode::Workspace => "workspace",
+            PermissionMode::Full => "full",
         }
     }
 }
 
-/// How far an answer reaches.
+/// The reach of an answer: how long it applies and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Reach {
+pub enum AnswerReach {
     #[default]
     Once,
     Run,
@@ -262,15 +261,15 @@ pub enum Reach {
     Always,
 }
 
-impl Reach {
-    /// Its word on the wire.
+impl AnswerReach {
+    /// Returns its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
-            Reach::Once => "once",
-            Reach::Run => "run",
-            Reach::Session => "session",
-            Reach::Folder => "folder",
-            Reach::Always => "always",
+            AnswerReach::Once => "once",
+            AnswerReach::Run => "run",
+            AnswerReach::Session => "session",
+            AnswerReach::Folder => "folder",
+            AnswerReach::Always => "always",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Names are the words of the wire.
+//! `name()` returns the names on the wire.
 
 use super::*;
 use serde_json::json;
@@ -11,15 +11,20 @@ fn names_are_the_words_of_the_wire() {
     for says in [RuleDecision::Allow, RuleDecision::Deny, RuleDecision::Ask] {
         assert_eq!(json!(says), says.name());
     }
-    for mode in [Mode::ReadOnly, Mode::Ask, Mode::Workspace, Mode::Full] {
+    for mode in [
+        PermissionMode::ReadOnly,
+        PermissionMode::Ask,
+        PermissionMode::Workspace,
+        PermissionMode::Full,
+    ] {
         assert_eq!(json!(mode), mode.name());
     }
     for reach in [
-        Reach::Once,
-        Reach::Run,
-        Reach::Session,
-        Reach::Folder,
-        Reach::Always,
+        AnswerReach::Once,
+        AnswerReach::Run,
+        AnswerReach::Session,
+        AnswerReach::Folder,
+        AnswerReach::Always,
     ] {
         assert_eq!(json!(reach), reach.name());
     }

@@ -1,48 +1,49 @@
-//! What every command works with: the world outside, the terminal, and the way to the daemon.
+//! The context of a command: the host environment, the terminal, and the connection to the daemon.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::terminal::Terminal;
-use hob_client::start::Launch;
-use hob_client::{Client, ClientError, ConnectOptions, Target};
+use hob_client::launcher::DaemonLauncher;
+use hob_client::{Client, ClientError, ConnectOptions, DaemonTarget};
+use hob_kit::host_environment::HostEnvironment;
 use hob_kit::last_down;
-use hob_kit::world::World;
 use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug)]
-pub struct Context {
-    pub world: World,
+pub struct CommandContext {
+    pub host: HostEnvironment,
     pub terminal: Terminal,
-    /// The mark of the last `hob down` when this command began: it starts no daemon after a later
-    /// one, unless that was its own. A std mutex, because it is held for a line without await.
+    /// The mark of the last `hob down` when this command began. The command starts no daemon after a
+    /// later `hob down` unless it was its own. A std mutex: it is never held across an await.
     last_down: Mutex<String>,
 }
 
-impl Context {
-    pub fn new(world: World, terminal: Terminal) -> Context {
-        Context {
-            last_down: Mutex::new(last_down::read(&world.home)),
-            world,
+impl CommandContext {
+    pub fn new(host: HostEnvironment, terminal: Terminal) -> CommandContext {
+        CommandContext {
+            last_down: Mutex::new(last_down::read(&host.home)),
+            host,
             terminal,
         }
     }
 
-    /// Goes on after a `hob down` of this command itself.
-    pub fn begin_anew(&self) {
-        let mark = last_down::read(&self.world.home);
+    /// Reads the mark again after this command itself stopped the daemon, so that it may start one.
+    pub fn refresh_last_down(&self) {
+        let mark = last_down::read(&self.host.home);
         *self
             .last_down
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = mark;
     }
 
-    /// The daemon's client; starts the daemon if it must and may.
-    pub async fn client(&self) -> Result<Client, Failure> {
+    /// Connects to the daemon. Starts one if none is running and starting is allowed.
+    pub async fn client(&self) -> Result<Client, CommandFailure> {
         let target = self.target()?;
-        let launch = if self.is_elsewhere() {
+        let launch = if self.is_remote() {
             None
         } else {
-            Some(self.launch()?)
+            Some(self.launcher()?)
         };
+        // Most commands find a running daemon, so connecting comes before starting one.
         match self.connect(target.clone(), launch.clone()).await {
             Err(ClientError::NotRunning { .. }) => {}
             other => return Ok(other?),
@@ -53,8 +54,8 @@ impl Context {
         Ok(self.connect(target, launch).await?)
     }
 
-    /// The daemon's client if one is running; never starts it.
-    pub async fn running_client(&self) -> Result<Option<Client>, Failure> {
+    /// Connects to a running daemon. Never starts one.
+    pub async fn running_client(&self) -> Result<Option<Client>, CommandFailure> {
         match self.connect(self.target()?, None).await {
             Ok(client) => Ok(Some(client)),
             Err(ClientError::NotRunning { .. }) => Ok(None),
@@ -62,58 +63,65 @@ impl Context {
         }
     }
 
-    /// The client of this home's own daemon, whatever the environment names.
-    pub async fn home_client(&self) -> Result<Option<Client>, Failure> {
-        match Client::connect(Target::home(&self.world.home)).await {
+    /// Connects to this home's own daemon and ignores `HOB_URL` and `HOB_TOKEN`.
+    pub async fn home_client(&self) -> Result<Option<Client>, CommandFailure> {
+        match Client::connect(DaemonTarget::home(&self.host.home)).await {
             Ok(client) => Ok(Some(client)),
             Err(ClientError::NotRunning { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }
     }
 
-    async fn connect(&self, target: Target, launch: Option<Launch>) -> Result<Client, ClientError> {
-        // Under HOB_AUTOSTART=0 a lost daemon is waited for and never started.
-        let launch = launch.filter(Launch::is_allowed);
-        Client::connect_with(ConnectOptions { target, launch }).await
+    async fn connect(
+        &self,
+        target: DaemonTarget,
+        launch: Option<DaemonLauncher>,
+    ) -> Result<Client, ClientError> {
+        // Under HOB_AUTOSTART=0 the client waits for a lost daemon and never starts one.
+        let launch = launch.filter(DaemonLauncher::is_allowed);
+        Client::connect_with(ConnectOptions {
+            target,
+            launcher: launch,
+        })
+        .await
     }
 
-    /// Refuses to start or stop a daemon that is not this home's.
-    pub fn is_here(&self) -> Result<(), Failure> {
-        if self.is_elsewhere() {
-            let sentence = "HOB_URL names a daemon elsewhere; it is started and stopped there.";
-            return Err(Failure::usage(sentence).next("Unset HOB_URL for the one of this home."));
+    /// Fails when `HOB_URL` names another daemon: only this home's daemon is started or stopped.
+    pub fn ensure_local(&self) -> Result<(), CommandFailure> {
+        if self.is_remote() {
+            let sentence = "HOB_URL names a remote daemon; start and stop it on its own machine.";
+            return Err(CommandFailure::usage(sentence)
+                .next("Unset HOB_URL to use the daemon of this home."));
         }
         Ok(())
     }
 
-    /// Whether commands go to a daemon that this home does not own.
-    pub fn is_elsewhere(&self) -> bool {
-        self.world.env.text("HOB_URL").is_some()
+    /// Returns true when commands go to a daemon that this home does not own.
+    pub fn is_remote(&self) -> bool {
+        self.host.env.text("HOB_URL").is_some()
     }
 
-    pub fn target(&self) -> Result<Target, Failure> {
-        let token = self.world.env.text("HOB_TOKEN");
-        match (self.world.env.text("HOB_URL"), token) {
-            (Some(url), Some(token)) => Ok(Target::url(url, token)?),
-            (Some(_), None) => Err(Failure::usage("HOB_URL is set without HOB_TOKEN.")
-                .next("Make a token there with `hob token create` and set HOB_TOKEN to it.")),
-            (None, Some(token)) => Ok(Target::home(&self.world.home).with_token(token)),
-            (None, None) => Ok(Target::home(&self.world.home)),
+    pub fn target(&self) -> Result<DaemonTarget, CommandFailure> {
+        let token = self.host.env.text("HOB_TOKEN");
+        match (self.host.env.text("HOB_URL"), token) {
+            (Some(url), Some(token)) => Ok(DaemonTarget::url(url, token)?),
+            (Some(_), None) => Err(CommandFailure::usage("HOB_URL is set without HOB_TOKEN.")
+                .next("Create a token there with `hob token create` and set HOB_TOKEN to it.")),
+            (None, Some(token)) => Ok(DaemonTarget::home(&self.host.home).with_token(token)),
+            (None, None) => Ok(DaemonTarget::home(&self.host.home)),
         }
     }
 
-    /// How this home's daemon is started.
-    pub fn launch(&self) -> Result<Launch, Failure> {
+    /// The launcher of this home's daemon.
+    pub fn launcher(&self) -> Result<DaemonLauncher, CommandFailure> {
         let executable = std::env::current_exe().map_err(|error| {
-            Failure::failed(format!(
-                "hob does not know where its own program is: {error}."
-            ))
+            CommandFailure::failed(format!("hob cannot find its own executable: {error}."))
         })?;
         let last_down = self.last_down.lock();
         let last_down = last_down.unwrap_or_else(PoisonError::into_inner).clone();
-        let launch = Launch::new(&self.world, executable, |line| {
+        let launch = DaemonLauncher::new(&self.host, executable, |line| {
             Terminal::note(line);
         });
-        Ok(launch.began_after(last_down))
+        Ok(launch.with_last_down(last_down))
     }
 }

@@ -1,5 +1,5 @@
-//! The composition root of `hob daemon`: takes the home, opens the store, joins bus, rooms and
-//! gateway, says where it listens, and stops politely.
+//! The composition root of `hob daemon`: locks the home, opens the store, connects bus, rooms and
+//! gateway, announces its address, and stops gracefully.
 //!
 //! Invariants: nothing is written before the home's lock is held; the address is printed after
 //! token, socket and state file exist, and stdout carries nothing else; after the first signal
@@ -10,21 +10,21 @@ mod rooms;
 use crate::settings::catalog;
 use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
-use hob_client::start;
-use hob_daemon::config::Config;
-use hob_daemon::service::Services;
-use hob_daemon::terminal::Terminals;
+use hob_client::launcher;
+use hob_daemon::config::ConfigService;
+use hob_daemon::service::ServiceRoom;
+use hob_daemon::terminal::TerminalRoom;
 use hob_exec::peer::{ListenerAccess, OwnProcess, PeerGuard};
 use hob_gateway::{Gateway, GatewayParts};
-use hob_kit::figures::Figures;
 use hob_kit::home::Home;
-use hob_kit::lock::HomeLock;
-use hob_kit::logging::{Log, LogOptions};
-use hob_kit::mask::Mask;
+use hob_kit::home_lock::HomeLock;
+use hob_kit::host_environment::HostEnvironment;
+use hob_kit::logging::{DaemonLog, LogOptions};
+use hob_kit::mask::SecretMask;
+use hob_kit::metrics::MetricRegistry;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
-use hob_kit::world::World;
-use hob_kit::{failpoint, file, last_down};
+use hob_kit::tasks::TaskGroup;
+use hob_kit::{atomic_file, failpoint, last_down};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
@@ -32,58 +32,59 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The version this binary says it is.
+/// The version of this binary.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How long requests under way may take to finish after the first signal.
+/// The wait for running requests after the first signal.
 const DRAIN_WAIT: Duration = Duration::from_secs(5);
-/// How long tasks may take to end after that.
+/// The wait for tasks after that.
 const TASKS_WAIT: Duration = Duration::from_millis(1_500);
-/// How long services may take to stop meanwhile; those that do not are killed.
+/// The wait for services meanwhile. Services that do not stop are killed.
 const SERVICES_WAIT: Duration = Duration::from_secs(2);
-/// How long their keepers may take to end after that.
-const KEEPERS_WAIT: Duration = Duration::from_millis(200);
-/// How long the store may take to commit and close. The sum stays below ten seconds.
+/// The wait for the services' supervisor tasks after that.
+const SUPERVISORS_WAIT: Duration = Duration::from_millis(200);
+/// The wait for the store to commit and close. The sum of all waits stays below ten seconds.
 const STORE_WAIT: Duration = Duration::from_secs(2);
-/// Threads of the runtime: a few serve thousands of connections, and each costs memory.
+/// Runtime threads: a few serve thousands of connections, and each costs memory.
 const WORKERS_MIN: usize = 2;
 const WORKERS_MAX: usize = 4;
-/// Threads for waiting on the disk outside the store (config file, token file).
+/// Threads for disk access outside the store (config file, token file).
 const BLOCKING_THREADS_MAX: usize = 8;
 
-/// What the command line says.
+/// The options of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct DaemonOptions {
-    /// `--listen`, which beats the setting.
+    /// `--listen`, which overrides the setting.
     pub listen: Option<String>,
-    /// `--bare`: the gateway alone, no service of ours.
+    /// `--bare`: the gateway alone, without rooms.
     pub bare: bool,
     /// `--last-down`: the mark of the last `hob down` when this start began.
     pub last_down: Option<String>,
 }
 
-/// Runs the daemon in the foreground until it is told to stop. An error is a start that failed or
-/// an end that was cut short, in one sentence.
-pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
-    let started_at = world.clock.wall_ms();
+/// Runs the daemon in the foreground until a signal stops it. An error describes a failed start or
+/// an interrupted stop, in one sentence.
+pub fn run_daemon(host: HostEnvironment, options: DaemonOptions) -> anyhow::Result<()> {
+    let started_at = host.clock.wall_ms();
+    // Every file the daemon creates is private to its user.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    world.home.ensure()?;
-    let mut lock = HomeLock::take(&world.home)?;
-    // Under the lock: a `hob down` from now on finds this daemon by it.
+    host.home.ensure()?;
+    let mut lock = HomeLock::acquire(&host.home)?;
+    // Checked under the lock: from here on `hob down` finds this daemon by the lock.
     if let Some(began_after) = &options.last_down {
-        let is_stale = last_down::read(&world.home) != *began_after;
-        anyhow::ensure!(!is_stale, start::OVERTAKEN);
+        let is_stale = last_down::read(&host.home) != *began_after;
+        anyhow::ensure!(!is_stale, launcher::OVERTAKEN);
     }
     raise_file_limit();
-    // Before the first thread, which would make itself a pool.
-    crate::spare_memory::limit_pools();
-    let settings = read_settings(&world)?;
-    let log = open_log(&world, &settings);
+    // Before the first thread starts and creates an arena.
+    crate::memory_trim::limit_arenas();
+    let settings = read_settings(&host)?;
+    let log = open_log(&host, &settings);
     let (publisher, inbox) = publisher();
-    let store = open_store(&world, &mut lock, publisher, &settings)?;
+    let store = open_store(&host, &mut lock, publisher, &settings)?;
     let runtime = build_runtime()?;
-    let house = House {
-        world,
+    let daemon = DaemonProcess {
+        host,
         options,
         started_at,
         lock: &lock,
@@ -91,32 +92,32 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
         settings,
         store,
     };
-    let lived = runtime.block_on(house.live(inbox));
-    // A thread stuck on a dead disk must not keep the process.
+    let outcome = runtime.block_on(daemon.run(inbox));
+    // A thread blocked on a dead disk must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(100));
-    // Last, so that the next daemon comes when this one is done.
+    // Last: the next daemon may start only when this one is done.
     drop(lock);
-    lived
+    outcome
 }
 
-/// Opens the home's store and remembers that the home has one. The lock shows that no daemon has
-/// it open.
+/// Opens the home's store and records that the home has one. The lock proves that no daemon has it
+/// open.
 pub fn open_store(
-    world: &World,
+    host: &HostEnvironment,
     lock: &mut HomeLock,
     publisher: Publisher,
     settings: &Settings,
 ) -> anyhow::Result<Store> {
     let options = StoreOptions {
-        database: world.home.database(),
-        clock: world.clock.clone(),
-        dice: world.dice.clone(),
+        database: host.home.database(),
+        clock: host.clock.clone(),
+        randomness: host.randomness.clone(),
         publisher,
-        had_life: lock.had_life(),
+        had_database: lock.had_database(),
     };
     let store = Store::open_with(options, hob_store::retention(settings)).map_err(|error| {
         match error {
-            // The store's own sentence promises that work goes on by itself; here nobody stays.
+            // The store's own message promises that work resumes by itself; here the process ends.
             StoreError::Full => anyhow::anyhow!(
                 "The disk is full: hob cannot record its start. Free some space, then start it again."
             ),
@@ -124,82 +125,82 @@ pub fn open_store(
         }
     })?;
     for finding in store.status().findings {
-        tracing::warn!("the store was mended at start: {finding}");
+        tracing::warn!("the store was repaired at start: {finding}");
     }
-    lock.mark_lived()
+    lock.mark_has_database()
         .context("the lock file beside the database cannot be written")?;
     Ok(store)
 }
 
-/// The tasks of a daemon. Services outlive the rooms that use them, so that no run sees its model
-/// go while it is at work.
-struct Groups {
-    rooms: Tasks,
-    services: Tasks,
+/// The task groups of a daemon. Services stop after the rooms that use them, so that no run loses
+/// its model.
+struct DaemonTasks {
+    rooms: TaskGroup,
+    services: TaskGroup,
 }
 
-/// What is told when the daemon opens and stops.
-struct Kept {
-    services: Services,
-    terminals: Terminals,
-    /// Which listeners the running services may connect to.
+/// The rooms that take part in the daemon's start and stop.
+struct ServedRooms {
+    services: ServiceRoom,
+    terminals: TerminalRoom,
+    /// The listeners that running services may connect to.
     access: ListenerAccess,
 }
 
-/// Everything a daemon has before it serves.
-struct House<'l> {
-    world: World,
+/// The state of a daemon before it serves.
+struct DaemonProcess<'l> {
+    host: HostEnvironment,
     options: DaemonOptions,
     started_at: u64,
     lock: &'l HomeLock,
-    log: Log,
+    log: DaemonLog,
     settings: Settings,
     store: Store,
 }
 
-impl House<'_> {
-    async fn live(self, inbox: PublisherInbox) -> anyhow::Result<()> {
-        // Before anything is promised, so that no signal is missed.
-        let mut signals = Signals::new()?;
-        let groups = Groups {
-            rooms: Tasks::new(),
-            services: Tasks::new(),
+impl DaemonProcess<'_> {
+    async fn run(self, inbox: PublisherInbox) -> anyhow::Result<()> {
+        // Before the address is announced, so that no signal is missed.
+        let mut signals = StopSignals::new()?;
+        let groups = DaemonTasks {
+            rooms: TaskGroup::new(),
+            services: TaskGroup::new(),
         };
         let bus = self.bus(inbox, &groups.rooms);
-        let (gateway, kept) = match self.open(&bus, &groups).await {
+        let (gateway, served_rooms) = match self.open(&bus, &groups).await {
             Ok(open) => open,
             Err(failure) => {
                 self.store.close().await;
                 return Err(failure);
             }
         };
-        let mut lived = self.announce(gateway.address());
-        if lived.is_ok() {
-            if let Some(kept) = &kept {
-                kept.services.open();
+        let mut outcome = self.announce(gateway.address());
+        if outcome.is_ok() {
+            if let Some(served_rooms) = &served_rooms {
+                served_rooms.services.open();
             }
             let cause = signals.next().await;
             tracing::info!("stopping on {cause}");
         }
         tokio::select! {
-            () = self.stop(&gateway, &bus, &groups, kept.as_ref()) => {}
+            () = self.stop(&gateway, &bus, &groups, served_rooms.as_ref()) => {}
             cause = signals.next() => {
                 tracing::warn!("ending at once on a second signal, {cause}");
-                lived = Err(anyhow::anyhow!(
+                outcome = Err(anyhow::anyhow!(
                     "A second signal ended the daemon at once; requests under way were cut off."
                 ));
             }
         }
-        self.tidy();
-        lived
+        self.remove_runtime_files();
+        outcome
     }
 
-    fn bus(&self, inbox: PublisherInbox, tasks: &Tasks) -> Bus {
+    fn bus(&self, inbox: PublisherInbox, tasks: &TaskGroup) -> Bus {
         Bus::new(BusParts {
             log: self.store.event_log(),
             inbox,
-            clock: self.world.clock.clone(),
-            dice: self.world.dice.clone(),
+            clock: self.host.clock.clone(),
+            randomness: self.host.randomness.clone(),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: VERSION.to_owned(),
@@ -207,36 +208,40 @@ impl House<'_> {
     }
 
     /// Serves the rooms and opens the gateway.
-    async fn open(&self, bus: &Bus, groups: &Groups) -> anyhow::Result<(Gateway, Option<Kept>)> {
+    async fn open(
+        &self,
+        bus: &Bus,
+        groups: &DaemonTasks,
+    ) -> anyhow::Result<(Gateway, Option<ServedRooms>)> {
         let log = self.log.clone();
-        let config = Config::new(hob_daemon::config::Parts {
-            home: self.world.home.clone(),
-            env: self.world.env.clone(),
+        let config = ConfigService::new(hob_daemon::config::ConfigDeps {
+            home: self.host.home.clone(),
+            env: self.host.env.clone(),
             settings: self.settings.clone(),
             store: self.store.clone(),
             apply: Box::new(move |settings| log.apply(settings)),
         });
         let settings = config.watch();
-        let announced = rooms::Announced::default();
-        let mut kept = None;
+        let announced = rooms::GatewayAnnouncement::default();
+        let mut served_rooms = None;
         let mut access = ListenerAccess::default();
-        let figures = Figures::default();
+        let figures = MetricRegistry::default();
         if !self.options.bare {
             let served = self.serve_rooms(bus, groups, config, &announced)?;
             let terminals = served.terminals.clone();
-            figures.add(move || terminals.figures());
+            figures.register(move || terminals.figures());
             access = served.access.clone();
-            kept = Some(served);
+            served_rooms = Some(served);
         }
         let gateway = Gateway::start(GatewayParts {
             bus: bus.clone(),
             store: self.store.clone(),
             settings,
             listen: self.options.listen.clone(),
-            home: self.world.home.clone(),
+            home: self.host.home.clone(),
             lock: self.lock,
-            clock: self.world.clock.clone(),
-            dice: self.world.dice.clone(),
+            clock: self.host.clock.clone(),
+            randomness: self.host.randomness.clone(),
             tasks: groups.rooms.clone(),
             mask: self.log.mask().clone(),
             figures,
@@ -244,35 +249,35 @@ impl House<'_> {
             bare: self.options.bare,
         })
         .await?;
-        // Set once, here; a second value cannot come.
+        // Set only here, so it cannot fail.
         let _ = announced.listeners.set(gateway.listeners());
         for note in gateway.notes() {
             tracing::warn!("{note}");
         }
         let _ = announced.notes.set(gateway.notes());
-        Ok((gateway, kept))
+        Ok((gateway, served_rooms))
     }
 
-    /// Writes the state file, then tells the starter on stdout.
+    /// Writes the state file, then prints the address for the starting process.
     fn announce(&self, address: SocketAddr) -> anyhow::Result<()> {
         let state = StateFile {
             host: address.ip().to_string(),
             port: address.port(),
             pid: std::process::id(),
             started_at: self.started_at,
-            socket: self.world.home.socket().display().to_string(),
+            socket: self.host.home.socket().display().to_string(),
             protocol: hob_wire::PROTOCOL_VERSION,
             version: VERSION.to_owned(),
         };
         let text = serde_json::to_vec(&state)?;
-        file::replace_unsynced(&self.world.home.state_file(), &text)
+        atomic_file::replace_unsynced(&self.host.home.state_file(), &text)
             .context("the state file run/daemon.json cannot be written")?;
-        let pryx = match self.world.env.text("PRYX_LISTEN_ADDR") {
+        let pryx = match self.host.env.text("PRYX_LISTEN_ADDR") {
             Some(_) => format!("PRYX_CORE_LISTEN_ADDR={address}\n"),
             None => String::new(),
         };
         let lines = format!("HOB_LISTEN_ADDR={address}\n{pryx}");
-        // Whoever started us may not listen; the state file says the same.
+        // The starting process may have closed the pipe; the state file has the same address.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(lines.as_bytes());
         let _ = stdout.flush();
@@ -281,14 +286,20 @@ impl House<'_> {
         Ok(())
     }
 
-    /// Refuses new work, lets what is under way finish, and closes the store.
-    async fn stop(&self, gateway: &Gateway, bus: &Bus, groups: &Groups, kept: Option<&Kept>) {
-        // First of all: what fails from now on may fail because of the stop.
+    /// Refuses new work, lets running requests finish, and closes the store.
+    async fn stop(
+        &self,
+        gateway: &Gateway,
+        bus: &Bus,
+        groups: &DaemonTasks,
+        served_rooms: Option<&ServedRooms>,
+    ) {
+        // First: failures from here on may be caused by the stop itself.
         groups.rooms.begin_drain();
         gateway.stop_accepting();
-        if let Some(kept) = kept {
-            kept.services.leave();
-            kept.terminals.leave();
+        if let Some(served_rooms) = served_rooms {
+            served_rooms.services.release_waiters();
+            served_rooms.terminals.release_waiters();
         }
         if failpoint::broken(27) {
             std::future::pending::<()>().await;
@@ -303,10 +314,10 @@ impl House<'_> {
             }
         };
         let services = async {
-            if let Some(kept) = kept {
-                kept.services.close(SERVICES_WAIT).await;
+            if let Some(served_rooms) = served_rooms {
+                served_rooms.services.stop_all(SERVICES_WAIT).await;
             }
-            groups.services.finish(KEEPERS_WAIT).await
+            groups.services.finish(SUPERVISORS_WAIT).await
         };
         tokio::join!(rooms, services);
         let closed = tokio::time::timeout(STORE_WAIT, self.store.close()).await;
@@ -316,9 +327,9 @@ impl House<'_> {
         tracing::info!("stopped");
     }
 
-    /// Removes what would tell a client that we are here, while the lock is still ours.
-    fn tidy(&self) {
-        let home: &Home = &self.world.home;
+    /// Removes the state file and the socket while this process still holds the lock.
+    fn remove_runtime_files(&self) {
+        let home: &Home = &self.host.home;
         for path in [home.state_file(), home.socket()] {
             let _ = std::fs::remove_file(path);
         }
@@ -326,16 +337,16 @@ impl House<'_> {
 }
 
 /// The signals that end a daemon.
-struct Signals {
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
-impl Signals {
-    fn new() -> anyhow::Result<Signals> {
+impl StopSignals {
+    fn new() -> anyhow::Result<StopSignals> {
         let listen = |kind| signal(kind).context("signals cannot be received");
-        Ok(Signals {
+        Ok(StopSignals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
             hang_up: listen(SignalKind::hangup())?,
@@ -351,26 +362,27 @@ impl Signals {
     }
 }
 
-/// Reads the config file, writing the commented default first where there is none.
-fn read_settings(world: &World) -> anyhow::Result<Settings> {
+/// Reads the config file. Writes the commented default first if there is none.
+fn read_settings(host: &HostEnvironment) -> anyhow::Result<Settings> {
     let catalog = catalog();
-    let path = world.home.config_file();
+    let path = host.home.config_file();
     if !path.exists() {
-        // Without it everything works the same; a person only finds less to read.
+        // The file only documents the defaults, so a failed write does not matter.
         let _ = std::fs::write(&path, catalog.default_text());
     }
-    Ok(Settings::of_home(&catalog, &world.home, &world.env)?)
+    Ok(Settings::load_home(&catalog, &host.home, &host.env)?)
 }
 
-fn open_log(world: &World, settings: &Settings) -> Log {
+fn open_log(host: &HostEnvironment, settings: &Settings) -> DaemonLog {
     let options = LogOptions {
-        file: world.home.log_file(),
-        clock: world.clock.clone(),
-        mask: Mask::new(),
+        file: host.home.log_file(),
+        clock: host.clock.clone(),
+        mask: SecretMask::new(),
         mirror: std::io::stderr().is_terminal(),
     };
-    let log = Log::new(options, settings);
+    let log = DaemonLog::new(options, settings);
     log.install();
+    // Panics go to the log: nobody reads the stderr of a detached daemon.
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!("{panic}");
         // Fault test 26: a panic that takes everything with it must be noticed.
@@ -393,8 +405,8 @@ fn build_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("the runtime cannot be started")
 }
 
-/// Lets the process have as many connections as the system allows it; the usual soft limit is
-/// there for programs that use `select`.
+/// Raises the limit of open files to the hard limit. The low soft limit exists for programs that
+/// use `select`.
 fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

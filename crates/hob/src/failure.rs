@@ -1,15 +1,14 @@
-//! How a command ends when it does not succeed: an exit code for scripts, a sentence and a next
-//! step for people.
+//! Command failures: an exit code for scripts, a sentence and a next step for people.
 
-use crate::render::words::sentence_case;
+use crate::render::text::sentence_case;
 use hob_client::ClientError;
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 use std::io;
 
-/// How a command ended; the numbers are part of the manual.
+/// The exit status of a command. The numbers are documented in the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitStatus {
     Done,
     Failed,
     Usage,
@@ -19,63 +18,66 @@ pub enum Exit {
     NoAnswer,
     Waits,
     Interrupted,
-    /// What a command in a terminal ended with, handed on.
+    /// The exit code of a command in a terminal, passed through.
     Own(u8),
 }
 
-impl Exit {
-    pub const ALL: [(Exit, &'static str); 9] = [
-        (Exit::Done, "done"),
-        (Exit::Failed, "failed"),
-        (Exit::Usage, "the command line or its values are wrong"),
+impl ExitStatus {
+    pub const ALL: [(ExitStatus, &'static str); 9] = [
+        (ExitStatus::Done, "done"),
+        (ExitStatus::Failed, "failed"),
         (
-            Exit::Denied,
+            ExitStatus::Usage,
+            "the command line or its values are wrong",
+        ),
+        (
+            ExitStatus::Denied,
             "denied: a token, a scope, or a permission that a run asked for",
         ),
-        (Exit::Unreachable, "the daemon cannot be reached"),
-        (Exit::NotFound, "what was named does not exist"),
+        (ExitStatus::Unreachable, "the daemon cannot be reached"),
+        (ExitStatus::NotFound, "what was named does not exist"),
         (
-            Exit::NoAnswer,
+            ExitStatus::NoAnswer,
             "the run ended without an answer: a limit, a failing model, a stop",
         ),
-        (Exit::Waits, "the run waits for a person's answer"),
-        (Exit::Interrupted, "interrupted (Ctrl-C)"),
+        (ExitStatus::Waits, "the run waits for a person's answer"),
+        (ExitStatus::Interrupted, "interrupted (Ctrl-C)"),
     ];
 
     pub fn code(self) -> u8 {
         match self {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Denied => 3,
-            Exit::Unreachable => 4,
-            Exit::NotFound => 5,
-            Exit::NoAnswer => 6,
-            Exit::Waits => 7,
-            Exit::Interrupted => 130,
-            Exit::Own(code) => code,
+            ExitStatus::Done => 0,
+            ExitStatus::Failed => 1,
+            ExitStatus::Usage => 2,
+            ExitStatus::Denied => 3,
+            ExitStatus::Unreachable => 4,
+            ExitStatus::NotFound => 5,
+            ExitStatus::NoAnswer => 6,
+            ExitStatus::Waits => 7,
+            ExitStatus::Interrupted => 130,
+            ExitStatus::Own(code) => code,
         }
     }
 }
 
-/// Why a command failed.
+/// The reason a command failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
-    pub exit: Exit,
-    /// A word for programs: a code of the wire, or one of the CLI's own.
+pub struct CommandFailure {
+    pub exit: ExitStatus,
+    /// The machine-readable code: a wire error code, or one of the CLI's own.
     pub code: &'static str,
-    /// What happened.
+    /// The message for people.
     pub sentence: String,
-    /// What to do next, where the sentence does not say it already.
+    /// The next step, if the sentence does not name it.
     pub next: Option<String>,
     pub details: Option<Box<Value>>,
-    /// Nothing needs to be said: the reader is gone, or the command has said it all.
+    /// Prints nothing: the reader is gone, or the command has printed everything.
     pub silent: bool,
 }
 
-impl Failure {
-    pub fn new(exit: Exit, code: &'static str, sentence: impl Into<String>) -> Self {
-        Failure {
+impl CommandFailure {
+    pub fn new(exit: ExitStatus, code: &'static str, sentence: impl Into<String>) -> Self {
+        CommandFailure {
             exit,
             code,
             sentence: sentence.into(),
@@ -86,16 +88,16 @@ impl Failure {
     }
 
     pub fn failed(sentence: impl Into<String>) -> Self {
-        Failure::new(Exit::Failed, "FAILED", sentence)
+        CommandFailure::new(ExitStatus::Failed, "FAILED", sentence)
     }
 
     pub fn usage(sentence: impl Into<String>) -> Self {
-        Failure::new(Exit::Usage, "USAGE", sentence)
+        CommandFailure::new(ExitStatus::Usage, "USAGE", sentence)
     }
 
-    /// Ends with this code and no further word.
-    pub fn quiet(exit: Exit) -> Self {
-        let mut failure = Failure::new(exit, "", "");
+    /// Ends with this status and prints nothing.
+    pub fn quiet(exit: ExitStatus) -> Self {
+        let mut failure = CommandFailure::new(exit, "", "");
         failure.silent = true;
         failure
     }
@@ -106,7 +108,7 @@ impl Failure {
         self
     }
 
-    /// For a person: one sentence, then what to do.
+    /// The text for people: one sentence, then the next step.
     pub fn text(&self) -> String {
         match &self.next {
             Some(next) => format!("error: {}\n  {next}", self.sentence),
@@ -114,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// For a program.
+    /// The JSON object for programs.
     pub fn json(&self) -> Value {
         let mut error = json!({
             "code": self.code,
@@ -131,67 +133,71 @@ impl Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // `hob … | head` has what it wanted.
-            io::ErrorKind::BrokenPipe => Failure::quiet(Exit::Done),
-            _ => Failure::failed(format!("The output could not be written: {error}.")),
+            // `hob … | head` closes the pipe early; that is a success.
+            io::ErrorKind::BrokenPipe => CommandFailure::quiet(ExitStatus::Done),
+            _ => CommandFailure::failed(format!("The output could not be written: {error}.")),
         }
     }
 }
 
-impl From<ClientError> for Failure {
+impl From<ClientError> for CommandFailure {
     fn from(error: ClientError) -> Self {
         let sentence = error.to_string();
         match error {
             ClientError::Wire(error) => error.into(),
-            ClientError::RefusedToken { .. } => {
-                Failure::new(Exit::Denied, ErrorCode::Unauthorized.as_str(), sentence)
-            }
+            ClientError::RefusedToken { .. } => CommandFailure::new(
+                ExitStatus::Denied,
+                ErrorCode::Unauthorized.as_str(),
+                sentence,
+            ),
             ClientError::NotRunning { .. } => {
-                Failure::new(Exit::Unreachable, "NOT_RUNNING", sentence)
+                CommandFailure::new(ExitStatus::Unreachable, "NOT_RUNNING", sentence)
             }
             ClientError::Unreachable { .. } => {
-                Failure::new(Exit::Unreachable, "UNREACHABLE", sentence)
+                CommandFailure::new(ExitStatus::Unreachable, "UNREACHABLE", sentence)
             }
             ClientError::NotStarted { .. } => {
-                Failure::new(Exit::Unreachable, "NOT_STARTED", sentence)
+                CommandFailure::new(ExitStatus::Unreachable, "NOT_STARTED", sentence)
                     .next("`hob doctor` looks for the cause; `hob logs` shows the daemon's log.")
             }
             ClientError::ProtocolSkew { .. } => {
-                Failure::new(Exit::Unreachable, "PROTOCOL_SKEW", sentence)
+                CommandFailure::new(ExitStatus::Unreachable, "PROTOCOL_SKEW", sentence)
             }
             ClientError::ConnectionLost { .. } => {
-                Failure::new(Exit::Unreachable, "CONNECTION_LOST", sentence)
+                CommandFailure::new(ExitStatus::Unreachable, "CONNECTION_LOST", sentence)
             }
             ClientError::TimedOut { .. } => {
-                Failure::new(Exit::Failed, ErrorCode::Timeout.as_str(), sentence)
+                CommandFailure::new(ExitStatus::Failed, ErrorCode::Timeout.as_str(), sentence)
             }
             ClientError::BadTarget { .. } | ClientError::TooLarge { .. } => {
-                Failure::usage(sentence)
+                CommandFailure::usage(sentence)
             }
             ClientError::CursorAhead { .. } => {
-                Failure::new(Exit::NotFound, ErrorCode::NotFound.as_str(), sentence)
+                CommandFailure::new(ExitStatus::NotFound, ErrorCode::NotFound.as_str(), sentence)
             }
-            ClientError::Unreadable { .. } | ClientError::Closed => Failure::failed(sentence),
+            ClientError::Unreadable { .. } | ClientError::Closed => {
+                CommandFailure::failed(sentence)
+            }
         }
     }
 }
 
-impl From<WireError> for Failure {
+impl From<WireError> for CommandFailure {
     fn from(error: WireError) -> Self {
         let exit = match error.code {
-            ErrorCode::Unauthorized | ErrorCode::Forbidden => Exit::Denied,
-            ErrorCode::NotFound | ErrorCode::NoHandler => Exit::NotFound,
-            ErrorCode::InvalidParams | ErrorCode::ParseError => Exit::Usage,
-            _ => Exit::Failed,
+            ErrorCode::Unauthorized | ErrorCode::Forbidden => ExitStatus::Denied,
+            ErrorCode::NotFound | ErrorCode::NoHandler => ExitStatus::NotFound,
+            ErrorCode::InvalidParams | ErrorCode::ParseError => ExitStatus::Usage,
+            _ => ExitStatus::Failed,
         };
         let mut sentence = sentence_case(&error.message);
         if !sentence.ends_with(['.', '!', '?']) {
             sentence.push('.');
         }
-        let mut failure = Failure::new(exit, error.code.as_str(), sentence);
+        let mut failure = CommandFailure::new(exit, error.code.as_str(), sentence);
         failure.details = error.details.map(Box::new);
         if let Some(wait_ms) = error.retry_after_ms {
             let wait = hob_kit::duration::format_ms(wait_ms);
@@ -203,11 +209,11 @@ impl From<WireError> for Failure {
     }
 }
 
-/// What to do about an error whose message cannot know where it is read.
+/// The next step for errors whose message is the same for every client.
 fn next_after(code: ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::Forbidden => Some("A token with that scope can: `hob token create` makes one."),
-        ErrorCode::NoHandler => Some("`hob gateway describe` lists the methods there are."),
+        ErrorCode::NoHandler => Some("`hob gateway describe` lists the methods."),
         _ => None,
     }
 }

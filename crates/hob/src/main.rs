@@ -1,4 +1,4 @@
-//! The `hob` program: everything it does is in the library beside it, where tests reach it.
+//! The `hob` binary. The code is in the library, where tests reach it.
 
 use std::process::ExitCode;
 

@@ -1,50 +1,50 @@
-//! Keeps little memory that is not used, and gives back to the system what no longer is. The
-//! allocator keeps what was freed for what comes next, a pool for each thread, so that a daemon
-//! would stay as large for ever as it once was: a few runs on long conversations are enough.
+//! Returns unused heap memory to the system. glibc keeps freed memory in an arena per thread, so
+//! without trimming a daemon stays as large as its peak; a few runs on long conversations are
+//! enough.
 //!
-//! Invariant: what is kept unused after a burst goes back within [`LOOK_EVERY`]; a daemon that has
-//! not grown does nothing but read one small file.
+//! Invariant: memory that is unused after a burst is returned within [`LOOK_EVERY`]; a daemon that
+//! has not grown only reads one small file.
 
 use std::time::Duration;
 
-/// How often the size of this process is looked at.
+/// The interval between two looks at the size of this process.
 const LOOK_EVERY: Duration = Duration::from_secs(20);
-/// Growth that is worth the work, which takes some milliseconds.
+/// The least growth that triggers a trim, which takes some milliseconds.
 const GROWTH_BYTES_MIN: u64 = 8 * 1024 * 1024;
 
-/// Pools of the allocator. By itself it makes eight for each processor, and what is free in one
-/// cannot be used in another.
+/// The most arenas of the allocator. The default is eight per processor, and memory that is free in
+/// one arena cannot be used by another.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const POOLS_MAX: std::ffi::c_int = 2;
+const ARENAS_MAX: std::ffi::c_int = 2;
 
-/// Limits the allocator's pools. It holds for threads that are started later.
+/// Limits the allocator's arenas, for threads that start later.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(
     unsafe_code,
     reason = "only the C library can be told about its allocator"
 )]
-pub(crate) fn limit_pools() {
+pub(crate) fn limit_arenas() {
     // SAFETY: two numbers; no memory is touched.
     unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, POOLS_MAX);
+        libc::mallopt(libc::M_ARENA_MAX, ARENAS_MAX);
     }
 }
 
-/// Other allocators have no such pools.
+/// Other allocators have no arenas.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn limit_pools() {}
+pub(crate) fn limit_arenas() {}
 
-/// Looks again and again until the daemon stops.
-pub(crate) async fn give_back() {
+/// Trims the heap whenever the process has grown, until the daemon stops.
+pub(crate) async fn trim_periodically() {
     let mut settled = resident_bytes().unwrap_or(u64::MAX);
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(now) = resident_bytes() else {
-            // No such file system, no way to know.
+            // Without procfs the size is unknown.
             return;
         };
         if now >= settled.saturating_add(GROWTH_BYTES_MIN) {
-            // It walks the whole heap, so it is not for a thread of the runtime.
+            // Trimming walks the whole heap, so it must not block a runtime thread.
             let _ = tokio::task::spawn_blocking(trim).await;
             settled = resident_bytes().unwrap_or(now);
         }
@@ -52,7 +52,7 @@ pub(crate) async fn give_back() {
     }
 }
 
-/// What this process has in memory.
+/// The resident set size of this process.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();
@@ -73,6 +73,6 @@ fn trim() {
     }
 }
 
-/// Other allocators give back by themselves, or cannot.
+/// Other allocators return memory by themselves, or cannot.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}

@@ -1,12 +1,12 @@
-//! Keeps the memory of this process from other programs: it holds the owner's token and the keys of
-//! providers.
+//! Protects the memory of this process from other programs. It holds the owner's token and provider
+//! keys.
 //!
-//! Not dumpable means: no core dump, whatever the system does with those, and to other processes of
-//! the same user `/proc/PID/mem`, `environ`, `fd` and tracing are closed. The mark ends with `exec`,
-//! so children are as they always were; the shim, which must write to its own `/proc/self/uid_map`,
-//! is never marked. Debuggers and `strace` of an ordinary user cannot attach either; root's can.
+//! A process that is not dumpable writes no core dump, and other processes of the same user cannot
+//! open its `/proc/PID/mem`, `environ` and `fd` or trace it. The flag ends with `exec`, so children
+//! are unaffected. The shim must write to its own `/proc/self/uid_map`, so it is never marked.
+//! Debuggers and `strace` can attach only as root.
 
-/// Marks this process. Where the system has no such mark, core dumps alone are turned off.
+/// Marks this process as not dumpable. On systems without that flag it only disables core dumps.
 pub(crate) fn protect() {
     // Fault test 81: memory that can be read must be noticed.
     if hob_kit::failpoint::broken(81) {
@@ -17,7 +17,8 @@ pub(crate) fn protect() {
     not_dumpable();
 }
 
-/// The hard limit stays: a program in a shared terminal may turn core dumps on for itself.
+/// Sets the soft limit of core dumps to zero. The hard limit stays, so that a program in a shared
+/// terminal can enable core dumps for itself.
 fn no_core_dumps() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Core);

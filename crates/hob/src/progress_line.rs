@@ -1,31 +1,30 @@
-//! One line on stderr about something that takes a while: redrawn in place on a terminal, printed
-//! anew every few seconds elsewhere. Invariant: a terminal's line is gone when this is.
+//! A progress line on stderr: redrawn in place on a terminal, printed every few seconds elsewhere.
+//! Invariant: dropping it removes the line from a terminal.
 
-use crate::render::Screen;
+use crate::render::ScreenStyle;
 use crate::terminal::Terminal;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Between two lines where they cannot be redrawn.
+/// The interval between two lines when they cannot be redrawn.
 const LINES_EVERY: Duration = Duration::from_secs(3);
-/// Between two redraws; more often nobody can read.
+/// The interval between two redraws.
 const REDRAWN_EVERY: Duration = Duration::from_millis(80);
-/// Goes back to the beginning of the line and empties it.
-const EMPTIED: &str = "\r\u{1b}[K";
+/// Moves the cursor to the start of the line and clears it.
+const CLEAR_LINE: &str = "\r\u{1b}[K";
 
-/// The line.
 #[derive(Debug)]
-pub struct Ticker {
+pub struct ProgressLine {
     redraws: bool,
     silent: bool,
     shown_at: Option<Instant>,
     is_drawn: bool,
 }
 
-impl Ticker {
-    /// A line on this screen; `silent` shows nothing at all.
-    pub fn new(screen: &Screen, silent: bool) -> Ticker {
-        Ticker {
+impl ProgressLine {
+    /// Creates a line on this screen; a `silent` one prints nothing.
+    pub fn new(screen: &ScreenStyle, silent: bool) -> ProgressLine {
+        ProgressLine {
             redraws: screen.rows.is_some(),
             silent,
             shown_at: None,
@@ -33,7 +32,7 @@ impl Ticker {
         }
     }
 
-    /// Shows where it is, unless it was just shown.
+    /// Shows `line`, unless another one was shown just before.
     pub fn show(&mut self, line: &str) {
         let every = if self.redraws {
             REDRAWN_EVERY
@@ -46,22 +45,22 @@ impl Ticker {
         }
         self.shown_at = Some(Instant::now());
         if self.redraws {
-            Terminal::prompt(format!("{EMPTIED}{line}"));
+            Terminal::prompt(format!("{CLEAR_LINE}{line}"));
             self.is_drawn = true;
         } else {
             Terminal::note(line);
         }
     }
 
-    /// Takes the line away, before something else is said.
+    /// Removes the line, before something else is printed.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
-            Terminal::prompt(EMPTIED);
+            Terminal::prompt(CLEAR_LINE);
         }
     }
 }
 
-impl Drop for Ticker {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.clear();
     }

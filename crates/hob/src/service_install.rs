@@ -1,118 +1,123 @@
-//! Installing a service, as a person sees it: the plan, the question, and how far it is.
+//! The dialogue of a service installation: plan, consent, progress.
 //!
-//! Invariants: nothing is installed without a yes to a plan that was shown; leaving the screen
-//! stops no installation, and what it says then is how to come back to it.
+//! Invariants: nothing is installed before a person agreed to the plan shown; Ctrl-C stops only the
+//! display, not the installation, and prints the command that resumes the display.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::mind::person::Person;
-use crate::mind::talk::Interrupts;
-use crate::render::{Tone, services};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::progress_line::ProgressLine;
+use crate::render::{TextTone, services};
+use crate::run_ui::follow_run::InterruptSignals;
+use crate::run_ui::terminal_user::TerminalUser;
 use crate::terminal::Terminal;
-use crate::ticker::Ticker;
-use hob_client::{Client, Event, Item, Subscription};
-use hob_wire::Topic;
+use hob_client::{BusEvent, Client, StreamItem, SubscribeOptions};
+use hob_wire::EventTopic;
 use hob_wire::rooms::service::{
-    Install, InstallParams, InstallProgress, InstallState, Installing, List, ListParams,
-    ServiceInstallProgress,
+    Install, InstallProgress, InstallState, List, ServiceInstallParams, ServiceInstallProgress,
+    ServiceInstallResult, ServiceListParams,
 };
 use serde_json::json;
 use std::time::Duration;
 
-/// How often the daemon is asked how far it is, beside what it tells: a daemon that was restarted
-/// tells nothing.
+/// The interval of polling the progress, beside its events: a restarted daemon sends none.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A service to be installed.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'c> {
-    pub context: &'c Context,
+pub struct ServiceInstaller<'c> {
+    pub context: &'c CommandContext,
     pub client: &'c Client,
     /// Its name or alias.
     pub name: &'c str,
 }
 
-impl Site<'_> {
-    /// What installing it would do.
-    pub async fn plan(&self) -> Result<Installing, Failure> {
+impl ServiceInstaller<'_> {
+    /// Asks the daemon for the installation plan; installs nothing.
+    pub async fn plan(&self) -> Result<ServiceInstallResult, CommandFailure> {
         Ok(self
             .client
-            .call_again::<Install>(&self.params(false))
+            .call_with_retry::<Install>(&self.params(false))
             .await?)
     }
 
-    fn params(&self, yes: bool) -> InstallParams {
-        InstallParams {
+    fn params(&self, yes: bool) -> ServiceInstallParams {
+        ServiceInstallParams {
             name: self.name.to_owned(),
             yes,
         }
     }
 
-    /// Shows the plan and asks for a yes. Enter is one.
-    pub async fn consent(
+    /// Shows the plan and asks for consent. Enter means yes.
+    pub async fn ask_consent(
         &self,
-        person: &Person,
-        plan: &Installing,
+        person: &TerminalUser,
+        plan: &ServiceInstallResult,
         question: &str,
-    ) -> Result<bool, Failure> {
-        let screen = Terminal::measured(self.context.terminal.asides());
+    ) -> Result<bool, CommandFailure> {
+        let screen = Terminal::remeasured(self.context.terminal.stderr_screen());
         services::plan(plan, &screen)
             .iter()
             .for_each(Terminal::note);
-        let keys = screen.paint(Tone::Command, "[Y/n]");
+        let keys = screen.paint(TextTone::Command, "[Y/n]");
         let prompt = format!("{question} {keys} ");
         let answer = person.key(&prompt, &['y', 'n', '\n', '\r']).await;
-        let answer = answer
-            .map_err(|error| Failure::failed(format!("The terminal cannot be read: {error}.")))?;
+        let answer = answer.map_err(|error| {
+            CommandFailure::failed(format!("The terminal cannot be read: {error}."))
+        })?;
         let yes = answer != 'n';
         Terminal::note(if yes { "yes" } else { "no" });
         Ok(yes)
     }
 
-    /// Installs it and shows how far that is, until it is done.
-    pub async fn install(&self, interrupts: &mut Interrupts) -> Result<(), Failure> {
+    /// Installs the service and shows the progress until it is done.
+    pub async fn install(&self, interrupts: &mut InterruptSignals) -> Result<(), CommandFailure> {
+        // The subscription comes first, so that no progress event is missed.
         let topic = ServiceInstallProgress::SPEC.topic;
-        let mut stream = self.client.subscribe(Subscription::to([topic])).await?;
+        let mut stream = self.client.subscribe(SubscribeOptions::to([topic])).await?;
         let begun = self
             .client
-            .call_again::<Install>(&self.params(true))
+            .call_with_retry::<Install>(&self.params(true))
             .await?;
         if begun.plan.ready {
             return Ok(());
         }
         if let Some(obstacle) = &begun.plan.obstacle {
-            return Err(obstructed(obstacle));
+            return Err(not_installable(obstacle));
         }
-        let mut watch = Watch::new(self.context);
+        let mut watch = InstallWatch::new(self.context);
         if let Some(progress) = &begun.progress
-            && watch.take(progress)?
+            && watch.apply_progress(progress)?
         {
             return Ok(());
         }
         let mut looks = tokio::time::interval(LOOK_EVERY);
+        // The first tick of an interval is immediate.
         looks.tick().await;
         loop {
             let progress = tokio::select! {
                 item = stream.next() => match item {
-                    Some(Ok(Item::Event(event))) => progress_of(&event, &begun.name),
-                    Some(Ok(Item::Gap(_))) => None,
+                    Some(Ok(StreamItem::Event(event))) => progress_of(&event, &begun.name),
+                    Some(Ok(StreamItem::Gap(_))) => None,
                     Some(Err(error)) => return Err(error.into()),
                     None => return Err(hob_client::ClientError::Closed.into()),
                 },
-                _ = looks.tick() => self.look(&begun.name).await?,
-                () = interrupts.next() => return Err(self.left(&mut watch)),
+                _ = looks.tick() => self.poll_progress(&begun.name).await?,
+                () = interrupts.next() => return Err(self.report_detached(&mut watch)),
             };
             if let Some(progress) = progress
-                && watch.take(&progress)?
+                && watch.apply_progress(&progress)?
             {
                 return Ok(());
             }
         }
     }
 
-    /// How far it is, asked of the daemon.
-    async fn look(&self, name: &str) -> Result<Option<InstallProgress>, Failure> {
-        let found = self.client.call_again::<List>(&ListParams {}).await?;
+    /// Asks the daemon for the progress.
+    async fn poll_progress(&self, name: &str) -> Result<Option<InstallProgress>, CommandFailure> {
+        let found = self
+            .client
+            .call_with_retry::<List>(&ServiceListParams {})
+            .await?;
         let mut found = found.services.into_iter();
         let service = found.find(|it| it.status.name == name);
         let Some(service) = service else {
@@ -130,54 +135,54 @@ impl Site<'_> {
                 bytes_total: 0,
                 message: None,
             })),
-            // Neither under way nor done: the daemon that did it is gone.
-            None => Err(Failure::failed("The installation was interrupted.")
-                .next(format!("Go on where it stopped: {}", again(name)))),
+            // Neither running nor done: the daemon that installed it has ended.
+            None => Err(CommandFailure::failed("The installation was interrupted.")
+                .next(format!("Resume it: {}", resume_command(name)))),
         }
     }
 
-    /// What is said to somebody who does not want to wait.
-    fn left(&self, watch: &mut Watch<'_>) -> Failure {
+    /// Prints the command that shows the installation again, for a person who stops waiting.
+    fn report_detached(&self, watch: &mut InstallWatch<'_>) -> CommandFailure {
         watch.ticker.clear();
         let text = format!(
-            "Not waiting any longer; hob goes on installing in the background.\n  \
-             To see how far it is, or to resume it later: {}",
-            again(self.name)
+            "hob continues to install in the background.\n  \
+             To see the progress, or to resume it later: {}",
+            resume_command(self.name)
         );
         Terminal::note(text);
-        Failure::quiet(Exit::Interrupted)
+        CommandFailure::quiet(ExitStatus::Interrupted)
     }
 }
 
-fn again(name: &str) -> String {
+fn resume_command(name: &str) -> String {
     format!("hob service install {name} --yes")
 }
 
-/// A plan that cannot be carried out here.
-pub fn obstructed(obstacle: &str) -> Failure {
-    let sentence = crate::mind::lines::sentence(obstacle);
-    Failure::new(Exit::Failed, "NOT_INSTALLABLE", sentence)
+/// The failure of a plan that this machine cannot carry out.
+pub fn not_installable(obstacle: &str) -> CommandFailure {
+    let sentence = crate::run_ui::lines::sentence(obstacle);
+    CommandFailure::new(ExitStatus::Failed, "NOT_INSTALLABLE", sentence)
 }
 
-/// An installation on the screen.
-struct Watch<'c> {
-    context: &'c Context,
-    ticker: Ticker,
+/// The display of a running installation.
+struct InstallWatch<'c> {
+    context: &'c CommandContext,
+    ticker: ProgressLine,
     last: Option<InstallProgress>,
 }
 
-impl<'c> Watch<'c> {
-    fn new(context: &'c Context) -> Self {
+impl<'c> InstallWatch<'c> {
+    fn new(context: &'c CommandContext) -> Self {
         let terminal = &context.terminal;
-        Watch {
+        InstallWatch {
             context,
-            ticker: Ticker::new(terminal.asides(), terminal.json),
+            ticker: ProgressLine::new(terminal.stderr_screen(), terminal.json),
             last: None,
         }
     }
 
-    /// Shows how far it is; true when it is done.
-    fn take(&mut self, progress: &InstallProgress) -> Result<bool, Failure> {
+    /// Shows the progress. Returns true when the installation is done.
+    fn apply_progress(&mut self, progress: &InstallProgress) -> Result<bool, CommandFailure> {
         let terminal = &self.context.terminal;
         if self.last.as_ref() != Some(progress) {
             self.last = Some(progress.clone());
@@ -189,7 +194,7 @@ impl<'c> Watch<'c> {
         }
         match progress.state {
             InstallState::Running => {
-                let screen = Terminal::measured(terminal.asides());
+                let screen = Terminal::remeasured(terminal.stderr_screen());
                 self.ticker.show(&services::progress(progress, &screen));
                 Ok(false)
             }
@@ -200,15 +205,19 @@ impl<'c> Watch<'c> {
             InstallState::Failed => {
                 self.ticker.clear();
                 let why = progress.message.as_deref().unwrap_or("It failed.");
-                let why = crate::mind::lines::sentence(why);
+                let why = crate::run_ui::lines::sentence(why);
                 let sentence = format!("{} was not installed. {why}", progress.name);
-                Err(Failure::new(Exit::Failed, "NOT_INSTALLED", sentence))
+                Err(CommandFailure::new(
+                    ExitStatus::Failed,
+                    "NOT_INSTALLED",
+                    sentence,
+                ))
             }
         }
     }
 }
 
-fn progress_of(event: &Event, name: &str) -> Option<InstallProgress> {
+fn progress_of(event: &BusEvent, name: &str) -> Option<InstallProgress> {
     let progress = event.read::<ServiceInstallProgress>()?;
     (progress.name == name).then_some(progress)
 }

@@ -1,11 +1,11 @@
-//! Every key of the config file, from the crates that own them.
+//! The catalog of all config keys, collected from the crates that own them.
 
-use hob_kit::settings::Catalog;
+use hob_kit::settings::SettingsCatalog;
 use std::sync::Arc;
 
 /// All settings, in the order the default file shows them.
-pub fn catalog() -> Arc<Catalog> {
-    Arc::new(Catalog::new(&[
+pub fn catalog() -> Arc<SettingsCatalog> {
+    Arc::new(SettingsCatalog::new(&[
         hob_gateway::KEYS,
         hob_store::KEYS,
         hob_kit::logging::KEYS,

@@ -1,8 +1,8 @@
 //! The declarations are sound.
 
 use super::catalog;
+use hob_kit::host_environment::EnvVars;
 use hob_kit::settings::Settings;
-use hob_kit::world::Env;
 
 #[test]
 fn the_declarations_are_sound() {
@@ -13,6 +13,6 @@ fn the_declarations_are_sound() {
 fn the_default_file_changes_nothing() {
     let catalog = catalog();
     let text = catalog.default_text();
-    let read = Settings::load(&catalog, "config.toml", &text, &Env::default()).expect("loads");
+    let read = Settings::load(&catalog, "config.toml", &text, &EnvVars::default()).expect("loads");
     assert!(read.entries().eq(Settings::defaults(catalog).entries()));
 }

@@ -1,44 +1,45 @@
-//! The one place that prints. Results go to stdout, everything said about them to stderr.
+//! The only place that prints. Results go to stdout, everything else to stderr.
 //!
-//! Invariants: a closed pipe is an ordinary end, never a panic; colours and cut lines appear only
-//! on a terminal; what came from outside is printed without control characters.
+//! Invariants: a closed pipe is a normal end, never a panic; colours and truncated lines appear only
+//! on a terminal; text from outside is printed without control characters.
 
-use crate::render::Screen;
+use crate::render::ScreenStyle;
 use clap::builder::StyledStr;
-use hob_kit::world::{Env, World};
+use hob_kit::host_environment::{EnvVars, HostEnvironment};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Columns and rows assumed when the terminal does not say.
+/// The default columns and rows when the terminal does not report its size.
 const SIZE: (usize, usize) = (80, 24);
 
 /// Stdout and stderr of this process.
 pub struct Terminal {
-    /// A lock of std: held for one write.
+    /// A std mutex: it is held for one write, never across an await.
     out: Mutex<Box<dyn Write + Send>>,
-    screen: Screen,
-    asides: Screen,
-    /// Whether a person is looking.
+    screen: ScreenStyle,
+    asides: ScreenStyle,
+    /// Stdout is a terminal.
     watched: bool,
     pub json: bool,
 }
 
 impl Terminal {
-    pub fn new(world: &World, json: bool) -> Self {
+    pub fn new(host: &HostEnvironment, json: bool) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
-        let screen = Screen {
+        let screen = ScreenStyle {
             width: is_terminal.then(|| size().0),
-            rows: (is_terminal && can_go_back(&world.env)).then(|| size().1),
-            colour: is_terminal && wants_colour(&world.env),
+            rows: (is_terminal && is_cursor_addressable(&host.env)).then(|| size().1),
+            colour: is_terminal && wants_colour(&host.env),
             zone: jiff::tz::TimeZone::system(),
-            now_ms: world.clock.wall_ms(),
+            now_ms: host.clock.wall_ms(),
         };
-        let asides = Screen {
+        let asides = ScreenStyle {
             width: io::stderr().is_terminal().then(|| size().0),
-            rows: (io::stderr().is_terminal() && can_go_back(&world.env)).then(|| size().1),
-            colour: io::stderr().is_terminal() && wants_colour(&world.env),
+            rows: (io::stderr().is_terminal() && is_cursor_addressable(&host.env))
+                .then(|| size().1),
+            colour: io::stderr().is_terminal() && wants_colour(&host.env),
             ..screen.clone()
         };
         Terminal {
@@ -50,27 +51,27 @@ impl Terminal {
         }
     }
 
-    /// How results are to be drawn.
-    pub fn screen(&self) -> &Screen {
+    /// The style of results on stdout.
+    pub fn screen(&self) -> &ScreenStyle {
         &self.screen
     }
 
-    /// How what is said beside the results is to be drawn.
-    pub fn asides(&self) -> &Screen {
+    /// The style of notes on stderr.
+    pub fn stderr_screen(&self) -> &ScreenStyle {
         &self.asides
     }
 
-    /// The same screen at the size its terminal has now.
-    pub fn measured(screen: &Screen) -> Screen {
+    /// Returns the style with the current size of the terminal.
+    pub fn remeasured(screen: &ScreenStyle) -> ScreenStyle {
         let (columns, rows) = size();
-        Screen {
+        ScreenStyle {
             width: screen.width.map(|_| columns),
             rows: screen.rows.map(|_| rows),
             ..screen.clone()
         }
     }
 
-    /// Whether a person is looking.
+    /// Returns true when stdout is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.watched
     }
@@ -91,11 +92,11 @@ impl Terminal {
         self.line(text)
     }
 
-    /// Prints a result: as a document, or as `draw` draws it.
-    pub fn shown<T: serde::Serialize>(
+    /// Prints a result as JSON, or as the lines of `draw`.
+    pub fn print_result<T: serde::Serialize>(
         &self,
         result: &T,
-        draw: fn(&T, &Screen) -> Vec<String>,
+        draw: fn(&T, &ScreenStyle) -> Vec<String>,
     ) -> io::Result<()> {
         if self.json {
             return self.document(result);
@@ -103,20 +104,20 @@ impl Terminal {
         self.lines(draw(result, &self.screen))
     }
 
-    /// Prints bytes as they are.
+    /// Prints raw bytes.
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         out.write_all(bytes)
     }
 
-    /// Makes everything printed so far visible.
+    /// Flushes stdout.
     pub fn flush(&self) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         out.flush()
     }
 
     /// Prints a help page.
-    pub fn page(env: &Env, page: &StyledStr) -> io::Result<()> {
+    pub fn page(env: &EnvVars, page: &StyledStr) -> io::Result<()> {
         let mut stdout = io::stdout();
         if stdout.is_terminal() && wants_colour(env) {
             write!(stdout, "{}", page.ansi())
@@ -125,15 +126,15 @@ impl Terminal {
         }
     }
 
-    /// Asks something beside the result; the answer follows on the same line.
+    /// Prints a prompt to stderr without a line break; the answer follows on the same line.
     pub fn prompt(text: impl Display) {
         let mut stderr = io::stderr();
         let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
     }
 
-    /// Says something beside the result.
+    /// Prints a line to stderr.
     pub fn note(text: impl Display) {
-        // A closed stderr leaves nobody to tell.
+        // With stderr closed there is no place left to report the error.
         let _ = writeln!(io::stderr(), "{text}");
     }
 }
@@ -146,21 +147,22 @@ impl std::fmt::Debug for Terminal {
     }
 }
 
-fn wants_colour(env: &Env) -> bool {
-    env.text("NO_COLOR").is_none() && can_go_back(env)
+fn wants_colour(env: &EnvVars) -> bool {
+    env.text("NO_COLOR").is_none() && is_cursor_addressable(env)
 }
 
-/// Whether a terminal understands more than lines.
-fn can_go_back(env: &Env) -> bool {
+/// Returns true when the terminal understands cursor movement.
+fn is_cursor_addressable(env: &EnvVars) -> bool {
     env.text("TERM") != Some("dumb")
 }
 
-/// Columns and rows, as they are now.
+/// The current columns and rows.
 fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(io::stdout());
-    // When only stderr is a terminal, its size is the one that counts.
+    // With stdout piped, notes still go to the terminal of stderr.
     let size = size.or_else(|_| rustix::termios::tcgetwinsize(io::stderr()));
     size.map_or(SIZE, |size| match (size.ws_col, size.ws_row) {
+        // Some terminals report zero instead of an error.
         (0, _) | (_, 0) => SIZE,
         (columns, rows) => (usize::from(columns), usize::from(rows)),
     })

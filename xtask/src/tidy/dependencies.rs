@@ -1,16 +1,15 @@
-//! Each dependency is earned in writing: one row in `docs/dependencies.md` for every crate from
-//! outside that a crate of ours names, no row for one that nobody names, and nothing declared for
-//! the workspace that nobody uses.
+//! Every external dependency has a row in `docs/dependencies.md` that justifies it; every row and
+//! every workspace dependency is used by a crate.
 
-use super::Finding;
-use crate::source::Page;
+use super::TidyFinding;
+use crate::source::ProjectFile;
 use crate::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAPER: &str = "docs/dependencies.md";
 const MANIFEST: &str = "Cargo.toml";
 
-pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
     let text = |path: &str| {
         let page = pages.iter().find(|page| page.path == path);
         page.map_or("", |page| page.text.as_str())
@@ -19,7 +18,7 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     let rows = rows(text(PAPER));
     let mut findings = Vec::new();
     for name in named.difference(&rows.keys().copied().collect()) {
-        findings.push(Finding::new(
+        findings.push(TidyFinding::new(
             PAPER,
             1,
             format!("`{name}` is used and has no row"),
@@ -28,14 +27,14 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     }
     for (name, row) in &rows {
         if !named.contains(name) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 PAPER,
                 row.line,
                 format!("`{name}` has a row and is not used"),
                 "Take the row out.",
             ));
         } else if !row.is_complete {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 PAPER,
                 row.line,
                 format!("the row of `{name}` has an empty cell"),
@@ -45,7 +44,7 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     }
     for (name, line) in declared(text(MANIFEST)) {
         if !named.contains(name) && workspace.member(name).is_none() {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 MANIFEST,
                 line,
                 format!("`{name}` is declared for the workspace and used by nobody"),
@@ -56,7 +55,7 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     findings
 }
 
-/// Every crate from outside that a crate of ours names, for its tests too.
+/// Every external crate that one of our crates names, dev-dependencies included.
 fn named(workspace: &Workspace) -> BTreeSet<&str> {
     let all = workspace
         .members
@@ -67,13 +66,13 @@ fn named(workspace: &Workspace) -> BTreeSet<&str> {
         .collect()
 }
 
-struct Row {
+struct DependencyRow {
     line: usize,
     is_complete: bool,
 }
 
-/// The paper's rows, ``| `name` | what | why | who else |``.
-fn rows(paper: &str) -> BTreeMap<&str, Row> {
+/// The rows of the page, ``| `name` | what | why | who else |``.
+fn rows(paper: &str) -> BTreeMap<&str, DependencyRow> {
     let mut rows = BTreeMap::new();
     for (index, line) in paper.lines().enumerate() {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
@@ -81,7 +80,7 @@ fn rows(paper: &str) -> BTreeMap<&str, Row> {
             .first()
             .and_then(|cell| cell.strip_prefix('`')?.strip_suffix('`'));
         if let (true, Some(name)) = (line.starts_with('|'), name) {
-            let row = Row {
+            let row = DependencyRow {
                 line: index + 1,
                 is_complete: cells.len() == 4 && cells.iter().all(|cell| !cell.is_empty()),
             };

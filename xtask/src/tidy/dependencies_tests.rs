@@ -8,7 +8,7 @@ const ROW: &str = "# Paper\n\n| crate | what | why | who else |\n|---|---|---|--
 fn found(paper: &str, manifest: &str) -> Vec<String> {
     let members = vec![
         member("hob-wire", "words", &["ext:serde", "dev:ext:insta"]),
-        member("hob-bus", "mind", &["hob-wire"]),
+        member("hob-bus", "core", &["hob-wire"]),
     ];
     let pages = [
         page("docs/dependencies.md", paper),

@@ -1,8 +1,8 @@
 //! `cargo xtask tidy --figures`: figures of the code's language and size, to notice drift. They
-//! are no gate: a worse name that improves a figure is no gain.
+//! are not a gate: a worse name that improves a figure is no gain.
 
 use super::is_rust;
-use crate::source::{Page, Source, marks_test};
+use crate::source::{ProjectFile, RustSource, marks_test};
 use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
@@ -11,12 +11,12 @@ use syn::visit::Visit;
 const PRONOUNS: &[&str] = &[
     "What", "Who", "Whom", "Whose", "Whether", "How", "These", "Those",
 ];
-/// The length from which a function takes more than one look.
+/// Longer functions are counted as long.
 const LONG_FUNCTION_LINES: usize = 70;
 
 /// Counts over the production code of the project.
 #[derive(Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct CodeFigures {
     lines: usize,
     line_comments: usize,
     doc_comments: usize,
@@ -25,15 +25,15 @@ pub(super) struct Figures {
     long_functions: usize,
     /// Lines of each file.
     file_lines: Vec<usize>,
-    /// How often each type name is declared.
+    /// Number of declarations of each type name.
     type_names: BTreeMap<String, usize>,
 }
 
-impl Figures {
-    pub(super) fn of(pages: &[Page]) -> Figures {
-        let mut figures = Figures::default();
+impl CodeFigures {
+    pub(super) fn of(pages: &[ProjectFile]) -> CodeFigures {
+        let mut figures = CodeFigures::default();
         for page in pages.iter().filter(|page| is_rust(page)) {
-            if let Ok(source) = Source::parse(&page.path, &page.text)
+            if let Ok(source) = RustSource::parse(&page.path, &page.text)
                 && !source.is_test()
             {
                 figures.add(&source);
@@ -43,7 +43,7 @@ impl Figures {
         figures
     }
 
-    fn add(&mut self, source: &Source) {
+    fn add(&mut self, source: &RustSource) {
         let mut in_doc = false;
         for line in source.text.lines().map(str::trim_start) {
             self.lines += 1;
@@ -71,7 +71,7 @@ impl Figures {
         *self.type_names.entry(ident.to_string()).or_default() += 1;
     }
 
-    /// One line a figure.
+    /// The figures, one per line.
     pub(super) fn table(&self) -> String {
         let types: usize = self.type_names.values().sum();
         let shared: usize = self.type_names.values().filter(|count| **count > 1).sum();
@@ -105,7 +105,7 @@ impl Figures {
         rows.join("\n")
     }
 
-    /// The names that most types share, for whoever wants to mend them.
+    /// The names that most types share.
     pub(super) fn most_shared(&self, rows: usize) -> String {
         let mut shared: Vec<(&String, &usize)> = self.type_names.iter().collect();
         shared.retain(|(_, count)| **count > 1);
@@ -124,7 +124,7 @@ impl Figures {
     }
 }
 
-impl<'ast> Visit<'ast> for Figures {
+impl<'ast> Visit<'ast> for CodeFigures {
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
         if !marks_test(&node.attrs) {
             syn::visit::visit_item_mod(self, node);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn page(path: &str, text: &str) -> Page {
-    Page {
+fn page(path: &str, text: &str) -> ProjectFile {
+    ProjectFile {
         path: path.to_owned(),
         text: text.to_owned(),
     }
@@ -15,7 +15,7 @@ fn names_comments_and_openings_are_counted() {
     let two =
         "/// A desk\n/// What follows is the same comment.\nenum Desk {}\n//! no\nfn f() {}\n";
     let test = "struct Desk;\nstruct Other;\n";
-    let figures = Figures::of(&[
+    let figures = CodeFigures::of(&[
         page("crates/a/src/one.rs", one),
         page("crates/a/src/two.rs", &two.replace("//! no\n", "")),
         page("crates/a/src/one_tests.rs", test),
@@ -51,6 +51,6 @@ fn a_run_of_capitals_is_one_word() {
 fn long_functions_are_counted() {
     let body = "    let _ = 1;\n".repeat(70);
     let text = format!("fn long() {{\n{body}}}\nfn short() {{}}\n");
-    let figures = Figures::of(&[page("crates/a/src/one.rs", &text)]);
+    let figures = CodeFigures::of(&[page("crates/a/src/one.rs", &text)]);
     assert!(figures.table().contains("50.0 %"), "{}", figures.table());
 }

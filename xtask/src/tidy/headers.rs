@@ -1,9 +1,9 @@
-//! Every file opens with what it is: a `//!` on its first line.
+//! Every Rust file starts with a `//!` header.
 
-use super::Finding;
-use crate::source::Source;
+use super::TidyFinding;
+use crate::source::RustSource;
 
-pub(super) fn check(source: &Source) -> Vec<Finding> {
+pub(super) fn check(source: &RustSource) -> Vec<TidyFinding> {
     let first = source.text.lines().next().unwrap_or_default();
     let says_something = first
         .strip_prefix("//!")
@@ -11,7 +11,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     if says_something {
         return Vec::new();
     }
-    vec![Finding::new(
+    vec![TidyFinding::new(
         &source.path,
         1,
         "the file does not say what it is",

@@ -1,36 +1,34 @@
-//! Every crate has a floor and depends only on floors below; what reaches around the wall (SQL,
-//! HTTP listeners, the command line) is held by one room each.
+//! Every crate has a layer and depends only on lower layers. Some external crates (SQL, HTTP
+//! listeners, the command line) may be used only by the crates listed here.
 
-use super::Finding;
-use crate::workspace::{Dependency, Member, Workspace};
+use super::TidyFinding;
+use crate::workspace::{CrateDependency, Workspace, WorkspaceCrate};
 
-/// From the ground up.
-const FLOORS: &[&str] = &[
-    "words",
-    "mind",
-    "hands",
-    "shelves",
-    "house",
-    "threshold",
-    "doors",
-    "workshop",
+/// The layers, lowest first.
+const LAYERS: &[&str] = &[
+    "wire",
+    "core",
+    "infrastructure",
+    "plugins",
+    "daemon",
+    "client",
+    "ui",
+    "dev",
 ];
 
-/// Two crates of one floor of which the first may use the second, each with its reason beside it.
-const SAME_FLOOR: &[(&str, &str)] = &[];
+/// Pairs of crates of one layer: the first may use the second. Each needs a reason beside it.
+const SAME_LAYER: &[(&str, &str)] = &[];
 
-/// A crate on this floor sees only these floors, besides being above them. The client and the
-/// faces talk to the daemon over the wire: they never link what is behind it.
-const SIGHT: &[(&str, &[&str])] = &[
-    ("threshold", &["words", "mind"]),
-    ("doors", &["words", "threshold"]),
-];
+/// The only lower layers that a layer may use. The client and the user interfaces talk to the
+/// daemon over the wire, so they must not link its crates.
+const VISIBLE_LAYERS: &[(&str, &[&str])] =
+    &[("client", &["wire", "core"]), ("ui", &["wire", "client"])];
 
-/// The composition root: it joins the rooms, so it sees them all.
+/// The composition root. It constructs the daemon, so it may use every lower layer.
 const ROOT: &str = "hob";
 
-/// A crate from outside and the only rooms that may use it; tests may always.
-const HELD: &[(&str, &[&str])] = &[
+/// External crates and the only crates that may use them outside tests.
+const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
     ("rusqlite", &["hob-store", "hob-bench"]),
     ("axum", &["hob-gateway", "hob-services"]),
     ("hyper", &["hob-gateway", "hob-sim"]),
@@ -43,74 +41,79 @@ const HELD: &[(&str, &[&str])] = &[
     ("anyhow", &["hob", "hob-bench", "xtask"]),
 ];
 
-pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for member in &workspace.members {
-        let Some(floor) = floor_of(member) else {
-            findings.push(Finding::new(
+        let Some(layer) = layer_of(member) else {
+            findings.push(TidyFinding::new(
                 &member.manifest,
                 1,
-                format!("`{}` has no floor", member.name),
-                "Add `[package.metadata.hob] floor = \"…\"` with a floor of ARCHITECTURE.md.",
+                format!("`{}` has no layer", member.name),
+                "Add `[package.metadata.hob] layer = \"…\"` with a layer of ARCHITECTURE.md.",
             ));
             continue;
         };
         let shipped = member.dependencies.iter().filter(|found| !found.dev);
         for dependency in shipped {
-            findings.extend(upward(workspace, member, floor, dependency));
-            findings.extend(unheld(member, dependency));
+            findings.extend(upward_dependency(workspace, member, layer, dependency));
+            findings.extend(restricted_dependency(member, dependency));
         }
     }
     findings
 }
 
-fn upward(
+fn upward_dependency(
     workspace: &Workspace,
-    member: &Member,
-    floor: usize,
-    dependency: &Dependency,
-) -> Option<Finding> {
+    member: &WorkspaceCrate,
+    layer: usize,
+    dependency: &CrateDependency,
+) -> Option<TidyFinding> {
     let below = workspace.member(&dependency.name)?;
     let pair = (member.name.as_str(), below.name.as_str());
-    let below_floor = floor_of(below)?;
-    let is_below = below_floor < floor || SAME_FLOOR.contains(&pair);
-    if is_below && (member.name == ROOT || sees(FLOORS[floor], FLOORS[below_floor])) {
+    let below_layer = layer_of(below)?;
+    let is_below = below_layer < layer || SAME_LAYER.contains(&pair);
+    if is_below && (member.name == ROOT || is_visible(LAYERS[layer], LAYERS[below_layer])) {
         return None;
     }
-    Some(Finding::new(
+    Some(TidyFinding::new(
         &member.manifest,
         member.line_of(&dependency.name),
         format!(
             "`{}` ({}) depends on `{}` ({})",
-            member.name, FLOORS[floor], below.name, FLOORS[below_floor]
+            member.name, LAYERS[layer], below.name, LAYERS[below_layer]
         ),
-        "Depend downward: move the shared part to a lower floor, or call it over the bus.",
+        "Depend downward: move the shared part to a lower layer, or call it over the bus.",
     ))
 }
 
-fn unheld(member: &Member, dependency: &Dependency) -> Option<Finding> {
-    let (_, rooms) = HELD.iter().find(|(name, _)| *name == dependency.name)?;
+fn restricted_dependency(
+    member: &WorkspaceCrate,
+    dependency: &CrateDependency,
+) -> Option<TidyFinding> {
+    let (_, rooms) = RESTRICTED_CRATES
+        .iter()
+        .find(|(name, _)| *name == dependency.name)?;
     if rooms.contains(&member.name.as_str()) {
         return None;
     }
-    Some(Finding::new(
+    Some(TidyFinding::new(
         &member.manifest,
         member.line_of(&dependency.name),
         format!("`{}` uses `{}` itself", member.name, dependency.name),
-        "Go through the room that holds it (xtask/src/tidy/floors.rs, `HELD`).",
+        "Go through a crate that may use it (xtask/src/tidy/layers.rs, `RESTRICTED_CRATES`).",
     ))
 }
 
-fn sees(floor: &str, below: &str) -> bool {
-    let sight = SIGHT.iter().find(|(name, _)| *name == floor);
-    sight.is_none_or(|(_, floors)| floors.contains(&below))
+fn is_visible(layer: &str, below: &str) -> bool {
+    let sight = VISIBLE_LAYERS.iter().find(|(name, _)| *name == layer);
+    sight.is_none_or(|(_, layers)| layers.contains(&below))
 }
 
-fn floor_of(member: &Member) -> Option<usize> {
-    let floor = member.floor.as_deref()?;
-    FLOORS.iter().position(|name| *name == floor)
+fn layer_of(member: &WorkspaceCrate) -> Option<usize> {
+    let layer = member.layer.as_deref()?;
+    LAYERS.iter().position(|name| *name == layer)
 }
 
 #[cfg(test)]
-#[path = "floors_tests.rs"]
+#[path = "layers_tests.rs"]
 mod tests;

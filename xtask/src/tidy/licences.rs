@@ -1,12 +1,12 @@
-//! Every crate in the lockfile may be used freely, and there is one version of those that must
-//! agree with each other.
+//! Every crate in the lockfile has a permissive licence, and crates whose versions must agree occur
+//! once.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::workspace::Workspace;
 
 const LOCKFILE: &str = "Cargo.lock";
 
-/// What we may ship without asking.
+/// Permissive licences.
 const PERMISSIVE: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -14,7 +14,7 @@ const PERMISSIVE: &[&str] = &[
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
-    // Of lists of certificates, which are data.
+    // The licence of certificate lists, which are data.
     "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
@@ -35,12 +35,12 @@ const SINGLE: &[&str] = &[
     "tokio-tungstenite",
 ];
 
-pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for package in &workspace.packages {
         let license = package.license.as_deref().unwrap_or_default();
         if !is_permissive(license) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 LOCKFILE,
                 1,
                 format!(
@@ -59,7 +59,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             .map(|package| package.version.as_str())
             .collect();
         if versions.len() > 1 {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 LOCKFILE,
                 1,
                 format!("`{name}` is there as {}", versions.join(" and ")),
@@ -81,9 +81,9 @@ fn is_permissive(expression: &str) -> bool {
     either(&mut words) && words.next().is_none()
 }
 
-type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+type LicenceWords<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 
-fn either(words: &mut Words<'_>) -> bool {
+fn either(words: &mut LicenceWords<'_>) -> bool {
     let mut permissive = both(words);
     while words.next_if_eq(&"OR").is_some() {
         permissive |= both(words);
@@ -91,7 +91,7 @@ fn either(words: &mut Words<'_>) -> bool {
     permissive
 }
 
-fn both(words: &mut Words<'_>) -> bool {
+fn both(words: &mut LicenceWords<'_>) -> bool {
     let mut permissive = one(words);
     while words.next_if_eq(&"AND").is_some() {
         permissive &= one(words);
@@ -99,7 +99,7 @@ fn both(words: &mut Words<'_>) -> bool {
     permissive
 }
 
-fn one(words: &mut Words<'_>) -> bool {
+fn one(words: &mut LicenceWords<'_>) -> bool {
     match words.next() {
         Some("(") => {
             let permissive = either(words);

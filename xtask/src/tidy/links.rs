@@ -1,8 +1,7 @@
-//! The project links to no package registry: where packages come from is the business of whoever
-//! builds it.
+//! No file links to a package registry: the person who builds hob chooses where packages come from.
 
-use super::Finding;
-use crate::source::Page;
+use super::TidyFinding;
+use crate::source::ProjectFile;
 use crate::workspace::Workspace;
 
 /// Parts of a link's host that make it a registry.
@@ -20,15 +19,15 @@ const REGISTRIES: &[&str] = &[
 /// The only source a lockfile may name: cargo's own default.
 const LOCK_SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-pub(super) fn check(_: &Workspace, pages: &[Page]) -> Vec<Finding> {
-    // The rule itself and its tests have to name what they refuse.
+pub(super) fn check(_: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
+    // This rule and its tests must name the registries they refuse.
     let others = pages
         .iter()
         .filter(|page| !page.path.starts_with("xtask/src/tidy/links"));
     others.flat_map(check_page).collect()
 }
 
-fn check_page(page: &Page) -> Vec<Finding> {
+fn check_page(page: &ProjectFile) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (index, text) in page.text.lines().enumerate() {
         let refused = if page.path == "Cargo.lock" {
@@ -37,7 +36,7 @@ fn check_page(page: &Page) -> Vec<Finding> {
             registry(text)
         };
         if let Some(what) = refused {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 &page.path,
                 index + 1,
                 what,

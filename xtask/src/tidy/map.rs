@@ -1,19 +1,19 @@
-//! The map stays short and whole: `ARCHITECTURE.md` under 300 lines, with every crate on it.
+//! `ARCHITECTURE.md` has fewer than 300 lines and names every crate.
 
-use super::Finding;
-use crate::source::Page;
+use super::TidyFinding;
+use crate::source::ProjectFile;
 use crate::workspace::Workspace;
 
 const MAP: &str = "ARCHITECTURE.md";
 const MAP_LINES_MAX: usize = 299;
 
-pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
     let text = pages.iter().find(|page| page.path == MAP);
     let text = text.map_or("", |page| page.text.as_str());
     let mut findings = Vec::new();
     let lines = text.lines().count();
     if lines > MAP_LINES_MAX {
-        findings.push(Finding::new(
+        findings.push(TidyFinding::new(
             MAP,
             lines,
             format!("the map has {lines} lines, {MAP_LINES_MAX} is the most"),
@@ -22,7 +22,7 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     }
     for member in &workspace.members {
         if !text.contains(&format!("`{}`", member.name)) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 MAP,
                 1,
                 format!("`{}` is not on the map", member.name),

@@ -4,13 +4,13 @@ use super::{MAP_LINES_MAX, check};
 use crate::tidy::fixtures::{member, page, workspace};
 
 fn found(map: &str) -> usize {
-    let world = workspace(vec![member("hob-bus", "mind", &[])]);
+    let world = workspace(vec![member("hob-bus", "core", &[])]);
     check(&world, &[page("ARCHITECTURE.md", map)]).len()
 }
 
 #[test]
 fn a_short_whole_map_passes() {
-    assert_eq!(found("| mind | `hob-bus` | the router |\n"), 0);
+    assert_eq!(found("| core | `hob-bus` | the router |\n"), 0);
 }
 
 #[test]

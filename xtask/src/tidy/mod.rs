@@ -1,10 +1,10 @@
-//! The rules of the house that a machine can check. One file a rule; each has a test that sees it
-//! fire, because a rule that never fires is no rule.
+//! `cargo xtask tidy`: the project's rules that a machine can check, one file each. Every rule has
+//! a test in which it fires.
 
 mod dependencies;
 mod figures;
-mod floors;
 mod headers;
+mod layers;
 mod licences;
 mod links;
 mod map;
@@ -15,25 +15,25 @@ mod sizes;
 mod unused;
 
 use crate::shell;
-use crate::source::{Page, Source, pages};
+use crate::source::{ProjectFile, RustSource, pages};
 use crate::workspace::Workspace;
 use anyhow::Result;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
-/// Something to mend: where, what, and how.
+/// A violated rule: where, what, and how to fix it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
+pub(crate) struct TidyFinding {
     pub(crate) path: String,
     pub(crate) line: usize,
     pub(crate) what: String,
     pub(crate) remedy: &'static str,
 }
 
-impl Finding {
-    fn new(path: &str, line: usize, what: impl Into<String>, remedy: &'static str) -> Finding {
-        Finding {
+impl TidyFinding {
+    fn new(path: &str, line: usize, what: impl Into<String>, remedy: &'static str) -> TidyFinding {
+        TidyFinding {
             path: path.to_owned(),
             line,
             what: what.into(),
@@ -42,7 +42,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -52,9 +52,9 @@ impl fmt::Display for Finding {
     }
 }
 
-type SourceRule = fn(&Source) -> Vec<Finding>;
-type WorkspaceRule = fn(&Workspace) -> Vec<Finding>;
-type ProjectRule = fn(&Workspace, &[Page]) -> Vec<Finding>;
+type SourceRule = fn(&RustSource) -> Vec<TidyFinding>;
+type WorkspaceRule = fn(&Workspace) -> Vec<TidyFinding>;
+type ProjectRule = fn(&Workspace, &[ProjectFile]) -> Vec<TidyFinding>;
 
 /// Rules about one Rust file.
 const SOURCE_RULES: &[SourceRule] = &[
@@ -65,9 +65,9 @@ const SOURCE_RULES: &[SourceRule] = &[
     purity::check,
 ];
 
-/// Rules about our crates and what they depend on.
+/// Rules about our crates and their dependencies.
 const WORKSPACE_RULES: &[WorkspaceRule] =
-    &[floors::check, licences::check, purity::check_dependencies];
+    &[layers::check, licences::check, purity::check_dependencies];
 
 /// Rules about the text of the whole project.
 const PROJECT_RULES: &[ProjectRule] =
@@ -76,7 +76,7 @@ const PROJECT_RULES: &[ProjectRule] =
 /// Names that `--figures` lists as shared by most types.
 const MOST_SHARED_ROWS: usize = 40;
 
-/// Checks everything; with `fast`, all but clippy. Answers whether the house is in order.
+/// Checks everything; with `fast`, all but clippy. Returns whether no rule is violated.
 pub(crate) fn run(fast: bool) -> Result<bool> {
     shell::step("tidy");
     let workspace = Workspace::load()?;
@@ -102,7 +102,7 @@ pub(crate) fn run(fast: bool) -> Result<bool> {
 
 /// Prints the figures of the code's language and size.
 pub(crate) fn print_figures() -> Result<()> {
-    let figures = figures::Figures::of(&pages(&shell::root())?);
+    let figures = figures::CodeFigures::of(&pages(&shell::root())?);
     shell::say(&figures.table());
     shell::say(&format!(
         "\nshared most: {}",
@@ -111,12 +111,12 @@ pub(crate) fn print_figures() -> Result<()> {
     Ok(())
 }
 
-fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
+fn check(workspace: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for page in pages.iter().filter(|page| is_rust(page)) {
-        match Source::parse(&page.path, &page.text) {
+        match RustSource::parse(&page.path, &page.text) {
             Ok(source) => findings.extend(SOURCE_RULES.iter().flat_map(|rule| rule(&source))),
-            Err(error) => findings.push(Finding::new(
+            Err(error) => findings.push(TidyFinding::new(
                 &page.path,
                 error.span().start().line,
                 format!("this is not Rust: {error}"),
@@ -146,7 +146,7 @@ fn clippy() -> Result<bool> {
     ]))
 }
 
-fn is_rust(page: &Page) -> bool {
+fn is_rust(page: &ProjectFile) -> bool {
     Path::new(&page.path).extension() == Some(OsStr::new("rs"))
 }
 

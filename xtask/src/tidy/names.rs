@@ -1,18 +1,18 @@
-//! Names say what a thing is. Words that could stand for anything, and words about what was there
-//! before, are refused for files, folders, modules and types.
+//! Names of files, folders, modules and types contain no empty words (`util`, `manager`) and no
+//! words about history (`new`, `v2`).
 
-use super::Finding;
-use crate::source::{Source, line};
+use super::TidyFinding;
+use crate::source::{RustSource, line};
 use syn::Ident;
 use syn::visit::Visit;
 
-/// Refused wherever they stand in a name.
+/// Words that no name may contain.
 const REFUSED: &[&str] = &[
     "util", "utils", "helper", "helpers", "manager", "managers", "misc", "v2",
 ];
 
-pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let mut names = Names {
+pub(super) fn check(source: &RustSource) -> Vec<TidyFinding> {
+    let mut names = NameCollector {
         path: &source.path,
         findings: Vec::new(),
     };
@@ -23,12 +23,12 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     names.findings
 }
 
-struct Names<'a> {
+struct NameCollector<'a> {
     path: &'a str,
-    findings: Vec<Finding>,
+    findings: Vec<TidyFinding>,
 }
 
-impl Names<'_> {
+impl NameCollector<'_> {
     fn file_or_module(&mut self, name: &str, line: usize) {
         let mut words = name.split(['_', '-']);
         if name.starts_with("new_") || words.any(|word| REFUSED.contains(&word)) {
@@ -44,7 +44,7 @@ impl Names<'_> {
     }
 
     fn find(&mut self, name: &str, line: usize) {
-        self.findings.push(Finding::new(
+        self.findings.push(TidyFinding::new(
             self.path,
             line,
             format!("`{name}` does not say what it is"),
@@ -53,7 +53,7 @@ impl Names<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Names<'_> {
+impl<'ast> Visit<'ast> for NameCollector<'_> {
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
         self.file_or_module(&node.ident.to_string(), line(&node.ident));
         syn::visit::visit_item_mod(self, node);

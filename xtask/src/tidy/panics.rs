@@ -1,14 +1,13 @@
-//! Nothing outside tests gives up: no `.unwrap()` at all; `.expect(…)`, `panic!` and their kin
-//! only below an attribute that names the lint and gives the reason. Every such attribute has a
-//! reason.
+//! Code outside tests does not panic: no `.unwrap()`; `.expect(…)`, `panic!` and similar macros only
+//! below an attribute that names the lint and gives a reason.
 
-use super::Finding;
-use crate::source::{Source, line, marks_test, mentions};
+use super::TidyFinding;
+use crate::source::{RustSource, line, marks_test, mentions};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 use syn::{Attribute, Macro};
 
-/// A macro that gives up, and the lint whose reasoned `#[expect]` permits it.
+/// Macros that panic, each with the lint whose `#[expect]` permits it.
 const MACROS: &[(&str, &str)] = &[
     ("panic", "panic"),
     ("unimplemented", "unimplemented"),
@@ -17,8 +16,8 @@ const MACROS: &[(&str, &str)] = &[
     ("dbg", "dbg_macro"),
 ];
 
-pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let mut panics = Panics {
+pub(super) fn check(source: &RustSource) -> Vec<TidyFinding> {
+    let mut panics = PanicCollector {
         path: &source.path,
         permitted: Vec::new(),
         in_test: source.is_test(),
@@ -30,16 +29,16 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     panics.findings
 }
 
-struct Panics<'a> {
+struct PanicCollector<'a> {
     path: &'a str,
     /// Lints that the enclosing items expect, with their reasons.
     permitted: Vec<String>,
     in_test: bool,
-    findings: Vec<Finding>,
+    findings: Vec<TidyFinding>,
 }
 
-impl Panics<'_> {
-    /// Visits what stands below these attributes.
+impl PanicCollector<'_> {
+    /// Visits the item below these attributes.
     fn within(&mut self, attributes: &[Attribute], visit: impl FnOnce(&mut Self)) {
         let outer = (self.permitted.len(), self.in_test);
         self.in_test |= marks_test(attributes);
@@ -109,7 +108,7 @@ impl Panics<'_> {
         }
     }
 
-    /// What a macro is given is only tokens: `.unwrap(` and `panic!` are found by their spelling.
+    /// Macro arguments are tokens without syntax, so `.unwrap(` and `panic!` are found by spelling.
     fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
@@ -132,11 +131,11 @@ impl Panics<'_> {
 
     fn find(&mut self, line: usize, what: String, remedy: &'static str) {
         self.findings
-            .push(Finding::new(self.path, line, what, remedy));
+            .push(TidyFinding::new(self.path, line, what, remedy));
     }
 }
 
-impl<'ast> Visit<'ast> for Panics<'_> {
+impl<'ast> Visit<'ast> for PanicCollector<'_> {
     fn visit_item(&mut self, node: &'ast syn::Item) {
         self.within(item_attributes(node), |panics| {
             syn::visit::visit_item(panics, node);

@@ -1,19 +1,18 @@
-//! `hob-core` decides and never acts: no I/O, no clock, nothing that differs from run to run in
-//! its state, and none of the wire beyond ids and content. So its state can be stored, hashed and
-//! replayed.
+//! `hob-core` is pure: no I/O, no clock, no hash maps or floats in its state, and no wire types
+//! beyond ids and content. So its state can be stored, hashed and replayed.
 
-use super::Finding;
-use crate::source::{Source, line, marks_test};
+use super::TidyFinding;
+use crate::source::{RustSource, line, marks_test};
 use crate::workspace::Workspace;
 use syn::UseTree;
 use syn::visit::Visit;
 
 const PURE: &str = "hob-core";
 
-/// Crates that act.
+/// Crates that perform side effects.
 const ACTING: &[&str] = &["hob-kit", "rustix", "tokio", "tokio-util", "tracing"];
 
-/// Paths that a pure machine has no use for, and why.
+/// Paths that a pure machine must not use, and why.
 const IMPURE: &[(&str, &str)] = &[
     ("tokio", "waits"),
     ("std::fs", "touches files"),
@@ -30,7 +29,7 @@ const IMPURE: &[(&str, &str)] = &[
     ("hob_wire::rooms", "belongs to the surfaces"),
 ];
 
-/// Names that are impure wherever they come from.
+/// Names that are impure whatever their path.
 const IMPURE_NAMES: &[(&str, &str)] = &[
     ("Instant", "is a clock"),
     ("SystemTime", "is a clock"),
@@ -42,11 +41,11 @@ const IMPURE_NAMES: &[(&str, &str)] = &[
     ("ErrorCode", "belongs to the surfaces"),
 ];
 
-pub(super) fn check(source: &Source) -> Vec<Finding> {
+pub(super) fn check(source: &RustSource) -> Vec<TidyFinding> {
     if !source.is_in_crate(PURE) || source.is_test() {
         return Vec::new();
     }
-    let mut purity = Purity {
+    let mut purity = ImpurityCollector {
         path: &source.path,
         findings: Vec::new(),
     };
@@ -54,7 +53,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     purity.findings
 }
 
-pub(super) fn check_dependencies(workspace: &Workspace) -> Vec<Finding> {
+pub(super) fn check_dependencies(workspace: &Workspace) -> Vec<TidyFinding> {
     let Some(member) = workspace.member(PURE) else {
         return Vec::new();
     };
@@ -64,22 +63,22 @@ pub(super) fn check_dependencies(workspace: &Workspace) -> Vec<Finding> {
         .filter(|found| !found.dev && ACTING.contains(&found.name.as_str()));
     acting
         .map(|found| {
-            Finding::new(
+            TidyFinding::new(
                 &member.manifest,
                 member.line_of(&found.name),
                 format!("`{PURE}` depends on `{}`, which acts", found.name),
-                "Decide here, act in a driver on a higher floor.",
+                "Decide here, act in a driver on a higher layer.",
             )
         })
         .collect()
 }
 
-struct Purity<'a> {
+struct ImpurityCollector<'a> {
     path: &'a str,
-    findings: Vec<Finding>,
+    findings: Vec<TidyFinding>,
 }
 
-impl Purity<'_> {
+impl ImpurityCollector<'_> {
     fn used(&mut self, path: &[String], line: usize) {
         let whole = path.join("::");
         let by_path = IMPURE.iter().find(|(prefix, _)| {
@@ -91,11 +90,11 @@ impl Purity<'_> {
             .iter()
             .find(|(name, _)| path.iter().any(|part| part == name));
         if let Some((name, why)) = by_path.or(by_name) {
-            self.findings.push(Finding::new(
+            self.findings.push(TidyFinding::new(
                 self.path,
                 line,
                 format!("`{name}` {why}, and {PURE} is pure"),
-                "Take it in as an event or a number; act in a driver on a higher floor.",
+                "Take it in as an event or a number; act in a driver on a higher layer.",
             ));
         }
     }
@@ -120,7 +119,7 @@ impl Purity<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Purity<'_> {
+impl<'ast> Visit<'ast> for ImpurityCollector<'_> {
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
         if !marks_test(&node.attrs) {
             syn::visit::visit_item_mod(self, node);

@@ -1,4 +1,4 @@
-//! The purity rule fires on everything that acts, however it is written, and only in the mind.
+//! The purity rule fires on everything that acts, however it is written, and only in `hob-core`.
 
 use super::{check, check_dependencies};
 use crate::tidy::fixtures::{member, source, workspace};
@@ -50,7 +50,7 @@ fn other_rooms_may_act() {
 fn an_acting_dependency_is_found() {
     let core = member(
         "hob-core",
-        "mind",
+        "core",
         &["ext:serde", "ext:tokio", "dev:ext:tokio"],
     );
     let found = check_dependencies(&workspace(vec![core]));

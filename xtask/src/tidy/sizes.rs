@@ -1,21 +1,21 @@
-//! Files and functions stay readable in one sitting. A flat table of independent items may be
-//! long if it says so with [`MARK`].
+//! Limits on the length of files and functions. A flat table of independent items may be longer if
+//! it is marked with [`MARK`].
 
-use super::Finding;
-use crate::source::Source;
+use super::TidyFinding;
+use crate::source::RustSource;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 100;
 
-/// Stands in a file's first lines or in a long function.
+/// The mark of a long table, in a file's first lines or in a long function.
 const MARK: &str = "// tidy: flat table";
-/// Where a file's mark may stand.
+/// The mark of a file must be within these lines.
 const MARK_LINES_MAX: usize = 40;
 
-pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let mut sizes = Sizes {
+pub(super) fn check(source: &RustSource) -> Vec<TidyFinding> {
+    let mut sizes = SizeCollector {
         source,
         findings: Vec::new(),
     };
@@ -24,16 +24,16 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     sizes.findings
 }
 
-struct Sizes<'a> {
-    source: &'a Source,
-    findings: Vec<Finding>,
+struct SizeCollector<'a> {
+    source: &'a RustSource,
+    findings: Vec<TidyFinding>,
 }
 
-impl Sizes<'_> {
+impl SizeCollector<'_> {
     fn file(&mut self) {
         let lines = self.source.text.lines().count();
         if lines > FILE_LINES_MAX && !self.is_marked(1, MARK_LINES_MAX) {
-            self.findings.push(Finding::new(
+            self.findings.push(TidyFinding::new(
                 &self.source.path,
                 lines,
                 format!("the file has {lines} lines, {FILE_LINES_MAX} is the most"),
@@ -47,7 +47,7 @@ impl Sizes<'_> {
         let to = block.span().end().line;
         let lines = to - from + 1;
         if lines > FUNCTION_LINES_MAX && !self.is_marked(from, to) {
-            self.findings.push(Finding::new(
+            self.findings.push(TidyFinding::new(
                 &self.source.path,
                 from,
                 format!(
@@ -66,7 +66,7 @@ impl Sizes<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Sizes<'_> {
+impl<'ast> Visit<'ast> for SizeCollector<'_> {
     fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
         self.function(&node.sig, &node.block);
         syn::visit::visit_item_fn(self, node);

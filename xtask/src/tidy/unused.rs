@@ -1,15 +1,15 @@
-//! A crate names no dependency that its code does not: an idle one still costs every build.
+//! Every dependency of a crate is used in its code: an unused one still costs every build.
 
-use super::Finding;
-use crate::source::Page;
-use crate::workspace::{Member, Workspace};
+use super::TidyFinding;
+use crate::source::ProjectFile;
+use crate::workspace::{Workspace, WorkspaceCrate};
 
-pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for member in &workspace.members {
         for dependency in &member.dependencies {
             if !is_named(member, &dependency.name, pages) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     &member.manifest,
                     member.line_of(&dependency.name),
                     format!("`{}` does not use `{}`", member.name, dependency.name),
@@ -21,8 +21,8 @@ pub(super) fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
     findings
 }
 
-/// Whether any Rust file below the crate's folder has the dependency's name as a word.
-fn is_named(member: &Member, dependency: &str, pages: &[Page]) -> bool {
+/// True if a Rust file below the crate's folder contains the dependency's name as a word.
+fn is_named(member: &WorkspaceCrate, dependency: &str, pages: &[ProjectFile]) -> bool {
     let folder = member.manifest.trim_end_matches("Cargo.toml");
     let word = dependency.replace('-', "_");
     pages

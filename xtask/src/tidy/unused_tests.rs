@@ -5,8 +5,8 @@ use crate::tidy::fixtures::{member, page, workspace};
 
 fn found(text: &str) -> Vec<String> {
     let world = workspace(vec![
-        member("hob-bus", "mind", &["hob-wire", "ext:tokio-util"]),
-        member("hob-store", "hands", &[]),
+        member("hob-bus", "core", &["hob-wire", "ext:tokio-util"]),
+        member("hob-store", "infrastructure", &[]),
     ]);
     let pages = [
         page("crates/hob-bus/src/lib.rs", text),

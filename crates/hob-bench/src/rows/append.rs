@@ -1,28 +1,28 @@
 //! Durable appends: the store's group commit against raw SQLite committing the same rows in
 //! hand-made batches of the same size; and, as information, the whole way over the wire.
 
-use crate::daemon::Home;
-use crate::measure::{Rounds, Samples, rate};
-use crate::peer::{Peer, request};
-use crate::report::{Goal, Row};
+use crate::daemon::BenchHome;
+use crate::measure::{LatencySamples, RoundPairs, rate};
+use crate::peer::{BusPeer, request};
+use crate::report::{BenchGoal, BenchRow};
 use crate::yardsticks::sqlite;
 use anyhow::{Context, Result};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_store::{Store, StoreOptions};
-use hob_wire::rooms::session::{CreateParams, SendParams};
+use hob_wire::rooms::session::{SessionCreateParams, SessionSendParams};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 5;
 
-/// What is appended: a paragraph.
+/// The appended text: a paragraph.
 pub(crate) fn text() -> String {
     "The quick brown fox jumps over the lazy dog. ".repeat(5)
 }
 
-/// What a reader has to know beyond the rows' names.
+/// The explanation of the rows.
 pub(crate) const NOTE: &str = "the latency of an append is the time from its request to the answer \
      that it is on disk. Each row of a batch of the yardstick waited from the batch's begin to the \
      end of its commit: nobody there comes while a commit is under way.";
@@ -32,20 +32,20 @@ const PERCENTS: [usize; 2] = [50, 99];
 
 /// One round of appends.
 #[derive(Debug)]
-pub(crate) struct Appended {
+pub(crate) struct AppendRound {
     pub(crate) elapsed: Duration,
     /// The latency of each append.
-    pub(crate) latencies: Samples,
+    pub(crate) latencies: LatencySamples,
 }
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let scale = if quick { 20 } else { 1 };
     let mut rows = Vec::new();
     for (concurrency, count) in [(1, 2_000), (8, 12_000), (100, 60_000)] {
         rows.extend(at_once(concurrency, count / scale).await?);
     }
     let count = 20_000 / scale;
-    rows.push(Row {
+    rows.push(BenchRow {
         name: "durable appends over the wire, 100 at once".to_owned(),
         unit: "/s",
         hob: wire_rate(count, 100).await?,
@@ -57,9 +57,9 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
 }
 
 /// The rate and the latencies of so many appends at once.
-async fn at_once(concurrency: usize, count: usize) -> Result<Vec<Row>> {
-    let mut rates = Rounds::default();
-    let mut latencies = PERCENTS.map(|percent| (percent, Rounds::default()));
+async fn at_once(concurrency: usize, count: usize) -> Result<Vec<BenchRow>> {
+    let mut rates = RoundPairs::default();
+    let mut latencies = PERCENTS.map(|percent| (percent, RoundPairs::default()));
     for _ in 0..ROUNDS {
         let mut raw = raw_appends(count, concurrency).await?;
         let mut store = store_appends(count, concurrency).await?;
@@ -72,16 +72,17 @@ async fn at_once(concurrency: usize, count: usize) -> Result<Vec<Row>> {
             rounds.push(raw_ms, store.latencies.percentile_ms(*percent));
         }
     }
-    let row = |name: String, unit: &'static str, rounds: &Rounds, goal: Option<Goal>| Row {
-        name,
-        unit,
-        hob: rounds.hob(),
-        yardstick: Some(rounds.yardstick()),
-        yardstick_name: "raw SQLite, same rows and batches",
-        goal,
-    };
+    let row =
+        |name: String, unit: &'static str, rounds: &RoundPairs, goal: Option<BenchGoal>| BenchRow {
+            name,
+            unit,
+            hob: rounds.hob(),
+            yardstick: Some(rounds.yardstick()),
+            yardstick_name: "raw SQLite, same rows and batches",
+            goal,
+        };
     let name = format!("durable appends, {concurrency} at once");
-    let goal = (concurrency == 100).then_some(Goal::RatioAtLeast(0.7));
+    let goal = (concurrency == 100).then_some(BenchGoal::RatioAtLeast(0.7));
     let mut rows = vec![row(name.clone(), "/s", &rates, goal)];
     for (percent, rounds) in &latencies {
         rows.push(row(format!("{name}, p{percent}"), "ms", rounds, None));
@@ -89,7 +90,7 @@ async fn at_once(concurrency: usize, count: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn raw_appends(count: usize, concurrency: usize) -> Result<Appended> {
+async fn raw_appends(count: usize, concurrency: usize) -> Result<AppendRound> {
     let (rows, batch) = (i64::try_from(count)?, i64::try_from(concurrency)?);
     let dir = TempDir::new()?;
     let path = dir.path().to_owned();
@@ -101,23 +102,23 @@ async fn raw_appends(count: usize, concurrency: usize) -> Result<Appended> {
     clippy::disallowed_methods,
     reason = "these tasks end within the measurement"
 )]
-async fn store_appends(count: usize, concurrency: usize) -> Result<Appended> {
+async fn store_appends(count: usize, concurrency: usize) -> Result<AppendRound> {
     let dir = TempDir::new()?;
     let (publisher, inbox) = hob_bus::publisher();
     let store = Store::open(StoreOptions {
         database: dir.path().join("hob.db"),
         clock: Clock::system(),
-        dice: Dice::system(),
+        randomness: Randomness::system(),
         publisher,
-        had_life: false,
+        had_database: false,
     })?;
     drop(inbox);
     let mut keys = Vec::new();
     for at in 0..concurrency {
         let session_key = Some(format!("bench:{at}"));
-        let params = CreateParams {
+        let params = SessionCreateParams {
             session_key,
-            ..CreateParams::default()
+            ..SessionCreateParams::default()
         };
         keys.push(store.create_session(params).await?.session.session_key);
     }
@@ -125,10 +126,10 @@ async fn store_appends(count: usize, concurrency: usize) -> Result<Appended> {
     let clients = keys.into_iter().map(|session_key| {
         let store = store.clone();
         tokio::spawn(async move {
-            let mut latencies = Samples::default();
+            let mut latencies = LatencySamples::default();
             for _ in 0..count / concurrency {
                 let asked = Instant::now();
-                let params = SendParams {
+                let params = SessionSendParams {
                     session_key: session_key.clone(),
                     content: text().as_str().into(),
                     role: None,
@@ -144,13 +145,13 @@ async fn store_appends(count: usize, concurrency: usize) -> Result<Appended> {
         })
     });
     let clients: Vec<_> = clients.collect();
-    let mut latencies = Samples::default();
+    let mut latencies = LatencySamples::default();
     for client in clients {
         latencies.extend(client.await??);
     }
     let elapsed = started.elapsed();
     store.close().await;
-    Ok(Appended { elapsed, latencies })
+    Ok(AppendRound { elapsed, latencies })
 }
 
 #[expect(
@@ -158,13 +159,13 @@ async fn store_appends(count: usize, concurrency: usize) -> Result<Appended> {
     reason = "these tasks end within the measurement"
 )]
 async fn wire_rate(count: usize, concurrency: usize) -> Result<f64> {
-    let home = Home::new()?;
+    let home = BenchHome::new()?;
     let daemon = home.start()?;
     let url = format!("ws://{}/ws", daemon.address);
     let token = home.token()?;
     let mut peers = Vec::new();
     for at in 0..concurrency {
-        let mut peer = Peer::connect(&url, Some(&token)).await?;
+        let mut peer = BusPeer::connect(&url, Some(&token)).await?;
         let key = format!("bench:{at}");
         peer.call("session.create", json!({ "sessionKey": key }))
             .await?;

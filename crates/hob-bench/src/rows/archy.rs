@@ -1,9 +1,9 @@
 //! Archy's socket: a capture of a terminal's screen, one connection for each request as Archy's own
 //! clients do it, against a bare program that answers the same bytes.
 
-use crate::daemon::{Home, start_answerer};
-use crate::measure::{Rounds, rate};
-use crate::report::Row;
+use crate::daemon::{BenchHome, start_answerer};
+use crate::measure::{RoundPairs, rate};
+use crate::report::BenchRow;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -17,9 +17,9 @@ const ROUNDS: usize = 5;
 /// Anything slower is no measurement.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let count = if quick { 50 } else { 5_000 };
-    let home = Home::new()?;
+    let home = BenchHome::new()?;
     let socket = home.path().join("archy.sock");
     let config = format!("listen.archy = \"{}\"\n", socket.display());
     std::fs::write(home.path().join("config.toml"), config)?;
@@ -36,7 +36,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let _answerer = start_answerer(&bare, &answered)?;
     let mut rows = Vec::new();
     for clients in [1, 10] {
-        let mut rounds = Rounds::default();
+        let mut rounds = RoundPairs::default();
         for _ in 0..ROUNDS {
             let yardstick = requests(&bare, &capture, clients, count).await?;
             rounds.push(
@@ -45,7 +45,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
             );
         }
         let many = if clients == 1 { "client" } else { "clients" };
-        rows.push(Row {
+        rows.push(BenchRow {
             name: format!("Archy's socket, {clients} {many}"),
             unit: "/s",
             hob: rounds.hob(),
@@ -58,7 +58,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// How many requests a second so many clients get answered.
+/// The requests per second of that many clients.
 async fn requests(socket: &Path, request: &Value, clients: usize, count: usize) -> Result<f64> {
     let (socket, request): (PathBuf, Value) = (socket.to_owned(), request.clone());
     let each = count / clients;

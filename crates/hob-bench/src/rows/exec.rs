@@ -1,9 +1,9 @@
 //! `exec` of `true`, asked for over the wire, against a bare start of the same program and against
 //! the same program in bubblewrap alone.
 
-use super::search::Hand;
-use crate::measure::Samples;
-use crate::report::Row;
+use super::search::ToolPeer;
+use crate::measure::LatencySamples;
+use crate::report::BenchRow;
 use crate::yardsticks::program;
 use anyhow::Result;
 use serde_json::json;
@@ -32,21 +32,21 @@ const WRAPPED: &[&str] = &[
     "true",
 ];
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let folder = TempDir::new()?;
-    let mut hand = Hand::new(folder.path()).await?;
+    let mut hand = ToolPeer::new(folder.path()).await?;
     let args = json!({ "command": "true" });
     // The first call finds out what the machine can enforce.
     hand.call("exec", &args).await?;
-    let mut hob = Samples::default();
-    let (mut bare, mut wrapped) = (Samples::default(), Samples::default());
+    let mut hob = LatencySamples::default();
+    let (mut bare, mut wrapped) = (LatencySamples::default(), LatencySamples::default());
     for _ in 0..if quick { 3 } else { ROUNDS } {
         bare.push(program::run(BARE, folder.path(), None)?);
         wrapped.push(program::run(WRAPPED, folder.path(), None)?);
         hob.push(hand.call("exec", &args).await?.0);
     }
     let median = hob.percentile_ms(50);
-    let row = |yardstick: f64, yardstick_name| Row {
+    let row = |yardstick: f64, yardstick_name| BenchRow {
         name: format!("exec of true, against {yardstick_name}"),
         unit: "ms",
         hob: median,

@@ -1,11 +1,11 @@
 //! What keeping services costs: processor and memory of a daemon with twenty of them at rest
 //! against the same daemon with none, and starting one until it is ready against the bare program.
 
-use crate::daemon::{Home, Process};
-use crate::measure::Samples;
-use crate::peer::Peer;
-use crate::report::Row;
-use crate::rest::AtRest;
+use crate::daemon::{BenchHome, ServerProcess};
+use crate::idle_cost::IdleComparison;
+use crate::measure::LatencySamples;
+use crate::peer::BusPeer;
+use crate::report::BenchRow;
 use crate::yardsticks::program;
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -27,17 +27,17 @@ class Health(http.server.BaseHTTPRequestHandler):\n\
 \tdef log_message(self, *words): pass\n\
 http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Health).serve_forever()\n";
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let rest = if quick { Duration::from_secs(2) } else { REST };
-    let mut rows: Vec<Row> = idle(rest).await?.into();
+    let mut rows: Vec<BenchRow> = idle(rest).await?.into();
     rows.push(readiness(if quick { 2 } else { STARTS }).await?);
     Ok(rows)
 }
 
-async fn idle(rest: Duration) -> Result<[Row; 2]> {
-    let alone = Home::new()?;
+async fn idle(rest: Duration) -> Result<[BenchRow; 2]> {
+    let alone = BenchHome::new()?;
     let bare = alone.start()?;
-    let home = Home::new()?;
+    let home = BenchHome::new()?;
     let names: Vec<String> = (0..SERVICES).map(|at| format!("kept{at}")).collect();
     describe(&home, names.iter().map(String::as_str))?;
     let daemon = home.start()?;
@@ -47,22 +47,22 @@ async fn idle(rest: Duration) -> Result<[Row; 2]> {
     }
     // What starting left to be done is not rest.
     tokio::time::sleep(rest / 10).await;
-    let at_rest = AtRest {
+    let at_rest = IdleComparison {
         what: format!("{SERVICES} services"),
         hob: &daemon,
         bare: &bare,
         bare_name: "no service",
-        memory_mb: Process::memory_with_shims_mb,
+        memory_mb: ServerProcess::memory_with_shims_mb,
     };
     at_rest.rows(rest).await
 }
 
-async fn readiness(starts: usize) -> Result<Row> {
-    let home = Home::new()?;
+async fn readiness(starts: usize) -> Result<BenchRow> {
+    let home = BenchHome::new()?;
     describe(&home, std::iter::once("quick"))?;
     let daemon = home.start()?;
     let mut peer = home.connect(&daemon).await?;
-    let (mut hob, mut bare) = (Samples::default(), Samples::default());
+    let (mut hob, mut bare) = (LatencySamples::default(), LatencySamples::default());
     for _ in 0..starts {
         bare.push(program::ready(&["python3", "-c", SERVER])?);
         let begun = Instant::now();
@@ -71,7 +71,7 @@ async fn readiness(starts: usize) -> Result<Row> {
         peer.call("service.stop", json!({ "name": "quick" }))
             .await?;
     }
-    Ok(Row {
+    Ok(BenchRow {
         name: "a service from start to ready, p50".to_owned(),
         unit: "ms",
         hob: hob.percentile_ms(50),
@@ -81,7 +81,7 @@ async fn readiness(starts: usize) -> Result<Row> {
     })
 }
 
-fn describe<'a>(home: &Home, names: impl Iterator<Item = &'a str>) -> Result<()> {
+fn describe<'a>(home: &BenchHome, names: impl Iterator<Item = &'a str>) -> Result<()> {
     let folder = home.path().join("services");
     std::fs::create_dir_all(&folder)?;
     for name in names {
@@ -96,7 +96,7 @@ fn describe<'a>(home: &Home, names: impl Iterator<Item = &'a str>) -> Result<()>
     Ok(())
 }
 
-async fn start(peer: &mut Peer, name: &str) -> Result<()> {
+async fn start(peer: &mut BusPeer, name: &str) -> Result<()> {
     let params = json!({ "name": name, "wait": true });
     let started = peer.call("service.start", params).await?;
     ensure!(started["state"] == "running", "{started}");

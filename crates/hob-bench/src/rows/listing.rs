@@ -1,10 +1,10 @@
 //! `session.list` while fifty clients each watch a stream of words, against the same call in the
 //! same house when it is quiet.
 
-use crate::daemon::Home;
-use crate::measure::Samples;
-use crate::peer::Peer;
-use crate::report::{Goal, Row};
+use crate::daemon::BenchHome;
+use crate::measure::LatencySamples;
+use crate::peer::BusPeer;
+use crate::report::{BenchGoal, BenchRow};
 use crate::rows::start::fill;
 use anyhow::Result;
 use serde_json::json;
@@ -20,25 +20,25 @@ const WORDS_A_SECOND: u32 = 50;
     clippy::disallowed_methods,
     reason = "these tasks end with their sockets"
 )]
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let calls = if quick { 100 } else { 2_000 };
-    let home = Home::new()?;
+    let home = BenchHome::new()?;
     fill(&home, if quick { 50 } else { 1_000 }).await?;
     let daemon = home.start()?;
     let url = format!("ws://{}/ws", daemon.address);
     let token = home.token()?;
-    let mut caller = Peer::connect(&url, Some(&token)).await?;
+    let mut caller = BusPeer::connect(&url, Some(&token)).await?;
     list(&mut caller, calls / 10).await?;
     let mut idle = list(&mut caller, calls).await?;
 
-    let mut source = Peer::connect(&url, Some(&token)).await?;
+    let mut source = BusPeer::connect(&url, Some(&token)).await?;
     let register = json!({
         "service": "bench", "events": ["bench.word"], "volatile": ["bench.word"],
     });
     source.call("gateway.register", register).await?;
     let received = Arc::new(AtomicUsize::new(0));
     for at in 0..CLIENTS {
-        let mut client = Peer::connect(&url, Some(&token)).await?;
+        let mut client = BusPeer::connect(&url, Some(&token)).await?;
         let only = json!({ "events": ["bench.word"], "sessionKey": format!("bench:{at}") });
         client.call("gateway.subscribe", only).await?;
         let received = Arc::clone(&received);
@@ -60,18 +60,18 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
         delivered > 0,
         "nothing was streamed while the listing was measured"
     );
-    Ok(vec![Row {
+    Ok(vec![BenchRow {
         name: format!("session.list p99 while {CLIENTS} clients stream"),
         unit: "ms",
         hob: busy.percentile_ms(99),
         yardstick: Some(idle.percentile_ms(99)),
         yardstick_name: "the same call when idle",
-        goal: Some(Goal::RatioAtMost(3.0)),
+        goal: Some(BenchGoal::RatioAtMost(3.0)),
     }])
 }
 
-async fn list(caller: &mut Peer, calls: usize) -> Result<Samples> {
-    let mut samples = Samples::default();
+async fn list(caller: &mut BusPeer, calls: usize) -> Result<LatencySamples> {
+    let mut samples = LatencySamples::default();
     for _ in 0..calls {
         let started = Instant::now();
         caller.call("session.list", json!({ "limit": 50 })).await?;
@@ -81,7 +81,7 @@ async fn list(caller: &mut Peer, calls: usize) -> Result<Samples> {
 }
 
 /// Sends each client its next word at the pace of a fast model.
-async fn stream(mut source: Peer, stop: Arc<AtomicBool>) -> Result<()> {
+async fn stream(mut source: BusPeer, stop: Arc<AtomicBool>) -> Result<()> {
     let mut pace = tokio::time::interval(Duration::from_secs(1) / WORDS_A_SECOND);
     while !stop.load(Ordering::Relaxed) {
         pace.tick().await;

@@ -1,18 +1,18 @@
 //! The local model through hob's `/v1/chat/completions`, against the same server asked directly:
 //! how many tokens a second, and how much later the first one comes.
 
-use crate::daemon::{Home, Process};
-use crate::measure::{Rounds, Samples, rate};
-use crate::peer::Peer;
-use crate::report::{Goal, Row};
-use crate::stream::{self, Piece, Target, wall_us};
+use crate::daemon::{BenchHome, ServerProcess};
+use crate::measure::{LatencySamples, RoundPairs, rate};
+use crate::peer::BusPeer;
+use crate::report::{BenchGoal, BenchRow};
+use crate::stream::{self, StampedPiece, StreamTarget, wall_us};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(crate) const NOTE: &str = "the model hob installs (135M, on this machine's cores), kept running by hob; both sides read it with one raw client, at temperature 0, and every answer of hob is word for word that of the server. Another question each round, so that neither side finds it half answered; rounds alternate.";
 
-/// What hob says to the modest model before the question.
+/// The system text hob sends to the small model.
 const SYSTEM: &str = "You are a helpful assistant.";
 const ROUNDS: usize = 15;
 const TOKENS: usize = 96;
@@ -20,10 +20,10 @@ const SERVER: &str = "the server itself";
 const INSTALL_PATIENCE: Duration = Duration::from_mins(10);
 const INSTALL_LOOK: Duration = Duration::from_millis(200);
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
-    let local = Local::start().await?;
-    let (mut hob, mut bare) = (Samples::default(), Samples::default());
-    let mut speed = Rounds::default();
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
+    let local = LocalServers::start().await?;
+    let (mut hob, mut bare) = (LatencySamples::default(), LatencySamples::default());
+    let mut speed = RoundPairs::default();
     // The first question warms the server up.
     local.ask(&local.bare, 0).await?;
     for round in 0..if quick { 2 } else { ROUNDS } {
@@ -41,27 +41,27 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     }
     local.check_words().await?;
     Ok(vec![
-        Row {
+        BenchRow {
             name: "local model, tokens".to_owned(),
             unit: "/s",
             hob: speed.hob(),
             yardstick: Some(speed.yardstick()),
             yardstick_name: SERVER,
-            goal: Some(Goal::RatioAtLeast(0.97)),
+            goal: Some(BenchGoal::RatioAtLeast(0.97)),
         },
-        Row {
+        BenchRow {
             name: "local model, first token, p50".to_owned(),
             unit: "ms",
             hob: hob.percentile_ms(50),
             yardstick: Some(bare.percentile_ms(50)),
             yardstick_name: SERVER,
-            goal: Some(Goal::AddedAtMost(5.0)),
+            goal: Some(BenchGoal::AddedAtMost(5.0)),
         },
     ])
 }
 
 /// One answer.
-struct Heard {
+struct LocalAnswer {
     first: Duration,
     /// Tokens a second after the first.
     rate: f64,
@@ -69,21 +69,21 @@ struct Heard {
 }
 
 /// The model's server, and hob in front of it.
-struct Local {
-    bare: Target,
-    hob: Target,
-    _alive: (Home, Process),
+struct LocalServers {
+    bare: StreamTarget,
+    hob: StreamTarget,
+    _alive: (BenchHome, ServerProcess),
 }
 
-impl Local {
+impl LocalServers {
     async fn start() -> Result<Self> {
-        let home = Home::new()?;
+        let home = BenchHome::new()?;
         // Only the model of hob's own: another server of this machine is another measurement.
         std::fs::write(home.path().join("config.toml"), "[llm]\nservers = []\n")?;
         let daemon = home.start()?;
         let token = home.token()?;
         let url = format!("ws://{}/ws", daemon.address);
-        let mut peer = Peer::connect(&url, Some(&token)).await?;
+        let mut peer = BusPeer::connect(&url, Some(&token)).await?;
         install(&mut peer).await?;
         let params = json!({ "name": "llm", "wait": true });
         let started = peer.call("service.start", params).await?;
@@ -92,19 +92,19 @@ impl Local {
             .call("model.list", json!({ "provider": "llm" }))
             .await?;
         let model = models["models"][0]["name"].as_str().context("a model")?;
-        let bare = Target {
+        let bare = StreamTarget {
             address: format!("127.0.0.1:{port}"),
             token: None,
             model: model.to_owned(),
             stamps_begin_us: 0,
         };
-        let hob = Target {
+        let hob = StreamTarget {
             address: daemon.address.clone(),
             token: Some(token),
             model: format!("llm/{model}"),
             stamps_begin_us: 0,
         };
-        Ok(Local {
+        Ok(LocalServers {
             bare,
             hob,
             _alive: (home, daemon),
@@ -112,7 +112,7 @@ impl Local {
     }
 
     /// Asks one side; both are sent the same words.
-    async fn ask(&self, target: &Target, number: usize) -> Result<Heard> {
+    async fn ask(&self, target: &StreamTarget, number: usize) -> Result<LocalAnswer> {
         let question = format!("Write about the number {number} and what it is used for.");
         let body = json!({
             "temperature": 0,
@@ -133,7 +133,7 @@ impl Local {
             "it said only {} pieces",
             pieces.len()
         );
-        Ok(Heard {
+        Ok(LocalAnswer {
             first: Duration::from_micros(first.at_us.saturating_sub(begun_us)),
             rate: rate(pieces.len() - 1, generating),
             text: text(&pieces),
@@ -152,11 +152,11 @@ impl Local {
     }
 }
 
-fn text(pieces: &[Piece]) -> String {
+fn text(pieces: &[StampedPiece]) -> String {
     pieces.iter().map(|piece| piece.said.as_str()).collect()
 }
 
-async fn install(peer: &mut Peer) -> Result<()> {
+async fn install(peer: &mut BusPeer) -> Result<()> {
     let params = json!({ "name": "llm", "yes": true });
     peer.call("service.install", params).await?;
     let installed = async {

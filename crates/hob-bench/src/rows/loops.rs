@@ -1,12 +1,12 @@
 //! What loops cost: an iteration against the model call it makes, a thousand loops at rest against
 //! none, and a thousand that are all due at once.
 
-use crate::daemon::{Home, Process, Sim};
-use crate::measure::Samples;
-use crate::peer::Peer;
-use crate::report::Row;
-use crate::rest::AtRest;
-use crate::stream::{self, Target};
+use crate::daemon::{BenchHome, ServerProcess, SimProcess};
+use crate::idle_cost::IdleComparison;
+use crate::measure::LatencySamples;
+use crate::peer::BusPeer;
+use crate::report::BenchRow;
+use crate::stream::{self, StreamTarget};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ const LOOPS: usize = 1_000;
 const REST: Duration = Duration::from_secs(30);
 const ANSWER: &str = "All of it is done.";
 const TASK: &str = "Say that you are done.";
-/// How long anything may take before the measurement is given up.
+/// The time limit of a step before the measurement fails.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
-    let sim = Sim::start(&["--say", ANSWER])?;
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
+    let sim = SimProcess::start(&["--say", ANSWER])?;
     let (iterations, loops) = if quick { (10, 50) } else { (ITERATIONS, LOOPS) };
     let rest = if quick { Duration::from_secs(2) } else { REST };
     let mut rows = vec![overhead(&sim, iterations).await?];
@@ -31,21 +31,21 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn overhead(sim: &Sim, iterations: usize) -> Result<Row> {
-    let home = Home::asking(sim, "")?;
+async fn overhead(sim: &SimProcess, iterations: usize) -> Result<BenchRow> {
+    let home = BenchHome::asking(sim, "")?;
     let daemon = home.start()?;
     let mut peer = home.connect(&daemon).await?;
     create(&mut peer, "bench", 3_600_000).await?;
     let mut ear = home.connect(&daemon).await?;
     ear.call("gateway.subscribe", json!({ "events": ["loop.stopped"] }))
         .await?;
-    let target = Target {
+    let target = StreamTarget {
         address: sim.process.address.clone(),
         token: None,
         model: "sim-small".to_owned(),
         stamps_begin_us: sim.stamps_begin_us,
     };
-    let (mut hob, mut bare) = (Samples::default(), Samples::default());
+    let (mut hob, mut bare) = (LatencySamples::default(), LatencySamples::default());
     for _ in 0..iterations {
         let begun = Instant::now();
         peer.call("loop.once", json!({ "name": "bench" })).await?;
@@ -56,7 +56,7 @@ async fn overhead(sim: &Sim, iterations: usize) -> Result<Row> {
         stream::ask(&target, json!({ "messages": question })).await?;
         bare.push(begun.elapsed());
     }
-    Ok(Row {
+    Ok(BenchRow {
         name: "an iteration of a loop, p50".to_owned(),
         unit: "ms",
         hob: hob.percentile_ms(50),
@@ -66,28 +66,28 @@ async fn overhead(sim: &Sim, iterations: usize) -> Result<Row> {
     })
 }
 
-async fn at_rest(sim: &Sim, loops: usize, rest: Duration) -> Result<[Row; 2]> {
-    let alone = Home::asking(sim, "")?;
+async fn at_rest(sim: &SimProcess, loops: usize, rest: Duration) -> Result<[BenchRow; 2]> {
+    let alone = BenchHome::asking(sim, "")?;
     let bare = alone.start()?;
-    let home = Home::asking(sim, "[agent]\nconcurrency = 64\n")?;
+    let home = BenchHome::asking(sim, "[agent]\nconcurrency = 64\n")?;
     let daemon = home.start()?;
     let mut peer = home.connect(&daemon).await?;
     begin(&mut peer, loops, 3_600_000).await?;
     all_at(&mut peer, loops, |state| state["phase"] == "sleep").await?;
     // What the first iterations left to be done is not rest.
     tokio::time::sleep(rest / 5).await;
-    let at_rest = AtRest {
+    let at_rest = IdleComparison {
         what: format!("{loops} loops"),
         hob: &daemon,
         bare: &bare,
         bare_name: "no loop",
-        memory_mb: Process::memory_mb,
+        memory_mb: ServerProcess::memory_mb,
     };
     at_rest.rows(rest).await
 }
 
-async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
-    let home = Home::asking(sim, "")?;
+async fn due_at_once(sim: &SimProcess, loops: usize) -> Result<BenchRow> {
+    let home = BenchHome::asking(sim, "")?;
     let first = home.start()?;
     let mut peer = home.connect(&first).await?;
     // So long that none begins a second iteration before the last has ended its first.
@@ -101,7 +101,7 @@ async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
     let mut peer = home.connect(&daemon).await?;
     let past_first = |state: &Value| state["iteration"].as_u64() >= Some(2);
     all_at(&mut peer, loops, past_first).await?;
-    let mut late = Samples::default();
+    let mut late = LatencySamples::default();
     for at in 0..loops {
         let params = json!({ "name": format!("bench-{at}"), "before": 3, "limit": 1 });
         let page = peer.call("loop.history", params).await?;
@@ -110,7 +110,7 @@ async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
         let begun = second["startedAt"].as_u64().unwrap_or(u64::MAX);
         late.push(Duration::from_millis(begun.saturating_sub(ready_ms)));
     }
-    Ok(Row {
+    Ok(BenchRow {
         name: format!("{loops} loops due at once, lateness p99"),
         unit: "ms",
         hob: late.percentile_ms(99),
@@ -120,14 +120,14 @@ async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
     })
 }
 
-async fn create(peer: &mut Peer, name: &str, interval_ms: u64) -> Result<()> {
+async fn create(peer: &mut BusPeer, name: &str, interval_ms: u64) -> Result<()> {
     let config = json!({ "user": TASK, "intervalMs": interval_ms, "tools": [] });
     let params = json!({ "name": name, "config": config });
     peer.call("loop.create", params).await.map(drop)
 }
 
 /// Makes loops and starts them.
-async fn begin(peer: &mut Peer, loops: usize, interval_ms: u64) -> Result<()> {
+async fn begin(peer: &mut BusPeer, loops: usize, interval_ms: u64) -> Result<()> {
     for at in 0..loops {
         let name = format!("bench-{at}");
         create(peer, &name, interval_ms).await?;
@@ -137,7 +137,7 @@ async fn begin(peer: &mut Peer, loops: usize, interval_ms: u64) -> Result<()> {
 }
 
 /// Waits until something is so of every loop.
-async fn all_at(peer: &mut Peer, loops: usize, so: impl Fn(&Value) -> bool) -> Result<()> {
+async fn all_at(peer: &mut BusPeer, loops: usize, so: impl Fn(&Value) -> bool) -> Result<()> {
     let begun = Instant::now();
     loop {
         let listed = peer.call("loop.list", json!({})).await?;
@@ -152,7 +152,7 @@ async fn all_at(peer: &mut Peer, loops: usize, so: impl Fn(&Value) -> bool) -> R
 }
 
 /// Waits for an event.
-async fn heard(ear: &mut Peer, topic: &str) -> Result<()> {
+async fn heard(ear: &mut BusPeer, topic: &str) -> Result<()> {
     loop {
         let frame: Value = serde_json::from_str(&ear.next().await?)?;
         if frame["type"] == "event" && frame["event"] == topic {

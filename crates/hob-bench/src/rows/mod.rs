@@ -17,98 +17,98 @@ mod terminal;
 mod tokens;
 pub(crate) mod turns;
 
-use crate::report::Row;
+use crate::report::BenchRow;
 use anyhow::Result;
 use std::future::Future;
 use std::pin::Pin;
 
-type Measuring = Pin<Box<dyn Future<Output = Result<Vec<Row>>>>>;
+type RowsFuture = Pin<Box<dyn Future<Output = Result<Vec<BenchRow>>>>>;
 
 /// A group of rows measured together.
-pub(crate) struct Group {
+pub(crate) struct RowGroup {
     pub(crate) name: &'static str,
-    /// What a reader has to know beyond the rows' names.
+    /// The explanation of the rows.
     pub(crate) note: Option<&'static str>,
-    pub(crate) run: fn(quick: bool) -> Measuring,
+    pub(crate) run: fn(quick: bool) -> RowsFuture,
 }
 
-pub(crate) const GROUPS: &[Group] = &[
-    Group {
+pub(crate) const GROUPS: &[RowGroup] = &[
+    RowGroup {
         name: "routed round trips",
         note: None,
         run: |quick| Box::pin(route::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "durable appends",
         note: Some(append::NOTE),
         run: |quick| Box::pin(append::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "cold start and idle memory",
         note: None,
         run: |quick| Box::pin(start::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "listing beside streams",
         note: None,
         run: |quick| Box::pin(listing::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "streamed tokens",
         note: Some(tokens::NOTE),
         run: |quick| Box::pin(tokens::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "durable turns",
         note: Some(turns::NOTE),
         run: |quick| Box::pin(turns::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "unfinished runs at start",
         note: Some(resume::NOTE),
         run: |quick| Box::pin(resume::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "searching files",
         note: Some(search::NOTE),
         run: |quick| Box::pin(search::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "commands in the sandbox",
         note: Some(exec::NOTE),
         run: |quick| Box::pin(exec::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "permissions and tool calls",
         note: Some(permission::NOTE),
         run: |quick| Box::pin(permission::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "local model",
         note: Some(local::NOTE),
         run: |quick| Box::pin(local::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "jobs",
         note: Some(schedule::NOTE),
         run: |quick| Box::pin(schedule::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "kept services",
         note: Some(kept::NOTE),
         run: |quick| Box::pin(kept::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "loops",
         note: Some(loops::NOTE),
         run: |quick| Box::pin(loops::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "Archy's socket",
         note: Some(archy::NOTE),
         run: |quick| Box::pin(archy::run(quick)),
     },
-    Group {
+    RowGroup {
         name: "shared terminals",
         note: Some(terminal::NOTE),
         run: |quick| Box::pin(terminal::run(quick)),

@@ -1,10 +1,10 @@
 //! What stored rules cost a call: a decision with ten thousand of them against one with none, and
 //! a whole tool call over the bus against a round trip through the bare relay.
 
-use super::route::Hop;
-use super::search::Hand;
-use crate::measure::Samples;
-use crate::report::{Goal, Row};
+use super::route::RelayClient;
+use super::search::ToolPeer;
+use crate::measure::LatencySamples;
+use crate::report::{BenchGoal, BenchRow};
 use anyhow::Result;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -13,11 +13,11 @@ pub(crate) const NOTE: &str = "`permission.check` and `tool.execute` of `time` o
 
 const RULES: usize = 10_000;
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let folder = TempDir::new()?;
     let (rules, count) = if quick { (300, 20) } else { (RULES, 2_000) };
-    let mut bare = Hand::new(folder.path()).await?;
-    let mut crowded = Hand::new(folder.path()).await?;
+    let mut bare = ToolPeer::new(folder.path()).await?;
+    let mut crowded = ToolPeer::new(folder.path()).await?;
     for number in 0..rules {
         crowded.ask("permission.add", rule(number)).await?;
     }
@@ -26,25 +26,25 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
         "args": { "command": "cargo test --workspace" },
         "context": { "sessionKey": "bench", "workspace": folder.path() },
     });
-    let (mut with, mut without) = (Samples::default(), Samples::default());
-    let mut calls = Samples::default();
+    let (mut with, mut without) = (LatencySamples::default(), LatencySamples::default());
+    let mut calls = LatencySamples::default();
     for _ in 0..count {
         without.push(bare.ask("permission.check", check.clone()).await?.0);
         with.push(crowded.ask("permission.check", check.clone()).await?.0);
         calls.push(bare.call("time", &json!({})).await?.0);
     }
-    let mut relay = Hop::through_relay().await?;
+    let mut relay = RelayClient::through_relay().await?;
     let mut trips = relay.one_by_one(count).await?;
     Ok(vec![
-        Row {
+        BenchRow {
             name: format!("permission check, {RULES} rules"),
             unit: "ms",
             hob: with.percentile_ms(50),
             yardstick: Some(without.percentile_ms(50)),
             yardstick_name: "the same with no rule",
-            goal: Some(Goal::AddedAtMost(1.0)),
+            goal: Some(BenchGoal::AddedAtMost(1.0)),
         },
-        Row {
+        BenchRow {
             name: "tool call over the bus".to_owned(),
             unit: "ms",
             hob: calls.percentile_ms(50),

@@ -1,9 +1,9 @@
 //! A thousand runs cut off in the middle of a model call by `kill -9`: how long the next start
 //! takes to take all of them up again, and to bring all of them to their end.
 
-use crate::daemon::{Home, Sim};
-use crate::peer::{Peer, request};
-use crate::report::Row;
+use crate::daemon::{BenchHome, SimProcess};
+use crate::peer::{BusPeer, request};
+use crate::report::BenchRow;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ const ASK_AT_ONCE: usize = 200;
 const PATIENCE: Duration = Duration::from_mins(2);
 const MANY_AT_WORK: &str = "[agent]\nconcurrency = 1000\n";
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let runs = if quick { RUNS / 20 } else { RUNS };
-    let silent = Sim::start(&["--silent"])?;
-    let home = Home::asking(&silent, MANY_AT_WORK)?;
+    let silent = SimProcess::start(&["--silent"])?;
+    let home = BenchHome::asking(&silent, MANY_AT_WORK)?;
     let seq = cut_off(&home, runs).await?;
     let port = silent.process.address.rsplit(':').next();
     let port = port.unwrap_or_default().to_owned();
     drop(silent);
-    let answering = Sim::start(&["--port", &port])?;
+    let answering = SimProcess::start(&["--port", &port])?;
     home.point_at(&answering, "")?;
     let started = Instant::now();
     let daemon = home.start()?;
@@ -52,7 +52,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
         }
     }
     let all_completed = started.elapsed();
-    let row = |what: &str, took: Duration| Row {
+    let row = |what: &str, took: Duration| BenchRow {
         name: format!("{runs} unfinished runs at start, to all {what}"),
         unit: "ms",
         hob: took.as_secs_f64() * 1_000.0,
@@ -67,7 +67,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
 }
 
 /// Starts runs that wait for a silent model, and kills the daemon; gives the last event before.
-async fn cut_off(home: &Home, runs: usize) -> Result<u64> {
+async fn cut_off(home: &BenchHome, runs: usize) -> Result<u64> {
     let daemon = home.start()?;
     let mut watcher = peer(&daemon.address, home).await?;
     let topics = json!(["run.started"]);
@@ -95,11 +95,11 @@ async fn cut_off(home: &Home, runs: usize) -> Result<u64> {
     Ok(seq)
 }
 
-async fn peer(address: &str, home: &Home) -> Result<Peer> {
-    Peer::connect(&format!("ws://{address}/ws"), Some(&home.token()?)).await
+async fn peer(address: &str, home: &BenchHome) -> Result<BusPeer> {
+    BusPeer::connect(&format!("ws://{address}/ws"), Some(&home.token()?)).await
 }
 
-async fn next_event(peer: &mut Peer) -> Result<Value> {
+async fn next_event(peer: &mut BusPeer) -> Result<Value> {
     loop {
         let text = tokio::time::timeout(PATIENCE, peer.next()).await??;
         let frame: Value = serde_json::from_str(&text)?;

@@ -1,11 +1,11 @@
 //! What jobs cost: processor and memory of a daemon with ten thousand of them at rest against the
 //! same daemon with none, and how late they are told when all are due in the same second.
 
-use crate::daemon::{Home, Process, Sim};
-use crate::measure::Samples;
-use crate::peer::{Peer, request};
-use crate::report::Row;
-use crate::rest::AtRest;
+use crate::daemon::{BenchHome, ServerProcess, SimProcess};
+use crate::idle_cost::IdleComparison;
+use crate::measure::LatencySamples;
+use crate::peer::{BusPeer, request};
+use crate::report::BenchRow;
 use crate::stream::wall_us;
 use crate::yardsticks::sqlite;
 use anyhow::{Result, ensure};
@@ -22,47 +22,47 @@ const ADD_AT_ONCE: usize = 200;
 /// Jobs that hob decides in one transaction.
 const DECIDED_AT_ONCE: i64 = 256;
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let (jobs, rest) = if quick {
         (300, Duration::from_secs(2))
     } else {
         (JOBS, REST)
     };
-    let mut rows: Vec<Row> = idle(jobs, rest).await?.into();
+    let mut rows: Vec<BenchRow> = idle(jobs, rest).await?.into();
     rows.extend(same_second(jobs, if quick { 5 } else { 60 }).await?);
     Ok(rows)
 }
 
-async fn idle(jobs: usize, rest: Duration) -> Result<[Row; 2]> {
-    let alone = Home::new()?;
+async fn idle(jobs: usize, rest: Duration) -> Result<[BenchRow; 2]> {
+    let alone = BenchHome::new()?;
     let bare = alone.start()?;
-    let home = Home::new()?;
+    let home = BenchHome::new()?;
     let daemon = home.start()?;
     let mut peer = home.connect(&daemon).await?;
     // Fields of many minutes and hours, in February.
     let schedule = |at: usize| format!("{} {} 1 2 *", at % 60, at / 60 % 24);
     add(&mut peer, jobs, schedule).await?;
     tokio::time::sleep(rest / 10).await;
-    let at_rest = AtRest {
+    let at_rest = IdleComparison {
         what: format!("{JOBS} jobs"),
         hob: &daemon,
         bare: &bare,
         bare_name: "no job",
-        memory_mb: Process::memory_mb,
+        memory_mb: ServerProcess::memory_mb,
     };
     at_rest.rows(rest).await
 }
 
-async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
-    let sim = Sim::start(&[])?;
-    let home = Home::asking(&sim, "")?;
+async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<BenchRow>> {
+    let sim = SimProcess::start(&[])?;
+    let home = BenchHome::asking(&sim, "")?;
     let daemon = home.start()?;
     let mut adder = home.connect(&daemon).await?;
     let due_ms = (wall_us() / 1_000_000 + ahead_s) * 1_000;
     let due = jiff::Timestamp::from_millisecond(i64::try_from(due_ms)?)?;
     add(&mut adder, jobs, |_| format!("at {due}")).await?;
     ensure!(wall_us() / 1_000 < due_ms, "adding the jobs took too long");
-    let mut late = Samples::default();
+    let mut late = LatencySamples::default();
     let mut seq = 0;
     while late.len() < jobs {
         // A reader that falls behind is told so, and goes on where it was.
@@ -84,11 +84,11 @@ async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
     let dir = TempDir::new()?;
     let count = i64::try_from(jobs)?;
     let raw = sqlite::slots(dir.path(), count, DECIDED_AT_ONCE)?;
-    let mut raw_times = Samples::default();
+    let mut raw_times = LatencySamples::default();
     for time in raw {
         raw_times.push(time);
     }
-    let row = |percent: usize, late: &mut Samples, raw: &mut Samples| Row {
+    let row = |percent: usize, late: &mut LatencySamples, raw: &mut LatencySamples| BenchRow {
         name: format!("{JOBS} jobs due in the same second, late, p{percent}"),
         unit: "ms",
         hob: late.percentile_ms(percent),
@@ -102,7 +102,7 @@ async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
     ])
 }
 
-async fn add(peer: &mut Peer, jobs: usize, schedule: impl Fn(usize) -> String) -> Result<()> {
+async fn add(peer: &mut BusPeer, jobs: usize, schedule: impl Fn(usize) -> String) -> Result<()> {
     let all: Vec<usize> = (0..jobs).collect();
     for some in all.chunks(ADD_AT_ONCE) {
         let frames = some.iter().map(|at| {

@@ -1,9 +1,9 @@
 //! `grep` and `glob` over a large tree, asked for over the wire, against ripgrep started anew.
 
-use crate::daemon::{Home, Process};
-use crate::measure::Samples;
-use crate::peer::Peer;
-use crate::report::{Goal, Row};
+use crate::daemon::{BenchHome, ServerProcess};
+use crate::measure::LatencySamples;
+use crate::peer::BusPeer;
+use crate::report::{BenchGoal, BenchRow};
 use crate::yardsticks::program;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ const ROUNDS: usize = 9;
 const FOUND: usize = 40;
 const NEEDLE: &str = "needle_in_the_haystack";
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let tree = TempDir::new()?;
     grow(tree.path(), if quick { 50 } else { FOLDERS })?;
-    let mut hand = Hand::new(tree.path()).await?;
+    let mut hand = ToolPeer::new(tree.path()).await?;
     let grep = json!({ "pattern": "needle_in_[a-z]+_haystack" });
     let glob = json!({ "pattern": "**/rare_*.rs" });
     let searches: [(&str, Value, &[&str]); 2] = [
@@ -32,37 +32,37 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     ];
     let mut rows = Vec::new();
     for (tool, args, bare) in searches {
-        let (mut hob, mut ripgrep) = (Samples::default(), Samples::default());
+        let (mut hob, mut ripgrep) = (LatencySamples::default(), LatencySamples::default());
         for _ in 0..=ROUNDS {
             ripgrep.push(program::run(bare, tree.path(), Some(FOUND))?);
             hob.push(hand.search(tool, &args).await?);
         }
-        rows.push(Row {
+        rows.push(BenchRow {
             name: format!("{tool} over {} files", FOLDERS * FILES),
             unit: "ms",
             hob: hob.percentile_ms(50),
             yardstick: Some(ripgrep.percentile_ms(50)),
             yardstick_name: "ripgrep",
-            goal: Some(Goal::RatioAtMost(1.5)),
+            goal: Some(BenchGoal::RatioAtMost(1.5)),
         });
     }
     Ok(rows)
 }
 
 /// A client of a daemon whose tools work in one folder.
-pub(super) struct Hand {
-    peer: Peer,
+pub(super) struct ToolPeer {
+    peer: BusPeer,
     workspace: Value,
-    _alive: (Home, Process),
+    _alive: (BenchHome, ServerProcess),
 }
 
-impl Hand {
+impl ToolPeer {
     pub(super) async fn new(workspace: &Path) -> Result<Self> {
-        let home = Home::new()?;
+        let home = BenchHome::new()?;
         let daemon = home.start()?;
         let url = format!("ws://{}/ws", daemon.address);
-        let peer = Peer::connect(&url, Some(&home.token()?)).await?;
-        Ok(Hand {
+        let peer = BusPeer::connect(&url, Some(&home.token()?)).await?;
+        Ok(ToolPeer {
             peer,
             workspace: json!(workspace),
             _alive: (home, daemon),

@@ -1,9 +1,9 @@
 //! Commands in a shared terminal, against tmux driven by hand.
 
-use crate::daemon::{Home, Process, start_role};
-use crate::measure::Samples;
-use crate::peer::Peer;
-use crate::report::{Goal, Row};
+use crate::daemon::{BenchHome, ServerProcess, start_role};
+use crate::measure::LatencySamples;
+use crate::peer::BusPeer;
+use crate::report::{BenchGoal, BenchRow};
 use crate::yardsticks::tmux::end_server;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -14,15 +14,15 @@ pub(crate) const NOTE: &str = "`echo` in bash, asked for over a WebSocket with o
 const CONTROL: &str = "tmux in control mode, the same client and rows";
 const METHOD: &str = "terminal.execute";
 const ROUNDS: usize = 301;
-/// Those that look every 100 ms take long.
+/// Fewer rounds for clients that poll every 100 ms, because they take long.
 const SETTLED_EVERY: usize = 15;
 const QUEUED: usize = 1_000;
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
-    let place = Place::start().await?;
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
+    let place = TerminalDaemon::start().await?;
     let mut peer = place.home.connect(&place.daemon).await?;
     let typist = start_role("typist")?;
-    let mut yardstick = Peer::connect(&format!("ws://{}", typist.address), None).await?;
+    let mut yardstick = BusPeer::connect(&format!("ws://{}", typist.address), None).await?;
     let rounds = if quick { 5 } else { ROUNDS };
     let mut rows = round_trips(&mut peer, &mut yardstick, rounds).await?;
     let count = if quick { 20 } else { QUEUED };
@@ -32,32 +32,32 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
 }
 
 /// A daemon with a terminal. Its tmux goes with it.
-struct Place {
-    home: Home,
-    daemon: Process,
+struct TerminalDaemon {
+    home: BenchHome,
+    daemon: ServerProcess,
 }
 
-impl Place {
-    async fn start() -> Result<Place> {
-        let home = Home::new()?;
+impl TerminalDaemon {
+    async fn start() -> Result<TerminalDaemon> {
+        let home = BenchHome::new()?;
         let config = "[terminal]\nshell = \"/bin/bash\"\n";
         std::fs::write(home.path().join("config.toml"), config)?;
         let daemon = home.start()?;
-        let place = Place { home, daemon };
+        let place = TerminalDaemon { home, daemon };
         let mut peer = place.home.connect(&place.daemon).await?;
         echo(&mut peer, METHOD, "begin").await?;
         Ok(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for TerminalDaemon {
     fn drop(&mut self) {
         end_server(&self.home.path().join("run/tmux.sock"));
     }
 }
 
 /// Has a word echoed; how long that took, and how long the one who did it says it took.
-async fn echo(peer: &mut Peer, method: &str, word: &str) -> Result<(Duration, Duration)> {
+async fn echo(peer: &mut BusPeer, method: &str, word: &str) -> Result<(Duration, Duration)> {
     let params = json!({ "name": "bench", "command": format!("echo {word}") });
     let started = Instant::now();
     let answer = peer.call(method, params).await?;
@@ -70,10 +70,14 @@ async fn echo(peer: &mut Peer, method: &str, word: &str) -> Result<(Duration, Du
     Ok((elapsed, Duration::from_micros(took_us)))
 }
 
-async fn round_trips(peer: &mut Peer, yardstick: &mut Peer, rounds: usize) -> Result<Vec<Row>> {
-    let (mut hob, mut raw) = (Samples::default(), Samples::default());
-    let (mut bare, mut knowing) = (Samples::default(), Samples::default());
-    let mut settled = Samples::default();
+async fn round_trips(
+    peer: &mut BusPeer,
+    yardstick: &mut BusPeer,
+    rounds: usize,
+) -> Result<Vec<BenchRow>> {
+    let (mut hob, mut raw) = (LatencySamples::default(), LatencySamples::default());
+    let (mut bare, mut knowing) = (LatencySamples::default(), LatencySamples::default());
+    let mut settled = LatencySamples::default();
     for round in 0..rounds {
         let word = format!("word-{round}");
         let (elapsed, took) = echo(yardstick, "control", &word).await?;
@@ -87,7 +91,7 @@ async fn round_trips(peer: &mut Peer, yardstick: &mut Peer, rounds: usize) -> Re
         }
     }
     let hob_p50 = hob.percentile_ms(50);
-    let row = |name: &str, hob: f64, yardstick: f64, yardstick_name, goal| Row {
+    let row = |name: &str, hob: f64, yardstick: f64, yardstick_name, goal| BenchRow {
         name: name.to_owned(),
         unit: "ms",
         hob,
@@ -101,7 +105,7 @@ async fn round_trips(peer: &mut Peer, yardstick: &mut Peer, rounds: usize) -> Re
             hob_p50,
             raw.percentile_ms(50),
             CONTROL,
-            Some(Goal::RatioAtMost(1.3)),
+            Some(BenchGoal::RatioAtMost(1.3)),
         ),
         row(
             "a command in a terminal, p99",
@@ -122,20 +126,20 @@ async fn round_trips(peer: &mut Peer, yardstick: &mut Peer, rounds: usize) -> Re
             hob_p50,
             knowing.percentile_ms(50),
             "tmux started for each thing, without a pause",
-            Some(Goal::RatioAtMost(0.2)),
+            Some(BenchGoal::RatioAtMost(0.2)),
         ),
         row(
             "a command in a terminal, against tmux started as Archy does",
             hob_p50,
             settled.percentile_ms(50),
             "tmux started for each thing, every 100 ms",
-            Some(Goal::RatioAtMost(0.2)),
+            Some(BenchGoal::RatioAtMost(0.2)),
         ),
     ])
 }
 
 /// Has many commands run that are asked for at once.
-async fn echo_all(peer: &mut Peer, method: &str, commands: &[String]) -> Result<Duration> {
+async fn echo_all(peer: &mut BusPeer, method: &str, commands: &[String]) -> Result<Duration> {
     let params = json!({ "name": "bench", "commands": commands });
     let started = Instant::now();
     let answer = peer.call(method, params).await?;
@@ -147,7 +151,11 @@ async fn echo_all(peer: &mut Peer, method: &str, commands: &[String]) -> Result<
     Ok(elapsed)
 }
 
-async fn queued(peer: &mut Peer, yardstick: &mut Peer, count: usize) -> Result<Vec<Row>> {
+async fn queued(
+    peer: &mut BusPeer,
+    yardstick: &mut BusPeer,
+    count: usize,
+) -> Result<Vec<BenchRow>> {
     let lines = (0..count).map(|number| format!("echo queued-{number}"));
     let lines: Vec<String> = lines.collect();
     let raw = echo_all(yardstick, "control", &lines).await?;
@@ -158,7 +166,7 @@ async fn queued(peer: &mut Peer, yardstick: &mut Peer, count: usize) -> Result<V
         reason = "counts here stay far below 2^52"
     )]
     let each = |time: Duration| ms(time) / count as f64;
-    let row = |name: String, hob: f64, yardstick: f64| Row {
+    let row = |name: String, hob: f64, yardstick: f64| BenchRow {
         name,
         unit: "ms",
         hob,

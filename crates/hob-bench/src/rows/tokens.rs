@@ -1,10 +1,10 @@
 //! Tokens of a scripted model, streamed through hob's `/v1/chat/completions`, against the same
 //! client reading the scripted server itself: how late each token is, and how many come.
 
-use crate::daemon::{Home, Process, Sim};
-use crate::measure::{Samples, rate};
-use crate::report::{Goal, Row};
-use crate::stream::{self, Target};
+use crate::daemon::{BenchHome, ServerProcess, SimProcess};
+use crate::measure::{LatencySamples, rate};
+use crate::report::{BenchGoal, BenchRow};
+use crate::stream::{self, StreamTarget};
 use anyhow::{Result, ensure};
 use std::time::{Duration, Instant};
 
@@ -16,36 +16,36 @@ const ROUNDS: usize = 3;
 const SERVER: &str = "the scripted server itself";
 
 /// Streams at once, and the microseconds between two tokens of one.
-struct Load {
+struct StreamLoad {
     streams: usize,
     every_us: usize,
 }
 
 /// The pace of a fast model for one reader, and of many models for many.
-const LATENCY: [Load; 2] = [
-    Load {
+const LATENCY: [StreamLoad; 2] = [
+    StreamLoad {
         streams: 1,
         every_us: 5_000,
     },
-    Load {
+    StreamLoad {
         streams: 50,
         every_us: 20_000,
     },
 ];
 
-/// What the bare client still keeps up with.
-const THROUGHPUT: [Load; 2] = [
-    Load {
+/// The highest load the bare client keeps up with.
+const THROUGHPUT: [StreamLoad; 2] = [
+    StreamLoad {
         streams: 1,
         every_us: 500,
     },
-    Load {
+    StreamLoad {
         streams: 50,
         every_us: 10_000,
     },
 ];
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let round = Duration::from_millis(if quick { 200 } else { 4_000 });
     let mut rows = Vec::new();
     for load in LATENCY {
@@ -57,14 +57,14 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn latency(load: &Load, round: Duration) -> Result<[Row; 2]> {
-    let pair = Pair::start(load, round)?;
-    let (mut hob, mut bare) = (Samples::default(), Samples::default());
+async fn latency(load: &StreamLoad, round: Duration) -> Result<[BenchRow; 2]> {
+    let pair = StreamPair::start(load, round)?;
+    let (mut hob, mut bare) = (LatencySamples::default(), LatencySamples::default());
     for _ in 0..ROUNDS {
         bare.extend(pair.read(&pair.bare).await?.0);
         hob.extend(pair.read(&pair.hob).await?.0);
     }
-    let mut row = |percent, goal| Row {
+    let mut row = |percent, goal| BenchRow {
         name: format!(
             "streamed token, {} at once, {} /s each, p{percent}",
             load.streams,
@@ -76,58 +76,58 @@ async fn latency(load: &Load, round: Duration) -> Result<[Row; 2]> {
         yardstick_name: SERVER,
         goal,
     };
-    Ok([row(50, None), row(99, Some(Goal::AddedAtMost(2.0)))])
+    Ok([row(50, None), row(99, Some(BenchGoal::AddedAtMost(2.0)))])
 }
 
-async fn throughput(load: &Load, round: Duration) -> Result<Row> {
-    let pair = Pair::start(load, round)?;
+async fn throughput(load: &StreamLoad, round: Duration) -> Result<BenchRow> {
+    let pair = StreamPair::start(load, round)?;
     let (mut hob, mut bare) = (0.0_f64, 0.0_f64);
     // The better round of each: a stall of the machine hits one of them.
     for _ in 0..ROUNDS {
         bare = bare.max(pair.read(&pair.bare).await?.1);
         hob = hob.max(pair.read(&pair.hob).await?.1);
     }
-    Ok(Row {
+    Ok(BenchRow {
         name: format!("streamed tokens, {} at once", load.streams),
         unit: "/s",
         hob,
         yardstick: Some(bare),
         yardstick_name: SERVER,
-        goal: Some(Goal::RatioAtLeast(0.95)),
+        goal: Some(BenchGoal::RatioAtLeast(0.95)),
     })
 }
 
 /// The scripted server, and hob in front of it.
-struct Pair {
-    bare: Target,
-    hob: Target,
+struct StreamPair {
+    bare: StreamTarget,
+    hob: StreamTarget,
     streams: usize,
     tokens: usize,
     every: Duration,
-    _alive: (Sim, Home, Process),
+    _alive: (SimProcess, BenchHome, ServerProcess),
 }
 
-impl Pair {
-    fn start(load: &Load, round: Duration) -> Result<Self> {
+impl StreamPair {
+    fn start(load: &StreamLoad, round: Duration) -> Result<Self> {
         let every = Duration::from_micros(u64::try_from(load.every_us)?);
         let tokens = usize::try_from(round.as_micros() / every.as_micros())?;
         let (stamps, every_us) = (tokens.to_string(), load.every_us.to_string());
-        let sim = Sim::start(&["--stamps", &stamps, "--every-us", &every_us])?;
-        let home = Home::asking(&sim, SETTINGS)?;
+        let sim = SimProcess::start(&["--stamps", &stamps, "--every-us", &every_us])?;
+        let home = BenchHome::asking(&sim, SETTINGS)?;
         let daemon = home.start()?;
-        let bare = Target {
+        let bare = StreamTarget {
             address: sim.process.address.clone(),
             token: None,
             model: "sim-small".to_owned(),
             stamps_begin_us: sim.stamps_begin_us,
         };
-        let hob = Target {
+        let hob = StreamTarget {
             address: daemon.address.clone(),
             token: Some(home.token()?),
             model: "sim/sim-small".to_owned(),
             ..bare.clone()
         };
-        Ok(Pair {
+        Ok(StreamPair {
             bare,
             hob,
             streams: load.streams,
@@ -143,7 +143,7 @@ impl Pair {
         clippy::disallowed_methods,
         reason = "these tasks end within the measurement"
     )]
-    async fn read(&self, target: &Target) -> Result<(Samples, f64)> {
+    async fn read(&self, target: &StreamTarget) -> Result<(LatencySamples, f64)> {
         let started = Instant::now();
         let readers = (0..self.streams).map(|at| {
             let target = target.clone();
@@ -154,7 +154,7 @@ impl Pair {
             })
         });
         let readers: Vec<_> = readers.collect();
-        let mut samples = Samples::default();
+        let mut samples = LatencySamples::default();
         for reader in readers {
             let read = reader.await??;
             ensure!(

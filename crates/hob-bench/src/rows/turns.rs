@@ -2,10 +2,10 @@
 //! fsynced writes, against raw SQLite committing the same rows of as many turns in hand-made
 //! batches.
 
-use crate::daemon::{Home, Sim};
-use crate::measure::{Rounds, blocking_rate, rate};
-use crate::peer::{Peer, request};
-use crate::report::Row;
+use crate::daemon::{BenchHome, SimProcess};
+use crate::measure::{RoundPairs, blocking_rate, rate};
+use crate::peer::{BusPeer, request};
+use crate::report::BenchRow;
 use crate::yardsticks::turns;
 use anyhow::Result;
 use serde_json::json;
@@ -18,18 +18,18 @@ const SETTINGS: &str = "[agent]\nconcurrency = 128\n";
 pub(crate) const TASK: &str = "Say that you are done.";
 pub(crate) const ANSWER: &str = "All of it is done.";
 
-pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+pub(crate) async fn run(quick: bool) -> Result<Vec<BenchRow>> {
     let scale = if quick { 20 } else { 1 };
-    let sim = Sim::start(&["--say", ANSWER])?;
+    let sim = SimProcess::start(&["--say", ANSWER])?;
     let mut rows = Vec::new();
     for (concurrency, count) in [(8, 4_000), (100, 10_000)] {
         let count = count / scale;
-        let mut rounds = Rounds::default();
+        let mut rounds = RoundPairs::default();
         for _ in 0..ROUNDS {
             let raw = raw_rate(count, concurrency).await?;
             rounds.push(raw, hob_rate(&sim, count, concurrency).await?);
         }
-        rows.push(Row {
+        rows.push(BenchRow {
             name: format!("durable turns over the wire, {concurrency} at once"),
             unit: "/s",
             hob: rounds.hob(),
@@ -50,14 +50,14 @@ async fn raw_rate(count: usize, concurrency: usize) -> Result<f64> {
     clippy::disallowed_methods,
     reason = "these tasks end within the measurement"
 )]
-async fn hob_rate(sim: &Sim, count: usize, concurrency: usize) -> Result<f64> {
-    let home = Home::asking(sim, SETTINGS)?;
+async fn hob_rate(sim: &SimProcess, count: usize, concurrency: usize) -> Result<f64> {
+    let home = BenchHome::asking(sim, SETTINGS)?;
     let daemon = home.start()?;
     let url = format!("ws://{}/ws", daemon.address);
     let token = home.token()?;
     let mut peers = Vec::new();
     for at in 0..concurrency {
-        let mut peer = Peer::connect(&url, Some(&token)).await?;
+        let mut peer = BusPeer::connect(&url, Some(&token)).await?;
         let key = format!("bench:{at}");
         peer.call("session.create", json!({ "sessionKey": key }))
             .await?;

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 const QUEUE: usize = 1_024;
 
-type Slot = Arc<Mutex<Option<mpsc::Sender<Message>>>>;
+type SenderSlot = Arc<Mutex<Option<mpsc::Sender<Message>>>>;
 
 #[expect(
     clippy::disallowed_methods,
@@ -20,7 +20,7 @@ type Slot = Arc<Mutex<Option<mpsc::Sender<Message>>>>;
 pub(crate) async fn run() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stdout(), "LISTENS={}", listener.local_addr()?)?;
-    let (service, client) = (Slot::default(), Slot::default());
+    let (service, client) = (SenderSlot::default(), SenderSlot::default());
     let (stream, _) = listener.accept().await?;
     tokio::spawn(serve(stream, Arc::clone(&service), Arc::clone(&client)));
     loop {
@@ -33,7 +33,7 @@ pub(crate) async fn run() -> Result<()> {
     clippy::disallowed_methods,
     reason = "a yardstick stands on nothing of ours"
 )]
-async fn serve(stream: TcpStream, own: Slot, other: Slot) -> Result<()> {
+async fn serve(stream: TcpStream, own: SenderSlot, other: SenderSlot) -> Result<()> {
     stream.set_nodelay(true)?;
     let socket = tokio_tungstenite::accept_async(stream).await?;
     let (mut sink, mut source) = socket.split();

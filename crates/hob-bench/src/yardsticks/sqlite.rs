@@ -1,8 +1,8 @@
 //! Raw SQLite: the rows of one appended message (the message, its event, its session's counters),
 //! and those of a job's slot, committed in hand-made batches with the same durability.
 
-use crate::measure::Samples;
-use crate::rows::append::{self, Appended};
+use crate::measure::LatencySamples;
+use crate::rows::append::{self, AppendRound};
 use anyhow::Result;
 use rusqlite::{Connection, params};
 use std::path::Path;
@@ -27,7 +27,7 @@ const SCHEMA: &str = "
     clippy::disallowed_methods,
     reason = "a yardstick stands on nothing of ours"
 )]
-pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Result<Appended> {
+pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Result<AppendRound> {
     let mut connection = Connection::open(dir.join("raw.db"))?;
     connection.execute_batch(SCHEMA)?;
     for session in 0..sessions {
@@ -37,7 +37,7 @@ pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Resul
         )?;
     }
     let content = serde_json::to_string(&append::text())?;
-    let mut latencies = Samples::default();
+    let mut latencies = LatencySamples::default();
     let started = Instant::now();
     let mut done = 0;
     while done < count {
@@ -78,7 +78,7 @@ pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Resul
         done = end;
     }
     let elapsed = started.elapsed();
-    Ok(Appended { elapsed, latencies })
+    Ok(AppendRound { elapsed, latencies })
 }
 
 const SLOTS_SCHEMA: &str = "

@@ -22,7 +22,7 @@ set -g set-titles off
 set -g status-interval 0
 ";
 
-/// What bash does to say where a command begins and ends.
+/// Bash hooks that mark the start and end of a command.
 const HOOKS: &str = r#"[ -r ~/.bashrc ] && . ~/.bashrc
 number=0
 ended() {
@@ -57,7 +57,7 @@ const SCHEMA: &str = "
 
 /// A tmux server of a yardstick's own, ended when dropped.
 #[derive(Debug)]
-struct Server {
+struct YardstickTmux {
     folder: TempDir,
 }
 
@@ -65,9 +65,9 @@ struct Server {
     clippy::disallowed_methods,
     reason = "a yardstick stands on nothing of ours"
 )]
-impl Server {
-    fn start(shell: &[&str]) -> Result<Server> {
-        let server = Server {
+impl YardstickTmux {
+    fn start(shell: &[&str]) -> Result<YardstickTmux> {
+        let server = YardstickTmux {
             folder: TempDir::new()?,
         };
         std::fs::write(server.path("tmux.conf"), SETTINGS)?;
@@ -121,7 +121,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for YardstickTmux {
     fn drop(&mut self) {
         let _ = self.output(&["kill-server"]);
     }
@@ -129,20 +129,20 @@ impl Drop for Server {
 
 /// The same rows as hob's, with SQLite alone.
 #[derive(Debug)]
-struct Record {
+struct CommandRecord {
     sql: Connection,
     number: i64,
 }
 
-impl Record {
+impl CommandRecord {
     #[expect(
         clippy::disallowed_methods,
         reason = "a yardstick stands on nothing of ours"
     )]
-    fn open(server: &Server) -> Result<Record> {
+    fn open(server: &YardstickTmux) -> Result<CommandRecord> {
         let sql = Connection::open(server.path("raw.db"))?;
         sql.execute_batch(SCHEMA)?;
-        Ok(Record { sql, number: 1 })
+        Ok(CommandRecord { sql, number: 1 })
     }
 
     /// Commands that are about to be typed.
@@ -192,29 +192,29 @@ impl Record {
 
 /// A client in control mode that records each command before and after.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct ControlClient {
     // Before the server: it reads from it until the end.
     client: Child,
     writes: ChildStdin,
     reads: ChildStdout,
-    record: Record,
-    /// What the pane printed and nobody has looked at.
+    record: CommandRecord,
+    /// Pane output that was not read yet.
     said: Vec<u8>,
     /// The beginning of a line of tmux's.
     line: Vec<u8>,
-    /// Whether the prompt was not seen since the last command.
+    /// True until the prompt is seen after a command.
     is_busy: bool,
-    _server: Server,
+    _server: YardstickTmux,
 }
 
-impl Control {
-    pub(crate) fn start() -> Result<Control> {
-        let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
-        let record = Record::open(&server)?;
+impl ControlClient {
+    pub(crate) fn start() -> Result<ControlClient> {
+        let server = YardstickTmux::start(&["bash", "--rcfile", "hooks", "-i"])?;
+        let record = CommandRecord::open(&server)?;
         let mut client = server.attach()?;
         let writes = client.stdin.take().context("piped")?;
         let reads = client.stdout.take().context("piped")?;
-        let mut control = Control {
+        let mut control = ControlClient {
             client,
             writes,
             reads,
@@ -323,7 +323,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for ControlClient {
     fn drop(&mut self) {
         let _ = self.client.kill();
         let _ = self.client.wait();
@@ -333,38 +333,38 @@ impl Drop for Control {
 /// A client that starts tmux for each thing it wants: is the session there, type this, show the
 /// screen. It keeps the same record.
 #[derive(Debug)]
-pub(crate) struct Starting {
-    server: Server,
-    record: Record,
+pub(crate) struct SpawningClient {
+    server: YardstickTmux,
+    record: CommandRecord,
 }
 
-/// How such a client knows that a command has ended.
+/// The method a client uses to detect the end of a command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Look {
+pub(crate) enum EndDetection {
     /// It knows what will be printed, and looks without a pause until that is there.
     Knowing,
     /// As Archy does at its fastest: every 100 ms, until the screen is the same three times.
     Settled,
 }
 
-impl Starting {
-    pub(crate) fn start() -> Result<Starting> {
-        let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
-        let record = Record::open(&server)?;
-        let mut starting = Starting { server, record };
-        starting.run_all(&["echo begin"], Look::Knowing)?;
+impl SpawningClient {
+    pub(crate) fn start() -> Result<SpawningClient> {
+        let server = YardstickTmux::start(&["bash", "--rcfile", "hooks", "-i"])?;
+        let record = CommandRecord::open(&server)?;
+        let mut starting = SpawningClient { server, record };
+        starting.run_all(&["echo begin"], EndDetection::Knowing)?;
         Ok(starting)
     }
 
     /// Has words echoed that were not printed before; what was seen of them.
-    pub(crate) fn run_all(&mut self, commands: &[&str], look: Look) -> Result<Vec<String>> {
+    pub(crate) fn run_all(&mut self, commands: &[&str], look: EndDetection) -> Result<Vec<String>> {
         commands
             .iter()
             .map(|command| self.run(command, look))
             .collect()
     }
 
-    fn run(&mut self, command: &str, look: Look) -> Result<String> {
+    fn run(&mut self, command: &str, look: EndDetection) -> Result<String> {
         const PAUSE: Duration = Duration::from_millis(100);
         const SAME: usize = 3;
         let started = Instant::now();
@@ -381,7 +381,7 @@ impl Starting {
             same = if screen == before { same + 1 } else { 1 };
             let text = String::from_utf8_lossy(&screen);
             let is_there = text.lines().any(|line| line == word);
-            if is_there && (matches!(look, Look::Knowing) || same >= SAME) {
+            if is_there && (matches!(look, EndDetection::Knowing) || same >= SAME) {
                 self.record.end(command, word)?;
                 return Ok(word.to_owned());
             }
@@ -390,7 +390,7 @@ impl Starting {
                 "{word} was never seen"
             );
             before = screen;
-            if matches!(look, Look::Settled) {
+            if matches!(look, EndDetection::Settled) {
                 std::thread::sleep(PAUSE);
             }
         }

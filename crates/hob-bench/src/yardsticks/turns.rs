@@ -66,8 +66,12 @@ pub(crate) fn write(dir: &Path, count: i64, batch: i64) -> Result<Duration> {
     let started = Instant::now();
     let mut done = 0;
     while done < count {
-        let turns = || (done..count.min(done + batch)).map(|at| Turn::new(at, batch));
-        for third in [Turn::accept, Turn::begin, Turn::complete] {
+        let turns = || (done..count.min(done + batch)).map(|at| YardstickTurn::new(at, batch));
+        for third in [
+            YardstickTurn::accept,
+            YardstickTurn::begin,
+            YardstickTurn::complete,
+        ] {
             let transaction = connection.transaction()?;
             for turn in turns() {
                 third(&turn, &transaction)?;
@@ -80,7 +84,7 @@ pub(crate) fn write(dir: &Path, count: i64, batch: i64) -> Result<Duration> {
 }
 
 /// One turn of one session.
-struct Turn {
+struct YardstickTurn {
     at: i64,
     session: i64,
     /// Messages of the session before it.
@@ -88,9 +92,9 @@ struct Turn {
     id: [u8; 16],
 }
 
-impl Turn {
+impl YardstickTurn {
     fn new(at: i64, sessions: i64) -> Self {
-        Turn {
+        YardstickTurn {
             at,
             session: at % sessions,
             messages: at / sessions * 2,

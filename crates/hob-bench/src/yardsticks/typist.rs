@@ -1,7 +1,7 @@
 //! A bare program that has tmux run what it is asked for over a WebSocket: one client, one thread,
 //! and nothing between the question and tmux.
 
-use super::tmux::{Control, Look, Starting};
+use super::tmux::{ControlClient, EndDetection, SpawningClient};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::{Message, accept};
 
 pub(crate) fn run() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let (mut control, mut starting) = (Control::start()?, Starting::start()?);
+    let (mut control, mut starting) = (ControlClient::start()?, SpawningClient::start()?);
     writeln!(std::io::stdout(), "LISTENS={}", listener.local_addr()?)?;
     let (stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
@@ -29,8 +29,8 @@ pub(crate) fn run() -> Result<()> {
         };
         let outputs = match asked["method"].as_str().context("a method")? {
             "control" => control.run_all(&commands)?,
-            "knowing" => starting.run_all(&commands, Look::Knowing)?,
-            "settled" => starting.run_all(&commands, Look::Settled)?,
+            "knowing" => starting.run_all(&commands, EndDetection::Knowing)?,
+            "settled" => starting.run_all(&commands, EndDetection::Settled)?,
             "end" => Vec::new(),
             other => bail!("nobody knows '{other}'"),
         };

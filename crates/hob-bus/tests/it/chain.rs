@@ -1,7 +1,7 @@
-//! For any subscriptions and any events, also published meanwhile: each link gets each event it
-//! asked for once, in order, and `prev` names the one before it.
+//! For any subscriptions and any events, also concurrent ones: each link gets each matching event
+//! once, in order, and `prev` names the one before it.
 
-use crate::desk::{Desk, Wire};
+use crate::fixture::{TestBus, TestPeer};
 use hob_bus::BusLimits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -76,36 +76,38 @@ proptest! {
 }
 
 async fn carry_out(plan: Plan) {
-    let desk = Desk::with(BusLimits::default(), 100_000);
+    let fixture = TestBus::with(BusLimits::default(), 100_000);
     for emission in &plan.history {
-        desk.append(emission.topic, emission.session, json!({}))
+        fixture
+            .append(emission.topic, emission.session, json!({}))
             .await;
     }
     // A new bus: the history is in the log only.
-    let desk = Arc::new(desk.reopen());
+    let fixture = Arc::new(fixture.reopen());
     let subscribed = Arc::new(Barrier::new(plan.readers.len() + 1));
     let all: Arc<Vec<Emission>> =
         Arc::new(plan.history.iter().chain(&plan.live).cloned().collect());
     let mut readers = tokio::task::JoinSet::new();
     for reader in plan.readers {
-        let (desk, all, subscribed) = (desk.clone(), all.clone(), subscribed.clone());
+        let (fixture, all, subscribed) = (fixture.clone(), all.clone(), subscribed.clone());
         let since = reader
             .since
             .map(|share| plan.history.len() as u64 * share / 1_000);
         readers.spawn(async move {
-            let mut wire = desk.reader();
+            let mut wire = fixture.reader();
             let asked = ask_all(&mut wire, &reader, since).await;
             subscribed.wait().await;
             check(&mut wire, &asked, since, &all).await;
         });
     }
     for emission in &plan.live {
-        desk.append(emission.topic, emission.session, json!({}))
+        fixture
+            .append(emission.topic, emission.session, json!({}))
             .await;
         tokio::task::yield_now().await;
     }
     subscribed.wait().await;
-    desk.append("end", None, json!({})).await;
+    fixture.append("end", None, json!({})).await;
     while let Some(done) = readers.join_next().await {
         done.expect("the reader agrees");
     }
@@ -118,7 +120,7 @@ struct Asked {
     after: u64,
 }
 
-async fn ask_all(wire: &mut Wire, reader: &Reader, since: Option<u64>) -> Vec<Asked> {
+async fn ask_all(wire: &mut TestPeer, reader: &Reader, since: Option<u64>) -> Vec<Asked> {
     let mut asked = Vec::new();
     let mut since = since;
     for (patterns, session) in &reader.asks {
@@ -148,7 +150,7 @@ async fn ask_all(wire: &mut Wire, reader: &Reader, since: Option<u64>) -> Vec<As
     asked
 }
 
-async fn check(wire: &mut Wire, asked: &[Asked], since: Option<u64>, all: &[Emission]) {
+async fn check(wire: &mut TestPeer, asked: &[Asked], since: Option<u64>, all: &[Emission]) {
     let wants = |seq: u64, emission: &Emission| {
         asked.iter().any(|it| {
             seq > it.after

@@ -1,14 +1,14 @@
-//! Who is shown which event, in which order, under which numbers.
+//! Delivery of events: audience, order and sequence numbers.
 
-use crate::desk::{Desk, Wire, code};
+use crate::fixture::{TestBus, TestPeer, code};
 use hob_bus::Room;
 use hob_wire::rooms::{log, session};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 
 /// A service that emits `mill.ground` (logged) and `mill.dust` (volatile).
-async fn mill(desk: &Desk) -> Wire {
-    let mut wire = desk.owner();
+async fn mill(fixture: &TestBus) -> TestPeer {
+    let mut wire = fixture.owner();
     let params = json!({
         "service": "mill", "events": ["mill.ground", "mill.dust"], "volatile": ["mill.dust"],
     });
@@ -18,22 +18,22 @@ async fn mill(desk: &Desk) -> Wire {
     wire
 }
 
-async fn emit(wire: &Wire, topic: &str, payload: Value) {
+async fn emit(wire: &TestPeer, topic: &str, payload: Value) {
     wire.send(json!({ "type": "event", "event": topic, "payload": payload }))
         .await;
 }
 
 #[tokio::test]
 async fn an_event_goes_once_to_each_subscriber_and_to_nobody_else() {
-    let desk = Desk::new();
-    let mut mill = mill(&desk).await;
-    let mut named = desk.reader();
+    let fixture = TestBus::new();
+    let mut mill = mill(&fixture).await;
+    let mut named = fixture.reader();
     named.subscribe(&["mill.ground"]).await;
-    let mut wild = desk.reader();
+    let mut wild = fixture.reader();
     wild.subscribe(&["mill.*", "mill.ground", "*"]).await;
-    let mut other = desk.reader();
+    let mut other = fixture.reader();
     other.subscribe(&["mill.dust", "milling.*"]).await;
-    let mut none = desk.reader();
+    let mut none = fixture.reader();
     emit(&mill, "mill.ground", json!({ "kilos": 3 })).await;
     for wire in [&mut named, &mut wild] {
         let event = wire.event().await;
@@ -54,9 +54,9 @@ async fn an_event_goes_once_to_each_subscriber_and_to_nobody_else() {
 
 #[tokio::test]
 async fn volatile_events_are_numbered_after_the_last_logged_one() {
-    let desk = Desk::new();
-    let mill = mill(&desk).await;
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mill = mill(&fixture).await;
+    let mut wire = fixture.reader();
     wire.subscribe(&["mill.*"]).await;
     let mut seen = Vec::new();
     for topic in [
@@ -90,16 +90,16 @@ async fn volatile_events_are_numbered_after_the_last_logged_one() {
 
 #[tokio::test]
 async fn one_chain_runs_over_all_subscriptions_of_a_connection() {
-    let desk = Desk::new();
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mut wire = fixture.reader();
     wire.subscribe(&["a.*"]).await;
-    desk.append("a.x", None, json!(1)).await;
+    fixture.append("a.x", None, json!(1)).await;
     assert_eq!(wire.event().await["prev"], Value::Null);
-    desk.append("b.x", None, json!(2)).await;
+    fixture.append("b.x", None, json!(2)).await;
     assert!(wire.is_silent().await);
     wire.subscribe(&["b.x"]).await;
-    desk.append("b.x", None, json!(3)).await;
-    desk.append("a.x", None, json!(4)).await;
+    fixture.append("b.x", None, json!(3)).await;
+    fixture.append("a.x", None, json!(4)).await;
     let chain = [wire.event().await, wire.event().await];
     assert_eq!(
         (&chain[0]["seq"], &chain[0]["prev"]),
@@ -113,30 +113,30 @@ async fn one_chain_runs_over_all_subscriptions_of_a_connection() {
         .call("gateway.unsubscribe", json!({ "events": ["a.*"] }))
         .await;
     assert_eq!(left, Ok(json!({ "remaining": ["b.x"] })));
-    desk.append("a.x", None, json!(5)).await;
-    desk.append("b.x", None, json!(6)).await;
+    fixture.append("a.x", None, json!(5)).await;
+    fixture.append("b.x", None, json!(6)).await;
     let event = wire.event().await;
     assert_eq!((&event["seq"], &event["prev"]), (&json!(6), &json!(4)));
     let left = wire.call("gateway.unsubscribe", json!({})).await;
     assert_eq!(left, Ok(json!({ "remaining": [] })));
-    desk.append("b.x", None, json!(7)).await;
+    fixture.append("b.x", None, json!(7)).await;
     assert!(wire.is_silent().await);
 }
 
 #[tokio::test]
 async fn a_session_filter_goes_by_id_and_by_key() {
-    let desk = Desk::new();
-    let mut by_id = desk.reader();
-    let mut by_key = desk.reader();
+    let fixture = TestBus::new();
+    let mut by_id = fixture.reader();
+    let mut by_key = fixture.reader();
     for (wire, filter) in [(&mut by_id, "s1"), (&mut by_key, "key-s1")] {
         let params = json!({ "events": ["chat.*"], "sessionKey": filter });
         wire.call("gateway.subscribe", params)
             .await
             .expect("subscribed");
     }
-    desk.append("chat.said", Some("s2"), json!("no")).await;
-    desk.append("chat.said", None, json!("no")).await;
-    desk.append("chat.said", Some("s1"), json!("yes")).await;
+    fixture.append("chat.said", Some("s2"), json!("no")).await;
+    fixture.append("chat.said", None, json!("no")).await;
+    fixture.append("chat.said", Some("s1"), json!("yes")).await;
     for wire in [&mut by_id, &mut by_key] {
         assert_eq!(wire.event().await["payload"], "yes");
     }
@@ -144,9 +144,9 @@ async fn a_session_filter_goes_by_id_and_by_key() {
 
 #[tokio::test]
 async fn an_outside_event_names_its_session_in_its_payload() {
-    let desk = Desk::new();
-    let mill = mill(&desk).await;
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mill = mill(&fixture).await;
+    let mut wire = fixture.reader();
     let params = json!({ "events": ["mill.*"], "sessionKey": "mine" });
     wire.call("gateway.subscribe", params)
         .await
@@ -169,11 +169,11 @@ async fn an_outside_event_names_its_session_in_its_payload() {
 
 #[tokio::test]
 async fn only_a_service_emits_and_only_what_it_declared() {
-    let desk = Desk::new();
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mut wire = fixture.reader();
     wire.subscribe(&["mill.*", "session.*"]).await;
-    let mut mill = mill(&desk).await;
-    let mut stranger = desk.owner();
+    let mut mill = mill(&fixture).await;
+    let mut stranger = fixture.owner();
     for (wire, topics) in [
         (&mut stranger, ["mill.ground", "session.message"]),
         (&mut mill, ["mill.invented", "session.message"]),
@@ -194,12 +194,12 @@ async fn only_a_service_emits_and_only_what_it_declared() {
 
 #[tokio::test]
 async fn events_are_shown_by_scope() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let room = Room::new("log").event::<log::LogLine>();
-    desk.bus.serve(room).expect("served");
+    fixture.bus.serve(room).expect("served");
     let room = Room::new("sessions").event::<session::SessionMessage>();
-    desk.bus.serve(room).expect("served");
-    let mut reader = desk.reader();
+    fixture.bus.serve(room).expect("served");
+    let mut reader = fixture.reader();
     let refused = reader
         .call("gateway.subscribe", json!({ "events": ["log.line"] }))
         .await;
@@ -207,20 +207,20 @@ async fn events_are_shown_by_scope() {
     let message = refused.expect_err("refused")["message"].to_string();
     assert!(message.contains("'control'"), "{message}");
     reader.subscribe(&["*", "log.*"]).await;
-    let mut controller = desk.peer("controller", Scopes::rank(Scope::Control));
+    let mut controller = fixture.peer("controller", Scopes::rank(Scope::Control));
     controller.subscribe(&["log.line"]).await;
-    let line = log::Line {
+    let line = log::LogRecord {
         at: 1,
         level: "info".into(),
         target: "test".into(),
         message: "hello".into(),
     };
-    desk.bus.emitter("log").emit::<log::LogLine>(None, &line);
+    fixture.bus.emitter("log").emit::<log::LogLine>(None, &line);
     assert_eq!(controller.event().await["source"], "log");
-    desk.append("session.message", None, json!({})).await;
+    fixture.append("session.message", None, json!({})).await;
     assert_eq!(reader.event().await["event"], "session.message");
     // A token of a service of that name has no way to the built-in's events.
-    let mut service = desk.peer("session", Scopes::none().with_service("session"));
+    let mut service = fixture.peer("session", Scopes::none().with_service("session"));
     let refused = service
         .call(
             "gateway.subscribe",
@@ -229,17 +229,17 @@ async fn events_are_shown_by_scope() {
         .await;
     assert_eq!(code(&refused), "FORBIDDEN");
     service.subscribe(&["session.*"]).await;
-    desk.append("session.message", None, json!({})).await;
-    desk.append("session.outside", None, json!({})).await;
+    fixture.append("session.message", None, json!({})).await;
+    fixture.append("session.outside", None, json!({})).await;
     assert_eq!(service.event().await["event"], "session.outside");
 }
 
 #[tokio::test]
 async fn services_are_seen_to_come_and_go() {
-    let desk = Desk::new();
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mut wire = fixture.reader();
     wire.subscribe(&["service.*"]).await;
-    let mill = mill(&desk).await;
+    let mill = mill(&fixture).await;
     drop(mill);
     for topic in ["service.connected", "service.disconnected"] {
         let event = wire.event().await;
@@ -252,8 +252,8 @@ async fn services_are_seen_to_come_and_go() {
 
 #[tokio::test]
 async fn malformed_subscriptions_are_refused() {
-    let desk = Desk::new();
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mut wire = fixture.reader();
     let many: Vec<String> = (0..257).map(|n| format!("a.{n}")).collect();
     for events in [
         json!([]),
@@ -280,21 +280,21 @@ async fn malformed_subscriptions_are_refused() {
 
 #[tokio::test]
 async fn a_registration_subscribes_and_the_next_replaces_that() {
-    let desk = Desk::new();
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    let mut wire = fixture.owner();
     wire.subscribe(&["kept.x"]).await;
     let params = json!({ "service": "mill", "subscriptions": ["first.x"] });
     wire.call("gateway.register", params)
         .await
         .expect("registered");
-    desk.append("first.x", None, json!(1)).await;
+    fixture.append("first.x", None, json!(1)).await;
     assert_eq!(wire.event().await["event"], "first.x");
     let params = json!({ "service": "mill", "subscriptions": ["second.x"] });
     wire.call("gateway.register", params)
         .await
         .expect("registered");
     for topic in ["first.x", "second.x", "kept.x"] {
-        desk.append(topic, None, json!(2)).await;
+        fixture.append(topic, None, json!(2)).await;
     }
     assert_eq!(wire.event().await["event"], "second.x");
     assert_eq!(wire.event().await["event"], "kept.x");
@@ -302,9 +302,9 @@ async fn a_registration_subscribes_and_the_next_replaces_that() {
 
 #[tokio::test]
 async fn events_of_one_service_keep_their_order_whatever_their_kind() {
-    let desk = Desk::new();
-    let mill = mill(&desk).await;
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mill = mill(&fixture).await;
+    let mut wire = fixture.reader();
     wire.subscribe(&["mill.*"]).await;
     let order = [
         "mill.dust",

@@ -1,14 +1,15 @@
-//! A bus to test, and peers that speak raw frames to it. A peer reads nothing until told, so a
-//! test decides who is slow.
+//! A bus under test and peers that send raw frames. A peer reads only on request, so that a test
+//! controls which peer is slow.
 
 use bytes::Bytes;
 use hob_bus::{
-    Bus, BusLimits, BusParts, Closed, EventLog, Link, MemoryLog, NewEvent, Outlet, Peer,
+    Bus, BusLimits, BusLink, BusOutlet, BusParts, CloseReason, EventLog, MemoryLog, NewEvent,
+    PeerIdentity,
 };
 use hob_bus::{PublisherInbox, SessionTag, publisher};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::tasks::Tasks;
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -18,37 +19,37 @@ use std::time::Duration;
 /// Long enough for the noisiest machine; reached only by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) struct Desk {
+pub(crate) struct TestBus {
     pub(crate) bus: Bus,
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) clock: Clock,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskGroup,
 }
 
-impl Desk {
+impl TestBus {
     pub(crate) fn new() -> Self {
-        Desk::with(BusLimits::default(), 100_000)
+        TestBus::with(BusLimits::default(), 100_000)
     }
 
     pub(crate) fn with(limits: BusLimits, rows_max: usize) -> Self {
         let (publisher, inbox) = publisher();
-        Desk::on(MemoryLog::with_rows_max(publisher, rows_max), inbox, limits)
+        TestBus::on(MemoryLog::with_rows_max(publisher, rows_max), inbox, limits)
     }
 
     fn on(log: MemoryLog, inbox: PublisherInbox, limits: BusLimits) -> Self {
         let log = Arc::new(log);
         let clock = Clock::manual(1_000_000);
-        let tasks = Tasks::new();
+        let tasks = TaskGroup::new();
         let bus = Bus::new(BusParts {
             log: log.clone(),
             inbox,
             clock: clock.clone(),
-            dice: Dice::seeded(7),
+            randomness: Randomness::seeded(7),
             tasks: tasks.clone(),
             limits,
             version: "test".into(),
         });
-        Desk {
+        TestBus {
             bus,
             log,
             clock,
@@ -60,32 +61,32 @@ impl Desk {
     pub(crate) fn reopen(self) -> Self {
         let (publisher, inbox) = publisher();
         let log = self.log.reopen(publisher);
-        Desk::on(log, inbox, self.bus.limits().clone())
+        TestBus::on(log, inbox, self.bus.limits().clone())
     }
 
     /// A peer with every scope.
-    pub(crate) fn owner(&self) -> Wire {
+    pub(crate) fn owner(&self) -> TestPeer {
         self.peer("owner", Scopes::owner())
     }
 
-    pub(crate) fn reader(&self) -> Wire {
+    pub(crate) fn reader(&self) -> TestPeer {
         self.peer("reader", Scopes::rank(Scope::Read))
     }
 
     /// A peer whose credential is called like itself.
-    pub(crate) fn peer(&self, name: &str, scopes: Scopes) -> Wire {
-        let peer = Peer {
+    pub(crate) fn peer(&self, name: &str, scopes: Scopes) -> TestPeer {
+        let peer = PeerIdentity {
             name: name.into(),
             surface: "ws",
             principal: name.into(),
             scopes,
         };
         let (link, outlet) = self.bus.connect(peer).expect("room for a connection");
-        Wire::new(link, outlet)
+        TestPeer::new(link, outlet)
     }
 
     /// A service that offers `methods`, registered by the owner.
-    pub(crate) async fn service(&self, name: &str, methods: &[&str]) -> Wire {
+    pub(crate) async fn service(&self, name: &str, methods: &[&str]) -> TestPeer {
         let mut wire = self.owner();
         let params = json!({ "service": name, "methods": methods });
         wire.call("gateway.register", params)
@@ -109,17 +110,17 @@ impl Desk {
 }
 
 /// A connection, as its peer sees it.
-pub(crate) struct Wire {
-    pub(crate) link: Option<Link>,
-    outlet: Outlet,
+pub(crate) struct TestPeer {
+    pub(crate) link: Option<BusLink>,
+    outlet: BusOutlet,
     read: VecDeque<Value>,
-    closed: Option<Closed>,
+    closed: Option<CloseReason>,
     last_id: u64,
 }
 
-impl Wire {
-    pub(crate) fn new(link: Link, outlet: Outlet) -> Self {
-        Wire {
+impl TestPeer {
+    pub(crate) fn new(link: BusLink, outlet: BusOutlet) -> Self {
+        TestPeer {
             link: Some(link),
             outlet,
             read: VecDeque::new(),
@@ -194,7 +195,7 @@ impl Wire {
     }
 
     /// Why the link was closed, once every frame before that is read.
-    pub(crate) async fn closed(&mut self) -> Closed {
+    pub(crate) async fn closed(&mut self) -> CloseReason {
         while self.closed.is_none() {
             self.fill().await;
         }

@@ -1,28 +1,30 @@
-//! What the bus says of itself.
+//! The methods `gateway.*`.
 
-use crate::desk::{Desk, code};
-use hob_bus::{Closed, Room};
+use crate::fixture::{TestBus, code};
+use hob_bus::{CloseReason, Room};
 use hob_wire::rooms::{config, session};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 
 fn room() -> Room {
     Room::new("config")
-        .method::<config::Get, _, _>(|_, _| async { Ok(config::Settings { settings: vec![] }) })
+        .method::<config::Get, _, _>(|_, _| async {
+            Ok(config::ConfigGetResult { settings: vec![] })
+        })
         .event::<config::ConfigChanged>()
         .subscribe("session.*", |_| async {})
 }
 
 #[tokio::test]
 async fn describe_tells_schemas_limits_and_codes() {
-    let desk = Desk::new();
-    desk.bus.serve(room()).expect("served");
-    let mut mill = desk.owner();
+    let fixture = TestBus::new();
+    fixture.bus.serve(room()).expect("served");
+    let mut mill = fixture.owner();
     let params = json!({ "service": "mill", "methods": ["mill.grind"], "events": ["mill.ground", "mill.dust"], "volatile": ["mill.dust"] });
     mill.call("gateway.register", params)
         .await
         .expect("registered");
-    let mut wire = desk.reader();
+    let mut wire = fixture.reader();
     let described = wire
         .call("gateway.describe", json!({}))
         .await
@@ -79,16 +81,16 @@ async fn describe_tells_schemas_limits_and_codes() {
 
 #[tokio::test]
 async fn inspect_shows_services_and_connections() {
-    let desk = Desk::new();
-    desk.bus.serve(room()).expect("served");
-    let mut mill = desk.owner();
+    let fixture = TestBus::new();
+    fixture.bus.serve(room()).expect("served");
+    let mut mill = fixture.owner();
     let params = json!({ "service": "mill", "version": "3", "methods": ["mill.grind"], "subscriptions": ["a.*"] });
     mill.call("gateway.register", params)
         .await
         .expect("registered");
-    let mut wire = desk.owner();
+    let mut wire = fixture.owner();
     wire.ask("mill.grind", json!({})).await;
-    let mut reader = desk.reader();
+    let mut reader = fixture.reader();
     reader.subscribe(&["b.x", "b.*"]).await;
     let seen = reader
         .call("gateway.inspect", json!({}))
@@ -118,14 +120,14 @@ async fn inspect_shows_services_and_connections() {
 
 #[tokio::test]
 async fn stats_count() {
-    let desk = Desk::new();
-    let _mill = desk.service("mill", &["mill.grind"]).await;
-    let mut wire = desk.owner();
-    desk.append("a.x", None, json!(1)).await;
+    let fixture = TestBus::new();
+    let _mill = fixture.service("mill", &["mill.grind"]).await;
+    let mut wire = fixture.owner();
+    fixture.append("a.x", None, json!(1)).await;
     wire.subscribe(&["*"]).await;
     wire.call("no.such", json!({})).await.expect_err("refused");
     wire.ask("mill.grind", json!({})).await;
-    desk.clock.advance(42);
+    fixture.clock.advance(42);
     let stats = wire
         .call("gateway.stats", json!({}))
         .await
@@ -142,8 +144,8 @@ async fn stats_count() {
 
 #[tokio::test]
 async fn auth_on_an_open_link_tells_who_it_is() {
-    let desk = Desk::new();
-    let mut wire = desk.peer("me", Scopes::rank(Scope::Chat).with_service("mill"));
+    let fixture = TestBus::new();
+    let mut wire = fixture.peer("me", Scopes::rank(Scope::Chat).with_service("mill"));
     let who = wire
         .call("gateway.auth", json!({ "token": "anything" }))
         .await;
@@ -155,21 +157,21 @@ async fn auth_on_an_open_link_tells_who_it_is() {
 
 #[tokio::test]
 async fn a_revoked_credential_loses_its_links_and_what_waits_there() {
-    let desk = Desk::new();
-    let mut revoked = desk.peer("leaver", Scopes::rank(Scope::Read));
+    let fixture = TestBus::new();
+    let mut revoked = fixture.peer("leaver", Scopes::rank(Scope::Read));
     revoked.subscribe(&["*"]).await;
-    desk.append("a.x", None, json!("secret")).await;
-    let mut other = desk.reader();
-    desk.bus.close_principal("leaver");
-    assert_eq!(revoked.closed().await, Closed::Revoked);
+    fixture.append("a.x", None, json!("secret")).await;
+    let mut other = fixture.reader();
+    fixture.bus.close_principal("leaver");
+    assert_eq!(revoked.closed().await, CloseReason::Revoked);
     assert!(revoked.rest().await.is_empty());
-    let asked = desk.bus.counters().requests_total;
+    let asked = fixture.bus.counters().requests_total;
     revoked
         .send(json!({ "type": "req", "id": "1", "method": "gateway.stats" }))
         .await;
-    assert_eq!(desk.bus.counters().connections, 1);
+    assert_eq!(fixture.bus.counters().connections, 1);
     assert_eq!(
-        desk.bus.counters().requests_total,
+        fixture.bus.counters().requests_total,
         asked,
         "not even looked at"
     );
@@ -178,12 +180,12 @@ async fn a_revoked_credential_loses_its_links_and_what_waits_there() {
 
 #[tokio::test]
 async fn a_house_without_a_room_still_guards_its_events() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     // A bare daemon replays what a whole one logged: `log.line` needs `control` all the same.
-    let mut reader = desk.reader();
+    let mut reader = fixture.reader();
     reader.subscribe(&["*"]).await;
-    desk.append("log.line", None, json!({})).await;
-    desk.append("session.created", None, json!({})).await;
+    fixture.append("log.line", None, json!({})).await;
+    fixture.append("session.created", None, json!({})).await;
     assert_eq!(reader.event().await["event"], "session.created");
     assert_eq!(session::EVENTS[0].topic, "session.created");
 }

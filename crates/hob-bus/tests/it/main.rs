@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod chain;
 #[cfg(test)]
-mod desk;
-#[cfg(test)]
 mod events;
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]

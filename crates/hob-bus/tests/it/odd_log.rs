@@ -1,12 +1,12 @@
 //! Logs that are ahead of what they published, have holes, or cannot be read for a while.
 
-use crate::desk::{Wire, code};
+use crate::fixture::{TestPeer, code};
 use bytes::Bytes;
-use hob_bus::{BoxFuture, Bus, BusLimits, BusParts, Closed, EventLog, LogBounds, LoggedEvent};
-use hob_bus::{NewEvent, Peer, Publisher, publisher};
+use hob_bus::{BoxFuture, Bus, BusLimits, BusParts, CloseReason, EventLog, LogBounds, LoggedEvent};
+use hob_bus::{NewEvent, PeerIdentity, Publisher, publisher};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::tasks::Tasks;
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,23 +85,23 @@ fn bus(log: &Arc<OddLog>) -> (Bus, Publisher) {
         log: log.clone(),
         inbox,
         clock: Clock::manual(0),
-        dice: Dice::seeded(1),
-        tasks: Tasks::new(),
+        randomness: Randomness::seeded(1),
+        tasks: TaskGroup::new(),
         limits: BusLimits::default(),
         version: "test".into(),
     });
     (bus, publisher)
 }
 
-fn reader(bus: &Bus) -> Wire {
-    let peer = Peer {
+fn reader(bus: &Bus) -> TestPeer {
+    let peer = PeerIdentity {
         name: "reader".into(),
         surface: "ws",
         principal: "reader".into(),
         scopes: Scopes::rank(Scope::Read).with_service("mill"),
     };
     let (link, outlet) = bus.connect(peer).expect("room");
-    Wire::new(link, outlet)
+    TestPeer::new(link, outlet)
 }
 
 /// As the store does it: from a thread of its own.
@@ -113,7 +113,7 @@ async fn publish(publisher: &Publisher, seqs: &[u64]) {
         .expect("published");
 }
 
-async fn expect(wire: &mut Wire, seq: u64, prev: u64) {
+async fn expect(wire: &mut TestPeer, seq: u64, prev: u64) {
     let event = wire.event().await;
     assert_eq!((&event["seq"], &event["prev"]), (&json!(seq), &json!(prev)));
 }
@@ -209,7 +209,7 @@ async fn a_log_that_stays_unreadable_ends_the_link_with_what_it_misses() {
     wire.call("gateway.subscribe", params)
         .await
         .expect("subscribed");
-    assert_eq!(wire.closed().await, Closed::Slow);
+    assert_eq!(wire.closed().await, CloseReason::Slow);
     let last = wire.rest().await.pop().expect("a last word");
     assert_eq!(
         last["payload"],

@@ -1,15 +1,15 @@
-//! Who may offer what, and what happens when a service comes back.
+//! Registration rules, and services that reconnect.
 
-use crate::desk::{Desk, code};
-use hob_bus::{Closed, Room};
+use crate::fixture::{TestBus, code};
+use hob_bus::{CloseReason, Room};
 use hob_wire::rooms::{gateway, session};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_registration_answers_the_routing_table() {
-    let desk = Desk::new();
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    let mut wire = fixture.owner();
     let params = json!({
         "service": "mill", "version": "2", "methods": ["mill.grind"],
         "events": ["mill.ground", "mill.dust"], "volatile": ["mill.dust"],
@@ -29,12 +29,12 @@ async fn a_registration_answers_the_routing_table() {
 
 #[tokio::test]
 async fn built_in_names_are_never_given_away() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let room = Room::new("sessions")
         .method::<session::Get, _, _>(|_, _| async { unreachable!("never called") })
         .event::<session::SessionMessage>();
-    desk.bus.serve(room).expect("served");
-    let mut thief = desk.owner();
+    fixture.bus.serve(room).expect("served");
+    let mut thief = fixture.owner();
     for params in [
         json!({ "service": "gateway" }),
         json!({ "service": "sessions" }),
@@ -54,9 +54,9 @@ async fn built_in_names_are_never_given_away() {
 
 #[tokio::test]
 async fn a_method_of_another_live_service_is_refused_and_its_owner_named() {
-    let desk = Desk::new();
-    let first = desk.service("mill", &["mill.grind"]).await;
-    let mut second = desk.owner();
+    let fixture = TestBus::new();
+    let first = fixture.service("mill", &["mill.grind"]).await;
+    let mut second = fixture.owner();
     let params = json!({ "service": "other", "methods": ["mill.grind"] });
     let refused = second.call("gateway.register", params.clone()).await;
     assert_eq!(code(&refused), "REGISTER_FAILED");
@@ -68,17 +68,17 @@ async fn a_method_of_another_live_service_is_refused_and_its_owner_named() {
 
 #[tokio::test]
 async fn the_same_credential_takes_its_service_back() {
-    let desk = Desk::new();
-    let mut old = desk.service("mill", &["mill.grind", "mill.stop"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut old = fixture.service("mill", &["mill.grind", "mill.stop"]).await;
+    let mut caller = fixture.owner();
     let waiting = caller.ask("mill.grind", json!({})).await;
     old.request().await;
-    let mut new = desk.service("mill", &["mill.grind"]).await;
+    let mut new = fixture.service("mill", &["mill.grind"]).await;
     assert_eq!(
         code(&caller.answer_to(&waiting).await),
         "SERVICE_UNAVAILABLE"
     );
-    assert_eq!(old.closed().await, Closed::Replaced);
+    assert_eq!(old.closed().await, CloseReason::Replaced);
     let id = caller.ask("mill.grind", json!({})).await;
     let request = new.request().await;
     new.reply(&request, json!("new")).await;
@@ -97,9 +97,9 @@ async fn the_same_credential_takes_its_service_back() {
 
 #[tokio::test]
 async fn another_credential_does_not() {
-    let desk = Desk::new();
-    let mut mill = desk.service("mill", &["mill.grind"]).await;
-    let mut thief = desk.peer("thief", Scopes::none().with_service("mill"));
+    let fixture = TestBus::new();
+    let mut mill = fixture.service("mill", &["mill.grind"]).await;
+    let mut thief = fixture.peer("thief", Scopes::none().with_service("mill"));
     let params = json!({ "service": "mill", "methods": ["mill.grind"] });
     let refused = thief.call("gateway.register", params).await;
     assert_eq!(code(&refused), "REGISTER_FAILED");
@@ -108,9 +108,9 @@ async fn another_credential_does_not() {
 
 #[tokio::test]
 async fn registering_again_on_a_connection_replaces_what_it_offered() {
-    let desk = Desk::new();
-    let mut service = desk.service("mill", &["mill.grind", "mill.stop"]).await;
-    let mut watcher = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("mill", &["mill.grind", "mill.stop"]).await;
+    let mut watcher = fixture.owner();
     watcher.subscribe(&["service.*"]).await;
     let params = json!({ "service": "bakery", "methods": ["mill.stop", "bakery.bake"] });
     let table = service
@@ -142,8 +142,8 @@ async fn registering_again_on_a_connection_replaces_what_it_offered() {
 
 #[tokio::test]
 async fn a_service_credential_is_held_to_its_prefix() {
-    let desk = Desk::new();
-    let mut wire = desk.peer("mill", Scopes::none().with_service("mill"));
+    let fixture = TestBus::new();
+    let mut wire = fixture.peer("mill", Scopes::none().with_service("mill"));
     for (params, expected) in [
         (json!({ "service": "other" }), "FORBIDDEN"),
         (
@@ -189,14 +189,14 @@ async fn a_service_credential_is_held_to_its_prefix() {
     wire.send(json!({ "type": "event", "event": "mill.ground", "payload": 1 }))
         .await;
     assert_eq!(wire.event().await["event"], "mill.ground");
-    let mut reading = desk.peer("reading", Scopes::rank(Scope::Read).with_service("mill2"));
+    let mut reading = fixture.peer("reading", Scopes::rank(Scope::Read).with_service("mill2"));
     assert_eq!(reading.subscribe(&["*"]).await, 1);
 }
 
 #[tokio::test]
 async fn a_reader_registers_nothing() {
-    let desk = Desk::new();
-    let mut wire = desk.peer("control", Scopes::rank(Scope::Control));
+    let fixture = TestBus::new();
+    let mut wire = fixture.peer("control", Scopes::rank(Scope::Control));
     let refused = wire
         .call("gateway.register", json!({ "service": "mill" }))
         .await;
@@ -205,8 +205,8 @@ async fn a_reader_registers_nothing() {
 
 #[tokio::test]
 async fn malformed_registrations_are_refused() {
-    let desk = Desk::new();
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    let mut wire = fixture.owner();
     let many: Vec<String> = (0..1_025).map(|n| format!("mill.m{n}")).collect();
     for (params, expected) in [
         (json!({ "service": "no dots." }), "REGISTER_FAILED"),
@@ -244,9 +244,9 @@ async fn malformed_registrations_are_refused() {
 
 #[tokio::test]
 async fn a_request_only_surface_can_neither_serve_nor_subscribe() {
-    let desk = Desk::new();
-    let caller = desk.bus.caller("test");
-    let params = gateway::RegisterParams {
+    let fixture = TestBus::new();
+    let caller = fixture.bus.caller("test");
+    let params = gateway::GatewayRegisterParams {
         service: "mill".into(),
         ..Default::default()
     };
@@ -255,7 +255,7 @@ async fn a_request_only_surface_can_neither_serve_nor_subscribe() {
         refused.expect_err("refused").code.as_str(),
         "INVALID_PARAMS"
     );
-    let params = gateway::SubscribeParams {
+    let params = gateway::GatewaySubscribeParams {
         events: vec!["*".into()],
         ..Default::default()
     };

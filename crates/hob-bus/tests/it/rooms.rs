@@ -1,9 +1,9 @@
-//! Services inside the house, tested alone on an in-memory bus.
+//! Built-in services, each tested alone on an in-memory bus.
 
-use crate::desk::{Desk, Wire, code, until};
+use crate::fixture::{TestBus, TestPeer, code, until};
 use bytes::Bytes;
-use hob_bus::{Bus, BusLimits, Peer, Room, SessionTag};
-use hob_kit::tasks::Tasks;
+use hob_bus::{Bus, BusLimits, PeerIdentity, Room, SessionTag};
+use hob_kit::tasks::TaskGroup;
 use hob_wire::rooms::{config, daemon, gateway, log, session};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use serde_json::json;
@@ -17,28 +17,28 @@ fn settings() -> Room {
             match params.key.as_deref() {
                 Some("panic") => panic!("as asked"),
                 Some("fail") => Err(WireError::new(ErrorCode::NotFound, "no such key")),
-                _ => Ok(config::Settings { settings: vec![] }),
+                _ => Ok(config::ConfigGetResult { settings: vec![] }),
             }
         })
         .method::<config::Set, _, _>(|call, params| async move {
             let whole = format!("{}/{}/{}", call.caller, call.surface, call.scopes);
-            Ok(config::Changed {
+            Ok(config::ConfigChange {
                 key: params.key,
                 value: json!(whole),
-                applied: config::Applied::Now,
+                applied: config::ApplyStatus::Now,
             })
         })
 }
 
-fn get(key: Option<&str>) -> config::GetParams {
-    config::GetParams {
+fn get(key: Option<&str>) -> config::ConfigGetParams {
+    config::ConfigGetParams {
         key: key.map(str::to_owned),
     }
 }
 
 #[tokio::test]
 async fn a_room_answers_typed_calls() {
-    let bus = Bus::in_memory(&Tasks::new());
+    let bus = Bus::in_memory(&TaskGroup::new());
     bus.serve(settings()).expect("served");
     let caller = bus.caller("test");
     let found = caller.call::<config::Get>(&get(None)).await.expect("found");
@@ -46,16 +46,16 @@ async fn a_room_answers_typed_calls() {
     let failed = caller.call::<config::Get>(&get(Some("fail"))).await;
     assert_eq!(failed.expect_err("failed").code, ErrorCode::NotFound);
     let none = caller
-        .call::<daemon::Status>(&daemon::StatusParams {})
+        .call::<daemon::Status>(&daemon::DaemonStatusParams {})
         .await;
     assert_eq!(none.expect_err("nobody").code, ErrorCode::NoHandler);
 }
 
 #[tokio::test]
 async fn a_room_answers_a_connection_with_the_same_bytes() {
-    let desk = Desk::new();
-    desk.bus.serve(settings()).expect("served");
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    fixture.bus.serve(settings()).expect("served");
+    let mut wire = fixture.owner();
     assert_eq!(
         wire.call("config.get", json!({})).await,
         Ok(json!({ "settings": [] }))
@@ -69,13 +69,13 @@ async fn a_room_answers_a_connection_with_the_same_bytes() {
 
 #[tokio::test]
 async fn a_call_carries_who_asked() {
-    let desk = Desk::new();
-    desk.bus.serve(settings()).expect("served");
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    fixture.bus.serve(settings()).expect("served");
+    let mut wire = fixture.owner();
     let params = json!({ "key": "a", "value": 1 });
     let changed = wire.call("config.set", params.clone()).await.expect("set");
     assert_eq!(changed["value"], "owner/ws/admin");
-    let caller = desk.bus.caller("cron");
+    let caller = fixture.bus.caller("cron");
     let body = Bytes::from(params.to_string());
     let raw = caller.call_raw("config.set", Some(body), Some("t1")).await;
     let raw = raw.expect("set").expect("a payload");
@@ -84,7 +84,7 @@ async fn a_call_carries_who_asked() {
             .expect("text")
             .contains("cron/house/admin")
     );
-    let traced = gateway::TraceParams {
+    let traced = gateway::GatewayTraceParams {
         trace: Some("t1".into()),
     };
     let traced = caller
@@ -96,10 +96,10 @@ async fn a_call_carries_who_asked() {
 
 #[tokio::test]
 async fn a_request_made_for_a_peer_has_its_scopes() {
-    let bus = Bus::in_memory(&Tasks::new());
+    let bus = Bus::in_memory(&TaskGroup::new());
     bus.serve(settings()).expect("served");
     let caller = bus
-        .caller_as(Peer {
+        .caller_as(PeerIdentity {
             name: "page".into(),
             surface: "http",
             principal: "page".into(),
@@ -110,7 +110,7 @@ async fn a_request_made_for_a_peer_has_its_scopes() {
         .call::<config::Get>(&get(None))
         .await
         .expect("may read");
-    let params = config::SetParams {
+    let params = config::ConfigSetParams {
         key: "a".into(),
         value: json!(1),
     };
@@ -123,9 +123,9 @@ async fn a_request_made_for_a_peer_has_its_scopes() {
 
 #[tokio::test]
 async fn params_from_outside_must_be_one_json_value() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let caller = desk.bus.caller("rest");
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let caller = fixture.bus.caller("rest");
     for body in [r#"{},"id":"forged""#, "{", "", "\u{0}", "[1] [2]"] {
         let refused = caller
             .call_raw("echo.say", Some(Bytes::from(body)), None)
@@ -146,7 +146,7 @@ async fn params_from_outside_must_be_one_json_value() {
 
 #[tokio::test]
 async fn a_panic_fails_its_own_request_only() {
-    let bus = Bus::in_memory(&Tasks::new());
+    let bus = Bus::in_memory(&TaskGroup::new());
     bus.serve(settings()).expect("served");
     let caller = bus.caller("test");
     for _ in 0..3 {
@@ -166,7 +166,7 @@ async fn concurrency_is_bounded_and_the_rest_waits_or_is_refused() {
         outbox_frames_max: 4,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 10);
+    let fixture = TestBus::with(limits, 10);
     let at_work = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let open = Arc::new(AtomicBool::new(false));
@@ -179,16 +179,16 @@ async fn concurrency_is_bounded_and_the_rest_waits_or_is_refused() {
                 peak.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 until(|| gate.load(Ordering::SeqCst)).await;
                 working.fetch_sub(1, Ordering::SeqCst);
-                Ok(config::Settings { settings: vec![] })
+                Ok(config::ConfigGetResult { settings: vec![] })
             }
         });
-    desk.bus.serve(room).expect("served");
-    let mut wires: Vec<Wire> = (0..6).map(|_| desk.owner()).collect();
+    fixture.bus.serve(room).expect("served");
+    let mut wires: Vec<TestPeer> = (0..6).map(|_| fixture.owner()).collect();
     for (before, wire) in wires.iter_mut().enumerate() {
         wire.ask("config.get", json!({})).await;
         until(|| at_work.load(Ordering::SeqCst) == (before + 1).min(2)).await;
     }
-    let mut wire = desk.owner();
+    let mut wire = fixture.owner();
     assert_eq!(
         code(&wire.call("config.get", json!({})).await),
         "OVERLOADED"
@@ -202,9 +202,9 @@ async fn concurrency_is_bounded_and_the_rest_waits_or_is_refused() {
 
 #[tokio::test]
 async fn a_room_hears_events_in_order_and_a_panic_stops_nothing() {
-    let desk = Desk::new();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let (typed, raw) = (heard.clone(), heard.clone());
+    let fixture = TestBus::new();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let (typed, raw) = (received.clone(), received.clone());
     let room = Room::new("daemon")
         .on::<log::LogLine, _, _>(move |notice, line| {
             let typed = typed.clone();
@@ -222,24 +222,24 @@ async fn a_room_hears_events_in_order_and_a_panic_stops_nothing() {
                 raw.lock().expect("held").push(text);
             }
         });
-    desk.bus.serve(room).expect("served");
-    let line = |message: &str| log::Line {
+    fixture.bus.serve(room).expect("served");
+    let line = |message: &str| log::LogRecord {
         at: 0,
         level: "info".into(),
         target: String::new(),
         message: message.into(),
     };
-    let emitter = desk.bus.emitter("log");
+    let emitter = fixture.bus.emitter("log");
     emitter.emit::<log::LogLine>(None, &line("one"));
     emitter.emit::<log::LogLine>(None, &line("panic"));
     emitter.emit::<log::LogLine>(None, &line("two"));
     for n in 1..=3 {
-        desk.append("a.x", None, json!(n)).await;
+        fixture.append("a.x", None, json!(n)).await;
     }
-    until(|| heard.lock().expect("held").len() == 5).await;
-    let heard = heard.lock().expect("held").clone();
+    until(|| received.lock().expect("held").len() == 5).await;
+    let received = received.lock().expect("held").clone();
     let of = |wanted: &[&str]| -> Vec<String> {
-        heard
+        received
             .iter()
             .filter(|it| wanted.contains(&it.as_str()))
             .cloned()
@@ -247,7 +247,7 @@ async fn a_room_hears_events_in_order_and_a_panic_stops_nothing() {
     };
     assert_eq!(of(&["one", "two"]), ["one", "two"]);
     assert_eq!(of(&["1", "2", "3"]), ["1", "2", "3"]);
-    assert_eq!(desk.bus.counters().handler_panics_total, 1);
+    assert_eq!(fixture.bus.counters().handler_panics_total, 1);
 }
 
 #[tokio::test]
@@ -256,10 +256,10 @@ async fn a_room_too_slow_for_events_goes_on_from_the_log() {
         outbox_frames_max: 8,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 100_000);
-    let heard = Arc::new(Mutex::new(Vec::new()));
+    let fixture = TestBus::with(limits, 100_000);
+    let received = Arc::new(Mutex::new(Vec::new()));
     let open = Arc::new(AtomicBool::new(false));
-    let (notes, gate) = (heard.clone(), open.clone());
+    let (notes, gate) = (received.clone(), open.clone());
     let room = Room::new("daemon").subscribe("a.*", move |notice| {
         let (notes, gate) = (notes.clone(), gate.clone());
         async move {
@@ -269,28 +269,29 @@ async fn a_room_too_slow_for_events_goes_on_from_the_log() {
             notes.lock().expect("held").push(number);
         }
     });
-    desk.bus.serve(room).expect("served");
+    fixture.bus.serve(room).expect("served");
     for n in 1..=500 {
-        desk.append("a.x", None, json!(n)).await;
+        fixture.append("a.x", None, json!(n)).await;
     }
     open.store(true, Ordering::SeqCst);
-    until(|| heard.lock().expect("held").len() == 500).await;
-    let heard = heard.lock().expect("held").clone();
-    assert_eq!(heard, (1..=500).collect::<Vec<_>>());
+    until(|| received.lock().expect("held").len() == 500).await;
+    let received = received.lock().expect("held").clone();
+    assert_eq!(received, (1..=500).collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn an_emitted_event_carries_its_session() {
-    let desk = Desk::new();
-    desk.bus
+    let fixture = TestBus::new();
+    fixture
+        .bus
         .serve(Room::new("log").event::<log::LogLine>())
         .expect("served");
-    let mut wire = desk.owner();
+    let mut wire = fixture.owner();
     let params = json!({ "events": ["log.line"], "sessionKey": "k" });
     wire.call("gateway.subscribe", params)
         .await
         .expect("subscribed");
-    let line = |message: &str| log::Line {
+    let line = |message: &str| log::LogRecord {
         at: 0,
         level: "info".into(),
         target: String::new(),
@@ -302,7 +303,7 @@ async fn an_emitted_event_carries_its_session() {
             key: Some(key.into()),
         })
     };
-    let emitter = desk.bus.emitter("log");
+    let emitter = fixture.bus.emitter("log");
     emitter.emit::<log::LogLine>(None, &line("none"));
     emitter.emit::<log::LogLine>(tag("1", "other"), &line("other"));
     emitter.emit::<log::LogLine>(tag("2", "k"), &line("mine"));
@@ -311,20 +312,21 @@ async fn an_emitted_event_carries_its_session() {
 
 #[tokio::test]
 async fn rooms_are_not_served_twice() {
-    let bus = Bus::in_memory(&Tasks::new());
+    let bus = Bus::in_memory(&TaskGroup::new());
     bus.serve(settings()).expect("served");
     let again = bus.serve(settings()).expect_err("taken");
     assert_eq!(again.code, ErrorCode::RegisterFailed);
-    let other = Room::new("other")
-        .method::<config::Get, _, _>(|_, _| async { Ok(config::Settings { settings: vec![] }) });
+    let other = Room::new("other").method::<config::Get, _, _>(|_, _| async {
+        Ok(config::ConfigGetResult { settings: vec![] })
+    });
     assert!(bus.serve(other).is_err());
 }
 
 #[tokio::test]
 async fn a_call_that_is_given_up_leaves_nothing_behind() {
-    let desk = Desk::new();
-    let mut service = desk.service("sleepy", &["sleepy.work"]).await;
-    let caller = desk.bus.caller("test");
+    let fixture = TestBus::new();
+    let mut service = fixture.service("sleepy", &["sleepy.work"]).await;
+    let caller = fixture.bus.caller("test");
     let call = caller.call_raw("sleepy.work", None, None);
     assert!(
         tokio::time::timeout(Duration::from_millis(20), call)
@@ -333,8 +335,8 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
     );
     let request = service.request().await;
     service.reply(&request, json!(1)).await;
-    assert_eq!(desk.bus.counters().pending_requests, 0);
-    let mut wire = desk.owner();
+    assert_eq!(fixture.bus.counters().pending_requests, 0);
+    let mut wire = fixture.owner();
     let seen = wire.call("gateway.inspect", json!({})).await.expect("seen");
     let names = |seen: &serde_json::Value| {
         let connections = seen["connections"].as_array().expect("a list").clone();
@@ -351,7 +353,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn rooms_call_each_other() {
-    let bus = Bus::in_memory(&Tasks::new());
+    let bus = Bus::in_memory(&TaskGroup::new());
     bus.serve(settings()).expect("served");
     let inner = bus.caller("sessions");
     let room = Room::new("sessions").method::<session::Delete, _, _>(move |_, _| {
@@ -362,7 +364,7 @@ async fn rooms_call_each_other() {
         }
     });
     bus.serve(room).expect("served");
-    let params = session::DeleteParams {
+    let params = session::SessionDeleteParams {
         session_key: "k".into(),
     };
     let failed = bus.caller("test").call::<session::Delete>(&params).await;
@@ -371,7 +373,7 @@ async fn rooms_call_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn requests_are_taken_up_in_the_order_they_came() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let begun: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&begun);
     let room = Room::new("config").method::<config::Get, _, _>(move |_, params| {
@@ -384,11 +386,11 @@ async fn requests_are_taken_up_in_the_order_they_came() {
             }
             noted.lock().expect("no panic").push(key);
             tokio::task::yield_now().await;
-            Ok(config::Settings { settings: vec![] })
+            Ok(config::ConfigGetResult { settings: vec![] })
         }
     });
-    desk.bus.serve(room).expect("served");
-    let mut wire = desk.owner();
+    fixture.bus.serve(room).expect("served");
+    let mut wire = fixture.owner();
     let sent: Vec<String> = (0..500).map(|n| n.to_string()).collect();
     let mut ids = Vec::new();
     for key in &sent {
@@ -412,22 +414,22 @@ fn patient(go: &Arc<tokio::sync::Notify>, abandoned: &Arc<AtomicUsize>) -> Room 
                     abandoned.fetch_add(1, Ordering::SeqCst);
                 }
             }
-            Ok(config::Settings { settings: vec![] })
+            Ok(config::ConfigGetResult { settings: vec![] })
         }
     })
 }
 
 #[tokio::test]
 async fn a_room_may_take_as_long_as_it_needs() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let (go, abandoned) = (Arc::default(), Arc::default());
-    desk.bus.serve(patient(&go, &abandoned)).expect("served");
-    desk.bus.limits().set_request_timeout_ms(50);
-    let mut wire = desk.owner();
+    fixture.bus.serve(patient(&go, &abandoned)).expect("served");
+    fixture.bus.limits().set_request_timeout_ms(50);
+    let mut wire = fixture.owner();
     let id = wire.ask("config.get", json!({})).await;
-    until(|| desk.bus.counters().pending_requests == 1).await;
-    desk.clock.advance(86_400_000);
-    // Two looks of whoever ends silence.
+    until(|| fixture.bus.counters().pending_requests == 1).await;
+    fixture.clock.advance(86_400_000);
+    // Two rounds of the sweeper.
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert!(wire.is_silent().await, "no timeout");
     go.notify_one();
@@ -436,19 +438,19 @@ async fn a_room_may_take_as_long_as_it_needs() {
 
 #[tokio::test]
 async fn a_handler_is_told_when_nobody_waits_any_more() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let (go, abandoned): (Arc<tokio::sync::Notify>, Arc<AtomicUsize>) = Default::default();
-    desk.bus.serve(patient(&go, &abandoned)).expect("served");
-    let waiting = || desk.bus.counters().pending_requests;
+    fixture.bus.serve(patient(&go, &abandoned)).expect("served");
+    let waiting = || fixture.bus.counters().pending_requests;
     let told = || abandoned.load(Ordering::SeqCst);
     // A connection that closes.
-    let mut wire = desk.owner();
+    let mut wire = fixture.owner();
     wire.ask("config.get", json!({})).await;
     until(|| waiting() == 1).await;
     drop(wire);
     until(|| told() == 1 && waiting() == 0).await;
     // A call inside the house that is dropped, beside one that is not.
-    let caller = desk.bus.caller("test");
+    let caller = fixture.bus.caller("test");
     let params = get(None);
     {
         let kept = caller.call::<config::Get>(&params);
@@ -468,13 +470,13 @@ async fn a_handler_is_told_when_nobody_waits_any_more() {
         kept.await.expect("is answered");
     }
     // A caller that acts for a peer and is dropped with its call.
-    let peer = Peer {
+    let peer = PeerIdentity {
         name: "page".into(),
         surface: "http",
         principal: "page".into(),
         scopes: Scopes::owner(),
     };
-    let page = desk.bus.caller_as(peer).expect("room");
+    let page = fixture.bus.caller_as(peer).expect("room");
     tokio::select! {
         _ = page.call::<config::Get>(&params) => panic!("waits"),
         () = until(|| waiting() == 1) => {}

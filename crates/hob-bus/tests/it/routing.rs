@@ -1,14 +1,14 @@
-//! Requests find their service, answers find their caller, and nobody else's.
+//! Requests reach their service, and answers reach only their caller.
 
-use crate::desk::{Desk, Wire, code, until};
+use crate::fixture::{TestBus, TestPeer, code, until};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_request_is_routed_and_answered() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let id = caller.ask("echo.say", json!({ "text": "hi" })).await;
     let request = service.request().await;
     assert_eq!(request["target"], "echo");
@@ -16,14 +16,14 @@ async fn a_request_is_routed_and_answered() {
     assert_eq!(request["params"], json!({ "text": "hi" }));
     service.reply(&request, json!(["hi"])).await;
     assert_eq!(caller.answer_to(&id).await, Ok(json!(["hi"])));
-    assert_eq!(desk.bus.counters().pending_requests, 0);
+    assert_eq!(fixture.bus.counters().pending_requests, 0);
 }
 
 #[tokio::test]
 async fn an_unknown_method_and_a_wrong_target_have_no_handler() {
-    let desk = Desk::new();
-    let _service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let _service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let unknown = caller.call("echo.shout", json!({})).await;
     assert_eq!(code(&unknown), "NO_HANDLER");
     caller
@@ -37,10 +37,10 @@ async fn an_unknown_method_and_a_wrong_target_have_no_handler() {
 
 #[tokio::test]
 async fn equal_ids_of_two_callers_do_not_meet() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut first = desk.owner();
-    let mut second = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut first = fixture.owner();
+    let mut second = fixture.owner();
     for (wire, params) in [(&first, "a"), (&second, "b")] {
         let request = json!({ "type": "req", "id": "1", "method": "echo.say", "params": params });
         wire.send(request).await;
@@ -58,10 +58,10 @@ async fn equal_ids_of_two_callers_do_not_meet() {
 
 #[tokio::test]
 async fn only_the_link_a_request_was_given_to_may_answer_it() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let forger = desk.service("forger", &["forger.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let forger = fixture.service("forger", &["forger.say"]).await;
+    let mut caller = fixture.owner();
     let id = caller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     forger.reply(&request, json!("forged")).await;
@@ -75,14 +75,14 @@ async fn only_the_link_a_request_was_given_to_may_answer_it() {
     service.reply(&request, json!("again")).await;
     assert_eq!(caller.answer_to(&id).await, Ok(json!("true")));
     assert!(caller.is_silent().await);
-    assert_eq!(desk.bus.counters().stray_answers_total, 4);
+    assert_eq!(fixture.bus.counters().stray_answers_total, 4);
 }
 
 #[tokio::test]
 async fn a_service_that_dies_fails_its_callers_at_once() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let taken = caller.ask("echo.say", json!({})).await;
     service.request().await;
     let waiting = caller.ask("echo.say", json!({})).await;
@@ -93,36 +93,36 @@ async fn a_service_that_dies_fails_its_callers_at_once() {
     }
     let routeless = caller.call("echo.say", json!({})).await;
     assert_eq!(code(&routeless), "NO_HANDLER");
-    assert_eq!(desk.bus.counters().pending_requests, 0);
+    assert_eq!(fixture.bus.counters().pending_requests, 0);
 }
 
 #[tokio::test]
 async fn the_answer_to_a_caller_that_left_is_dropped() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     caller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     drop(caller);
     service.reply(&request, json!("late")).await;
     assert!(service.is_silent().await);
-    assert_eq!(desk.bus.counters().pending_requests, 0);
+    assert_eq!(fixture.bus.counters().pending_requests, 0);
 }
 
 #[tokio::test]
 async fn silence_ends_in_a_timeout_by_the_monotonic_clock() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let id = caller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     // A person may set the wall clock; no deadline moves.
-    desk.clock.set_wall(9_000_000_000);
-    desk.clock.advance(299_999);
+    fixture.clock.set_wall(9_000_000_000);
+    fixture.clock.advance(299_999);
     tokio::time::sleep(std::time::Duration::from_millis(600)).await;
     assert!(caller.is_silent().await);
-    assert_eq!(desk.bus.counters().pending_requests, 1);
-    desk.clock.advance(1);
+    assert_eq!(fixture.bus.counters().pending_requests, 1);
+    fixture.clock.advance(1);
     assert_eq!(code(&caller.answer_to(&id).await), "TIMEOUT");
     service.reply(&request, json!("late")).await;
     assert!(caller.is_silent().await);
@@ -130,26 +130,26 @@ async fn silence_ends_in_a_timeout_by_the_monotonic_clock() {
 
 #[tokio::test]
 async fn the_timeout_can_change_while_the_bus_runs() {
-    let desk = Desk::new();
-    let _service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
-    desk.bus.limits().set_request_timeout_ms(50);
+    let fixture = TestBus::new();
+    let _service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
+    fixture.bus.limits().set_request_timeout_ms(50);
     let id = caller.ask("echo.say", json!({})).await;
-    desk.clock.advance(50);
+    fixture.clock.advance(50);
     assert_eq!(code(&caller.answer_to(&id).await), "TIMEOUT");
 }
 
 #[tokio::test]
 async fn a_method_of_an_outside_service_needs_control() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut chatter = desk.peer("chatter", Scopes::rank(Scope::Chat));
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut chatter = fixture.peer("chatter", Scopes::rank(Scope::Chat));
     let refused = chatter.call("echo.say", json!({})).await;
     assert_eq!(code(&refused), "FORBIDDEN");
     let message = refused.expect_err("refused")["message"].to_string();
     assert!(message.contains("'control'"), "{message}");
     assert!(service.is_silent().await);
-    let mut controller = desk.peer("controller", Scopes::rank(Scope::Control));
+    let mut controller = fixture.peer("controller", Scopes::rank(Scope::Control));
     let id = controller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     service.reply(&request, Value::Null).await;
@@ -158,9 +158,9 @@ async fn a_method_of_an_outside_service_needs_control() {
 
 #[tokio::test]
 async fn an_error_travels_as_it_was_written() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let id = caller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     let error = json!({ "code": "CUSTOM", "message": "no", "more": [1, 2] });
@@ -172,9 +172,9 @@ async fn an_error_travels_as_it_was_written() {
 
 #[tokio::test]
 async fn a_frame_inside_a_payload_is_data() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let inner = r#"{"type":"req","id":"x","method":"gateway.unsubscribe"}"#;
     let params = json!({ "object": serde_json::from_str::<Value>(inner).expect("JSON"), "text": inner, "break": format!("\n{inner}\n") });
     let id = caller.ask("echo.say", params.clone()).await;
@@ -187,14 +187,14 @@ async fn a_frame_inside_a_payload_is_data() {
 
 #[tokio::test]
 async fn a_trace_is_kept_or_made_and_can_be_asked_for() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let given = json!({ "type": "req", "id": "1", "method": "echo.say", "trace": "my-trace" });
     caller.send(given).await;
     let request = service.request().await;
     assert_eq!(request["trace"], "my-trace");
-    desk.clock.advance(3);
+    fixture.clock.advance(3);
     service.reply(&request, json!(1)).await;
     caller.answer_to("1").await.expect("answered");
     let traced = caller
@@ -215,8 +215,8 @@ async fn a_trace_is_kept_or_made_and_can_be_asked_for() {
 
 #[tokio::test]
 async fn what_is_no_frame_is_a_parse_error() {
-    let desk = Desk::new();
-    let mut wire = desk.owner();
+    let fixture = TestBus::new();
+    let mut wire = fixture.owner();
     let deep = format!(
         r#"{{"type":"req","id":"deep","method":"a.b","params":{}1{}}}"#,
         "[".repeat(128),
@@ -253,9 +253,9 @@ async fn too_many_unanswered_requests_are_refused() {
         pending_requests_max: 3,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 10);
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::with(limits, 10);
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(caller.ask("echo.say", json!({})).await);
@@ -267,7 +267,7 @@ async fn too_many_unanswered_requests_are_refused() {
     assert_eq!(refused["code"], "OVERLOADED");
     assert_eq!(refused["retryable"], true);
     assert!(refused["retryAfterMs"].as_u64() > Some(0));
-    let mut other = desk.owner();
+    let mut other = fixture.owner();
     other.ask("echo.say", json!({})).await;
     for _ in 0..4 {
         let request = service.request().await;
@@ -286,14 +286,14 @@ async fn a_service_that_reads_nothing_is_protected_by_its_outbox() {
         outbox_frames_max: 4,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 10);
-    let service = desk.service("echo", &["echo.say"]).await;
-    let mut callers: Vec<Wire> = (0..6).map(|_| desk.owner()).collect();
+    let fixture = TestBus::with(limits, 10);
+    let service = fixture.service("echo", &["echo.say"]).await;
+    let mut callers: Vec<TestPeer> = (0..6).map(|_| fixture.owner()).collect();
     let mut overloaded = 0;
     for caller in &mut callers {
         caller.ask("echo.say", json!({})).await;
-        until(|| desk.bus.counters().pending_requests > 0).await;
-        overloaded = desk.bus.counters().errors_total;
+        until(|| fixture.bus.counters().pending_requests > 0).await;
+        overloaded = fixture.bus.counters().errors_total;
     }
     assert_eq!(overloaded, 2);
     let refused = callers[5].answer_to("q1").await;
@@ -311,13 +311,13 @@ async fn a_caller_that_takes_no_answers_is_closed() {
         outbox_frames_max: 4,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 10);
-    let mut sleeper = desk.owner();
+    let fixture = TestBus::with(limits, 10);
+    let mut sleeper = fixture.owner();
     for _ in 0..5 {
         sleeper.ask("gateway.stats", json!({})).await;
     }
-    assert_eq!(sleeper.closed().await, hob_bus::Closed::Slow);
-    assert_eq!(desk.bus.counters().slow_closed_total, 1);
+    assert_eq!(sleeper.closed().await, hob_bus::CloseReason::Slow);
+    assert_eq!(fixture.bus.counters().slow_closed_total, 1);
     assert_eq!(sleeper.rest().await.len(), 4);
 }
 
@@ -327,39 +327,39 @@ async fn there_is_a_bound_on_connections() {
         connections_max: 2,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 10);
-    let first = desk.owner();
-    let _second = desk.owner();
-    let peer = || hob_bus::Peer {
+    let fixture = TestBus::with(limits, 10);
+    let first = fixture.owner();
+    let _second = fixture.owner();
+    let peer = || hob_bus::PeerIdentity {
         name: "third".into(),
         surface: "ws",
         principal: "third".into(),
         scopes: Scopes::owner(),
     };
-    let refused = desk.bus.connect(peer()).expect_err("no room");
+    let refused = fixture.bus.connect(peer()).expect_err("no room");
     assert_eq!(refused.code, hob_wire::ErrorCode::Overloaded);
-    assert!(desk.bus.caller_as(peer()).is_err());
+    assert!(fixture.bus.caller_as(peer()).is_err());
     drop(first);
-    assert!(desk.bus.connect(peer()).is_ok());
+    assert!(fixture.bus.connect(peer()).is_ok());
 }
 
 #[tokio::test]
 async fn a_transport_hears_of_the_close_while_frames_still_wait() {
-    let desk = Desk::new();
-    let peer = hob_bus::Peer {
+    let fixture = TestBus::new();
+    let peer = hob_bus::PeerIdentity {
         name: "guest".into(),
         surface: "ws",
         principal: "guest".into(),
         scopes: Scopes::rank(Scope::Read),
     };
-    let (link, mut outlet) = desk.bus.connect(peer).expect("room for a connection");
+    let (link, mut outlet) = fixture.bus.connect(peer).expect("room for a connection");
     link.refuse(&hob_wire::WireError::new(
         hob_wire::ErrorCode::ParseError,
         "binary",
     ));
-    desk.bus.close_principal("nobody");
+    fixture.bus.close_principal("nobody");
     link.close();
-    assert_eq!(link.closed().await, hob_bus::Closed::Normal);
+    assert_eq!(link.closed().await, hob_bus::CloseReason::Normal);
     let mut frames = Vec::new();
     assert_eq!(outlet.next(&mut frames).await, None);
     let refusal: Value = serde_json::from_slice(&frames[0]).expect("JSON");

@@ -1,7 +1,7 @@
-//! One who does not read harms nobody else, and is told what it missed.
+//! A slow reader affects no other, and gets a gap for the events it missed.
 
-use crate::desk::{Desk, until};
-use hob_bus::{BusLimits, Closed};
+use crate::fixture::{TestBus, until};
+use hob_bus::{BusLimits, CloseReason};
 use serde_json::{Value, json};
 
 fn small() -> BusLimits {
@@ -13,16 +13,16 @@ fn small() -> BusLimits {
 
 #[tokio::test]
 async fn logged_events_that_do_not_fit_end_in_a_gap_and_a_close() {
-    let desk = Desk::with(small(), 1_000);
-    let mut sleeper = desk.reader();
+    let fixture = TestBus::with(small(), 1_000);
+    let mut sleeper = fixture.reader();
     sleeper.subscribe(&["a.*"]).await;
-    let mut awake = desk.reader();
+    let mut awake = fixture.reader();
     awake.subscribe(&["a.*"]).await;
     for n in 1..=40 {
-        desk.append("a.x", None, json!(n)).await;
+        fixture.append("a.x", None, json!(n)).await;
         assert_eq!(awake.event().await["seq"], n);
     }
-    assert_eq!(sleeper.closed().await, Closed::Slow);
+    assert_eq!(sleeper.closed().await, CloseReason::Slow);
     let frames = sleeper.rest().await;
     let (gap, events) = frames.split_last().expect("frames");
     let seen: Vec<u64> = events
@@ -35,9 +35,9 @@ async fn logged_events_that_do_not_fit_end_in_a_gap_and_a_close() {
         gap["payload"],
         json!({ "from": 17, "to": 17, "reason": "slow" })
     );
-    assert_eq!(desk.bus.counters().slow_closed_total, 1);
+    assert_eq!(fixture.bus.counters().slow_closed_total, 1);
     // It comes back and misses nothing.
-    let mut back = desk.reader();
+    let mut back = fixture.reader();
     let params = json!({ "events": ["a.*"], "since": 16 });
     back.call("gateway.subscribe", params)
         .await
@@ -53,22 +53,22 @@ async fn bytes_count_too() {
         outbox_bytes_max: 10_000,
         ..Default::default()
     };
-    let desk = Desk::with(limits, 1_000);
-    let mut sleeper = desk.reader();
+    let fixture = TestBus::with(limits, 1_000);
+    let mut sleeper = fixture.reader();
     sleeper.subscribe(&["a.*"]).await;
     for _ in 0..4 {
-        desk.append("a.x", None, json!("x".repeat(3_000))).await;
+        fixture.append("a.x", None, json!("x".repeat(3_000))).await;
     }
-    assert_eq!(sleeper.closed().await, Closed::Slow);
+    assert_eq!(sleeper.closed().await, CloseReason::Slow);
     assert_eq!(sleeper.rest().await.len(), 3 + 1);
 }
 
 #[tokio::test]
 async fn volatile_events_are_coalesced_by_topic_and_session() {
-    let desk = Desk::with(small(), 1_000);
-    let mut sleeper = desk.reader();
+    let fixture = TestBus::with(small(), 1_000);
+    let mut sleeper = fixture.reader();
     sleeper.subscribe(&["mill.*"]).await;
-    let mut mill = desk.owner();
+    let mut mill = fixture.owner();
     let params = json!({
         "service": "mill", "events": ["mill.dust", "mill.ground"], "volatile": ["mill.dust"],
     });
@@ -80,7 +80,7 @@ async fn volatile_events_are_coalesced_by_topic_and_session() {
         mill.send(json!({ "type": "event", "event": "mill.dust", "payload": payload }))
             .await;
     }
-    until(|| desk.bus.counters().coalesced_total == 100 - 8).await;
+    until(|| fixture.bus.counters().coalesced_total == 100 - 8).await;
     // There is room for what must not be lost.
     mill.send(json!({ "type": "event", "event": "mill.ground" }))
         .await;
@@ -93,20 +93,20 @@ async fn volatile_events_are_coalesced_by_topic_and_session() {
         numbers.push(event["payload"]["n"].as_u64().expect("a number"));
     }
     assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 98, 99]);
-    assert_eq!(desk.bus.counters().slow_closed_total, 0);
+    assert_eq!(fixture.bus.counters().slow_closed_total, 0);
     assert!(sleeper.is_silent().await);
 }
 
 #[tokio::test]
 async fn volatile_events_without_room_are_left_out() {
-    let desk = Desk::with(small(), 1_000);
-    let mut sleeper = desk.reader();
+    let fixture = TestBus::with(small(), 1_000);
+    let mut sleeper = fixture.reader();
     sleeper.subscribe(&["*"]).await;
     for n in 1..=16 {
-        desk.append("a.x", None, json!(n)).await;
+        fixture.append("a.x", None, json!(n)).await;
     }
-    let _mill = desk.service("mill", &[]).await;
-    until(|| desk.bus.counters().coalesced_total == 1).await;
+    let _mill = fixture.service("mill", &[]).await;
+    until(|| fixture.bus.counters().coalesced_total == 1).await;
     for expected in 1..=16 {
         assert_eq!(sleeper.event().await["seq"], expected);
     }
@@ -115,13 +115,13 @@ async fn volatile_events_without_room_are_left_out() {
 
 #[tokio::test]
 async fn a_payload_no_frame_can_hold_is_a_gap_and_the_link_goes_on() {
-    let desk = Desk::new();
-    let mut wire = desk.reader();
+    let fixture = TestBus::new();
+    let mut wire = fixture.reader();
     wire.subscribe(&["a.*"]).await;
     let huge = json!("x".repeat(hob_wire::limits::FRAME_BYTES_MAX));
-    desk.append("a.x", None, json!(1)).await;
-    desk.append("a.x", None, huge).await;
-    desk.append("a.x", None, json!(3)).await;
+    fixture.append("a.x", None, json!(1)).await;
+    fixture.append("a.x", None, huge).await;
+    fixture.append("a.x", None, json!(3)).await;
     assert_eq!(wire.event().await["seq"], 1);
     let gap = json!({ "from": 2, "to": 2, "reason": "tooLarge" });
     assert_eq!(wire.event().await["payload"], gap);
@@ -132,9 +132,9 @@ async fn a_payload_no_frame_can_hold_is_a_gap_and_the_link_goes_on() {
 
 #[tokio::test]
 async fn params_and_answers_no_frame_can_hold_are_refused() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let huge = json!("x".repeat(hob_wire::limits::FRAME_BYTES_MAX - 200));
     let refused = caller.call("echo.say", huge.clone()).await;
     assert_eq!(refused.expect_err("refused")["code"], "INVALID_PARAMS");

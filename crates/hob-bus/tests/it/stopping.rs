@@ -1,7 +1,7 @@
-//! Stopping: nothing new, what is under way first, everyone told.
+//! Graceful shutdown: no new requests, pending ones first, every caller answered.
 
-use crate::desk::{Desk, Wire, code};
-use hob_bus::{Closed, Peer, Room};
+use crate::fixture::{TestBus, TestPeer, code};
+use hob_bus::{CloseReason, PeerIdentity, Room};
 use hob_wire::rooms::config;
 use hob_wire::{ErrorCode, Scopes};
 use serde_json::json;
@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Waits until the bus refuses what is new.
-async fn refusing(desk: &Desk) {
+async fn refusing(fixture: &TestBus) {
     loop {
-        let peer = Peer {
+        let peer = PeerIdentity {
             name: "late".into(),
             surface: "ws",
             principal: "late".into(),
             scopes: Scopes::owner(),
         };
-        match desk.bus.connect(peer) {
+        match fixture.bus.connect(peer) {
             Err(error) => return assert_eq!(error.code, ErrorCode::ServiceUnavailable),
             Ok(_) => tokio::task::yield_now().await,
         }
@@ -27,54 +27,54 @@ async fn refusing(desk: &Desk) {
 
 #[tokio::test]
 async fn draining_answers_what_is_under_way_and_refuses_the_rest() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let under_way = caller.ask("echo.say", json!({})).await;
     let request = service.request().await;
     let work = async {
-        refusing(&desk).await;
+        refusing(&fixture).await;
         let late = caller.call("echo.say", json!({})).await;
         assert_eq!(code(&late), "SERVICE_UNAVAILABLE");
         service.reply(&request, json!("in time")).await;
         assert_eq!(caller.answer_to(&under_way).await, Ok(json!("in time")));
-        assert_eq!(caller.closed().await, Closed::ShuttingDown);
-        assert_eq!(service.closed().await, Closed::ShuttingDown);
+        assert_eq!(caller.closed().await, CloseReason::ShuttingDown);
+        assert_eq!(service.closed().await, CloseReason::ShuttingDown);
     };
-    let (drained, ()) = tokio::join!(desk.bus.drain(Duration::from_secs(40)), work);
+    let (drained, ()) = tokio::join!(fixture.bus.drain(Duration::from_secs(40)), work);
     assert!(drained);
-    assert_eq!(desk.bus.counters().connections, 0);
+    assert_eq!(fixture.bus.counters().connections, 0);
 }
 
 #[tokio::test]
 async fn callers_of_a_silent_service_are_told_before_they_are_closed() {
-    let desk = Desk::new();
-    let mut service = desk.service("echo", &["echo.say"]).await;
-    let mut caller = desk.owner();
+    let fixture = TestBus::new();
+    let mut service = fixture.service("echo", &["echo.say"]).await;
+    let mut caller = fixture.owner();
     let id = caller.ask("echo.say", json!({})).await;
     let work = async {
         let answer = caller.answer_to(&id).await;
         assert_eq!(code(&answer), "SERVICE_UNAVAILABLE");
-        assert_eq!(caller.closed().await, Closed::ShuttingDown);
-        assert_eq!(service.closed().await, Closed::ShuttingDown);
+        assert_eq!(caller.closed().await, CloseReason::ShuttingDown);
+        assert_eq!(service.closed().await, CloseReason::ShuttingDown);
     };
-    let (drained, ()) = tokio::join!(desk.bus.drain(Duration::from_secs(2)), work);
+    let (drained, ()) = tokio::join!(fixture.bus.drain(Duration::from_secs(2)), work);
     assert!(drained);
 }
 
 #[tokio::test]
 async fn a_peer_that_reads_nothing_does_not_hold_the_stop() {
-    let desk = Desk::new();
-    let mut sleeper: Wire = desk.owner();
+    let fixture = TestBus::new();
+    let mut sleeper: TestPeer = fixture.owner();
     sleeper.ask("gateway.stats", json!({})).await;
-    assert!(!desk.bus.drain(Duration::from_millis(200)).await);
-    assert_eq!(sleeper.closed().await, Closed::ShuttingDown);
+    assert!(!fixture.bus.drain(Duration::from_millis(200)).await);
+    assert_eq!(sleeper.closed().await, CloseReason::ShuttingDown);
     assert_eq!(sleeper.rest().await.len(), 1);
 }
 
 #[tokio::test]
 async fn rooms_serve_each_other_until_their_tasks_stop() {
-    let desk = Desk::new();
+    let fixture = TestBus::new();
     let go = Arc::new(Notify::new());
     let waits = Arc::clone(&go);
     let room = Room::new("config").method::<config::Get, _, _>(move |_, params| {
@@ -83,25 +83,25 @@ async fn rooms_serve_each_other_until_their_tasks_stop() {
             if params.key.is_some() {
                 waits.notified().await;
             }
-            Ok(config::Settings { settings: vec![] })
+            Ok(config::ConfigGetResult { settings: vec![] })
         }
     });
-    desk.bus.serve(room).expect("served");
-    let inside = desk.bus.caller("another room");
-    let slow = config::GetParams {
+    fixture.bus.serve(room).expect("served");
+    let inside = fixture.bus.caller("another room");
+    let slow = config::ConfigGetParams {
         key: Some("slow".to_owned()),
     };
-    let mut outside = desk.owner();
+    let mut outside = fixture.owner();
     let asked = outside.ask("config.get", json!({ "key": "slow" })).await;
     let told = async {
         let answer = outside.answer_to(&asked).await;
         assert_eq!(code(&answer), "SERVICE_UNAVAILABLE");
-        assert_eq!(outside.closed().await, Closed::ShuttingDown);
+        assert_eq!(outside.closed().await, CloseReason::ShuttingDown);
     };
     let stop = async {
-        desk.bus.drain(Duration::from_millis(400)).await;
+        fixture.bus.drain(Duration::from_millis(400)).await;
         // What is asked now is answered too.
-        let quick = config::GetParams { key: None };
+        let quick = config::ConfigGetParams { key: None };
         let quick = inside.call::<config::Get>(&quick).await;
         quick.expect("the rooms go on");
         go.notify_waiters();
@@ -111,7 +111,7 @@ async fn rooms_serve_each_other_until_their_tasks_stop() {
     // At the very end nobody is left hanging.
     let (answer, ()) = tokio::join!(inside.call::<config::Get>(&slow), async {
         tokio::task::yield_now().await;
-        desk.tasks.stop();
+        fixture.tasks.stop();
     });
     assert_eq!(
         answer.expect_err("nobody serves").code,

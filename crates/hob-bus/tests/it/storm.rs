@@ -1,7 +1,7 @@
 //! Services come and go while many call them, on several threads: each request gets exactly one
 //! answer, and nothing is left behind.
 
-use crate::desk::{Desk, Wire};
+use crate::fixture::{TestBus, TestPeer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,23 +11,23 @@ const CALLS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_request_gets_one_answer() {
-    let desk = Arc::new(Desk::new());
+    let fixture = Arc::new(TestBus::new());
     let over = Arc::new(AtomicBool::new(false));
     let answered = Arc::new(AtomicU64::new(0));
     let mut services = tokio::task::JoinSet::new();
     for name in ["left", "right"] {
-        let (desk, over) = (desk.clone(), over.clone());
+        let (fixture, over) = (fixture.clone(), over.clone());
         services.spawn(async move {
             while !over.load(Ordering::Relaxed) {
-                serve_for_a_while(&desk, name).await;
+                serve_for_a_while(&fixture, name).await;
             }
         });
     }
     let mut callers = tokio::task::JoinSet::new();
     for _ in 0..CALLERS {
-        let (desk, answered) = (desk.clone(), answered.clone());
+        let (fixture, answered) = (fixture.clone(), answered.clone());
         callers.spawn(async move {
-            let mut wire = desk.owner();
+            let mut wire = fixture.owner();
             for n in 0..CALLS {
                 let method = if n % 2 == 0 { "left.do" } else { "right.do" };
                 let outcome = wire.call(method, json!(n)).await;
@@ -57,7 +57,7 @@ async fn every_request_gets_one_answer() {
         done.expect("the service agrees");
     }
     assert!(answered.load(Ordering::Relaxed) > 0, "some got through");
-    let counters = desk.bus.counters();
+    let counters = fixture.bus.counters();
     assert_eq!(counters.pending_requests, 0);
     assert_eq!(counters.stray_answers_total, 0);
     assert_eq!(counters.connections, 0);
@@ -65,15 +65,15 @@ async fn every_request_gets_one_answer() {
 }
 
 /// Answers some requests, then leaves: by hanging up, or by being replaced.
-async fn serve_for_a_while(desk: &Desk, name: &str) {
+async fn serve_for_a_while(fixture: &TestBus, name: &str) {
     let method = format!("{name}.do");
-    let mut first = desk.service(name, &[&method]).await;
+    let mut first = fixture.service(name, &[&method]).await;
     answer_some(&mut first, 20).await;
-    let mut second = desk.service(name, &[&method]).await;
+    let mut second = fixture.service(name, &[&method]).await;
     answer_some(&mut second, 20).await;
 }
 
-async fn answer_some(wire: &mut Wire, most: usize) {
+async fn answer_some(wire: &mut TestPeer, most: usize) {
     for _ in 0..most {
         let Some(request) = wire.poll_request().await else {
             return;

@@ -1,24 +1,24 @@
-//! Calls: answers, errors, and what becomes of them when the connection breaks.
+//! Calls: answers, errors, and lost connections.
 
 use crate::fake::{Daemon, soon};
-use hob_client::{CallOptions, Client, ClientError, LinkState, Target};
+use hob_client::{CallOptions, Client, ClientError, ConnectionState, DaemonTarget};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::gateway::{Stats, StatsParams};
-use hob_wire::rooms::session::{Get, GetParams, Send, SendParams};
+use hob_wire::rooms::gateway::{GatewayStatsParams, Stats};
+use hob_wire::rooms::session::{Get, Send, SessionGetParams, SessionSendParams};
 use serde_json::json;
 use std::time::Duration;
 
 async fn connected() -> (Daemon, Client, crate::fake::Peer) {
     let daemon = Daemon::start();
     let (client, peer) = tokio::join!(
-        Client::connect(Target::home(daemon.home())),
+        Client::connect(DaemonTarget::home(daemon.home())),
         daemon.accept()
     );
     (daemon, client.expect("connects"), peer)
 }
 
-fn get() -> GetParams {
-    GetParams {
+fn get() -> SessionGetParams {
+    SessionGetParams {
         session_key: "k".into(),
     }
 }
@@ -66,7 +66,7 @@ async fn an_error_keeps_its_code_and_an_unknown_one_its_words() {
 
 #[tokio::test]
 async fn a_call_cut_off_says_whether_it_may_be_repeated() {
-    let send = |key: Option<&str>| SendParams {
+    let send = |key: Option<&str>| SessionSendParams {
         session_key: "k".into(),
         content: "hi".into(),
         role: None,
@@ -93,7 +93,7 @@ async fn a_call_made_while_the_daemon_is_away_waits_for_it() {
     let mut state = client.state();
     daemon.stop();
     drop(peer);
-    soon(state.wait_for(|state| *state == LinkState::Searching))
+    soon(state.wait_for(|state| *state == ConnectionState::Searching))
         .await
         .expect("alive");
     let restart = async {
@@ -113,7 +113,7 @@ async fn a_call_made_while_the_daemon_is_away_waits_for_it() {
         .await;
         peer
     };
-    let params = StatsParams {};
+    let params = GatewayStatsParams {};
     let (counters, _peer) =
         soon(async { tokio::join!(client.call::<Stats>(&params), restart) }).await;
     assert_eq!(counters.expect("answered").seq, 9);
@@ -149,7 +149,7 @@ async fn a_silent_method_times_out_and_the_connection_goes_on() {
 async fn nobody_there_is_said_at_once() {
     let mut daemon = Daemon::start();
     daemon.stop();
-    let error = soon(Client::connect(Target::home(daemon.home())))
+    let error = soon(Client::connect(DaemonTarget::home(daemon.home())))
         .await
         .err();
     assert!(
@@ -167,7 +167,7 @@ async fn a_refused_token_and_another_protocol_are_final() {
         peer.refuse(&id, "UNAUTHORIZED", "This token is not known.")
             .await;
     };
-    let connect = Client::connect(Target::home(daemon.home()).with_token("wrong"));
+    let connect = Client::connect(DaemonTarget::home(daemon.home()).with_token("wrong"));
     let (refused, ()) = soon(async { tokio::join!(connect, refuse) }).await;
     assert!(
         matches!(refused, Err(ClientError::RefusedToken { .. })),
@@ -183,7 +183,7 @@ async fn a_refused_token_and_another_protocol_are_final() {
         )
         .await;
     };
-    let connect = Client::connect(Target::home(daemon.home()));
+    let connect = Client::connect(DaemonTarget::home(daemon.home()));
     let (skewed, ()) = soon(async { tokio::join!(connect, newer) }).await;
     let text = skewed.expect_err("refused").to_string();
     assert!(

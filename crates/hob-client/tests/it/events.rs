@@ -1,11 +1,11 @@
-//! Streams across restarts: every logged event once and in order, or its absence named.
+//! Streams across restarts: every logged event once and in order, or reported as a gap.
 
 use crate::fake::{Daemon, Peer, soon};
-use hob_client::{Client, ClientError, EventStream, Item, Subscription, Target};
+use hob_client::{Client, ClientError, DaemonTarget, EventStream, StreamItem, SubscribeOptions};
 use hob_wire::rooms::gateway::GapRange;
 use serde_json::{Value, json};
 
-/// The client and its own connection for calls, which stays open beside the stream's.
+/// The client and its connection for calls, which stays open next to the stream's.
 struct Calls {
     client: Client,
     _peer: Peer,
@@ -15,13 +15,13 @@ struct Calls {
 async fn streaming(since: Option<u64>, last: u64) -> (Daemon, Calls, EventStream, Peer) {
     let daemon = Daemon::start();
     let (client, calls) = tokio::join!(
-        Client::connect(Target::home(daemon.home())),
+        Client::connect(DaemonTarget::home(daemon.home())),
         daemon.accept()
     );
     let client = client.expect("connects");
-    let subscription = Subscription {
+    let subscription = SubscribeOptions {
         since,
-        ..Subscription::to(["a.*"])
+        ..SubscribeOptions::to(["a.*"])
     };
     let (stream, peer) = tokio::join!(
         client.subscribe(subscription),
@@ -49,7 +49,7 @@ async fn subscribed(daemon: &Daemon, since: Option<u64>, last: u64) -> Peer {
 
 async fn seq(stream: &mut EventStream) -> u64 {
     match soon(stream.next()).await {
-        Some(Ok(Item::Event(event))) => event.seq,
+        Some(Ok(StreamItem::Event(event))) => event.seq,
         other => panic!("no event: {other:?}"),
     }
 }
@@ -64,7 +64,7 @@ fn gap(from: u64, to: u64) -> Value {
 #[tokio::test]
 async fn a_restart_is_resumed_after_the_last_event_seen() {
     let (mut daemon, _calls, mut stream, mut peer) = streaming(None, 4).await;
-    assert_eq!(stream.began(), 4);
+    assert_eq!(stream.start_seq(), 4);
     peer.logged(5, None).await;
     peer.logged(7, Some(5)).await;
     assert_eq!([seq(&mut stream).await, seq(&mut stream).await], [5, 7]);
@@ -91,7 +91,7 @@ async fn a_dropped_event_and_a_slow_close_are_fetched_again() {
     let (daemon, _calls, mut stream, mut peer) = streaming(Some(0), 0).await;
     peer.logged(1, Some(0)).await;
     assert_eq!(seq(&mut stream).await, 1);
-    // Event 2 got lost on the way; its successor says so.
+    // Event 2 was lost; `prev` of its successor shows it.
     peer.logged(3, Some(2)).await;
     let mut peer = subscribed(&daemon, Some(1), 3).await;
     peer.logged(2, Some(1)).await;
@@ -114,7 +114,7 @@ async fn what_the_log_no_longer_has_is_named() {
         to: 400,
         reason: None,
     };
-    assert_eq!(item, Some(Ok(Item::Gap(range))));
+    assert_eq!(item, Some(Ok(StreamItem::Gap(range))));
     assert_eq!(seq(&mut stream).await, 401);
 }
 
@@ -154,6 +154,6 @@ async fn dropping_a_stream_closes_its_connection_only() {
     assert_eq!(peer.next().await, None);
     assert_eq!(
         *calls.client.state().borrow(),
-        hob_client::LinkState::Connected
+        hob_client::ConnectionState::Connected
     );
 }

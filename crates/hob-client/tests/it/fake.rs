@@ -1,5 +1,5 @@
-//! A daemon that does exactly what a test says: it owns a home's socket and state file, and hands
-//! each authenticated connection to the test.
+//! A fake daemon that a test controls. It owns a home's socket and state file, and gives each
+//! authenticated connection to the test.
 
 use hob_kit::home::Home;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 pub(crate) const TOKEN: &str = "0123456789abcdef";
 
-/// Long enough for the noisiest machine; nothing waits that long unless it is broken.
+/// Long enough for a busy machine; only a broken test waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ends a wait that would never end.
@@ -45,7 +45,7 @@ impl Daemon {
         &self.home
     }
 
-    /// Begins to listen, as a started daemon does.
+    /// Starts to listen, like a started daemon.
     pub(crate) fn listen(&mut self) {
         let socket = self.home.socket();
         drop(std::fs::remove_file(&socket));
@@ -57,13 +57,13 @@ impl Daemon {
         std::fs::write(self.home.state_file(), state.to_string()).expect("writable");
     }
 
-    /// Stops listening; what was accepted lives on until its peer is dropped.
+    /// Stops listening. Accepted connections stay open until their peer is dropped.
     pub(crate) fn stop(&mut self) {
         self.listener = None;
     }
 
-    /// The next connection that is not only a look whether someone is there, past its
-    /// authentication.
+    /// Returns the next connection after its authentication. Skips connections that only probe for a
+    /// daemon.
     pub(crate) async fn accept(&self) -> Peer {
         let mut peer = self.accept_raw().await;
         let (id, params) = peer.expect("gateway.auth").await;
@@ -76,7 +76,7 @@ impl Daemon {
         peer
     }
 
-    /// The next connection as it comes.
+    /// Returns the next connection before its authentication.
     pub(crate) async fn accept_raw(&self) -> Peer {
         let listener = self.listener.as_ref().expect("the daemon listens");
         let (stream, _) = soon(listener.accept()).await.expect("a connection");

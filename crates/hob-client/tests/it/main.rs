@@ -1,4 +1,4 @@
-//! The client against a daemon of the test's own, which misbehaves on purpose.
+//! The client against a fake daemon that misbehaves on purpose.
 
 #[cfg(test)]
 mod calls;

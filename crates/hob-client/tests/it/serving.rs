@@ -1,12 +1,12 @@
-//! Services: requests answered, panics contained, the registration renewed.
+//! Services: requests are answered, panics are contained, and the registration is renewed.
 
 use crate::fake::{Daemon, Peer, soon};
-use hob_client::{Client, ClientError, Service, Serving, Target};
+use hob_client::{Client, ClientError, DaemonTarget, ServiceDefinition, ServiceHandle};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
-fn weather() -> Service {
-    Service::new("weather", "1.0")
+fn weather() -> ServiceDefinition {
+    ServiceDefinition::new("weather", "1.0")
         .method("weather.now", async |_, params: Value| {
             Ok::<_, WireError>(json!({ "place": params["place"], "degrees": 21 }))
         })
@@ -36,10 +36,10 @@ async fn registered(daemon: &Daemon) -> Peer {
 }
 
 /// A daemon, the client with its own connection for calls, and the service with its connection.
-async fn serving() -> (Daemon, (Client, Peer), Serving, Peer) {
+async fn serving() -> (Daemon, (Client, Peer), ServiceHandle, Peer) {
     let daemon = Daemon::start();
     let (client, calls) = tokio::join!(
-        Client::connect(Target::home(daemon.home())),
+        Client::connect(DaemonTarget::home(daemon.home())),
         daemon.accept()
     );
     let client = client.expect("connects");
@@ -98,7 +98,7 @@ async fn a_name_taken_meanwhile_ends_the_service_with_the_reason() {
     let (id, _) = peer.expect("gateway.register").await;
     peer.refuse(&id, "REGISTER_FAILED", "Another program is weather.")
         .await;
-    let ended = soon(serving.ended()).await;
+    let ended = soon(serving.wait_for_failure()).await;
     assert_eq!(ended.code(), Some(ErrorCode::RegisterFailed));
 }
 
@@ -127,20 +127,21 @@ async fn events_are_emitted_in_order_and_only_declared_ones() {
 async fn more_requests_than_handlers_are_told_to_come_back() {
     let daemon = Daemon::start();
     let (client, _calls) = tokio::join!(
-        Client::connect(Target::home(daemon.home())),
+        Client::connect(DaemonTarget::home(daemon.home())),
         daemon.accept()
     );
     let client = client.expect("connects");
     let (open, gate) = tokio::sync::watch::channel(false);
-    let service = Service::new("slow", "1")
-        .concurrency(1)
-        .method("slow.work", move |_, (): ()| {
-            let mut gate = gate.clone();
-            async move {
-                drop(gate.wait_for(|open| *open).await);
-                Ok::<_, WireError>("done")
-            }
-        });
+    let service =
+        ServiceDefinition::new("slow", "1")
+            .concurrency(1)
+            .method("slow.work", move |_, (): ()| {
+                let mut gate = gate.clone();
+                async move {
+                    drop(gate.wait_for(|open| *open).await);
+                    Ok::<_, WireError>("done")
+                }
+            });
     let accept = async {
         let mut peer = daemon.accept().await;
         let (id, _) = peer.expect("gateway.register").await;

@@ -1,21 +1,21 @@
-//! Starting a daemon: what is said, what is refused, what a failed start tells.
+//! Starting a daemon: notices, refusals and errors.
 
 use crate::fake::{Daemon, soon};
 use hob_client::ClientError;
-use hob_client::start::Launch;
+use hob_client::launcher::DaemonLauncher;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::world::{Env, World};
+use hob_kit::host_environment::{EnvVars, HostEnvironment};
+use hob_kit::randomness::Randomness;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-fn world(home: &Home, autostart: &str) -> World {
-    World {
+fn world(home: &Home, autostart: &str) -> HostEnvironment {
+    HostEnvironment {
         clock: Clock::system(),
-        dice: Dice::seeded(1),
-        env: Env::from_pairs([("HOB_AUTOSTART", autostart)]),
+        randomness: Randomness::seeded(1),
+        env: EnvVars::from_pairs([("HOB_AUTOSTART", autostart)]),
         home: home.clone(),
     }
 }
@@ -39,7 +39,7 @@ async fn nothing_is_started_when_that_is_forbidden() {
     let (root, home) = empty_home();
     let mark = root.path().join("started");
     let program = program(root.path(), &format!("touch '{}'", mark.display()));
-    let launch = Launch::new(&world(&home, "0"), program, |_| {});
+    let launch = DaemonLauncher::new(&world(&home, "0"), program, |_| {});
     let error = soon(launch.ensure()).await.err();
     assert!(
         matches!(error, Some(ClientError::NotRunning { .. })),
@@ -57,7 +57,7 @@ async fn a_start_that_fails_says_what_the_daemon_said() {
     );
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);
-    let launch = Launch::new(&world(&home, "1"), program, move |line| {
+    let launch = DaemonLauncher::new(&world(&home, "1"), program, move |line| {
         heard.lock().expect("unpoisoned").push(line.to_owned());
     });
     let error = soon(launch.ensure())
@@ -89,8 +89,8 @@ async fn a_home_that_was_taken_for_a_moment_is_tried_again() {
         root.path(),
         &format!("echo >> '{}'; exit 1", starts.display()),
     );
-    let launch = Launch::new(&world(&home, "1"), program, |_| {});
-    let lock = hob_kit::lock::HomeLock::take(&home).expect("free");
+    let launch = DaemonLauncher::new(&world(&home, "1"), program, |_| {});
+    let lock = hob_kit::home_lock::HomeLock::acquire(&home).expect("free");
     let release = async {
         while count() == 0 {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -111,7 +111,7 @@ async fn a_home_that_was_taken_for_a_moment_is_tried_again() {
 #[tokio::test]
 async fn a_daemon_that_is_there_is_not_started_again() {
     let daemon = Daemon::start();
-    let launch = Launch::new(&world(daemon.home(), "1"), "/nonexistent".into(), |_| {
+    let launch = DaemonLauncher::new(&world(daemon.home(), "1"), "/nonexistent".into(), |_| {
         panic!("nothing is said");
     });
     let (ensured, _peer) = soon(async { tokio::join!(launch.ensure(), daemon.accept()) }).await;

@@ -2,7 +2,7 @@
 
 use crate::fake::soon;
 use futures_util::{SinkExt, StreamExt};
-use hob_client::{CallOptions, Client, ClientError, Target};
+use hob_client::{CallOptions, Client, ClientError, DaemonTarget};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -48,7 +48,7 @@ impl Callback for Check<'_> {
 #[tokio::test]
 async fn calls_travel_as_text_messages_and_pings_are_answered() {
     let (listener, url) = listener().await;
-    let target = Target::url(&url, "secret").expect("a good url");
+    let target = DaemonTarget::url(&url, "secret").expect("a good url");
     let (client, mut peer) = tokio::join!(Client::connect(target), accept(&listener, "secret"));
     let client = client.expect("connects");
     let serve = async {
@@ -88,7 +88,7 @@ async fn refuse(listener: &TcpListener, status: &str, error: &Value) {
 #[tokio::test]
 async fn a_refusal_says_why() {
     let (listener, url) = listener().await;
-    let target = Target::url(&url, "secret").expect("a good url");
+    let target = DaemonTarget::url(&url, "secret").expect("a good url");
     let error = json!({ "code": "UNAUTHORIZED", "message": "This token is not known." });
     let (refused, ()) = tokio::join!(
         Client::connect(target),
@@ -103,7 +103,7 @@ async fn a_refusal_says_why() {
 #[tokio::test]
 async fn another_protocol_is_named_with_both_versions() {
     let (listener, url) = listener().await;
-    let target = Target::url(&url, "secret").expect("a good url");
+    let target = DaemonTarget::url(&url, "secret").expect("a good url");
     let details = json!({ "supported": ["hob.v3"] });
     let error = json!({ "code": "INVALID_PARAMS", "message": "No.", "details": details });
     let (refused, ()) = tokio::join!(
@@ -121,7 +121,7 @@ async fn another_protocol_is_named_with_both_versions() {
 async fn nobody_behind_the_url_is_said_with_the_url() {
     let (listener, url) = listener().await;
     drop(listener);
-    let target = Target::url(&url, "secret").expect("a good url");
+    let target = DaemonTarget::url(&url, "secret").expect("a good url");
     let error = soon(Client::connect(target))
         .await
         .expect_err("nobody there");

@@ -1,17 +1,17 @@
-//! `ip addr`: the machine's interfaces and their addresses.
+//! `ip addr`: network interfaces and their addresses.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding, some};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding, list_some};
 use hob_wire::analysis::Importance;
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "ip",
     programs: &["ip"],
     read,
 };
 
 #[derive(Debug, Default)]
-struct Interface<'a> {
+struct NetworkInterface<'a> {
     name: &'a str,
     flags: Vec<&'a str>,
     state: Option<&'a str>,
@@ -20,18 +20,21 @@ struct Interface<'a> {
     addresses: Vec<(&'a str, Option<&'a str>)>,
 }
 
-fn read(text: &str) -> Option<Reading> {
-    let mut interfaces: Vec<Interface<'_>> = Vec::new();
+fn read(text: &str) -> Option<ParsedOutput> {
+    let mut interfaces: Vec<NetworkInterface<'_>> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        // The details of an interface are indented below its first line.
         if !line.starts_with(' ') {
-            interfaces.push(head(line)?);
+            interfaces.push(parse_interface(line)?);
             continue;
         }
         let interface = interfaces.last_mut()?;
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["inet" | "inet6", address, rest @ ..] => {
-                interface.addresses.push((address, behind(rest, "scope")));
+                interface
+                    .addresses
+                    .push((address, word_after(rest, "scope")));
             }
             [kind, address, ..] if kind.starts_with("link/") => interface.hardware = Some(address),
             _ => {}
@@ -43,7 +46,7 @@ fn read(text: &str) -> Option<Reading> {
     let unplugged = interfaces
         .iter()
         .filter(|interface| interface.flags.contains(&"NO-CARRIER"));
-    let say = |interface: &Interface<'_>| {
+    let say = |interface: &NetworkInterface<'_>| {
         let message = format!("{} is up but nothing is plugged in", interface.name);
         finding("network", message, Importance::Low)
     };
@@ -62,38 +65,39 @@ fn read(text: &str) -> Option<Reading> {
     let summary = if outside.is_empty() {
         format!("{found}; none has an address that others can reach.")
     } else {
-        format!("{found}; {}.", some(&outside, 4))
+        format!("{found}; {}.", list_some(&outside, 4))
     };
-    let rows: Vec<_> = interfaces.iter().take(ROWS_MAX).map(json).collect();
-    Some(Reading {
+    let rows: Vec<_> = interfaces.iter().take(ROWS_MAX).map(to_json).collect();
+    Some(ParsedOutput {
         parsed: json!({ "interfaces": rows }),
         findings,
         summary,
     })
 }
 
-/// `2: eth0@if3: <UP,LOWER_UP> mtu 1500 … state UP …`
-fn head(line: &str) -> Option<Interface<'_>> {
+/// Parses `2: eth0@if3: <UP,LOWER_UP> mtu 1500 … state UP …`.
+fn parse_interface(line: &str) -> Option<NetworkInterface<'_>> {
     let (number, rest) = line.split_once(": ")?;
     number.parse::<u32>().ok()?;
     let (name, rest) = rest.split_once(": <")?;
     let (flags, rest) = rest.split_once('>')?;
     let words: Vec<&str> = rest.split_whitespace().collect();
-    Some(Interface {
+    Some(NetworkInterface {
+        // `eth0@if3` also names the peer of a virtual interface.
         name: name.split('@').next().unwrap_or(name),
         flags: flags.split(',').collect(),
-        state: behind(&words, "state"),
-        mtu: behind(&words, "mtu").and_then(|mtu| mtu.parse().ok()),
-        ..Interface::default()
+        state: word_after(&words, "state"),
+        mtu: word_after(&words, "mtu").and_then(|mtu| mtu.parse().ok()),
+        ..NetworkInterface::default()
     })
 }
 
-fn behind<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
+fn word_after<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
     let at = words.iter().position(|word| *word == name)?;
     words.get(at + 1).copied()
 }
 
-fn json(interface: &Interface<'_>) -> serde_json::Value {
+fn to_json(interface: &NetworkInterface<'_>) -> serde_json::Value {
     let address =
         |(address, scope): &(&str, Option<&str>)| json!({ "address": address, "scope": scope });
     json!({

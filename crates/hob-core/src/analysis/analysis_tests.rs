@@ -1,14 +1,14 @@
 //! Outputs as programs print them, and what is read from each.
 
 use super::analyze;
-use hob_wire::analysis::{Analysis, Importance};
+use hob_wire::analysis::{Importance, OutputAnalysis};
 use proptest::prelude::*;
 
-fn of(command: &str, output: &str) -> Analysis {
+fn of(command: &str, output: &str) -> OutputAnalysis {
     analyze(Some(command), output, None)
 }
 
-fn messages(analysis: &Analysis) -> Vec<(Importance, &str)> {
+fn messages(analysis: &OutputAnalysis) -> Vec<(Importance, &str)> {
     analysis
         .findings
         .iter()

@@ -1,10 +1,10 @@
-//! `df`: how full the disks are.
+//! `df`: disk usage.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding};
 use hob_wire::analysis::Importance;
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "df",
     programs: &["df"],
     read,
@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
 const FULL_PERCENT: u64 = 80;
 const VERY_FULL_PERCENT: u64 = 90;
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let mut lines = text
         .lines()
         .skip_while(|line| !line.starts_with("Filesystem"));
@@ -23,11 +23,12 @@ fn read(text: &str) -> Option<Reading> {
         .position(|name| ["Use%", "IUse%", "Capacity"].contains(name))?;
     let (mut disks, mut findings) = (Vec::new(), Vec::new());
     let mut fullest: Option<(u64, String)> = None;
-    for row in rows(lines, percent) {
+    for row in split_rows(lines, percent) {
         let Some(used) = row.get(percent).and_then(|word| word.strip_suffix('%')) else {
             continue;
         };
         let used: u64 = used.parse().ok()?;
+        // A mount point may contain spaces.
         let mount = row[percent + 1..].join(" ");
         disks.push(json!({
             "filesystem": row[0],
@@ -37,7 +38,7 @@ fn read(text: &str) -> Option<Reading> {
             "usedPercent": used,
             "mountedOn": mount,
         }));
-        // A picture of a program is full by nature.
+        // Loop devices and snaps are read-only images, which are always full.
         if row[0].starts_with("/dev/loop") || mount.starts_with("/snap/") {
             continue;
         }
@@ -64,15 +65,15 @@ fn read(text: &str) -> Option<Reading> {
         None => format!("{found}."),
     };
     disks.truncate(ROWS_MAX);
-    Some(Reading {
+    Some(ParsedOutput {
         parsed: json!({ "filesystems": disks }),
         findings,
         summary,
     })
 }
 
-/// The words of each row; a long name has a line of its own.
-fn rows<'a>(lines: impl Iterator<Item = &'a str>, percent: usize) -> Vec<Vec<&'a str>> {
+/// Splits rows into words; a long device name has its own line.
+fn split_rows<'a>(lines: impl Iterator<Item = &'a str>, percent: usize) -> Vec<Vec<&'a str>> {
     let mut rows: Vec<Vec<&str>> = Vec::new();
     let mut name = None;
     for line in lines {

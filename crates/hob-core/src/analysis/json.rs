@@ -1,27 +1,27 @@
 //! JSON: one value, or one on each line.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding, some};
-use hob_wire::analysis::{Finding, Importance};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding, list_some};
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde_json::{Value, json};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "json",
     programs: &["jq"],
     read,
 };
 
-/// A longer text is described, not handed on as facts.
+/// A longer text is described instead of returned.
 const VALUE_BYTES_MAX: usize = 64 * 1_024;
 const FIELDS_SHOWN: usize = 8;
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
         return None;
     }
     let value = match serde_json::from_str::<Value>(text) {
         Ok(value) => value,
-        Err(_) => lines(text)?,
+        Err(_) => parse_lines(text)?,
     };
     let summary = match &value {
         Value::Object(fields) => {
@@ -32,27 +32,27 @@ fn read(text: &str) -> Option<Reading> {
             } else {
                 format!(
                     "A JSON object with {found}: {}.",
-                    some(&names, FIELDS_SHOWN)
+                    list_some(&names, FIELDS_SHOWN)
                 )
             }
         }
         Value::Array(items) => format!("A JSON list of {}.", count(items.len(), "item", "items")),
         _ => return None,
     };
-    let findings = error(&value).into_iter().collect();
+    let findings = reported_error(&value).into_iter().collect();
     let parsed = if text.len() <= VALUE_BYTES_MAX {
         value
     } else {
         json!({ "bytes": text.len() })
     };
-    Some(Reading {
+    Some(ParsedOutput {
         parsed,
         findings,
         summary,
     })
 }
 
-fn lines(text: &str) -> Option<Value> {
+fn parse_lines(text: &str) -> Option<Value> {
     let values: Result<Vec<Value>, _> = text
         .lines()
         .take(ROWS_MAX)
@@ -64,12 +64,12 @@ fn lines(text: &str) -> Option<Value> {
     Some(Value::Array(values))
 }
 
-/// What the value itself says has gone wrong.
-fn error(value: &Value) -> Option<Finding> {
-    let said = ["error", "errors"]
+/// Returns the error that the value itself reports.
+fn reported_error(value: &Value) -> Option<OutputFinding> {
+    let reported = ["error", "errors"]
         .iter()
         .find_map(|name| value.get(name))?;
-    let message = match said {
+    let message = match reported {
         Value::Null | Value::Bool(false) => return None,
         Value::String(message) if message.is_empty() => return None,
         Value::Array(list) if list.is_empty() => return None,

@@ -1,17 +1,17 @@
 //! `ls -l`: the entries of a folder.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding};
 use hob_wire::analysis::Importance;
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "ls",
     programs: &["ls", "dir", "vdir"],
     read,
 };
 
 #[derive(Debug)]
-struct Entry<'a> {
+struct ListingEntry<'a> {
     mode: &'a str,
     owner: &'a str,
     group: &'a str,
@@ -21,18 +21,18 @@ struct Entry<'a> {
     target: Option<&'a str>,
 }
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let mut entries = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let total = line
             .strip_prefix("total ")
             .is_some_and(|size| !size.contains(' '));
         let folder = line.ends_with(':') && !line.contains(' ');
-        // Messages of `ls` itself stand beside its list.
+        // Error messages of `ls` itself are mixed into its list.
         if total || folder || line.starts_with("ls: ") {
             continue;
         }
-        entries.push(entry(line)?);
+        entries.push(parse_entry(line)?);
     }
     if entries.is_empty() && !text.lines().any(|line| line == "total 0") {
         return None;
@@ -41,6 +41,7 @@ fn read(text: &str) -> Option<Reading> {
     for entry in &entries {
         let mode = entry.mode.as_bytes();
         let (writable, sticky) = (mode[8] == b'w', matches!(mode[9], b't' | b'T'));
+        // Links always look writable, and devices such as /dev/null are meant to be.
         if writable && !sticky && mode[0] != b'l' && mode[0] != b'c' {
             let message = format!("{} may be changed by everybody", entry.name);
             findings.push(finding("permission", message, Importance::Medium));
@@ -50,7 +51,7 @@ fn read(text: &str) -> Option<Reading> {
             findings.push(finding("permission", message, Importance::Low));
         }
     }
-    let named: Vec<&Entry<'_>> = entries
+    let named: Vec<&ListingEntry<'_>> = entries
         .iter()
         .filter(|entry| entry.name != "." && entry.name != "..")
         .collect();
@@ -63,15 +64,15 @@ fn read(text: &str) -> Option<Reading> {
         count(folders, "folder", "folders"),
         count(named.len() - folders, "other entry", "other entries")
     );
-    let rows: Vec<_> = entries.iter().take(ROWS_MAX).map(json).collect();
-    Some(Reading {
+    let rows: Vec<_> = entries.iter().take(ROWS_MAX).map(to_json).collect();
+    Some(ParsedOutput {
         parsed: json!({ "entries": rows, "count": named.len() }),
         findings,
         summary,
     })
 }
 
-fn entry(line: &str) -> Option<Entry<'_>> {
+fn parse_entry(line: &str) -> Option<ListingEntry<'_>> {
     let mut rest = line;
     let mut word = || {
         let text = rest.trim_start();
@@ -82,7 +83,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     let mode = word()?;
     word()?.parse::<u32>().ok()?;
     let (owner, group, mut size) = (word()?, word()?, word()?);
-    // A device has two numbers in the place of its size.
+    // A device has two numbers instead of a size.
     if size.ends_with(',') {
         size = word()?;
     }
@@ -100,7 +101,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     for _ in 1..words {
         modified.push(word()?);
     }
-    // `--full-iso` has a zone behind the time.
+    // `--full-time` adds a zone after the time.
     let zone = rest.split(' ').next().filter(|word| {
         word.len() == 5
             && word.starts_with(['+', '-'])
@@ -117,7 +118,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         None => (rest, None),
     };
     (!name.is_empty()).then_some(())?;
-    Some(Entry {
+    Some(ListingEntry {
         mode,
         owner,
         group,
@@ -128,7 +129,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     })
 }
 
-fn json(entry: &Entry<'_>) -> serde_json::Value {
+fn to_json(entry: &ListingEntry<'_>) -> serde_json::Value {
     let kind = match &entry.mode[..1] {
         "d" => "folder",
         "l" => "link",

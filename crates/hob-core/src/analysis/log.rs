@@ -1,11 +1,11 @@
 //! `journalctl` and other logs: lines that begin with a time.
 
-use super::{Kind, Reading, count, finding};
-use hob_wire::analysis::{Finding, Importance};
+use super::{OutputKind, ParsedOutput, count, finding};
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "journal",
     programs: &["journalctl", "dmesg"],
     read,
@@ -23,32 +23,32 @@ const ERRORS: &[&str] = &[
 const WARNINGS: &[&str] = &["warning", "warn", "deprecated"];
 const KILLED: &str = "Out of memory: Killed process";
 
-struct Line<'a> {
+struct JournalLine<'a> {
     time: &'a str,
     source: Option<&'a str>,
     message: &'a str,
 }
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let all = text
         .lines()
         .filter(|line| !line.trim().is_empty() && !line.starts_with("-- "));
     let (mut total, mut lines) = (0, Vec::new());
     for line in all {
         total += 1;
-        lines.extend(parse(line));
+        lines.extend(parse_line(line));
     }
-    // A message of several lines has one time; a text that has a time here and there is no log.
+    // A message of several lines has one timestamp; a text with only a few timestamps is not a log.
     if lines.len() < 2 || lines.len() * 2 < total {
         return None;
     }
-    let errors: Vec<&Line<'_>> = lines
+    let errors: Vec<&JournalLine<'_>> = lines
         .iter()
-        .filter(|line| says(line.message, ERRORS))
+        .filter(|line| mentions(line.message, ERRORS))
         .collect();
     let warnings = lines
         .iter()
-        .filter(|line| !says(line.message, ERRORS) && says(line.message, WARNINGS));
+        .filter(|line| !mentions(line.message, ERRORS) && mentions(line.message, WARNINGS));
     let warnings = warnings.count();
     let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
     for source in lines.iter().filter_map(|line| line.source) {
@@ -68,14 +68,18 @@ fn read(text: &str) -> Option<Reading> {
         "lines": lines.len(), "errors": errors.len(), "warnings": warnings, "from": from, "to": to,
         "sources": sources.iter().map(|(name, lines)| json!({ "name": name, "lines": lines })).collect::<Vec<_>>(),
     });
-    Some(Reading {
+    Some(ParsedOutput {
         parsed,
         findings: findings(&errors, &lines, warnings),
         summary,
     })
 }
 
-fn findings(errors: &[&Line<'_>], lines: &[Line<'_>], warnings: usize) -> Vec<Finding> {
+fn findings(
+    errors: &[&JournalLine<'_>],
+    lines: &[JournalLine<'_>],
+    warnings: usize,
+) -> Vec<OutputFinding> {
     let mut findings = Vec::new();
     for killed in lines
         .iter()
@@ -107,26 +111,27 @@ fn findings(errors: &[&Line<'_>], lines: &[Line<'_>], warnings: usize) -> Vec<Fi
     findings
 }
 
-fn parse(line: &str) -> Option<Line<'_>> {
-    let (time, rest) = time(line)?;
+fn parse_line(line: &str) -> Option<JournalLine<'_>> {
+    let (time, rest) = split_time(line)?;
     let rest = rest.trim_start();
-    // `host program[7]: message`, or a message alone.
+    // `host program[7]: message`, or only a message.
     let named = rest.split_once(": ").and_then(|(head, message)| {
         let mut words = head.split(' ');
         let (host, source) = (words.next()?, words.next()?);
+        // More than two words before the colon are part of the message.
         let single = words.next().is_none() && !host.is_empty();
         single.then(|| (source.split('[').next().unwrap_or(source), message))
     });
     let (source, message) = named.map_or((None, rest), |(source, message)| (Some(source), message));
-    Some(Line {
+    Some(JournalLine {
         time,
         source,
         message,
     })
 }
 
-/// The time a line begins with, and what is behind it.
-fn time(line: &str) -> Option<(&str, &str)> {
+/// Returns the timestamp at the start of a line, and the rest.
+fn split_time(line: &str) -> Option<(&str, &str)> {
     if let Some((seconds, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
         let seconds = seconds.trim();
         let number = |c: char| c.is_ascii_digit() || c == '.';
@@ -158,8 +163,8 @@ fn is_clock(text: &str) -> bool {
     })
 }
 
-/// Whether one of these words is in a message, and not denied.
-fn says(message: &str, words: &[&str]) -> bool {
+/// Returns true if a message contains one of these words without a negation before it.
+fn mentions(message: &str, words: &[&str]) -> bool {
     let split = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     let mut before = "";
     for word in message.split(split).filter(|word| !word.is_empty()) {

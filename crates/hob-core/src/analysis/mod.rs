@@ -1,57 +1,58 @@
-//! What a command's output says: its kind, its facts, and what deserves attention. Pure.
+//! Analyzes the output of a command: its format, its facts, and findings that deserve attention.
+//! Pure.
 //!
-//! The kind follows from the command's own words and from the output's shape, and never from either
-//! alone: each reader says itself whether the text is of its kind. The reader that the command
-//! names is asked first, then all others.
+//! The format follows from the command and from the shape of the output, never from one alone: each
+//! parser decides itself whether the text has its format. The parser that the command names is
+//! tried first, then all others.
 //!
-//! Invariants: any text is some kind, at worst `text`; facts and findings are bounded.
+//! Invariants: every text has a format, at worst `text`; facts and findings are bounded.
 
 mod addresses;
 mod disks;
-pub mod folder;
 mod json;
 mod listing;
 mod log;
+mod nmap;
 mod processes;
-mod scan;
+mod program_name;
+pub mod prompt_folder;
 mod sockets;
 mod table;
 mod text;
 mod units;
-mod words;
 
-use hob_wire::analysis::{Analysis, Finding, Importance};
+use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
 use serde_json::Value;
 
-/// How many rows of a list are handed on.
+/// The most rows of a list in the result.
 const ROWS_MAX: usize = 500;
 const FINDINGS_MAX: usize = 50;
 const MESSAGE_CHARS_MAX: usize = 300;
-/// What is read of a text at the most; what is behind is counted only.
+/// The most bytes of a text that are parsed; the rest is only counted.
 const READ_BYTES_MAX: usize = 1 << 20;
 
-/// One kind of output.
-struct Kind {
+/// One format of output.
+struct OutputKind {
     name: &'static str,
     /// The programs that print it.
     programs: &'static [&'static str],
-    /// Its facts, if the text is of this kind.
-    read: fn(&str) -> Option<Reading>,
+    /// Returns the facts, or `None` if the text has another format.
+    read: fn(&str) -> Option<ParsedOutput>,
 }
 
-/// What a reader found.
+/// The result of a parser.
 #[derive(Debug, Default, PartialEq)]
-struct Reading {
+struct ParsedOutput {
     parsed: Value,
-    findings: Vec<Finding>,
+    findings: Vec<OutputFinding>,
     summary: String,
 }
 
-/// The order in which kinds are tried where the command does not name one: what has the plainest
-/// shape first.
-const KINDS: &[Kind] = &[
+/// The order in which formats are tried if the command does not name one: the most distinctive
+/// first.
+const KINDS: &[OutputKind] = &[
     json::KIND,
-    scan::KIND,
+    nmap::KIND,
     disks::KIND,
     processes::KIND,
     sockets::KIND,
@@ -63,35 +64,37 @@ const KINDS: &[Kind] = &[
     table::KIND,
 ];
 
-/// Reads what a command printed. `command` is its line and `exit_code` how it ended, where known.
-pub fn analyze(command: Option<&str>, output: &str, exit_code: Option<i32>) -> Analysis {
-    let program = command.and_then(words::program);
+/// Analyzes the output of a command. `command` is its line and `exit_code` its exit code, if known.
+pub fn analyze(command: Option<&str>, output: &str, exit_code: Option<i32>) -> OutputAnalysis {
+    let program = command.and_then(program_name::printing_program);
     let read = &output[..output.floor_char_boundary(READ_BYTES_MAX.min(output.len()))];
-    let named = |kind: &&Kind| program.is_some_and(|program| kind.programs.contains(&program));
+    let named =
+        |kind: &&OutputKind| program.is_some_and(|program| kind.programs.contains(&program));
     let first = KINDS.iter().filter(named);
-    let (name, reading) = first
+    let (name, parsed_output) = first
         .chain(KINDS)
         .find_map(|kind| Some((kind.name, (kind.read)(read)?)))
         .unwrap_or_else(|| ("text", text::read(read)));
-    let Reading {
+    let ParsedOutput {
         parsed,
         mut findings,
         mut summary,
-    } = reading;
+    } = parsed_output;
+    // These two formats report errors themselves.
     if name != "text" && name != "journal" {
         findings.extend(text::errors(read, MESSAGES_BESIDE));
     }
     if let Some(code) = exit_code.filter(|code| *code != 0) {
         findings.push(finding(
             "exit",
-            format!("It ended with {}.", ending(code)),
+            format!("It ended with {}.", describe_exit(code)),
             Importance::Medium,
         ));
-        summary = format!("It ended with {}. {summary}", ending(code));
+        summary = format!("It ended with {}. {summary}", describe_exit(code));
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.importance));
     findings.truncate(FINDINGS_MAX);
-    Analysis {
+    OutputAnalysis {
         format: name.to_owned(),
         parsed,
         findings,
@@ -101,10 +104,10 @@ pub fn analyze(command: Option<&str>, output: &str, exit_code: Option<i32>) -> A
     }
 }
 
-/// Messages of programs that stand beside what another kind prints, such as `Permission denied`.
+/// The most error messages reported beside another format, such as `Permission denied`.
 const MESSAGES_BESIDE: usize = 3;
 
-fn ending(code: i32) -> String {
+fn describe_exit(code: i32) -> String {
     match code {
         126 => "exit code 126: it could not be run".to_owned(),
         127 => "exit code 127: there is no such command".to_owned(),
@@ -114,20 +117,20 @@ fn ending(code: i32) -> String {
     }
 }
 
-fn finding(category: &str, message: impl Into<String>, importance: Importance) -> Finding {
+fn finding(category: &str, message: impl Into<String>, importance: Importance) -> OutputFinding {
     let mut message = message.into();
     if let Some((at, _)) = message.char_indices().nth(MESSAGE_CHARS_MAX) {
         message.truncate(at);
         message.push('…');
     }
-    Finding {
+    OutputFinding {
         category: category.to_owned(),
         message,
         importance,
     }
 }
 
-/// `1 thing`, `2 things`.
+/// Returns `1 thing` or `2 things`.
 fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 {
         format!("1 {one}")
@@ -136,8 +139,8 @@ fn count(number: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// Some names, and how many more there are.
-fn some(names: &[String], shown: usize) -> String {
+/// Returns some names, and the number of the others.
+fn list_some(names: &[String], shown: usize) -> String {
     let text = names[..names.len().min(shown)].join(", ");
     match names.len().saturating_sub(shown) {
         0 => text,

@@ -1,11 +1,11 @@
-//! `nmap`: which hosts answer and which of their ports are open.
+//! `nmap`: hosts that are up, and their open ports.
 
 use super::sockets::RISKY_PORTS;
-use super::{Kind, ROWS_MAX, Reading, count, finding, some};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding, list_some};
 use hob_wire::analysis::Importance;
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "nmap",
     programs: &["nmap"],
     read,
@@ -14,14 +14,14 @@ pub(super) const KIND: Kind = Kind {
 const PORTS_SHOWN: usize = 10;
 
 #[derive(Debug, Default)]
-struct Host<'a> {
+struct ScannedHost<'a> {
     name: &'a str,
     up: bool,
-    ports: Vec<Port<'a>>,
+    ports: Vec<ScannedPort<'a>>,
 }
 
 #[derive(Debug)]
-struct Port<'a> {
+struct ScannedPort<'a> {
     number: u16,
     protocol: &'a str,
     state: &'a str,
@@ -29,19 +29,20 @@ struct Port<'a> {
     version: String,
 }
 
-fn read(text: &str) -> Option<Reading> {
-    let mut hosts: Vec<Host<'_>> = Vec::new();
+fn read(text: &str) -> Option<ParsedOutput> {
+    let mut hosts: Vec<ScannedHost<'_>> = Vec::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("Nmap scan report for ") {
-            hosts.push(Host {
+            hosts.push(ScannedHost {
                 name: name.trim(),
-                ..Host::default()
+                ..ScannedHost::default()
             });
         } else if let Some(host) = hosts.last_mut() {
             host.up |= line.starts_with("Host is up");
-            host.ports.extend(port(line));
+            host.ports.extend(parse_port(line));
         }
     }
+    // A scan that found no host still prints its last line.
     if hosts.is_empty() && !text.contains("Nmap done: ") {
         return None;
     }
@@ -72,36 +73,38 @@ fn read(text: &str) -> Option<Reading> {
         format!(
             "{answers}, with {}: {}.",
             count(open.len(), "open port", "open ports"),
-            some(&open, PORTS_SHOWN)
+            list_some(&open, PORTS_SHOWN)
         )
     };
-    let rows: Vec<_> = hosts.iter().take(ROWS_MAX).map(json).collect();
-    Some(Reading {
+    let rows: Vec<_> = hosts.iter().take(ROWS_MAX).map(to_json).collect();
+    Some(ParsedOutput {
         parsed: json!({ "hosts": rows }),
         findings,
         summary,
     })
 }
 
-/// `22/tcp open ssh OpenSSH 9.2`
-fn port(line: &str) -> Option<Port<'_>> {
+/// Parses `22/tcp open ssh OpenSSH 9.2`.
+fn parse_port(line: &str) -> Option<ScannedPort<'_>> {
     let mut words = line.split_whitespace();
     let (number, protocol) = words.next()?.split_once('/')?;
     let number = number.parse().ok()?;
     let state = words.next()?;
     let service = words.next().unwrap_or("unknown");
     let version = words.collect::<Vec<_>>().join(" ");
-    ["tcp", "udp", "sctp"].contains(&protocol).then_some(Port {
-        number,
-        protocol,
-        state,
-        service,
-        version,
-    })
+    ["tcp", "udp", "sctp"]
+        .contains(&protocol)
+        .then_some(ScannedPort {
+            number,
+            protocol,
+            state,
+            service,
+            version,
+        })
 }
 
-fn json(host: &Host<'_>) -> serde_json::Value {
-    let port = |port: &Port<'_>| {
+fn to_json(host: &ScannedHost<'_>) -> serde_json::Value {
+    let port = |port: &ScannedPort<'_>| {
         json!({
             "port": port.number, "protocol": port.protocol, "state": port.state,
             "service": port.service, "version": port.version,

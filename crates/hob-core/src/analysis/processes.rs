@@ -1,20 +1,20 @@
-//! `ps` and `top`: what runs.
+//! `ps` and `top`: running processes.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding};
-use hob_wire::analysis::{Finding, Importance};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding};
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde_json::{Map, Value, json};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "ps",
     programs: &["ps", "top"],
     read,
 };
 
-/// In tenths, as `ps` counts.
+/// In tenths of a percent, the precision of `ps`.
 const BUSY_PERMILLE: u32 = 900;
 const LARGE_PERMILLE: u32 = 500;
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let mut before = Vec::new();
     let mut lines = text.lines();
     let header = loop {
@@ -31,22 +31,22 @@ fn read(text: &str) -> Option<Reading> {
     let column = |name: &str| header.iter().position(|column| *column == name);
     let (pid, cpu, memory) = (column("PID")?, column("%CPU"), column("%MEM"));
     let state = column("STAT").or(column("S"));
-    let mut seen = Seen::default();
+    let mut seen = ProcessTotals::default();
     let mut rows = Vec::new();
     for line in lines {
-        let Some(row) = row(line, header.len()) else {
+        let Some(row) = split_row(line, header.len()) else {
             continue;
         };
         if row[pid].parse::<u32>().is_err() {
-            // `top` shows the list again and again: only the last one counts.
+            // `top` prints the list repeatedly: only the last one counts.
             if row[pid] == "PID" {
-                (seen, rows) = (Seen::default(), Vec::new());
+                (seen, rows) = (ProcessTotals::default(), Vec::new());
             }
             continue;
         }
-        let name = name_of(row[header.len() - 1]);
+        let name = program_name(row[header.len() - 1]);
         let percent = |at: Option<usize>| at.and_then(|at| permille(row[at]));
-        seen.look(
+        seen.add(
             &format!("{name} ({})", row[pid]),
             percent(cpu),
             percent(memory),
@@ -54,24 +54,25 @@ fn read(text: &str) -> Option<Reading> {
         seen.zombies += usize::from(state.is_some_and(|at| row[at].starts_with('Z')));
         seen.count += 1;
         if rows.len() < ROWS_MAX {
-            rows.push(object(&header, &row));
+            rows.push(row_to_json(&header, &row));
         }
     }
+    // `top` prints the load above its list.
     let load = before
         .iter()
         .find_map(|line| line.split_once("load average:"));
     let load = load.map(|(_, load)| load.trim().to_owned());
     let summary = seen.summary(load.as_deref());
     let parsed = json!({ "processes": rows, "count": seen.count, "loadAverage": load });
-    Some(Reading {
+    Some(ParsedOutput {
         parsed,
         findings: seen.findings,
         summary,
     })
 }
 
-/// The words of a row, where the last column takes all the rest.
-fn row(line: &str, columns: usize) -> Option<Vec<&str>> {
+/// Splits a row into words; the last column takes the rest.
+fn split_row(line: &str, columns: usize) -> Option<Vec<&str>> {
     let mut rest = line.trim_start();
     let mut row = Vec::with_capacity(columns);
     for _ in 1..columns {
@@ -83,7 +84,7 @@ fn row(line: &str, columns: usize) -> Option<Vec<&str>> {
     (!rest.is_empty()).then_some(row)
 }
 
-fn object(header: &[&str], row: &[&str]) -> Value {
+fn row_to_json(header: &[&str], row: &[&str]) -> Value {
     let key = |name: &str| name.trim_matches(['%', '+']).to_lowercase();
     let fields: Map<String, Value> = header
         .iter()
@@ -93,9 +94,10 @@ fn object(header: &[&str], row: &[&str]) -> Value {
     Value::Object(fields)
 }
 
-/// The program of a command line.
-fn name_of(command: &str) -> &str {
+/// Returns the program of a command line.
+fn program_name(command: &str) -> &str {
     let program = command.split_whitespace().next().unwrap_or(command);
+    // Kernel threads are printed in brackets and may contain a slash.
     if command.starts_with('[') {
         command
     } else {
@@ -103,7 +105,7 @@ fn name_of(command: &str) -> &str {
     }
 }
 
-/// `98.5` in tenths; some languages write a comma.
+/// Parses `98.5` into tenths; some locales use a comma.
 fn permille(text: &str) -> Option<u32> {
     let (whole, part) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     let tenth: u32 = part.get(..1)?.parse().ok()?;
@@ -119,15 +121,15 @@ fn percent(permille: u32) -> String {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ProcessTotals {
     count: usize,
     zombies: usize,
     busiest: Option<(u32, String)>,
-    findings: Vec<Finding>,
+    findings: Vec<OutputFinding>,
 }
 
-impl Seen {
-    fn look(&mut self, name: &str, cpu: Option<u32>, memory: Option<u32>) {
+impl ProcessTotals {
+    fn add(&mut self, name: &str, cpu: Option<u32>, memory: Option<u32>) {
         if let Some(cpu) = cpu {
             if cpu > BUSY_PERMILLE {
                 let message = format!("{name} uses {} % of a processor", percent(cpu));

@@ -1,6 +1,6 @@
-//! Which program a command line's output comes from.
+//! Finds the program whose output a command line prints.
 
-/// Programs that run another one, with the options of theirs that take a value.
+/// Wrapper programs, with their options that take a value.
 const WRAPPERS: &[(&str, &[&str])] = &[
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D"]),
     ("doas", &["-u", "-C"]),
@@ -16,27 +16,29 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("watch", &["-n", "-d"]),
 ];
 
-/// Programs that hand on lines of what they are given.
+/// Programs that pass on lines of their input.
 const FILTERS: &[&str] = &[
     "grep", "egrep", "head", "tail", "sort", "uniq", "cat", "tee", "less", "more",
 ];
 
-/// The program whose kind of output a command line prints: the last one that is no mere filter.
-pub(super) fn program(line: &str) -> Option<&str> {
+/// Returns the program whose output format a command line prints: the last one that is not a
+/// filter.
+pub(super) fn printing_program(line: &str) -> Option<&str> {
     let commands = commands(line);
     let last = commands
         .rsplit(|command| command.first() == Some(&";"))
         .find(|part| !part.is_empty())?;
-    let programs: Vec<&str> = last.iter().filter_map(|words| first(words)).collect();
+    let programs: Vec<&str> = last.iter().filter_map(|words| program_of(words)).collect();
     let own = programs
         .iter()
         .rev()
         .find(|program| !FILTERS.contains(program));
+    // A line of filters only, such as `cat file | grep x`, is named by its first.
     own.or(programs.first()).copied()
 }
 
-/// The words of each command of a line; a command of the one word `;` stands between commands that
-/// do not feed one another.
+/// Splits a line into commands of words; a command of the single word `;` separates commands that
+/// are not piped into each other.
 fn commands(line: &str) -> Vec<Vec<&str>> {
     let mut commands = vec![Vec::new()];
     let mut rest = line;
@@ -49,6 +51,7 @@ fn commands(line: &str) -> Vec<Vec<&str>> {
             let end = rest
                 .find(|c| !matches!(c, ';' | '&' | '|' | '\n' | ' '))
                 .unwrap_or(rest.len());
+            // Only a pipe feeds one command into the next.
             if rest[..end].trim() != "|" && rest[..end].trim() != "|&" {
                 commands.push(vec![";"]);
             }
@@ -66,7 +69,7 @@ fn commands(line: &str) -> Vec<Vec<&str>> {
     commands
 }
 
-/// Where a word ends; quotes hold it together.
+/// Returns the end of a word; quotes keep it together.
 fn word_end(text: &str) -> usize {
     let (mut quote, mut escaped) = (None, false);
     for (at, c) in text.char_indices() {
@@ -83,19 +86,19 @@ fn word_end(text: &str) -> usize {
     text.len()
 }
 
-/// The program of a command: behind assignments and programs that run another one.
-fn first<'a>(words: &[&'a str]) -> Option<&'a str> {
+/// Returns the program of a command, after assignments and wrappers.
+fn program_of<'a>(words: &[&'a str]) -> Option<&'a str> {
     let mut words = words.iter().copied().peekable();
     loop {
         let word = words.next()?;
-        if word.starts_with(['-', '(', '{']) || assigns(word) {
+        if word.starts_with(['-', '(', '{']) || is_assignment(word) {
             continue;
         }
         let name = word.rsplit('/').next()?.trim_matches(['"', '\'']);
         let Some((_, valued)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) else {
             return Some(name);
         };
-        while let Some(option) = words.next_if(|word| word.starts_with('-') || is_time(word)) {
+        while let Some(option) = words.next_if(|word| word.starts_with('-') || is_duration(word)) {
             if valued.contains(&option) {
                 words.next();
             }
@@ -103,15 +106,15 @@ fn first<'a>(words: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-fn assigns(word: &str) -> bool {
+fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name);
     name.is_some_and(|name| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
 
-/// What `timeout` takes before its command.
-fn is_time(word: &str) -> bool {
+/// Returns true for the duration that `timeout` takes before its command.
+fn is_duration(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
         && word
             .trim_end_matches(['s', 'm', 'h', 'd'])
@@ -120,5 +123,5 @@ fn is_time(word: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
+#[path = "program_name_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! Command lines, and the program whose output they show.
 
-use super::program;
+use super::printing_program;
 
 #[test]
 fn the_program_is_what_prints() {
@@ -25,9 +25,9 @@ fn the_program_is_what_prints() {
         ("echo 'df", "echo"),
         ("cat x | grep y", "cat"),
     ] {
-        assert_eq!(program(line), Some(expected), "{line}");
+        assert_eq!(printing_program(line), Some(expected), "{line}");
     }
     for line in ["", "  ", ";;", "|", "A=1", "sudo"] {
-        assert_eq!(program(line), None, "{line}");
+        assert_eq!(printing_program(line), None, "{line}");
     }
 }

@@ -1,31 +1,32 @@
-//! The folder a terminal's text ends in, as its prompt shows it. Only for clients that ask a text:
-//! a terminal of hob's knows its folder from the shell itself.
+//! Finds the folder in the last prompt of a terminal's text. Only for clients that send a text:
+//! hob's own terminals get their folder from the shell.
 
-/// The folder of the last prompt in a text: absolute, below `~`, or the bare name some prompts show.
+/// Returns the folder of the last prompt in a text: absolute, below `~`, or a bare name as some
+/// prompts show it.
 pub fn folder_of(text: &str) -> Option<&str> {
     text.lines()
         .rev()
         .filter(|line| !line.trim().is_empty())
-        .find_map(prompt)
+        .find_map(folder_in_prompt)
 }
 
-fn prompt(line: &str) -> Option<&str> {
+fn folder_in_prompt(line: &str) -> Option<&str> {
     let line = line.trim();
     bracketed(line)
-        .or_else(|| with_host(line))
-        .or_else(|| arrowed(line))
+        .or_else(|| user_at_host(line))
+        .or_else(|| arrow(line))
         .or_else(|| bare(line))
 }
 
-/// `[user@host folder]$`
+/// Matches `[user@host folder]$`.
 fn bracketed(line: &str) -> Option<&str> {
     let (inside, behind) = line.strip_prefix('[')?.split_once(']')?;
     let (who, folder) = inside.split_once(' ')?;
     (who.contains('@') && behind.starts_with(['$', '#', '%'])).then_some(folder.trim())
 }
 
-/// `user@host:folder$`
-fn with_host(line: &str) -> Option<&str> {
+/// Matches `user@host:folder$`.
+fn user_at_host(line: &str) -> Option<&str> {
     let (who, rest) = line.split_once(':')?;
     let end = rest.find(['$', '#', '%'])?;
     let named = who.contains('@') && !who.contains(' ');
@@ -33,12 +34,12 @@ fn with_host(line: &str) -> Option<&str> {
     (named && is_path(folder)).then_some(folder)
 }
 
-/// `➜  folder` and what a theme puts behind it.
-fn arrowed(line: &str) -> Option<&str> {
+/// Matches `➜  folder` with whatever a theme adds.
+fn arrow(line: &str) -> Option<&str> {
     line.strip_prefix('➜')?.split_whitespace().next()
 }
 
-/// `~/folder $`, `/folder ❯`
+/// Matches `~/folder $` and `/folder ❯`.
 fn bare(line: &str) -> Option<&str> {
     let end = line
         .find([' ', '$', '#', '%', '❯', '>'])
@@ -53,5 +54,5 @@ fn is_path(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "folder_tests.rs"]
+#[path = "prompt_folder_tests.rs"]
 mod tests;

@@ -1,17 +1,17 @@
-//! `ss` and `netstat`: who listens and who is connected.
+//! `ss` and `netstat`: listening and connected sockets.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding};
-use hob_wire::analysis::{Finding, Importance};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding};
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "sockets",
     programs: &["ss", "netstat"],
     read,
 };
 
-/// Services that are meant for the machine itself, or for nobody at all.
+/// Services that should not be reachable from outside.
 pub(super) const RISKY_PORTS: &[(u16, &str)] = &[
     (21, "FTP"),
     (23, "telnet"),
@@ -29,7 +29,7 @@ pub(super) const RISKY_PORTS: &[(u16, &str)] = &[
 ];
 
 #[derive(Debug)]
-struct Socket<'a> {
+struct SocketRow<'a> {
     protocol: &'a str,
     state: &'a str,
     local: &'a str,
@@ -37,7 +37,7 @@ struct Socket<'a> {
     process: Option<String>,
 }
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let mut lines = text.lines();
     let rows = lines.by_ref().find_map(|line| {
         let header = line.trim_start();
@@ -46,13 +46,16 @@ fn read(text: &str) -> Option<Reading> {
         let netid = header.starts_with("Netid");
         let stateful = netid || header.starts_with("State");
         if of_ss {
-            Some(Rows::Ss { netid, stateful })
+            Some(SocketFormat::Ss { netid, stateful })
         } else {
-            of_netstat.then_some(Rows::Netstat)
+            of_netstat.then_some(SocketFormat::Netstat)
         }
     })?;
-    let sockets: Vec<Socket<'_>> = lines.filter_map(|line| rows.read(line)).collect();
-    let listening: Vec<&Socket<'_>> = sockets.iter().filter(|socket| socket.listens()).collect();
+    let sockets: Vec<SocketRow<'_>> = lines.filter_map(|line| rows.parse_row(line)).collect();
+    let listening: Vec<&SocketRow<'_>> = sockets
+        .iter()
+        .filter(|socket| socket.is_listening())
+        .collect();
     let summary = match listening.len() {
         0 => format!(
             "{}; none of them listens.",
@@ -63,22 +66,26 @@ fn read(text: &str) -> Option<Reading> {
             count(sockets.len(), "socket", "sockets")
         ),
     };
-    let rows: Vec<_> = sockets.iter().take(ROWS_MAX).map(Socket::json).collect();
+    let rows: Vec<_> = sockets
+        .iter()
+        .take(ROWS_MAX)
+        .map(SocketRow::to_json)
+        .collect();
     let parsed = json!({ "sockets": rows, "listening": listening.len() });
-    Some(Reading {
+    Some(ParsedOutput {
         parsed,
-        findings: open(&listening),
+        findings: open_ports(&listening),
         summary,
     })
 }
 
-enum Rows {
+enum SocketFormat {
     Ss { netid: bool, stateful: bool },
     Netstat,
 }
 
-impl Rows {
-    fn read<'a>(&self, line: &'a str) -> Option<Socket<'a>> {
+impl SocketFormat {
+    fn parse_row<'a>(&self, line: &'a str) -> Option<SocketRow<'a>> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |at: usize| {
             words
@@ -86,7 +93,7 @@ impl Rows {
                 .is_some_and(|word| word.parse::<u64>().is_ok())
         };
         match self {
-            Rows::Ss { netid, stateful } => {
+            SocketFormat::Ss { netid, stateful } => {
                 let first = usize::from(*netid) + usize::from(*stateful);
                 if words.len() < first + 4 || !number(first) || !number(first + 1) {
                     return None;
@@ -95,7 +102,7 @@ impl Rows {
                     let name = word.split('"').nth(1)?;
                     Some(name.to_owned())
                 });
-                Some(Socket {
+                Some(SocketRow {
                     protocol: if *netid { words[0] } else { "tcp" },
                     state: if *stateful { words[first - 1] } else { "" },
                     local: words[first + 2],
@@ -103,7 +110,7 @@ impl Rows {
                     process,
                 })
             }
-            Rows::Netstat => {
+            SocketFormat::Netstat => {
                 let known = words.first().is_some_and(|word| {
                     ["tcp", "udp", "raw"]
                         .iter()
@@ -121,7 +128,7 @@ impl Rows {
                 let process = behind
                     .and_then(|word| word.split_once('/'))
                     .map(|(_, name)| name);
-                Some(Socket {
+                Some(SocketRow {
                     protocol: words[0],
                     state: if stateful { state } else { "" },
                     local: words[3],
@@ -133,25 +140,27 @@ impl Rows {
     }
 }
 
-impl Socket<'_> {
+impl SocketRow<'_> {
     fn port(&self) -> Option<u16> {
         self.local.rsplit(':').next()?.parse().ok()
     }
 
-    fn listens(&self) -> bool {
+    fn is_listening(&self) -> bool {
+        // UDP has no listening state: an unconnected socket receives from anybody.
         let datagrams = self.protocol.starts_with("udp");
         self.state.starts_with("LISTEN")
             || (datagrams
                 && (self.state == "UNCONN" || (self.state.is_empty() && self.peer.ends_with(":*"))))
     }
 
-    fn everywhere(&self) -> bool {
+    fn is_on_all_interfaces(&self) -> bool {
         let host = self.local.rsplit_once(':').map_or("", |(host, _)| host);
+        // `%lo` is the interface of a bound address.
         let host = host.split('%').next().unwrap_or(host);
         ["0.0.0.0", "*", "[::]", "::", ""].contains(&host)
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn to_json(&self) -> serde_json::Value {
         json!({
             "protocol": self.protocol,
             "state": self.state,
@@ -162,14 +171,18 @@ impl Socket<'_> {
     }
 }
 
-/// What can be reached from outside, each port once.
-fn open(listening: &[&Socket<'_>]) -> Vec<Finding> {
+/// Returns a finding for each port that is reachable from outside.
+fn open_ports(listening: &[&SocketRow<'_>]) -> Vec<OutputFinding> {
     let mut ports: BTreeMap<(u16, bool), Option<&str>> = BTreeMap::new();
-    for socket in listening.iter().filter(|socket| socket.everywhere()) {
+    for socket in listening
+        .iter()
+        .filter(|socket| socket.is_on_all_interfaces())
+    {
         if let Some(port) = socket.port() {
             let entry = ports
                 .entry((port, socket.protocol.starts_with("udp")))
                 .or_default();
+            // The IPv4 and IPv6 listeners of a port are one finding.
             *entry = entry.or(socket.process.as_deref());
         }
     }

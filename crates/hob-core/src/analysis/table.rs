@@ -1,9 +1,9 @@
-//! Tables: a line of names, and rows below them.
+//! Tables: a header line and rows below it.
 
-use super::{Kind, ROWS_MAX, Reading, count, some};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, list_some};
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "table",
     programs: &["free", "lsblk", "docker", "kubectl"],
     read,
@@ -12,7 +12,7 @@ pub(super) const KIND: Kind = Kind {
 const COLUMNS_MAX: usize = 40;
 const COLUMNS_SHOWN: usize = 8;
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -22,32 +22,24 @@ fn read(text: &str) -> Option<Reading> {
         return None;
     }
     let (columns, rows) = by_tabs(header, rows)
-        .or_else(|| by_places(header, rows))
+        .or_else(|| by_positions(header, rows))
         .or_else(|| by_words(header, rows))?;
     let found = count(rows.len(), "row", "rows");
     let summary = format!(
         "A table of {found} with the columns {}.",
-        some(&columns, COLUMNS_SHOWN)
+        list_some(&columns, COLUMNS_SHOWN)
     );
     let rows: Vec<Vec<String>> = rows.into_iter().take(ROWS_MAX).collect();
-    Some(
-        Reading {
-            parsed: json!({ "columns": columns, "rows": rows }),
-            ..Reading::default()
-        }
-        .with(summary),
-    )
+    Some(ParsedOutput {
+        parsed: json!({ "columns": columns, "rows": rows }),
+        summary,
+        ..ParsedOutput::default()
+    })
 }
 
-impl Reading {
-    fn with(self, summary: String) -> Reading {
-        Reading { summary, ..self }
-    }
-}
+type ParsedTable = (Vec<String>, Vec<Vec<String>>);
 
-type Table = (Vec<String>, Vec<Vec<String>>);
-
-fn by_tabs(header: &str, rows: &[&str]) -> Option<Table> {
+fn by_tabs(header: &str, rows: &[&str]) -> Option<ParsedTable> {
     let cells = |line: &str| {
         line.split('\t')
             .map(|cell| cell.trim().to_owned())
@@ -59,19 +51,20 @@ fn by_tabs(header: &str, rows: &[&str]) -> Option<Table> {
     (fits && rows.iter().all(|row| row.len() == columns.len())).then_some((columns, rows))
 }
 
-/// Columns begin where their names begin, and two blanks stand between names.
-fn by_places(header: &str, rows: &[&str]) -> Option<Table> {
+/// Splits at the positions of the column names, which are separated by at least two blanks.
+fn by_positions(header: &str, rows: &[&str]) -> Option<ParsedTable> {
     if !header.is_ascii() {
         return None;
     }
     let mut starts = Vec::new();
     for (at, byte) in header.bytes().enumerate() {
+        // A name may contain single blanks; two blanks separate columns.
         let first = at == 0 || (at > 1 && header[at - 2..at] == *"  ");
         if byte != b' ' && first {
             starts.push(at);
         }
     }
-    let names = names(header);
+    let names = is_header(header);
     if starts.first() != Some(&0) || !(2..=COLUMNS_MAX).contains(&starts.len()) || !names {
         return None;
     }
@@ -96,16 +89,17 @@ fn by_places(header: &str, rows: &[&str]) -> Option<Table> {
     Some((columns, rows))
 }
 
-/// As many words in each row as there are names, or one more that names the row.
-fn by_words(header: &str, rows: &[&str]) -> Option<Table> {
+/// Splits at blanks: each row has as many words as the header, or one more that names the row.
+fn by_words(header: &str, rows: &[&str]) -> Option<ParsedTable> {
     let words = |line: &str| {
         line.split_whitespace()
             .map(ToOwned::to_owned)
             .collect::<Vec<String>>()
     };
     let mut columns = words(header);
+    // `free` and others leave the first column without a name.
     let titled = header.starts_with(' ');
-    if !(2..=COLUMNS_MAX).contains(&columns.len()) || !(names(header) || titled) {
+    if !(2..=COLUMNS_MAX).contains(&columns.len()) || !(is_header(header) || titled) {
         return None;
     }
     if titled {
@@ -125,8 +119,8 @@ fn by_words(header: &str, rows: &[&str]) -> Option<Table> {
     Some((columns, rows))
 }
 
-/// Whether a line is made of names such as `CONTAINER ID` or `MAJ:MIN`.
-fn names(header: &str) -> bool {
+/// Returns true if a line consists of names such as `CONTAINER ID` or `MAJ:MIN`.
+fn is_header(header: &str) -> bool {
     header.chars().any(|c| c.is_ascii_uppercase())
         && !header.chars().any(|c| c.is_ascii_lowercase())
 }

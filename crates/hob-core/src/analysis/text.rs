@@ -1,13 +1,13 @@
-//! Text of no other kind, and the messages of programs that failed.
+//! Plain text, and the error messages of programs.
 
-use super::{Reading, count, finding};
-use hob_wire::analysis::{Finding, Importance};
+use super::{ParsedOutput, count, finding};
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde_json::Value;
 
 const LINES_MAX: usize = 20_000;
 const ERRORS_MAX: usize = 10;
 
-/// How programs end a line that says why they failed.
+/// Endings of lines in which programs report errors.
 const ENDINGS: &[&str] = &[
     "command not found",
     "Permission denied",
@@ -21,7 +21,7 @@ const ENDINGS: &[&str] = &[
     "Not a directory",
 ];
 
-/// How programs begin one.
+/// Beginnings of such lines.
 const BEGINNINGS: &[&str] = &[
     "error:",
     "error[",
@@ -36,7 +36,7 @@ const BEGINNINGS: &[&str] = &[
     "make: ***",
 ];
 
-pub(super) fn read(text: &str) -> Reading {
+pub(super) fn read(text: &str) -> ParsedOutput {
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -54,15 +54,15 @@ pub(super) fn read(text: &str) -> Reading {
         ([line], None) => format!("One line: {}", clip(line)),
         ([.., last], None) => format!("{} lines of text, the last: {}", lines.len(), clip(last)),
     };
-    Reading {
+    ParsedOutput {
         parsed: Value::Null,
         findings,
         summary,
     }
 }
 
-/// The lines in which a program says that it failed.
-pub(super) fn errors(text: &str, most: usize) -> Vec<Finding> {
+/// Returns the lines in which a program reports an error.
+pub(super) fn errors(text: &str, most: usize) -> Vec<OutputFinding> {
     let lines = text
         .lines()
         .take(LINES_MAX)
@@ -78,6 +78,7 @@ fn is_error(line: &str) -> bool {
     let end = line.trim_end_matches('.');
     BEGINNINGS.iter().any(|begin| line.starts_with(begin))
         || ENDINGS.iter().any(|last| {
+            // Programs put their name before the message: `ls: x: Permission denied`.
             end.strip_suffix(last)
                 .is_some_and(|before| before.is_empty() || before.ends_with(": "))
         })

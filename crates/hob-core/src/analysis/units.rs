@@ -1,15 +1,15 @@
-//! `systemctl`: the units of the system, and the state of one.
+//! `systemctl`: the list of units, and the status of one.
 
-use super::{Kind, ROWS_MAX, Reading, count, finding, some};
+use super::{OutputKind, ParsedOutput, ROWS_MAX, count, finding, list_some};
 use hob_wire::analysis::Importance;
 use serde_json::json;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: OutputKind = OutputKind {
     name: "systemctl",
     programs: &["systemctl"],
     read,
 };
-pub(super) const STATUS: Kind = Kind {
+pub(super) const STATUS: OutputKind = OutputKind {
     name: "systemctl",
     programs: &["systemctl"],
     read: status,
@@ -17,7 +17,7 @@ pub(super) const STATUS: Kind = Kind {
 
 const FAILED_SHOWN: usize = 5;
 
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str) -> Option<ParsedOutput> {
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     let header: Vec<&str> = lines.next()?.split_whitespace().collect();
     if header.get(..4) != Some(&["UNIT", "LOAD", "ACTIVE", "SUB"]) {
@@ -52,21 +52,22 @@ fn read(text: &str) -> Option<Reading> {
         format!(
             "{found}, {} failed: {}.",
             failed.len(),
-            some(&failed, FAILED_SHOWN)
+            list_some(&failed, FAILED_SHOWN)
         )
     };
     units.truncate(ROWS_MAX);
-    Some(Reading {
+    Some(ParsedOutput {
         parsed: json!({ "units": units, "failed": failed }),
         findings,
         summary,
     })
 }
 
-fn status(text: &str) -> Option<Reading> {
+fn status(text: &str) -> Option<ParsedOutput> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let head = first.trim_start_matches(['●', '○', '×', '↻', '*', ' ']);
     let (unit, description) = head.split_once(" - ").unwrap_or((head, ""));
+    // A unit name has a suffix such as `.service` and no space.
     if unit.contains(' ') || !unit.contains('.') {
         return None;
     }
@@ -91,7 +92,7 @@ fn status(text: &str) -> Option<Reading> {
         "unit": unit, "description": description, "loaded": loaded, "active": active,
         "mainPid": pid, "memory": field("Memory:"),
     });
-    Some(Reading {
+    Some(ParsedOutput {
         parsed,
         findings,
         summary: format!("{unit} is {state}."),

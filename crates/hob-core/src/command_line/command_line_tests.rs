@@ -1,4 +1,4 @@
-//! Which programs a line starts, and which lines are opaque.
+//! The programs a line starts, and opaque lines.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,70 +1,70 @@
-//! Words and operators to simple commands. Pure.
+//! Parses words and operators into simple commands. Pure.
 //!
-//! Groups, subshells, `if`, `while` and `for` are looked through. Of what the grammar has beside
-//! (`case`, functions, arithmetic) the commands are still looked for, and the line is opaque.
+//! Groups, subshells, `if`, `while` and `for` are looked through. For the rest of the grammar
+//! (`case`, functions, arithmetic) the commands are still searched, and the line is opaque.
 
-use super::lexer::Token;
-use super::word::Word;
+use super::lexer::ShellToken;
+use super::word::ShellWord;
 
 /// A program with its arguments, as the shell starts it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SimpleCommand {
+pub(super) struct ShellCommand {
     /// `name=value` before the program.
-    pub(super) assignments: Vec<Word>,
+    pub(super) assignments: Vec<ShellWord>,
     /// The program and its arguments.
-    pub(super) words: Vec<Word>,
-    pub(super) redirects: Vec<Redirect>,
-    /// What stands behind it: `;`, `&&`, nothing at the end.
+    pub(super) words: Vec<ShellWord>,
+    pub(super) redirects: Vec<ShellRedirect>,
+    /// The operator after it: `;`, `&&`, empty at the end.
     pub(super) operator: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Redirect {
+pub(super) struct ShellRedirect {
     pub(super) sign: String,
-    pub(super) target: Word,
+    pub(super) target: ShellWord,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parsed {
-    pub(super) commands: Vec<SimpleCommand>,
+pub(super) struct ParsedLine {
+    pub(super) commands: Vec<ShellCommand>,
     pub(super) is_opaque: bool,
-    /// It has groups or words of the grammar, which are in no command.
+    /// The line has groups or keywords, which are part of no command.
     pub(super) has_grammar: bool,
 }
 
-/// Words behind which a command begins.
+/// Keywords that are followed by a command.
 const BEFORE_COMMAND: [&str; 9] = [
     "if", "then", "elif", "else", "while", "until", "do", "!", "{",
 ];
-/// Words that end what one of those began.
+/// Keywords that end what one of those began.
 const AFTER_COMMAND: [&str; 4] = ["fi", "done", "esac", "}"];
-/// Words whose grammar is not followed.
+/// Keywords whose grammar is not parsed.
 const OPAQUE: [&str; 5] = ["case", "function", "coproc", "[[", "]]"];
 
-pub(super) fn parse(tokens: Vec<Token>) -> Parsed {
-    let mut parser = Parser::default();
+pub(super) fn parse(tokens: Vec<ShellToken>) -> ParsedLine {
+    let mut parser = LineParser::default();
     for token in tokens {
         parser.take(token);
     }
     parser.end_command("");
     let mut parsed = parser.parsed;
-    parsed.is_opaque |= parser.depth != 0 || parser.sign.is_some();
+    parsed.is_opaque |= parser.depth != 0 || parser.pending_redirect.is_some();
     parsed
 }
 
 #[derive(Debug, Default)]
-struct Parser {
-    parsed: Parsed,
-    command: SimpleCommand,
+struct LineParser {
+    parsed: ParsedLine,
+    command: ShellCommand,
     /// A redirection that waits for its target.
-    sign: Option<String>,
-    /// How far the head of a `for` is read.
-    head: Head,
+    pending_redirect: Option<String>,
+    /// The parsed part of a `for` header.
+    for_head: ForHead,
     depth: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Head {
+enum ForHead {
     #[default]
     None,
     /// The variable's name comes next.
@@ -75,46 +75,49 @@ enum Head {
     Words,
 }
 
-impl Parser {
-    fn take(&mut self, token: Token) {
+impl LineParser {
+    fn take(&mut self, token: ShellToken) {
         let word = match token {
-            Token::Word(word) => word,
-            Token::Redirect(sign) => {
-                self.parsed.is_opaque |= self.sign.replace(sign).is_some();
+            ShellToken::Word(word) => word,
+            ShellToken::Redirect(sign) => {
+                self.parsed.is_opaque |= self.pending_redirect.replace(sign).is_some();
                 return;
             }
-            Token::Operator(sign) => return self.end_command(sign),
-            Token::Open => {
-                // Behind a word it begins a function or a pattern.
-                self.parsed.is_opaque |= self.has_begun() || self.head != Head::None;
+            ShellToken::Operator(sign) => return self.end_command(sign),
+            ShellToken::Open => {
+                // After a word it begins a function or a pattern.
+                self.parsed.is_opaque |= self.has_begun() || self.for_head != ForHead::None;
                 self.parsed.has_grammar = true;
                 self.end_command(";");
                 self.depth += 1;
                 return;
             }
-            Token::Close => {
+            ShellToken::Close => {
                 self.end_command(";");
                 self.parsed.is_opaque |= self.depth == 0;
                 self.depth = self.depth.saturating_sub(1);
                 return;
             }
         };
-        match self.sign.take() {
-            Some(sign) => self.command.redirects.push(Redirect { sign, target: word }),
+        match self.pending_redirect.take() {
+            Some(sign) => self
+                .command
+                .redirects
+                .push(ShellRedirect { sign, target: word }),
             None => self.take_word(word),
         }
     }
 
-    fn take_word(&mut self, word: Word) {
-        match self.head {
-            Head::None => {}
-            Head::Name => return self.head = Head::In,
-            Head::In if word.is_bare("do") => return self.head = Head::None,
-            Head::In => {
+    fn take_word(&mut self, word: ShellWord) {
+        match self.for_head {
+            ForHead::None => {}
+            ForHead::Name => return self.for_head = ForHead::In,
+            ForHead::In if word.is_bare("do") => return self.for_head = ForHead::None,
+            ForHead::In => {
                 self.parsed.is_opaque |= !word.is_bare("in");
-                return self.head = Head::Words;
+                return self.for_head = ForHead::Words;
             }
-            Head::Words => return,
+            ForHead::Words => return,
         }
         let any = |words: &[&str]| words.iter().any(|it| word.is_bare(it));
         if !self.command.words.is_empty() {
@@ -125,7 +128,7 @@ impl Parser {
             self.command.words.push(word);
         } else if any(&["for", "select"]) {
             self.parsed.has_grammar = true;
-            self.head = Head::Name;
+            self.for_head = ForHead::Name;
         } else if any(&OPAQUE) {
             self.parsed.has_grammar = true;
             self.parsed.is_opaque = true;
@@ -141,13 +144,14 @@ impl Parser {
     }
 
     fn end_command(&mut self, operator: &'static str) {
-        self.parsed.is_opaque |= self.sign.take().is_some();
+        self.parsed.is_opaque |= self.pending_redirect.take().is_some();
         // `for name` may end its line before `do`.
-        if self.head == Head::Words || self.head == Head::In {
-            self.head = Head::None;
+        if self.for_head == ForHead::Words || self.for_head == ForHead::In {
+            self.for_head = ForHead::None;
         }
         let mut command = std::mem::take(&mut self.command);
-        if command == SimpleCommand::default() {
+        // Two operators in a row leave an empty command.
+        if command == ShellCommand::default() {
             return;
         }
         command.operator = if operator == "\n" { ";" } else { operator };

@@ -1,33 +1,33 @@
-//! Characters to words and operators, as bash reads them. Pure.
+//! Splits characters into words and operators, as bash reads them. Pure.
 //!
-//! Quotes are taken off. What is known only when the line runs (variables, patterns of file names,
-//! braces) stays as it was written, and its word says from where on. A substitution starts
-//! programs of its own, so it makes the line opaque.
+//! Quotes are removed. Parts known only when the line runs (variables, globs, braces) stay as
+//! written, and the word records where they begin. A substitution starts programs of its own, so it
+//! makes the line opaque.
 
 use super::quotes::is_typed_control;
-use super::word::Word;
+use super::word::ShellWord;
 
-/// What a line consists of.
+/// A token of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
-    Word(Word),
-    /// What ends a command: `;`, `&&`, a line's end.
+pub(super) enum ShellToken {
+    Word(ShellWord),
+    /// The end of a command: `;`, `&&`, the end of the line.
     Operator(&'static str),
     Open,
     Close,
-    /// A redirection's sign with its number; its target is the next word.
+    /// A redirection with its number; its target is the next word.
     Redirect(String),
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lexed {
-    pub(super) tokens: Vec<Token>,
+pub(super) struct LexedLine {
+    pub(super) tokens: Vec<ShellToken>,
     pub(super) is_opaque: bool,
     /// A quote, a substitution or a here-document is not closed.
     pub(super) is_unfinished: bool,
 }
 
-pub(super) fn lex(line: &str) -> Lexed {
+pub(super) fn lex(line: &str) -> LexedLine {
     let mut lexer = Lexer {
         letters: line.chars().collect(),
         ..Lexer::default()
@@ -37,16 +37,16 @@ pub(super) fn lex(line: &str) -> Lexed {
     }
     lexer.end_word();
     lexer.is_unfinished |= !lexer.documents.is_empty();
-    Lexed {
+    LexedLine {
         tokens: lexer.tokens,
         is_opaque: lexer.is_opaque || lexer.is_unfinished,
         is_unfinished: lexer.is_unfinished,
     }
 }
 
-/// A here-document that begins after the line's end.
+/// A here-document that begins after the end of the line.
 #[derive(Debug)]
-struct Document {
+struct HereDocument {
     delimiter: String,
     is_quoted: bool,
     strips_tabs: bool,
@@ -56,9 +56,9 @@ struct Document {
 pub(super) struct Lexer {
     letters: Vec<char>,
     pub(super) at: usize,
-    pub(super) word: Option<Word>,
-    tokens: Vec<Token>,
-    documents: Vec<Document>,
+    pub(super) word: Option<ShellWord>,
+    tokens: Vec<ShellToken>,
+    documents: Vec<HereDocument>,
     pub(super) is_opaque: bool,
     pub(super) is_unfinished: bool,
 }
@@ -68,8 +68,8 @@ impl Lexer {
         self.letters.get(self.at + ahead).copied()
     }
 
-    /// Whether this stands here; takes it if so.
-    fn takes(&mut self, text: &str) -> bool {
+    /// Consumes this text if it comes next.
+    fn take_if(&mut self, text: &str) -> bool {
         let here = text.chars().enumerate();
         let is_here = here.clone().all(|(ahead, it)| self.peek(ahead) == Some(it));
         if is_here {
@@ -87,19 +87,20 @@ impl Lexer {
         if self.word.is_none() && self.peek(0) == Some('#') {
             return self.comment();
         }
-        if self.takes("<(") || self.takes(">(") {
+        if self.take_if("<(") || self.take_if(">(") {
             self.push_unknown_quoted('<');
             return self.substitution();
         }
+        // Tried before the operators: `&>` begins like `&`.
         for sign in REDIRECTS {
-            if self.takes(sign) {
+            if self.take_if(sign) {
                 return self.redirect(sign);
             }
         }
         for sign in OPERATORS {
-            if self.takes(sign) {
+            if self.take_if(sign) {
                 self.end_word();
-                return self.tokens.push(Token::Operator(sign));
+                return self.tokens.push(ShellToken::Operator(sign));
             }
         }
         let Some(letter) = self.peek(0) else { return };
@@ -107,7 +108,7 @@ impl Lexer {
         match letter {
             ' ' | '\t' => self.end_word(),
             '\n' => self.end_line(),
-            // A terminal takes it for the end of the line.
+            // A terminal treats it as the end of the line.
             '\r' => {
                 self.is_opaque = true;
                 self.end_line();
@@ -115,11 +116,11 @@ impl Lexer {
             '(' => {
                 self.is_opaque |= self.word.is_some() || self.peek(0) == Some('(');
                 self.end_word();
-                self.tokens.push(Token::Open);
+                self.tokens.push(ShellToken::Open);
             }
             ')' => {
                 self.end_word();
-                self.tokens.push(Token::Close);
+                self.tokens.push(ShellToken::Close);
             }
             '\\' => self.escape(),
             '\'' => self.single_quotes(),
@@ -129,7 +130,7 @@ impl Lexer {
             '*' | '?' | '[' | '{' | '!' => self.push_unknown(letter),
             '~' | '^' | '=' | '%' if self.word.is_none() => self.push_unknown(letter),
             other => {
-                // Some shells and locales take other blanks for the end of a word.
+                // Some shells and locales treat other blanks as the end of a word.
                 self.is_opaque |= other.is_control() || other.is_whitespace();
                 self.push_bare(other);
             }
@@ -138,10 +139,10 @@ impl Lexer {
 
     fn push_bare(&mut self, letter: char) {
         let word = self.word.get_or_insert_default();
-        let is_bare = word.bare == word.text.len();
+        let is_bare = word.unquoted_bytes == word.text.len();
         word.text.push(letter);
         if is_bare {
-            word.bare = word.text.len();
+            word.unquoted_bytes = word.text.len();
         }
     }
 
@@ -164,57 +165,59 @@ impl Lexer {
     fn comment(&mut self) {
         while let Some(letter) = self.peek(0).filter(|letter| *letter != '\n') {
             self.at += 1;
-            // A shell that is typed into may know no comments, and would run what stands here.
+            // An interactive shell may not know comments and would run the text.
             self.is_opaque |= matches!(letter, ';' | '|' | '&' | '(' | ')' | '`' | '\r');
         }
     }
 
     fn redirect(&mut self, sign: &str) {
-        let is_number = |word: &Word| {
+        let is_number = |word: &ShellWord| {
             let digits = word.text.bytes().all(|byte| byte.is_ascii_digit());
-            digits && word.bare == word.text.len() && !word.text.is_empty()
+            digits && word.unquoted_bytes == word.text.len() && !word.text.is_empty()
         };
         let number = self
             .word
             .take_if(|word| is_number(word) && !sign.starts_with('&'));
         self.end_word();
         let number = number.map(|word| word.text).unwrap_or_default();
-        self.tokens.push(Token::Redirect(format!("{number}{sign}")));
+        self.tokens
+            .push(ShellToken::Redirect(format!("{number}{sign}")));
     }
 
     fn end_word(&mut self) {
         let Some(mut word) = self.word.take() else {
             return;
         };
+        // These words contain glob characters but mean themselves.
         let literal = ["[", "[[", "{", "{}", "!", "!=", "=", "=="];
-        if literal.contains(&word.text.as_str()) && word.bare == word.text.len() {
+        if literal.contains(&word.text.as_str()) && word.unquoted_bytes == word.text.len() {
             word.unknown_at = None;
         }
-        let is_bare = word.bare == word.text.len();
-        word.begins_at_home = word.unknown_at == Some(0) && is_bare && is_home(&word.text);
+        let is_bare = word.unquoted_bytes == word.text.len();
+        word.begins_at_home = word.unknown_at == Some(0) && is_bare && is_home_path(&word.text);
         let digits = |letter: char| letter.is_ascii_digit();
-        if let Some(Token::Redirect(sign)) = self.tokens.last()
+        if let Some(ShellToken::Redirect(sign)) = self.tokens.last()
             && matches!(sign.trim_start_matches(digits), "<<" | "<<-")
         {
-            self.documents.push(Document {
+            self.documents.push(HereDocument {
                 delimiter: word.text.clone(),
-                is_quoted: word.bare != word.text.len(),
+                is_quoted: word.unquoted_bytes != word.text.len(),
                 strips_tabs: sign.ends_with('-'),
             });
         }
-        self.tokens.push(Token::Word(word));
+        self.tokens.push(ShellToken::Word(word));
     }
 
     fn end_line(&mut self) {
         self.end_word();
-        self.tokens.push(Token::Operator("\n"));
+        self.tokens.push(ShellToken::Operator("\n"));
         for document in std::mem::take(&mut self.documents) {
-            self.document(&document);
+            self.skip_here_document(&document);
         }
     }
 
-    /// Passes over a here-document's text.
-    fn document(&mut self, document: &Document) {
+    /// Skips the text of a here-document.
+    fn skip_here_document(&mut self, document: &HereDocument) {
         while self.at < self.letters.len() {
             let rest = &self.letters[self.at..];
             let end = rest.iter().position(|letter| *letter == '\n');
@@ -236,8 +239,8 @@ impl Lexer {
     }
 }
 
-/// `~/…` or `~name/…`, with nothing more in it that is known only later.
-fn is_home(text: &str) -> bool {
+/// Returns true for `~/…` or `~name/…` without anything else that is known only later.
+fn is_home_path(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('~') else {
         return false;
     };

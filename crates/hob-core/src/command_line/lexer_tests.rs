@@ -1,11 +1,11 @@
-//! How words come out of their quotes.
+//! Words without their quotes.
 
 use super::*;
 
 fn words(line: &str) -> Vec<String> {
     let tokens = lex(line).tokens.into_iter();
     let words = tokens.filter_map(|token| match token {
-        Token::Word(word) => Some(word.text),
+        ShellToken::Word(word) => Some(word.text),
         _ => None,
     });
     words.collect()
@@ -32,7 +32,7 @@ fn quotes_are_taken_off() {
 #[test]
 fn an_assignment_is_written_without_quotes() {
     let is = |line: &str| match lex(line).tokens.first() {
-        Some(Token::Word(word)) => word.is_assignment(),
+        Some(ShellToken::Word(word)) => word.is_assignment(),
         _ => false,
     };
     for line in ["a=1", "_a1=", "a+=b", "a[1]=2", "a='b c'", "a=b=c"] {

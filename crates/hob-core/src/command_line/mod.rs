@@ -1,18 +1,18 @@
-//! A shell's command line, taken apart into the programs it starts. Pure.
+//! Parses a shell command line into the programs it starts. Pure.
 //!
 //! Rules that deny or ask compare their patterns with every program of a line, however the line
-//! spells it: behind `;` or `|`, in a subshell, in quotes, by its path, behind `sudo` or `env`.
-//! The grammar is that of bash. What cannot be taken apart (substitutions, `sh -c`, `eval`,
-//! aliases) makes the line *opaque*: it may then start any program.
+//! spells it: after `;` or `|`, in a subshell, in quotes, by its path, behind `sudo` or `env`. The
+//! grammar is that of bash. Constructs that cannot be parsed (substitutions, `sh -c`, `eval`,
+//! aliases) make the line *opaque*: it may then start any program.
 //!
 //! - `lexer`, `quotes`, `word`: characters to words and operators, without quotes
 //! - `grammar`: words and operators to simple commands
 //! - `wrappers`: the program behind `env`, `sudo`, `timeout`, …
-//! - `programs`: programs and builtins that run what their arguments or their input say
+//! - `programs`: programs and builtins that run what their arguments or input name
 //!
-//! Invariants: taking a line apart never fails and is linear in its length; a line that is not
-//! opaque starts no program by its own words but those found in it. What a script, `make` or any
-//! other started program does is not visible here.
+//! Invariants: parsing never fails and is linear in the length of the line; a line that is not
+//! opaque starts no program itself except those found in it. The actions of a script, `make` or any
+//! other started program are not visible here.
 
 mod grammar;
 mod lexer;
@@ -21,40 +21,40 @@ mod quotes;
 mod word;
 mod wrappers;
 
-use grammar::SimpleCommand;
-use word::Word;
-use wrappers::Inner;
+use grammar::ShellCommand;
+use word::ShellWord;
+use wrappers::WrappedProgram;
 
-/// Bytes of a line that are looked at; a longer line is opaque.
+/// The most bytes of a line that are parsed; a longer line is opaque.
 const LINE_BYTES_MAX: usize = 128 * 1024;
 
-/// A line, taken apart.
+/// A parsed line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// Each program as the line names it: `/bin/rm x`.
-    pub as_written: Spelling,
+    pub as_written: LineSpelling,
     /// Each program by its file name: `rm x`.
-    pub by_name: Spelling,
+    pub by_name: LineSpelling,
     /// The line may start programs that were not found in it.
     pub is_opaque: bool,
     /// A quote, a substitution or a here-document is not closed.
     pub is_unfinished: bool,
-    /// It has groups or words of the grammar (`if`, `{`), which stand in neither spelling.
+    /// It has groups or keywords (`if`, `{`), which appear in neither spelling.
     pub has_grammar: bool,
 }
 
 /// The commands of a line in one spelling: words without quotes, one space between them, each
-/// command's redirections behind its words, ` ; ` and the like between commands.
+/// command's redirections after its words, ` ; ` and the like between commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spelling {
+pub struct LineSpelling {
     pub text: String,
     /// Byte positions where a command begins: at its assignments, its program, and the program
     /// that a wrapper starts.
     pub starts: Vec<usize>,
-    /// Byte positions where a command ends: behind its words, and behind its redirections.
+    /// Byte positions where a command ends: after its words, and after its redirections.
     pub ends: Vec<usize>,
-    /// Byte positions from which the text is not known before the line runs: variables, patterns
-    /// of file names. The text there is as it was written.
+    /// Byte positions from which the text is unknown before the line runs: variables and globs. The
+    /// text there is as written.
     pub unknown: Vec<usize>,
 }
 
@@ -80,7 +80,7 @@ impl CommandLine {
         out
     }
 
-    fn push(&mut self, command: &SimpleCommand) {
+    fn push(&mut self, command: &ShellCommand) {
         let programs = self.programs_of(command);
         for spelling in [&mut self.as_written, &mut self.by_name] {
             if !spelling.text.is_empty() {
@@ -123,21 +123,26 @@ impl CommandLine {
         }
     }
 
-    /// Which words of a command name programs; notes what makes the line opaque.
-    fn programs_of(&mut self, command: &SimpleCommand) -> Programs {
-        self.is_opaque |= command.assignments.iter().any(Word::names_substitution);
-        let mut programs = Programs::default();
+    /// Returns the words of a command that name programs; notes what makes the line opaque.
+    fn programs_of(&mut self, command: &ShellCommand) -> CommandPrograms {
+        self.is_opaque |= command
+            .assignments
+            .iter()
+            .any(ShellWord::names_substitution);
+        let mut programs = CommandPrograms::default();
         let mut next = (!command.words.is_empty()).then_some(0);
+        // Wrappers can be nested: `sudo env timeout 5 rm x`.
         while let Some(at) = next {
             programs.at.push(at);
             let (program, arguments) = (&command.words[at], &command.words[at + 1..]);
+            // A program named by a variable can be any program.
             self.is_opaque |= program.hides_its_file_name();
             self.is_opaque |= programs::may_run_others(program.file_name(), arguments);
-            let Inner {
+            let WrappedProgram {
                 at: inner,
                 is_clear,
                 more_arguments,
-            } = wrappers::inner(program.file_name(), arguments);
+            } = wrappers::find_wrapped(program.file_name(), arguments);
             self.is_opaque |= !is_clear;
             programs.more_arguments |= more_arguments;
             next = inner.map(|inner| at + 1 + inner);
@@ -148,20 +153,20 @@ impl CommandLine {
 
 /// The programs of one simple command.
 #[derive(Default)]
-struct Programs {
-    /// Indexes of words, in order: a wrapper comes before what it starts.
+struct CommandPrograms {
+    /// Indexes of words, in order: a wrapper comes before the program it starts.
     at: Vec<usize>,
-    /// The last one gets arguments that the line does not name (`xargs`).
+    /// The last one gets arguments that the line does not contain (`xargs`).
     more_arguments: bool,
 }
 
-impl Spelling {
-    /// All commands, without an operator behind the last one.
+impl LineSpelling {
+    /// Returns all commands, without an operator after the last one.
     pub fn commands(&self) -> &str {
         &self.text[..self.ends.last().copied().unwrap_or(0)]
     }
 
-    fn push(&mut self, word: &Word, text: &str) {
+    fn push(&mut self, word: &ShellWord, text: &str) {
         if let Some(at) = word.unknown_at {
             // A file name is the end of its word, so its unknown part begins later or at once.
             let cut = word.text.len() - text.len();
@@ -170,7 +175,7 @@ impl Spelling {
         self.text.push_str(text);
     }
 
-    fn end_command(&mut self, command: &SimpleCommand) {
+    fn end_command(&mut self, command: &ShellCommand) {
         self.ends.push(self.text.len());
         for redirect in &command.redirects {
             self.text.push(' ');

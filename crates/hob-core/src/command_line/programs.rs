@@ -1,11 +1,11 @@
-//! Programs and builtins that run what their arguments or their input say. Pure.
+//! Programs and builtins that run what their arguments or input name. Pure.
 //!
-//! The tables name what a person would think of; no table is complete. A program that is not
-//! named here and runs others (`make`, a script, an editor) is not visible to rules.
+//! The tables list the usual ones and are not complete. A program that is not listed and runs
+//! others (`make`, a script, an editor) is not visible to rules.
 
-use super::word::Word;
+use super::word::ShellWord;
 
-/// They run other programs, in ways that are not followed.
+/// Programs that run other programs in ways that are not parsed.
 const RUN_OTHERS: &[&str] = &[
     // Builtins that evaluate text, or change what a name means.
     ".",
@@ -27,7 +27,7 @@ const RUN_OTHERS: &[&str] = &[
     "mapfile",
     "readarray",
     "coproc",
-    // Of other shells that a terminal may run.
+    // Keywords of other shells that a terminal may run.
     "and",
     "begin",
     "foreach",
@@ -37,7 +37,7 @@ const RUN_OTHERS: &[&str] = &[
     "or",
     "repeat",
     "-",
-    // Programs whose arguments name a program or a line.
+    // Programs whose arguments name a program or a command line.
     "at",
     "awk",
     "batch",
@@ -84,37 +84,37 @@ const RUN_OTHERS: &[&str] = &[
     "watch",
     "xvfb-run",
 ];
-/// They run a script that is named or typed in.
+/// Shells, which run a named or typed script.
 const SHELLS: &[&str] = &[
     "ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh",
 ];
-/// They run a script that is named or typed in, in a language that starts programs too.
+/// Interpreters of languages that can start programs.
 const INTERPRETERS: &[&str] = &[
     "bun", "deno", "lua", "node", "perl", "php", "python", "ruby", "tclsh",
 ];
-/// They search files, and start programs on what they find.
+/// Programs that search files and start programs on the results.
 const FINDERS: &[&str] = &["fd", "fdfind", "find", "gfind"];
 /// Builtins that evaluate the name of a variable, which can hold a substitution.
 const EVALUATE_NAMES: &[&str] = &[
     "[", "export", "getopts", "printf", "read", "readonly", "test", "unset", "wait",
 ];
 
-/// Whether a program of this file name may start others than are found on its line.
-pub(super) fn may_run_others(name: &str, arguments: &[Word]) -> bool {
-    let is_known = |word: &Word| word.unknown_at.is_none();
+/// Returns true if a program of this name may start others than those on its line.
+pub(super) fn may_run_others(name: &str, arguments: &[ShellWord]) -> bool {
+    let is_known = |word: &ShellWord| word.unknown_at.is_none();
     if RUN_OTHERS.contains(&name) {
         return true;
     }
     if EVALUATE_NAMES.contains(&name) {
-        return arguments.iter().any(Word::names_substitution);
+        return arguments.iter().any(ShellWord::names_substitution);
     }
     if FINDERS.contains(&name) {
         let options: &[&str] = match name {
             "fd" | "fdfind" => &["-x", "-X", "--exec"],
             _ => &["-exec", "-ok"],
         };
-        // Some shells pass a pattern of file names on, and a variable can be any option.
-        let may_start = |word: &Word| {
+        // Some shells pass globs on, and a variable can be any option.
+        let may_start = |word: &ShellWord| {
             let is_variable = !is_known(word) && word.text.contains('$');
             is_variable || options.iter().any(|it| word.text.starts_with(it))
         };
@@ -132,8 +132,8 @@ pub(super) fn may_run_others(name: &str, arguments: &[Word]) -> bool {
     false
 }
 
-/// Whether the first argument behind harmless options names a script, or is one of `enough`.
-fn runs_named_script(arguments: &[Word], flags: &str, enough: &[&str]) -> bool {
+/// Returns true if the first argument after harmless options names a script, or is one of `enough`.
+fn runs_named_script(arguments: &[ShellWord], flags: &str, enough: &[&str]) -> bool {
     for word in arguments {
         let text = word.text.as_str();
         if word.unknown_at.is_some() {

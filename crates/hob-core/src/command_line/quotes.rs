@@ -1,4 +1,4 @@
-//! What quotes, backslashes and dollars make of the characters behind them. Pure.
+//! The lexing of quotes, backslashes and dollar signs. Pure.
 
 use super::lexer::Lexer;
 
@@ -44,7 +44,7 @@ impl Lexer {
                 },
                 '$' => self.dollar(true),
                 '`' => self.backticks(),
-                // An interactive shell looks into its history here too.
+                // An interactive shell expands its history here too.
                 '!' => self.push_unknown_quoted(letter),
                 other => {
                     self.is_opaque |= is_typed_control(other);
@@ -55,7 +55,7 @@ impl Lexer {
         self.is_unfinished = true;
     }
 
-    /// Behind a `$`.
+    /// Lexes the text after a `$`.
     pub(super) fn dollar(&mut self, in_quotes: bool) {
         match self.peek(0) {
             Some('(') => {
@@ -82,8 +82,8 @@ impl Lexer {
         }
     }
 
-    /// Behind the `(` of a substitution: to the `)` that closes it, as far as that can be told. Its
-    /// programs are not looked for.
+    /// Lexes the text after the `(` of a substitution, up to its `)` as far as that can be
+    /// determined. Its programs are not searched.
     pub(super) fn substitution(&mut self) {
         self.is_opaque = true;
         self.push_quoted('(');
@@ -93,6 +93,7 @@ impl Lexer {
             self.at += 1;
             self.push_quoted(letter);
             match (letter, quote) {
+                // An escaped quote or parenthesis does not count.
                 ('\\', None | Some('"')) => self.at += 1,
                 ('\'' | '"', None) => quote = Some(letter),
                 (_, Some(open)) if letter == open => quote = None,
@@ -107,7 +108,7 @@ impl Lexer {
         self.is_unfinished = true;
     }
 
-    /// Behind a backtick: to the next one. Its programs are not looked for.
+    /// Lexes the text after a backtick, up to the next one. Its programs are not searched.
     pub(super) fn backticks(&mut self) {
         self.is_opaque = true;
         self.push_unknown_quoted('`');
@@ -123,7 +124,7 @@ impl Lexer {
         self.is_unfinished = true;
     }
 
-    /// `${…}`: to the brace that closes it. Nested words may substitute, index or evaluate.
+    /// Lexes `${…}` up to its closing brace. Nested words may substitute, index or evaluate.
     fn braced(&mut self) {
         self.push_unknown_quoted('$');
         while let Some(letter) = self.peek(0) {
@@ -133,14 +134,14 @@ impl Lexer {
                 '}' => return,
                 '{' | '_' => {}
                 letter if letter.is_ascii_alphanumeric() => {}
-                // Anything but a plain name: its quotes and operators are not followed.
+                // Anything but a plain name: its quotes and operators are not parsed.
                 _ => self.is_opaque = true,
             }
         }
         self.is_unfinished = true;
     }
 
-    /// `$'…'`, with the escapes of C.
+    /// Lexes `$'…'` with the escapes of C.
     fn ansi_quotes(&mut self) {
         self.word.get_or_insert_default();
         while let Some(letter) = self.peek(0) {
@@ -176,7 +177,7 @@ impl Lexer {
             }
             _ => None,
         };
-        // A byte beyond ASCII is a part of a letter, and a zero ends the text.
+        // A byte beyond ASCII is only a part of a character, and a zero ends the text.
         let is_byte = matches!(letter, 'x' | '0'..='7');
         let code = code.filter(|code| *code != 0 && !(is_byte && *code > 0x7f));
         match code.and_then(char::from_u32) {
@@ -198,7 +199,7 @@ impl Lexer {
     }
 }
 
-/// A control character that a terminal does not take for text, wherever it stands.
+/// Returns true for a control character that a terminal does not treat as text, wherever it stands.
 pub(super) fn is_typed_control(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\t')
 }

@@ -2,24 +2,24 @@
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
-    /// Where in `text` something begins that is known only when the line runs.
+    /// The position in `text` from which it is known only when the line runs.
     pub(super) unknown_at: Option<usize>,
-    /// Bytes at the beginning of `text` that were written without quotes.
-    pub(super) bare: usize,
+    /// The number of bytes at the beginning of `text` that were not quoted.
+    pub(super) unquoted_bytes: usize,
     /// It begins with `~/` or `~name/`: a folder that is known only when the line runs.
     pub(super) begins_at_home: bool,
 }
 
-impl Word {
-    /// The end of the path that the word is: `rm` of `/bin/rm`.
+impl ShellWord {
+    /// Returns the last component of its path: `rm` of `/bin/rm`.
     pub(super) fn file_name(&self) -> &str {
         let name = self.text.rsplit('/').next().unwrap_or_default();
         if name.is_empty() { &self.text } else { name }
     }
 
-    /// Whether the program it names is known only when the line runs.
+    /// Returns true if the program it names is known only when the line runs.
     pub(super) fn hides_its_file_name(&self) -> bool {
         match self.unknown_at {
             None => false,
@@ -28,14 +28,14 @@ impl Word {
         }
     }
 
-    /// Whether it is this word, unquoted, so that it can be one of the grammar's.
+    /// Returns true if it is this word, unquoted, so it can be a keyword.
     pub(super) fn is_bare(&self, text: &str) -> bool {
-        self.text == text && self.bare == text.len()
+        self.text == text && self.unquoted_bytes == text.len()
     }
 
-    /// Whether it has the form `name=value`, as far as it is unquoted.
+    /// Returns true if it has the form `name=value`, as far as it is unquoted.
     pub(super) fn is_assignment(&self) -> bool {
-        let Some((name, _)) = self.text[..self.bare].split_once('=') else {
+        let Some((name, _)) = self.text[..self.unquoted_bytes].split_once('=') else {
             return false;
         };
         let name = name.strip_suffix('+').unwrap_or(name);
@@ -50,8 +50,8 @@ impl Word {
             && name.chars().all(is_letter)
     }
 
-    /// Whether it holds the signs of a substitution, quoted or not: some builtins and variables
-    /// are evaluated once more.
+    /// Returns true if it contains a substitution, quoted or not: some builtins and variables are
+    /// evaluated once more.
     pub(super) fn names_substitution(&self) -> bool {
         self.text.contains("$(") || self.text.contains('`')
     }

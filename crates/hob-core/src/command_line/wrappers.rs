@@ -1,50 +1,50 @@
 //! Programs that start the program their arguments name: `env`, `sudo`, `timeout`, `xargs`. Pure.
 
-use super::word::Word;
+use super::word::ShellWord;
 
-/// Where the program behind a wrapper stands among the wrapper's arguments.
+/// The position of the program behind a wrapper among the wrapper's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Inner {
-    /// None where there is none: no wrapper, or one that starts nothing here.
+pub(super) struct WrappedProgram {
+    /// `None` if there is none: not a wrapper, or one that starts nothing here.
     pub(super) at: Option<usize>,
     /// Every argument before it was understood.
     pub(super) is_clear: bool,
-    /// It gets more arguments than the line names.
+    /// It gets more arguments than the line contains.
     pub(super) more_arguments: bool,
 }
 
-/// How the arguments of a wrapper are read.
-struct Wrapper {
+/// The options and operands of a wrapper.
+struct WrapperSpec {
     names: &'static [&'static str],
-    /// Letters of options without a value, and of those with one.
+    /// Letters of options without a value, and of options with one.
     flags: &'static str,
     valued: &'static str,
     /// Letters of options whose value can only follow in the same word.
     attached: &'static str,
     long_flags: &'static [&'static str],
     long_valued: &'static [&'static str],
-    /// Letters of options that only show something.
-    shows: &'static str,
+    /// Letters of options that only display something.
+    display_flags: &'static str,
     /// Arguments between the options and the program.
     operands: usize,
-    /// `name=value` may stand before the program.
+    /// `name=value` may precede the program.
     assigns: bool,
 }
 
-const PLAIN: Wrapper = Wrapper {
+const NO_OPTIONS: WrapperSpec = WrapperSpec {
     names: &[],
     flags: "",
     valued: "",
     attached: "",
     long_flags: &[],
     long_valued: &[],
-    shows: "",
+    display_flags: "",
     operands: 0,
     assigns: false,
 };
 
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
+const WRAPPERS: &[WrapperSpec] = &[
+    WrapperSpec {
         names: &["env"],
         flags: "i0v",
         valued: "uC",
@@ -59,9 +59,9 @@ const WRAPPERS: &[Wrapper] = &[
         ],
         long_valued: &["unset", "chdir"],
         assigns: true,
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["sudo"],
         flags: "ABbEHikKnNPSs",
         valued: "aCcDghpRrTtUu",
@@ -95,55 +95,55 @@ const WRAPPERS: &[Wrapper] = &[
             "user",
         ],
         assigns: true,
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["doas"],
         flags: "Lns",
         valued: "aCu",
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["nice"],
         flags: "0123456789",
         valued: "n",
         long_valued: &["adjustment"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["nohup", "builtin", "busybox", "toybox", "eatmydata"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["timeout"],
         flags: "fpv",
         valued: "ks",
         long_flags: &["foreground", "preserve-status", "verbose"],
         long_valued: &["kill-after", "signal"],
         operands: 1,
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["command"],
         flags: "p",
-        shows: "vV",
-        ..PLAIN
+        display_flags: "vV",
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["exec"],
         flags: "cl",
         valued: "a",
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["time"],
         flags: "apqv",
         valued: "fo",
         long_flags: &["append", "portability", "quiet", "verbose"],
         long_valued: &["format", "output"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["xargs"],
         flags: "0ortpx",
         valued: "adEILnPs",
@@ -168,54 +168,54 @@ const WRAPPERS: &[Wrapper] = &[
             "max-procs",
             "process-slot-var",
         ],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["stdbuf"],
         valued: "eio",
         long_valued: &["error", "input", "output"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["setsid"],
         flags: "cfw",
         long_flags: &["ctty", "fork", "wait"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["ionice"],
         flags: "t",
         valued: "cn",
         long_flags: &["ignore"],
         long_valued: &["class", "classdata"],
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["chroot"],
         long_flags: &["skip-chdir"],
         long_valued: &["groups", "userspec"],
         operands: 1,
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["taskset"],
         flags: "ac",
         long_flags: &["all-tasks", "cpu-list"],
         operands: 1,
-        ..PLAIN
+        ..NO_OPTIONS
     },
-    Wrapper {
+    WrapperSpec {
         names: &["chrt"],
         flags: "bfiorvRd",
         valued: "DPT",
         operands: 1,
-        ..PLAIN
+        ..NO_OPTIONS
     },
 ];
 
-/// The program that `program` starts with these arguments.
-pub(super) fn inner(program: &str, arguments: &[Word]) -> Inner {
-    let none = Inner {
+/// Returns the program that `program` starts with these arguments.
+pub(super) fn find_wrapped(program: &str, arguments: &[ShellWord]) -> WrappedProgram {
+    let none = WrappedProgram {
         at: None,
         is_clear: true,
         more_arguments: false,
@@ -224,7 +224,7 @@ pub(super) fn inner(program: &str, arguments: &[Word]) -> Inner {
     let Some(wrapper) = wrappers.find(|it| it.names.contains(&program)) else {
         return none;
     };
-    let mut reader = Reader {
+    let mut reader = WrapperArgReader {
         wrapper,
         arguments,
         at: 0,
@@ -232,101 +232,103 @@ pub(super) fn inner(program: &str, arguments: &[Word]) -> Inner {
         is_lost: false,
         shows: false,
     };
-    reader.options();
-    reader.operands();
+    reader.skip_options();
+    reader.skip_operands();
     let is_xargs = program == "xargs";
     // With a placeholder the program's own name can come from the input.
-    let fills_in = |word: &Word| {
+    let fills_in = |word: &ShellWord| {
         word.text.starts_with("-I") || word.text.starts_with("-i") || word.text.starts_with("--rep")
     };
     let before = &arguments[..reader.at.min(arguments.len())];
     let fills_in = is_xargs && before.iter().any(fills_in);
     let has_inner = reader.at < arguments.len() && !reader.shows && !reader.is_lost;
-    Inner {
+    WrappedProgram {
         at: has_inner.then_some(reader.at),
         is_clear: reader.is_clear && !reader.is_lost && !fills_in,
         more_arguments: is_xargs && has_inner,
     }
 }
 
-/// Reads what stands before the program. A value that is known only later is passed over; behind an
-/// option that is not known nobody can tell where the program stands.
-struct Reader<'a> {
-    wrapper: &'a Wrapper,
-    arguments: &'a [Word],
+/// Reads the arguments before the program. A value known only later is skipped; after an unknown
+/// option the program's position cannot be determined.
+struct WrapperArgReader<'a> {
+    wrapper: &'a WrapperSpec,
+    arguments: &'a [ShellWord],
     at: usize,
     is_clear: bool,
     is_lost: bool,
     shows: bool,
 }
 
-impl Reader<'_> {
-    /// Takes the next argument. One that is known only when the line runs may be several.
-    fn next(&mut self) {
+impl WrapperArgReader<'_> {
+    /// Skips the next argument. One that is known only when the line runs may be several.
+    fn advance(&mut self) {
         let word = self.arguments.get(self.at);
         self.is_clear &= word.is_some_and(|word| word.unknown_at.is_none());
         self.at += 1;
     }
 
-    fn options(&mut self) {
+    fn skip_options(&mut self) {
         while let Some(word) = self.arguments.get(self.at) {
             let Some(option) = word.text.strip_prefix('-') else {
                 return;
             };
-            self.next();
+            self.advance();
             match option {
                 "-" => return,
                 // `env -` is `env -i`.
                 "" => self.is_lost |= !self.wrapper.assigns,
                 _ => match option.strip_prefix('-') {
-                    Some(long) => self.long(long),
-                    None => self.short(option),
+                    Some(long) => self.skip_long(long),
+                    None => self.skip_short(option),
                 },
             }
         }
     }
 
-    fn long(&mut self, option: &str) {
+    fn skip_long(&mut self, option: &str) {
         let (name, value) = match option.split_once('=') {
             Some((name, _)) => (name, true),
             None => (option, false),
         };
         if self.wrapper.long_valued.contains(&name) {
             if !value {
-                self.next();
+                self.advance();
             }
         } else {
             self.is_lost |= !self.wrapper.long_flags.contains(&name);
         }
     }
 
-    fn short(&mut self, letters: &str) {
+    fn skip_short(&mut self, letters: &str) {
         let mut rest = letters.chars();
         while let Some(letter) = rest.next() {
             if self.wrapper.valued.contains(letter) {
                 if rest.as_str().is_empty() {
-                    self.next();
+                    self.advance();
                 }
                 return;
             }
             if self.wrapper.attached.contains(letter) {
                 return;
             }
-            self.shows |= self.wrapper.shows.contains(letter);
-            let known = self.wrapper.flags.contains(letter) || self.wrapper.shows.contains(letter);
+            self.shows |= self.wrapper.display_flags.contains(letter);
+            let known =
+                self.wrapper.flags.contains(letter) || self.wrapper.display_flags.contains(letter);
             self.is_lost |= !known;
         }
     }
 
-    fn operands(&mut self) {
+    fn skip_operands(&mut self) {
         for _ in 0..self.wrapper.operands {
             if self.at < self.arguments.len() {
-                self.next();
+                self.advance();
             }
         }
+        // Assignments come after the options: `env -i A=1 B=2 program`.
         while self.wrapper.assigns {
             match self.arguments.get(self.at) {
-                Some(word) if word.text.contains('=') => self.next(),
+                Some(word) if word.text.contains('=') => self.advance(),
                 _ => return,
             }
         }

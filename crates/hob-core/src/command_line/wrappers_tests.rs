@@ -1,16 +1,16 @@
 //! Options of wrappers are passed over as the wrapper itself would.
 
-use super::super::lexer::{Token, lex};
+use super::super::lexer::{ShellToken, lex};
 use super::*;
 
-fn of(line: &str) -> Inner {
+fn of(line: &str) -> WrappedProgram {
     let tokens = lex(line).tokens.into_iter();
     let words = tokens.filter_map(|token| match token {
-        Token::Word(word) => Some(word),
+        ShellToken::Word(word) => Some(word),
         _ => None,
     });
-    let words: Vec<Word> = words.collect();
-    inner(&words[0].text, &words[1..])
+    let words: Vec<ShellWord> = words.collect();
+    find_wrapped(&words[0].text, &words[1..])
 }
 
 #[test]

@@ -1,18 +1,19 @@
-//! The settings of a loop: merging a change, and what cannot be set.
+//! The settings of a loop: merging a change, and validation.
 
-use super::machine::{Policy, Watch};
+use super::types::{LoopPolicy, MonitorSchedule};
 use hob_wire::limits::SESSION_KEY_BYTES_MAX;
-use hob_wire::looping::{
+use hob_wire::loop_config::{
     INTERVAL_MS_MAX, INTERVAL_MS_MIN, LOOP_NAME_BYTES_MAX, LOOP_TEXT_BYTES_MAX, LoopChange,
     LoopConfig,
 };
 
-/// Tools that a loop may name.
+/// The most tools a loop may name.
 const TOOLS_MAX: usize = 256;
 
-/// Whether something may be called that: lower-case letters, digits and dashes.
+/// Checks a name: lower-case letters, digits and dashes.
 pub fn check_name(name: &str) -> Result<(), String> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    // A leading dash would look like a command-line option.
     let is_edge = |byte: Option<u8>| byte == Some(b'-');
     let bytes = name.as_bytes();
     if bytes.is_empty()
@@ -29,8 +30,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The settings after a change.
-pub fn merged(config: &LoopConfig, change: LoopChange) -> LoopConfig {
+/// Returns the settings after a change.
+pub fn merge_config(config: &LoopConfig, change: LoopChange) -> LoopConfig {
     let mut new = config.clone();
     if let Some(model) = change.model {
         new.model = model;
@@ -74,7 +75,7 @@ pub fn merged(config: &LoopConfig, change: LoopChange) -> LoopConfig {
     new
 }
 
-/// Refuses what no loop can be set to, in a sentence.
+/// Validates settings; the error is a sentence for a person.
 pub fn check_config(config: &LoopConfig) -> Result<(), String> {
     check_interval("The interval", config.interval_ms)?;
     for (what, text) in [
@@ -95,6 +96,7 @@ pub fn check_config(config: &LoopConfig) -> Result<(), String> {
             "The longest wait after failures is at most {INTERVAL_MS_MAX} ms."
         ));
     }
+    // A relative path would have no base in the daemon.
     if let Some(folder) = &config.workspace
         && !folder.starts_with('/')
     {
@@ -104,7 +106,7 @@ pub fn check_config(config: &LoopConfig) -> Result<(), String> {
         let key = &notify.session_key;
         if key.is_empty() || key.len() > SESSION_KEY_BYTES_MAX || key.contains(char::is_control) {
             return Err(format!(
-                "The key of the session to be told has 1 to {SESSION_KEY_BYTES_MAX} bytes."
+                "The key of the session to notify has 1 to {SESSION_KEY_BYTES_MAX} bytes."
             ));
         }
     }
@@ -126,18 +128,20 @@ fn check_interval(what: &str, interval_ms: u64) -> Result<(), String> {
     ))
 }
 
-impl Policy {
-    /// What of the settings decides what comes next.
-    pub fn of(config: &LoopConfig) -> Policy {
-        Policy {
+impl LoopPolicy {
+    /// Returns the part of the settings that the machine needs.
+    pub fn from_config(config: &LoopConfig) -> LoopPolicy {
+        LoopPolicy {
             interval_ms: config.interval_ms,
             max_iterations: config.max_iterations,
             backoff_ms_max: config.backoff.max_ms,
             errors_max: config.backoff.errors_max,
             money_max: config.total_micro_dollars,
-            watch: match &config.monitor {
-                None => Watch::Never,
-                Some(monitor) => monitor.interval_ms.map_or(Watch::Before, Watch::Every),
+            monitor: match &config.monitor {
+                None => MonitorSchedule::Off,
+                Some(monitor) => monitor
+                    .interval_ms
+                    .map_or(MonitorSchedule::BeforeIteration, MonitorSchedule::Interval),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! What stays, what goes back to its default, and what is refused.
+//! Merging, defaults and validation of loop settings.
 
 use super::*;
 use serde_json::json;
@@ -9,7 +9,7 @@ fn change(json: serde_json::Value) -> LoopChange {
 
 #[test]
 fn what_is_missing_stays_and_null_clears() {
-    let first = merged(
+    let first = merge_config(
         &LoopConfig::default(),
         change(
             json!({ "model": "a/b/c", "user": "Go on.", "monitor": { "command": "date" }, "tools": [] }),
@@ -17,10 +17,10 @@ fn what_is_missing_stays_and_null_clears() {
     );
     assert_eq!(first.model.as_deref(), Some("a/b/c"));
     assert_eq!(first.tools.as_deref(), Some(&[][..]));
-    let second = merged(&first, change(json!({ "system": "Be kind." })));
+    let second = merge_config(&first, change(json!({ "system": "Be kind." })));
     assert_eq!((&*second.user, &*second.system), ("Go on.", "Be kind."));
     assert!(second.monitor.is_some());
-    let third = merged(
+    let third = merge_config(
         &second,
         change(json!({ "monitor": null, "model": null, "tools": null })),
     );
@@ -50,7 +50,7 @@ fn names_are_plain() {
 
 #[test]
 fn what_no_loop_can_be_set_to_is_refused() {
-    let with = |json| check_config(&merged(&LoopConfig::default(), change(json)));
+    let with = |json| check_config(&merge_config(&LoopConfig::default(), change(json)));
     with(json!({})).expect("the default is sound");
     for (json, told) in [
         (json!({ "intervalMs": 999 }), "1000 to"),
@@ -74,12 +74,13 @@ fn what_no_loop_can_be_set_to_is_refused() {
 
 #[test]
 fn a_monitor_runs_before_each_iteration_or_by_its_own_time() {
-    let watch = |json| Policy::of(&merged(&LoopConfig::default(), change(json))).watch;
-    assert_eq!(watch(json!({})), Watch::Never);
+    let watch =
+        |json| LoopPolicy::from_config(&merge_config(&LoopConfig::default(), change(json))).monitor;
+    assert_eq!(watch(json!({})), MonitorSchedule::Off);
     assert_eq!(
         watch(json!({ "monitor": { "command": "x" } })),
-        Watch::Before
+        MonitorSchedule::BeforeIteration
     );
     let every = json!({ "monitor": { "command": "x", "intervalMs": 2000 } });
-    assert_eq!(watch(every), Watch::Every(2_000));
+    assert_eq!(watch(every), MonitorSchedule::Interval(2_000));
 }

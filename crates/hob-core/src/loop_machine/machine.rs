@@ -1,168 +1,71 @@
-//! The life of one loop: events in, effects out, no clock. Times are monotonic milliseconds.
+//! The state machine of one loop: events in, effects out, no clock. Times are monotonic
+//! milliseconds.
 //!
 //! ```text
-//! idle ──▶ opening ──▶ [watching] ──▶ asking ──▶ sleeping ──▶ opening …
-//!   ▲                      │            │           │
-//!   └───── stopping ◀──────┴────────────┴───────────┘
+//! idle ──▶ recording ──▶ [monitoring] ──▶ asking ──▶ sleeping ──▶ recording …
+//!   ▲                         │              │           │
+//!   └────── stopping ◀────────┴──────────────┴───────────┘
 //! ```
 //!
-//! A monitor with an interval of its own runs beside all of it while the loop runs.
+//! A monitor with its own interval runs in the background while the loop runs.
 
-use hob_wire::looping::{LoopEnd, LoopPhase};
+use super::types::{
+    IterationEnd, LoopEffect, LoopEvent, LoopPolicy, MonitorSchedule, SavedLoop, SavedStep,
+};
+use hob_wire::loop_config::{LoopEnd, LoopPhase};
 
-/// The most doublings of the interval; far beyond any bound on it.
+/// The most doublings of the interval; far beyond any limit on it.
 const DOUBLINGS_MAX: u32 = 40;
 
-/// What a person set, as far as it decides what comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// Between the end of an iteration and the next one.
-    pub interval_ms: u64,
-    /// Iterations of one start; 0 is no limit.
-    pub max_iterations: u32,
-    /// The longest the interval grows to after failures.
-    pub backoff_ms_max: u64,
-    /// Failures in a row after which it ends; 0 is never.
-    pub errors_max: u32,
-    /// Money of one start, in millionths of a dollar.
-    pub money_max: Option<u64>,
-    pub watch: Watch,
-}
-
-/// When its monitor runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watch {
-    Never,
-    /// Once in each iteration, before it asks.
-    Before,
-    /// Apart from the iterations, so long after its last end.
-    Every(u64),
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// It is to run.
-    Start,
-    /// It is to run one iteration.
-    Once,
-    /// It is to stop.
-    Stop,
-    /// It was changed.
-    Changed(Policy),
-    /// The iteration is on record.
-    Opened,
-    /// It could not be recorded; its number is free again.
-    NotOpened,
-    /// The monitor that runs before an iteration ended.
-    Watched,
-    /// The monitor that runs beside ended.
-    WatchedBeside,
-    /// The iteration ended, and cost this much.
-    Asked { end: AskedEnd, micro_dollars: u64 },
-    /// Time has passed.
-    Tick,
-}
-
-/// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedEnd {
-    Answered,
-    Failed,
-    /// A ceiling on money that is not its own stopped it: no fault of the loop, which tries again
-    /// after a longer and longer wait and is never given up for it.
-    Unaffordable,
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Record that this iteration begins; ends in `Opened` or `NotOpened`.
-    Open { iteration: u32 },
-    /// Run the monitor; ends in `Watched`.
-    Watch,
-    /// Run the monitor beside; ends in `WatchedBeside`.
-    WatchBeside,
-    /// Ask the model, or go on waiting for the answer; ends in `Asked`.
-    Ask,
-    /// End whatever is under way; each still tells its end.
-    Interrupt,
-    /// It runs no more, for this reason.
-    End(LoopEnd),
-}
-
-/// A loop that a former process left running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved {
-    /// The last iteration's number.
-    pub iteration: u32,
-    pub since_start: u32,
-    pub errors: u32,
-    pub micro_dollars: u64,
-    /// Only one iteration was wanted.
-    pub once: bool,
-    pub under: Under,
-}
-
-/// What was under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Under {
-    /// The iteration had begun and nothing was asked yet.
-    Opened,
-    /// The model was at work.
-    Asking,
-    /// It slept; so much was left of it.
-    Sleep { left_ms: u64 },
-}
-
-/// One loop.
+/// The machine of one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    policy: Policy,
-    phase: Phase,
-    beside: Beside,
-    once: bool,
+pub struct LoopMachine {
+    policy: LoopPolicy,
+    phase: LoopMachinePhase,
+    background_monitor: BackgroundMonitor,
+    run_once: bool,
     iteration: u32,
     since_start: u32,
     errors: u32,
-    /// Iterations in a row that a ceiling stopped. Not saved: after a restart the wait grows anew.
+    /// Consecutive iterations that a ceiling stopped. Not saved: after a restart the wait grows
+    /// anew.
     unaffordable: u32,
     micro_dollars: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum LoopMachinePhase {
     Idle,
-    Opening,
-    Watching,
+    Recording,
+    Monitoring,
     Asking,
-    /// The end of an iteration, and how long it sleeps after it.
+    /// The end of an iteration, and the sleep after it.
     Sleeping {
         since_ms: u64,
         wait_ms: u64,
     },
-    /// Told to stop; `busy` while something in front is still under way.
+    /// A stop was requested; `busy` while the iteration is still running.
     Stopping {
         busy: bool,
     },
 }
 
-/// The monitor with an interval of its own.
+/// The background monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beside {
+enum BackgroundMonitor {
     Off,
     Due { since_ms: u64, wait_ms: u64 },
-    UnderWay,
+    Running,
 }
 
-impl Machine {
-    /// A loop that does not run; `iteration` is the last number it used.
-    pub fn new(policy: Policy, iteration: u32) -> Machine {
-        Machine {
+impl LoopMachine {
+    /// Creates a loop that does not run; `iteration` is the last number it used.
+    pub fn new(policy: LoopPolicy, iteration: u32) -> LoopMachine {
+        LoopMachine {
             policy,
-            phase: Phase::Idle,
-            beside: Beside::Off,
-            once: false,
+            phase: LoopMachinePhase::Idle,
+            background_monitor: BackgroundMonitor::Off,
+            run_once: false,
             iteration,
             since_start: 0,
             errors: 0,
@@ -171,46 +74,56 @@ impl Machine {
         }
     }
 
-    /// A loop that goes on where it was.
-    pub fn resume(policy: Policy, saved: Saved, now_ms: u64, out: &mut Vec<Effect>) -> Machine {
-        let mut machine = Machine {
-            once: saved.once,
+    /// Resumes a loop where an earlier process left it.
+    pub fn resume(
+        policy: LoopPolicy,
+        saved: SavedLoop,
+        now_ms: u64,
+        out: &mut Vec<LoopEffect>,
+    ) -> LoopMachine {
+        let mut machine = LoopMachine {
+            run_once: saved.run_once,
             since_start: saved.since_start,
             errors: saved.errors,
             micro_dollars: saved.micro_dollars,
-            ..Machine::new(policy, saved.iteration)
+            ..LoopMachine::new(policy, saved.iteration)
         };
-        match saved.under {
-            Under::Opened => machine.opened(out),
-            Under::Asking => machine.ask(out),
-            Under::Sleep { left_ms } => {
-                // A clock that was set meanwhile must not make it sleep longer than it ever would.
-                machine.phase = Phase::Sleeping {
+        match saved.step {
+            SavedStep::Recorded => machine.after_recorded(out),
+            SavedStep::Asking => machine.ask_model(out),
+            SavedStep::Sleeping { left_ms } => {
+                // A clock change meanwhile must not make the sleep longer than a normal one.
+                machine.phase = LoopMachinePhase::Sleeping {
                     since_ms: now_ms,
-                    wait_ms: left_ms.min(machine.pause_ms()),
+                    wait_ms: left_ms.min(machine.sleep_ms()),
                 };
             }
         }
-        machine.settle_beside(out);
+        machine.apply_monitor_schedule(out);
         machine
     }
 
     pub fn phase(&self) -> LoopPhase {
         match self.phase {
-            Phase::Idle => LoopPhase::Idle,
-            Phase::Watching => LoopPhase::Monitor,
-            Phase::Opening if self.policy.watch == Watch::Before => LoopPhase::Monitor,
-            Phase::Opening | Phase::Asking => LoopPhase::Prompt,
-            Phase::Sleeping { .. } => LoopPhase::Sleep,
-            Phase::Stopping { .. } => LoopPhase::Stopping,
+            LoopMachinePhase::Idle => LoopPhase::Idle,
+            LoopMachinePhase::Monitoring => LoopPhase::Monitor,
+            // Recording is brief, so people see the step that follows it.
+            LoopMachinePhase::Recording
+                if self.policy.monitor == MonitorSchedule::BeforeIteration =>
+            {
+                LoopPhase::Monitor
+            }
+            LoopMachinePhase::Recording | LoopMachinePhase::Asking => LoopPhase::Prompt,
+            LoopMachinePhase::Sleeping { .. } => LoopPhase::Sleep,
+            LoopMachinePhase::Stopping { .. } => LoopPhase::Stopping,
         }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.phase == Phase::Idle
+        self.phase == LoopMachinePhase::Idle
     }
 
-    /// The last iteration's number.
+    /// Returns the number of the last iteration.
     pub fn iteration(&self) -> u32 {
         self.iteration
     }
@@ -219,7 +132,7 @@ impl Machine {
         self.since_start
     }
 
-    /// Failures in a row.
+    /// Returns the number of consecutive failures.
     pub fn errors(&self) -> u32 {
         self.errors
     }
@@ -228,189 +141,204 @@ impl Machine {
         self.micro_dollars
     }
 
-    /// What the next iteration may cost at the most.
+    /// Returns the most the next iteration may cost.
     pub fn money_left(&self) -> Option<u64> {
         let most = self.policy.money_max?;
         Some(most.saturating_sub(self.micro_dollars))
     }
 
-    /// When the next iteration begins, while it sleeps.
+    /// Returns the time of the next iteration while the loop sleeps.
     pub fn next_ms(&self) -> Option<u64> {
         match self.phase {
-            Phase::Sleeping { since_ms, wait_ms } => Some(since_ms.saturating_add(wait_ms)),
+            LoopMachinePhase::Sleeping { since_ms, wait_ms } => {
+                Some(since_ms.saturating_add(wait_ms))
+            }
             _ => None,
         }
     }
 
-    /// When [`Event::Tick`] is due.
+    /// Returns the time at which [`LoopEvent::Tick`] is due.
     pub fn due_ms(&self) -> Option<u64> {
-        let beside = match self.beside {
-            Beside::Due { since_ms, wait_ms } => Some(since_ms.saturating_add(wait_ms)),
-            Beside::Off | Beside::UnderWay => None,
+        let beside = match self.background_monitor {
+            BackgroundMonitor::Due { since_ms, wait_ms } => Some(since_ms.saturating_add(wait_ms)),
+            BackgroundMonitor::Off | BackgroundMonitor::Running => None,
         };
         [self.next_ms(), beside].into_iter().flatten().min()
     }
 
-    pub fn step(&mut self, event: Event, now_ms: u64, out: &mut Vec<Effect>) {
+    pub fn step(&mut self, event: LoopEvent, now_ms: u64, out: &mut Vec<LoopEffect>) {
         match event {
-            Event::Start | Event::Once if self.is_idle() => {
-                self.once = event == Event::Once;
+            LoopEvent::Start | LoopEvent::StartOnce if self.is_idle() => {
+                self.run_once = event == LoopEvent::StartOnce;
+                // Limits and budgets count per start.
                 (self.since_start, self.errors, self.micro_dollars) = (0, 0, 0);
                 self.unaffordable = 0;
-                self.open(out);
-                self.settle_beside(out);
+                self.record_iteration(out);
+                self.apply_monitor_schedule(out);
             }
-            Event::Start | Event::Once => {}
-            Event::Stop => self.stop(out),
-            Event::Changed(policy) => self.change(policy, out),
-            Event::Opened if self.phase == Phase::Opening => self.opened(out),
-            Event::NotOpened if self.phase == Phase::Opening => {
+            LoopEvent::Start | LoopEvent::StartOnce => {}
+            LoopEvent::Stop => self.stop(out),
+            LoopEvent::PolicyChanged(policy) => self.change(policy, out),
+            LoopEvent::IterationRecorded if self.phase == LoopMachinePhase::Recording => {
+                self.after_recorded(out);
+            }
+            LoopEvent::IterationNotRecorded if self.phase == LoopMachinePhase::Recording => {
+                // The number was never stored, so the next iteration uses it again.
                 self.iteration -= 1;
                 self.since_start -= 1;
-                self.failed(now_ms, out);
+                self.iteration_failed(now_ms, out);
             }
-            Event::Watched if self.phase == Phase::Watching => self.ask(out),
-            Event::Asked { end, micro_dollars } if self.phase == Phase::Asking => {
+            LoopEvent::MonitorEnded if self.phase == LoopMachinePhase::Monitoring => {
+                self.ask_model(out);
+            }
+            LoopEvent::IterationEnded { end, micro_dollars }
+                if self.phase == LoopMachinePhase::Asking =>
+            {
                 self.micro_dollars = self.micro_dollars.saturating_add(micro_dollars);
-                self.asked(end, now_ms, out);
+                self.iteration_ended(end, now_ms, out);
             }
-            Event::Opened | Event::NotOpened | Event::Watched | Event::Asked { .. } => {
-                self.stopped_in_front(event, out);
+            LoopEvent::IterationRecorded
+            | LoopEvent::IterationNotRecorded
+            | LoopEvent::MonitorEnded
+            | LoopEvent::IterationEnded { .. } => {
+                self.finish_stopping(event, out);
             }
-            Event::WatchedBeside => {
-                self.beside = Beside::Off;
+            LoopEvent::BackgroundMonitorEnded => {
+                self.background_monitor = BackgroundMonitor::Off;
                 match self.phase {
-                    Phase::Stopping { busy: false } => self.end(LoopEnd::Stopped, out),
-                    _ => self.plan_beside(now_ms),
+                    LoopMachinePhase::Stopping { busy: false } => self.end(LoopEnd::Stopped, out),
+                    _ => self.schedule_background_monitor(now_ms),
                 }
             }
-            Event::Tick => self.tick(now_ms, out),
+            LoopEvent::Tick => self.tick(now_ms, out),
         }
     }
 
-    /// Something that was under way when the loop was told to stop has ended.
-    fn stopped_in_front(&mut self, event: Event, out: &mut Vec<Effect>) {
-        if self.phase != (Phase::Stopping { busy: true }) {
+    /// Ends a stop: the part that was running when the stop was requested has ended.
+    fn finish_stopping(&mut self, event: LoopEvent, out: &mut Vec<LoopEffect>) {
+        if self.phase != (LoopMachinePhase::Stopping { busy: true }) {
             return;
         }
         match event {
-            Event::NotOpened => self.iteration -= 1,
-            Event::Asked { micro_dollars, .. } => {
+            LoopEvent::IterationNotRecorded => self.iteration -= 1,
+            LoopEvent::IterationEnded { micro_dollars, .. } => {
                 self.micro_dollars = self.micro_dollars.saturating_add(micro_dollars);
             }
             _ => {}
         }
-        self.phase = Phase::Stopping { busy: false };
-        if self.beside != Beside::UnderWay {
+        self.phase = LoopMachinePhase::Stopping { busy: false };
+        if self.background_monitor != BackgroundMonitor::Running {
             self.end(LoopEnd::Stopped, out);
         }
     }
 
-    fn stop(&mut self, out: &mut Vec<Effect>) {
+    fn stop(&mut self, out: &mut Vec<LoopEffect>) {
         let busy = match self.phase {
-            Phase::Idle | Phase::Stopping { .. } => return,
-            Phase::Opening | Phase::Watching | Phase::Asking => true,
-            Phase::Sleeping { .. } => false,
+            LoopMachinePhase::Idle | LoopMachinePhase::Stopping { .. } => return,
+            LoopMachinePhase::Recording
+            | LoopMachinePhase::Monitoring
+            | LoopMachinePhase::Asking => true,
+            LoopMachinePhase::Sleeping { .. } => false,
         };
-        if busy || self.beside == Beside::UnderWay {
-            self.phase = Phase::Stopping { busy };
-            if self.beside != Beside::UnderWay {
-                self.beside = Beside::Off;
+        if busy || self.background_monitor == BackgroundMonitor::Running {
+            self.phase = LoopMachinePhase::Stopping { busy };
+            if self.background_monitor != BackgroundMonitor::Running {
+                self.background_monitor = BackgroundMonitor::Off;
             }
-            out.push(Effect::Interrupt);
+            out.push(LoopEffect::Interrupt);
         } else {
             self.end(LoopEnd::Stopped, out);
         }
     }
 
-    fn change(&mut self, policy: Policy, out: &mut Vec<Effect>) {
+    fn change(&mut self, policy: LoopPolicy, out: &mut Vec<LoopEffect>) {
         self.policy = policy;
-        if let Phase::Sleeping { since_ms, .. } = self.phase {
-            let wait_ms = self.pause_ms();
-            self.phase = Phase::Sleeping { since_ms, wait_ms };
+        if let LoopMachinePhase::Sleeping { since_ms, .. } = self.phase {
+            let wait_ms = self.sleep_ms();
+            self.phase = LoopMachinePhase::Sleeping { since_ms, wait_ms };
         }
         match self.phase {
-            Phase::Idle | Phase::Stopping { .. } => {}
-            _ => self.settle_beside(out),
+            LoopMachinePhase::Idle | LoopMachinePhase::Stopping { .. } => {}
+            _ => self.apply_monitor_schedule(out),
         }
     }
 
-    fn tick(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
+    fn tick(&mut self, now_ms: u64, out: &mut Vec<LoopEffect>) {
         if self.next_ms().is_some_and(|due| due <= now_ms) {
-            // A bound may have been lowered while it slept.
-            match self.reached() {
-                Some(end) => return self.finish(end, out),
-                None => self.open(out),
+            // A limit may have been lowered during the sleep.
+            match self.reached_limit() {
+                Some(end) => return self.end_by_itself(end, out),
+                None => self.record_iteration(out),
             }
         }
-        if let Beside::Due { since_ms, wait_ms } = self.beside
+        if let BackgroundMonitor::Due { since_ms, wait_ms } = self.background_monitor
             && since_ms.saturating_add(wait_ms) <= now_ms
         {
-            self.beside = Beside::UnderWay;
-            out.push(Effect::WatchBeside);
+            self.background_monitor = BackgroundMonitor::Running;
+            out.push(LoopEffect::RunBackgroundMonitor);
         }
     }
 
-    fn open(&mut self, out: &mut Vec<Effect>) {
+    fn record_iteration(&mut self, out: &mut Vec<LoopEffect>) {
         self.iteration = self.iteration.saturating_add(1);
         self.since_start = self.since_start.saturating_add(1);
-        self.phase = Phase::Opening;
+        self.phase = LoopMachinePhase::Recording;
         let iteration = self.iteration;
-        out.push(Effect::Open { iteration });
+        out.push(LoopEffect::RecordIteration { iteration });
     }
 
-    fn opened(&mut self, out: &mut Vec<Effect>) {
-        if self.policy.watch == Watch::Before {
-            self.phase = Phase::Watching;
-            out.push(Effect::Watch);
+    fn after_recorded(&mut self, out: &mut Vec<LoopEffect>) {
+        if self.policy.monitor == MonitorSchedule::BeforeIteration {
+            self.phase = LoopMachinePhase::Monitoring;
+            out.push(LoopEffect::RunMonitor);
         } else {
-            self.ask(out);
+            self.ask_model(out);
         }
     }
 
-    fn ask(&mut self, out: &mut Vec<Effect>) {
-        self.phase = Phase::Asking;
-        out.push(Effect::Ask);
+    fn ask_model(&mut self, out: &mut Vec<LoopEffect>) {
+        self.phase = LoopMachinePhase::Asking;
+        out.push(LoopEffect::AskModel);
     }
 
-    fn asked(&mut self, end: AskedEnd, now_ms: u64, out: &mut Vec<Effect>) {
+    fn iteration_ended(&mut self, end: IterationEnd, now_ms: u64, out: &mut Vec<LoopEffect>) {
         self.unaffordable = match end {
-            AskedEnd::Unaffordable => self.unaffordable.saturating_add(1),
-            AskedEnd::Answered | AskedEnd::Failed => 0,
+            IterationEnd::Unaffordable => self.unaffordable.saturating_add(1),
+            IterationEnd::Answered | IterationEnd::Failed => 0,
         };
         match end {
-            AskedEnd::Failed => self.failed(now_ms, out),
-            AskedEnd::Answered => {
+            IterationEnd::Failed => self.iteration_failed(now_ms, out),
+            IterationEnd::Answered => {
                 self.errors = 0;
-                self.rest(now_ms, out);
+                self.sleep_or_end(now_ms, out);
             }
-            AskedEnd::Unaffordable => self.rest(now_ms, out),
+            IterationEnd::Unaffordable => self.sleep_or_end(now_ms, out),
         }
     }
 
-    fn failed(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
+    fn iteration_failed(&mut self, now_ms: u64, out: &mut Vec<LoopEffect>) {
         self.errors = self.errors.saturating_add(1);
-        self.rest(now_ms, out);
+        self.sleep_or_end(now_ms, out);
     }
 
-    /// Sleeps after an iteration, or ends.
-    fn rest(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
-        let end = if self.once {
+    /// Sleeps after an iteration, or ends the loop.
+    fn sleep_or_end(&mut self, now_ms: u64, out: &mut Vec<LoopEffect>) {
+        let end = if self.run_once {
             Some(LoopEnd::Once)
         } else {
-            self.reached()
+            self.reached_limit()
         };
         if let Some(end) = end {
-            return self.finish(end, out);
+            return self.end_by_itself(end, out);
         }
-        self.phase = Phase::Sleeping {
+        self.phase = LoopMachinePhase::Sleeping {
             since_ms: now_ms,
-            wait_ms: self.pause_ms(),
+            wait_ms: self.sleep_ms(),
         };
     }
 
-    /// The bound that was reached, if one was.
-    fn reached(&self) -> Option<LoopEnd> {
+    /// Returns the limit that was reached, if any.
+    fn reached_limit(&self) -> Option<LoopEnd> {
         let policy = &self.policy;
         if policy.errors_max > 0 && self.errors >= policy.errors_max {
             return Some(LoopEnd::Errors);
@@ -422,48 +350,58 @@ impl Machine {
         is_last.then_some(LoopEnd::MaxIterations)
     }
 
-    /// Ends by itself; a monitor that runs beside goes with it, and its end comes to nothing.
-    fn finish(&mut self, end: LoopEnd, out: &mut Vec<Effect>) {
-        if self.beside == Beside::UnderWay {
-            out.push(Effect::Interrupt);
+    /// Ends the loop without a stop request. A background monitor is interrupted, and its end is
+    /// ignored.
+    fn end_by_itself(&mut self, end: LoopEnd, out: &mut Vec<LoopEffect>) {
+        if self.background_monitor == BackgroundMonitor::Running {
+            out.push(LoopEffect::Interrupt);
         }
         self.end(end, out);
     }
 
-    fn end(&mut self, end: LoopEnd, out: &mut Vec<Effect>) {
-        self.phase = Phase::Idle;
-        self.beside = Beside::Off;
-        out.push(Effect::End(end));
+    fn end(&mut self, end: LoopEnd, out: &mut Vec<LoopEffect>) {
+        self.phase = LoopMachinePhase::Idle;
+        self.background_monitor = BackgroundMonitor::Off;
+        out.push(LoopEffect::End(end));
     }
 
-    fn pause_ms(&self) -> u64 {
-        wait_ms(
+    fn sleep_ms(&self) -> u64 {
+        backoff_ms(
             self.policy.interval_ms,
+            // Both kinds of trouble slow the loop down; the longer streak counts.
             self.errors.max(self.unaffordable),
             self.policy.backoff_ms_max,
         )
     }
 
-    /// Brings the monitor that runs beside in line with the policy.
-    fn settle_beside(&mut self, out: &mut Vec<Effect>) {
-        match (self.policy.watch, self.beside) {
-            (Watch::Every(_), Beside::Off) if self.phase != Phase::Idle => {
-                self.beside = Beside::UnderWay;
-                out.push(Effect::WatchBeside);
+    /// Brings the background monitor in line with the policy.
+    fn apply_monitor_schedule(&mut self, out: &mut Vec<LoopEffect>) {
+        match (self.policy.monitor, self.background_monitor) {
+            (MonitorSchedule::Interval(_), BackgroundMonitor::Off)
+                if self.phase != LoopMachinePhase::Idle =>
+            {
+                self.background_monitor = BackgroundMonitor::Running;
+                out.push(LoopEffect::RunBackgroundMonitor);
             }
-            (Watch::Every(wait_ms), Beside::Due { since_ms, .. }) => {
-                self.beside = Beside::Due { since_ms, wait_ms };
+            (MonitorSchedule::Interval(wait_ms), BackgroundMonitor::Due { since_ms, .. }) => {
+                self.background_monitor = BackgroundMonitor::Due { since_ms, wait_ms };
             }
-            (Watch::Never | Watch::Before, Beside::Due { .. }) => self.beside = Beside::Off,
+            (
+                MonitorSchedule::Off | MonitorSchedule::BeforeIteration,
+                BackgroundMonitor::Due { .. },
+            ) => self.background_monitor = BackgroundMonitor::Off,
             _ => {}
         }
     }
 
-    /// When the monitor that runs beside runs next.
-    fn plan_beside(&mut self, now_ms: u64) {
-        let runs = !matches!(self.phase, Phase::Idle | Phase::Stopping { .. });
-        if let (Watch::Every(wait_ms), true) = (self.policy.watch, runs) {
-            self.beside = Beside::Due {
+    /// Schedules the next run of the background monitor.
+    fn schedule_background_monitor(&mut self, now_ms: u64) {
+        let runs = !matches!(
+            self.phase,
+            LoopMachinePhase::Idle | LoopMachinePhase::Stopping { .. }
+        );
+        if let (MonitorSchedule::Interval(wait_ms), true) = (self.policy.monitor, runs) {
+            self.background_monitor = BackgroundMonitor::Due {
                 since_ms: now_ms,
                 wait_ms,
             };
@@ -471,10 +409,10 @@ impl Machine {
     }
 }
 
-/// How long a loop sleeps after so many failures in a row: the interval, doubled with each.
-pub fn wait_ms(interval_ms: u64, errors: u32, most_ms: u64) -> u64 {
+/// Returns the sleep after this many consecutive failures: the interval, doubled for each.
+pub fn backoff_ms(interval_ms: u64, errors: u32, most_ms: u64) -> u64 {
     let grown = interval_ms.saturating_mul(1 << errors.min(DOUBLINGS_MAX));
-    // The bound is on growth: an interval beyond it stays what it is.
+    // The maximum limits growth: an interval beyond it stays as it is.
     grown.min(most_ms.max(interval_ms))
 }
 

@@ -1,55 +1,55 @@
-//! What an iteration asks, in the order Loop Runner has it: persistent memory, working memory,
-//! what the monitor printed, the previous response, the task, and the number.
+//! The prompt of an iteration, in Loop Runner's order: persistent memory, working memory, monitor
+//! output, the previous response, the task, and the iteration number.
 //!
-//! Invariants: an empty section is left out; each is bounded, and what is cut is named; nothing a
-//! command prints can close the fence around it.
+//! Invariants: an empty section is left out; each section is bounded, and a cut is marked; command
+//! output cannot close the fence around it.
 
 use crate::excerpt::excerpt;
-use hob_wire::looping::LOOP_TEXT_BYTES_MAX;
+use hob_wire::loop_config::LOOP_TEXT_BYTES_MAX;
 use std::fmt::Write as _;
 
-/// Bytes of the previous response that are shown.
+/// The most bytes of the previous response.
 const RESPONSE_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of each of a monitor's streams that are shown.
+/// The most bytes of each output stream of the monitor.
 const STREAM_BYTES_MAX: usize = 20 * 1024;
-/// Bytes of the sentence about a monitor that failed.
+/// The most bytes of the sentence about a failed monitor.
 const PROBLEM_BYTES_MAX: usize = 1_024;
 /// The shortest fence.
 const FENCE_MIN: usize = 3;
 
-/// What an iteration is shown.
+/// The contents of a prompt.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Shown<'s> {
+pub struct PromptInputs<'s> {
     pub persistent: &'s str,
     pub working: &'s str,
-    pub watched: Option<Watched<'s>>,
+    pub monitor: Option<MonitorResult<'s>>,
     pub previous: &'s str,
     pub task: &'s str,
     pub iteration: u32,
 }
 
-/// What the monitor said last.
+/// The last result of the monitor.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watched<'s> {
-    /// When it ended, as a person writes it.
+pub struct MonitorResult<'s> {
+    /// The time of its end, formatted for a person.
     pub at: &'s str,
-    /// Missing when it was killed or did not start.
+    /// `None` if it was killed or did not start.
     pub exit_code: Option<i32>,
-    /// Why it has no exit code.
+    /// The reason it has no exit code.
     pub problem: Option<&'s str>,
     pub stdout: &'s str,
     pub stderr: &'s str,
 }
 
-/// The prompt of an iteration.
-pub fn prompt(shown: &Shown<'_>) -> String {
+/// Returns the prompt of an iteration.
+pub fn iteration_prompt(shown: &PromptInputs<'_>) -> String {
     let mut text = String::new();
     let memory = |text: &str| excerpt(text, LOOP_TEXT_BYTES_MAX);
     section(&mut text, "Persistent Memory", &memory(shown.persistent));
     let title = "Working Memory (this iteration only)";
     section(&mut text, title, &memory(shown.working));
-    if let Some(watched) = &shown.watched {
-        section(&mut text, "Monitor Output", &watched_words(watched));
+    if let Some(monitor) = &shown.monitor {
+        section(&mut text, "Monitor Output", &monitor_section(monitor));
     }
     let previous = excerpt(shown.previous, RESPONSE_BYTES_MAX);
     section(&mut text, "Previous Response", &previous);
@@ -67,43 +67,44 @@ fn section(text: &mut String, title: &str, words: &str) {
     let _ = write!(text, "# {title}\n\n{words}\n\n");
 }
 
-fn watched_words(watched: &Watched<'_>) -> String {
-    let mut words = format!("It ended at {}", watched.at);
-    match (watched.exit_code, watched.problem) {
+fn monitor_section(monitor: &MonitorResult<'_>) -> String {
+    let mut words = format!("It ended at {}", monitor.at);
+    match (monitor.exit_code, monitor.problem) {
         (Some(code), _) => {
             let _ = write!(words, " with exit code {code}.");
         }
         (None, problem) => {
-            let problem = problem.unwrap_or("Nobody knows how.");
-            // A sentence of ours; kept on its line whatever it quotes.
+            let problem = problem.unwrap_or("The reason is unknown.");
+            // The sentence must stay on one line whatever it quotes.
             let problem = excerpt(problem, PROBLEM_BYTES_MAX).replace(['\n', '\r'], " ");
             let _ = write!(words, " without an exit code. {problem}");
         }
     }
-    let mut printed = ended(excerpt(watched.stdout, STREAM_BYTES_MAX));
-    if !watched.stderr.is_empty() {
+    let mut printed = with_newline(excerpt(monitor.stdout, STREAM_BYTES_MAX));
+    if !monitor.stderr.is_empty() {
         printed.push_str("[stderr]\n");
-        printed.push_str(&ended(excerpt(watched.stderr, STREAM_BYTES_MAX)));
+        printed.push_str(&with_newline(excerpt(monitor.stderr, STREAM_BYTES_MAX)));
     }
     if printed.is_empty() {
         words.push_str(" It printed nothing.");
         return words;
     }
-    let fence = "`".repeat(longest_run(&printed).max(FENCE_MIN - 1) + 1);
+    // The output cannot close a fence that is longer than any run of backticks in it.
+    let fence = "`".repeat(longest_backtick_run(&printed).max(FENCE_MIN - 1) + 1);
     let _ = write!(words, "\n\n{fence}\n{printed}{fence}");
     words
 }
 
-/// Text that ends with a line's end, if there is any.
-fn ended(mut text: String) -> String {
+/// Adds a final newline to a text that has none; an empty text stays empty.
+fn with_newline(mut text: String) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text
 }
 
-/// The longest run of backticks.
-fn longest_run(text: &str) -> usize {
+/// Returns the length of the longest run of backticks.
+fn longest_backtick_run(text: &str) -> usize {
     let runs = text.split(|letter| letter != '`');
     runs.map(str::len).max().unwrap_or(0)
 }

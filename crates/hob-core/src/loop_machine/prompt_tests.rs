@@ -5,10 +5,10 @@ use proptest::prelude::*;
 
 #[test]
 fn everything_stands_in_loop_runners_order() {
-    let shown = Shown {
+    let shown = PromptInputs {
         persistent: "Be kind.",
         working: "Look at the tests.\n",
-        watched: Some(Watched {
+        monitor: Some(MonitorResult {
             at: "2026-11-16 09:00:00 UTC",
             exit_code: Some(2),
             problem: None,
@@ -25,44 +25,44 @@ fn everything_stands_in_loop_runners_order() {
         ```\nout\n[stderr]\nerr\n```\n\n\
         # Previous Response\n\nI looked.\n\n\
         # Current Task\n\nGo on.\n\n---\nIteration: 7";
-    assert_eq!(prompt(&shown), expected);
+    assert_eq!(iteration_prompt(&shown), expected);
 }
 
 #[test]
 fn empty_sections_are_left_out() {
-    let shown = Shown {
+    let shown = PromptInputs {
         persistent: " \n",
         task: "Go on.",
         iteration: 1,
-        ..Shown::default()
+        ..PromptInputs::default()
     };
     assert_eq!(
-        prompt(&shown),
+        iteration_prompt(&shown),
         "# Current Task\n\nGo on.\n\n---\nIteration: 1"
     );
-    let empty = Shown::default();
-    assert_eq!(prompt(&empty), "---\nIteration: 0");
+    let empty = PromptInputs::default();
+    assert_eq!(iteration_prompt(&empty), "---\nIteration: 0");
 }
 
 #[test]
 fn a_monitor_that_said_nothing_or_failed_is_told() {
-    let silent = Watched {
+    let silent = MonitorResult {
         at: "then",
         exit_code: Some(0),
-        ..Watched::default()
+        ..MonitorResult::default()
     };
-    let told = watched_words(&silent);
+    let told = monitor_section(&silent);
     assert_eq!(
         told,
         "It ended at then with exit code 0. It printed nothing."
     );
-    let killed = Watched {
+    let killed = MonitorResult {
         at: "then",
         problem: Some("It took longer than\n5 ms."),
         stdout: "half",
-        ..Watched::default()
+        ..MonitorResult::default()
     };
-    let told = watched_words(&killed);
+    let told = monitor_section(&killed);
     assert!(told.starts_with("It ended at then without an exit code. It took longer than 5 ms."));
     assert!(told.ends_with("```\nhalf\n```"), "{told}");
 }
@@ -70,8 +70,8 @@ fn a_monitor_that_said_nothing_or_failed_is_told() {
 proptest! {
     #[test]
     fn nothing_printed_closes_its_fence(stdout in "[`a\n]{0,60}", stderr in "[`~b\n]{0,60}") {
-        let watched = Watched { at: "then", exit_code: Some(0), stdout: &stdout, stderr: &stderr, ..Watched::default() };
-        let told = watched_words(&watched);
+        let watched = MonitorResult { at: "then", exit_code: Some(0), stdout: &stdout, stderr: &stderr, ..MonitorResult::default() };
+        let told = monitor_section(&watched);
         let Some((_, block)) = told.split_once("\n\n") else {
             prop_assert!(stdout.is_empty() && stderr.is_empty());
             return Ok(());
@@ -87,15 +87,15 @@ proptest! {
     #[test]
     fn any_prompt_is_bounded_and_ends_with_its_number(parts in prop::collection::vec("(?s).{0,40}", 5), iteration: u32, times in 1_usize..20_000) {
         let long = parts[0].repeat(times);
-        let shown = Shown {
+        let shown = PromptInputs {
             persistent: &long,
             working: &parts[1],
-            watched: Some(Watched { at: "then", stdout: &long, stderr: &parts[2], ..Watched::default() }),
+            monitor: Some(MonitorResult { at: "then", stdout: &long, stderr: &parts[2], ..MonitorResult::default() }),
             previous: &long,
             task: &parts[4],
             iteration,
         };
-        let text = prompt(&shown);
+        let text = iteration_prompt(&shown);
         let end = format!("---\nIteration: {iteration}");
         prop_assert!(text.ends_with(&end));
         prop_assert!(text.len() < 2 * LOOP_TEXT_BYTES_MAX);

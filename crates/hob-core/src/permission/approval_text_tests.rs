@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::visible_text::is_hidden;
-use hob_wire::work::{Effect, Tier};
+use hob_wire::work::{Idempotency, Tier};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn tool(approval: &str) -> ToolSpec {
         description: "Writes.".to_owned(),
         parameters: json!({ "type": "object" }),
         tier: Tier::Write,
-        effect: Effect::Probeable,
+        effect: Idempotency::Probeable,
         needs: Vec::new(),
         approval: approval.to_owned(),
         timeout_ms: None,
@@ -23,7 +23,7 @@ fn tool(approval: &str) -> ToolSpec {
 #[test]
 fn a_part_in_brackets_goes_with_its_argument() {
     let tool = tool("Terminal[ {name}][: run {command}][ [so it is]]");
-    let told = |args| sentence(&tool, &args);
+    let told = |args| approval_sentence(&tool, &args);
     assert_eq!(told(json!({})), "Terminal[ [so it is]]");
     assert_eq!(
         told(json!({ "command": "ls [a]", "name": null })),
@@ -32,18 +32,21 @@ fn a_part_in_brackets_goes_with_its_argument() {
 }
 
 fn shown(text: &str) -> String {
-    sentence(&tool("Run {command}"), &json!({ "command": text }))
+    approval_sentence(&tool("Run {command}"), &json!({ "command": text }))
 }
 
 #[test]
 fn arguments_stand_in_their_places() {
     let args = json!({ "path": "notes.md", "lines": 3, "deep": { "b": 1, "a": [true] } });
-    let words = sentence(&tool("Write {lines} lines to {path} {deep} {gone}"), &args);
+    let words = approval_sentence(&tool("Write {lines} lines to {path} {deep} {gone}"), &args);
     assert_eq!(
         words,
         r#"Write 3 lines to "notes.md" {"a":[true],"b":1} (nothing)"#
     );
-    assert_eq!(sentence(&tool("Odd { brace"), &args), "Odd { brace");
+    assert_eq!(
+        approval_sentence(&tool("Odd { brace"), &args),
+        "Odd { brace"
+    );
 }
 
 #[test]
@@ -98,7 +101,7 @@ fn honest_words_of_any_script_are_readable() {
 
 #[test]
 fn the_tools_own_words_are_data_too() {
-    let words = sentence(&tool("Harmless\u{202e} {a}"), &json!({ "a": 1 }));
+    let words = approval_sentence(&tool("Harmless\u{202e} {a}"), &json!({ "a": 1 }));
     assert_eq!(words, r"Harmless\u{202e} 1");
 }
 
@@ -107,10 +110,10 @@ fn everything_is_bounded_and_says_what_is_missing() {
     let long = shown(&"x".repeat(10_000));
     assert!(long.chars().count() < 300, "{long}");
     assert!(long.contains("(9800 more characters)"), "{long}");
-    let many = sentence(&tool(&"word ".repeat(1_000)), &json!({}));
+    let many = approval_sentence(&tool(&"word ".repeat(1_000)), &json!({}));
     assert!(many.chars().count() < SENTENCE_CHARS_MAX + 40);
     let args = json!({ "text": "y".repeat(100_000) });
-    let all = preview(&tool("x"), &args, &ToolContext::default());
+    let all = call_preview(&tool("x"), &args, &ToolContext::default());
     assert!(all.chars().count() < PREVIEW_CHARS_MAX + 40);
 }
 
@@ -122,7 +125,7 @@ fn a_preview_holds_all_that_runs() {
     };
     let args = json!({ "path": "a", "text": "one\ntwo" });
     assert_eq!(
-        preview(&tool("x"), &args, &context),
+        call_preview(&tool("x"), &args, &context),
         "tool: write\nfolder: /home/me\\u{202e}\npath: \"a\"\ntext: \"one\\\\ntwo\""
     );
 }
@@ -143,7 +146,7 @@ fn a_change_keeps_its_lines_and_hides_nothing() {
         workspace: Some("/w".to_owned()),
         ..ToolContext::default()
     };
-    let shown = preview_of_change(
+    let shown = change_preview(
         &tool("Write {path}"),
         &context,
         "-a\n+b\u{1b}[2K\u{202e}c\r\n+d",
@@ -153,6 +156,6 @@ fn a_change_keeps_its_lines_and_hides_nothing() {
         "{shown}"
     );
     assert!(shown.ends_with("+d"), "{shown}");
-    let long = preview_of_change(&tool("Write {path}"), &context, &"x\n".repeat(20_000));
+    let long = change_preview(&tool("Write {path}"), &context, &"x\n".repeat(20_000));
     assert!(long.contains("more characters)") && long.chars().count() < 17_000);
 }

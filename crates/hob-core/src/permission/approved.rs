@@ -1,28 +1,29 @@
-//! A call that may run. Holding an [`Approved`] is the proof; its fields are private, so that only
-//! this file makes one.
+//! A call that may run. An [`Approved`] is the proof; its fields are private, so only this file
+//! creates one.
 
-use super::canonical::{canonical, hash};
+use super::canonical_json::{canonical_json, sha256_hex};
 use hob_wire::work::ToolContext;
 use serde_json::{Value, json};
 
-/// Everything that decides what a tool call does.
+/// Everything that determines what a tool call does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
+pub struct PreparedCall {
     /// The tool's own name, never an alias.
     pub tool: String,
-    /// The hash of its declaration.
+    /// The hash of the tool's declaration.
     pub fingerprint: String,
     pub args: Value,
     pub context: ToolContext,
-    /// What the tool saw of what it would change, if it looks.
+    /// The state the tool would change, if the tool inspects it.
     pub state: Option<String>,
 }
 
-impl Work {
-    /// What an approval of this work is bound to.
+impl PreparedCall {
+    /// Returns the digest an approval is bound to.
     pub fn digest(&self) -> String {
         let context = serde_json::to_value(&self.context).unwrap_or_default();
-        hash(&canonical(&json!({
+        // Canonical bytes: equal calls have equal digests, and any other difference shows.
+        sha256_hex(&canonical_json(&json!({
             "tool": self.tool,
             "fingerprint": self.fingerprint,
             "args": self.args,
@@ -48,25 +49,25 @@ impl<T> Approved<T> {
         self.call
     }
 
-    /// What the approval was bound to.
+    /// Returns the digest the approval is bound to.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 }
 
-impl Approved<Work> {
-    /// Takes up the digest that a ticket was redeemed for. Work that differs from it in any byte
-    /// is not approved.
-    pub fn redeemed(work: Work, digest: &str) -> Option<Self> {
+impl Approved<PreparedCall> {
+    /// Approves a call by the digest that a ticket was redeemed for. A call that differs in any
+    /// byte is not approved.
+    pub fn from_ticket(work: PreparedCall, digest: &str) -> Option<Self> {
         (work.digest() == digest).then(|| Approved {
             digest: digest.to_owned(),
             call: work,
         })
     }
 
-    /// What a person does with their own hands and the scope `control` is not asked for. A call
-    /// of a run is never such an act, whoever brings it.
-    pub fn own_act(work: Work, may_control: bool) -> Option<Self> {
+    /// Approves an action of a person with the scope `control`; they are not asked. A call of a run
+    /// is never such an action, whoever sends it.
+    pub fn from_person(work: PreparedCall, may_control: bool) -> Option<Self> {
         (may_control && work.context.run_id.is_none()).then(|| Approved {
             digest: work.digest(),
             call: work,

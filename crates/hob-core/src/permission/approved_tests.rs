@@ -1,10 +1,10 @@
-//! What a digest covers, and who gets an approved call.
+//! The contents of a digest, and the ways to an approved call.
 
 use super::*;
 use hob_wire::id::RunId;
 
-fn work() -> Work {
-    Work {
+fn work() -> PreparedCall {
+    PreparedCall {
         tool: "write".to_owned(),
         fingerprint: "f".to_owned(),
         args: json!({ "path": "a", "text": "b" }),
@@ -28,12 +28,12 @@ fn the_order_of_keys_does_not_matter() {
     let mut other = work();
     other.args = serde_json::from_str(r#"{ "text": "b", "path": "a" }"#).expect("is JSON");
     assert_eq!(work().digest(), other.digest());
-    assert!(Approved::redeemed(other, &work().digest()).is_some());
+    assert!(Approved::from_ticket(other, &work().digest()).is_some());
 }
 
 #[test]
 fn any_difference_is_another_call() {
-    let changes: [fn(&mut Work); 8] = [
+    let changes: [fn(&mut PreparedCall); 8] = [
         |work| work.tool = "writE".to_owned(),
         |work| work.fingerprint = "g".to_owned(),
         |work| work.args["path"] = json!("a/"),
@@ -49,7 +49,7 @@ fn any_difference_is_another_call() {
         change(&mut other);
         assert_ne!(other.digest(), digest, "change {index}");
         assert!(
-            Approved::redeemed(other, &digest).is_none(),
+            Approved::from_ticket(other, &digest).is_none(),
             "change {index}"
         );
     }
@@ -58,7 +58,7 @@ fn any_difference_is_another_call() {
 #[test]
 fn numbers_keep_their_spelling() {
     let digest = |text: &str| {
-        Work {
+        PreparedCall {
             args: serde_json::from_str(text).expect("is JSON"),
             ..work()
         }
@@ -71,9 +71,9 @@ fn numbers_keep_their_spelling() {
 
 #[test]
 fn only_a_person_acts_without_a_ticket() {
-    assert!(Approved::own_act(work(), true).is_some());
-    assert!(Approved::own_act(work(), false).is_none());
+    assert!(Approved::from_person(work(), true).is_some());
+    assert!(Approved::from_person(work(), false).is_none());
     let mut of_run = work();
     of_run.context.run_id = Some(run());
-    assert!(Approved::own_act(of_run, true).is_none());
+    assert!(Approved::from_person(of_run, true).is_none());
 }

@@ -98,14 +98,14 @@ fn long_values_are_kept_as_their_hash_and_secrets_masked() {
     let mask = |text: &str| text.replace("secret", "[masked]");
     let long = "x".repeat(2_000);
     let value = json!({ "a": "my secret", "b": long, "c": 1.5, "d": [1, "secret"], "e": null });
-    let kept = recorded(&value, &mask);
+    let kept = to_audit_value(&value, &mask);
     assert_eq!(kept["a"], "my [masked]");
     assert_eq!(kept["b"]["bytes"], 2_000);
     assert_eq!(kept["b"]["sha256"].as_str().map(str::len), Some(64));
     assert_eq!(kept["c"], "1.5");
     assert_eq!(kept["d"], json!([1, "[masked]"]));
     let wide: Map<String, Value> = (0..100).map(|at| (at.to_string(), json!(0))).collect();
-    let short = recorded(&Value::Object(wide), &mask);
+    let short = to_audit_value(&Value::Object(wide), &mask);
     assert!(short["bytes"].is_number());
 }
 
@@ -130,10 +130,10 @@ proptest! {
     /// What is recorded comes back from its JSON to the same hash.
     #[test]
     fn a_recorded_value_survives_being_written_and_read(value in any_json()) {
-        let kept = entry(1, AUDIT_ROOT, recorded(&value, &str::to_owned));
+        let kept = entry(1, AUDIT_ROOT, to_audit_value(&value, &str::to_owned));
         let text = serde_json::to_string(&kept).expect("is JSON");
         let read: AuditEntry = serde_json::from_str(&text).expect("is an entry");
         prop_assert_eq!(entry_hash(&read), kept.hash);
-        prop_assert!(canonical(&read.matter).len() <= 64 * 1_024);
+        prop_assert!(canonical_json(&read.matter).len() <= 64 * 1_024);
     }
 }

@@ -1,28 +1,27 @@
-//! JSON in one spelling, and hashes of it. Equal values have equal bytes, whatever the order of
-//! their keys was; a number keeps its spelling, because `1` and `1.0` are different bytes to a
-//! tool.
+//! Canonical JSON and its hash. Equal values have equal bytes, whatever the order of their keys; a
+//! number keeps its spelling, because `1` and `1.0` are different bytes to a tool.
 
 use hob_wire::work::ToolSpec;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// `value` with the keys of every object in byte order and no space between tokens.
-pub fn canonical(value: &Value) -> String {
+/// Serialises `value` with the keys of every object in byte order and no space between tokens.
+pub fn canonical_json(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-/// The hash of everything a tool declares. A tool that changes has another.
-pub fn fingerprint(tool: &ToolSpec) -> String {
-    // A declaration is plain data; one that could not be written would still get a hash of its own
-    // kind, which no redeemed ticket equals.
+/// Returns the hash of everything a tool declares. A changed tool has another hash.
+pub fn tool_fingerprint(tool: &ToolSpec) -> String {
+    // A declaration is plain data. If one could not be serialised, its hash would match no redeemed
+    // ticket.
     let declared = serde_json::to_value(tool).unwrap_or_default();
-    hash(&canonical(&declared))
+    sha256_hex(&canonical_json(&declared))
 }
 
-/// SHA-256 as lower-case hex.
-pub(super) fn hash(text: &str) -> String {
+/// Returns the SHA-256 as lower-case hex.
+pub(super) fn sha256_hex(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let mut out = String::with_capacity(64);
     for byte in digest {

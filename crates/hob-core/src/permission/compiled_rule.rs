@@ -1,76 +1,76 @@
-//! Whether a stored rule covers a call. Pure.
+//! Matches a stored rule against a call. Pure.
 //!
-//! A rule that allows covers a call only if everything it names surely fits. A rule that denies or
-//! asks covers it as soon as any part of it fits, and where the words cannot tell, a person is
-//! asked: what a rule forbids is not to be had by saying it in another way.
+//! A rule that allows covers a call only if everything in the call certainly matches. A rule that
+//! denies or asks covers a call as soon as any part matches; if that is uncertain, a person is
+//! asked. Rephrasing a forbidden call must not get around the rule.
 
-use super::facts::{Argument, Facts};
-use super::pattern::{Pattern, STARS_MAX, Star};
-use super::place::{Host, HostPattern, Place, folder};
-use super::refused_command::RefusedCommand;
-use super::rules::Scene;
-use hob_wire::rule::{Rule, Terms};
-use hob_wire::work::{NeedKind, Reach, RuleDecision};
+use super::call_facts::{CallArgument, CallFacts};
+use super::decision::DecisionContext;
+use super::paths_and_hosts::{CallHost, CallPath, HostPattern, folder_steps};
+use super::pattern::{ArgumentPattern, STARS_MAX, StarKind};
+use super::refusal_pattern::RefusalPattern;
+use hob_wire::rule::{PermissionRule, RuleTerms};
+use hob_wire::work::{AnswerReach, NeedKind, RuleDecision};
 
-/// Patterns of one rule.
+/// The most patterns of one rule.
 const MATCHES_MAX: usize = 16;
-/// Bytes of one text of a rule.
+/// The most bytes of one text of a rule.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// Bytes of a name in a rule.
+/// The most bytes of a name in a rule.
 const NAME_BYTES_MAX: usize = 128;
-/// The longest that a rule lasts if it says so: ten years.
+/// The longest lifetime of a rule: ten years.
 const EXPIRES_MS_MAX: u64 = 10 * 365 * 24 * 60 * 60 * 1_000;
 
-/// How a rule fits a call; the least of its parts counts.
+/// The match of a rule and a call; the weakest part decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum RuleMatch {
     No,
-    /// Its words leave it open.
-    Open,
+    /// It cannot be determined.
+    Maybe,
     Yes,
 }
 
-/// A rule, read once.
+/// A rule, parsed once.
 #[derive(Clone, Debug)]
-pub(super) struct Reading {
-    pub(super) rule: Rule,
+pub(super) struct CompiledRule {
+    pub(super) rule: PermissionRule,
     /// The id of its session.
     pub(super) session: Option<String>,
-    pub(super) matches: Vec<(String, Pattern)>,
-    /// Of a rule that denies or asks: its patterns as command lines are compared with them.
-    refused: Vec<RefusedCommand>,
+    pub(super) matches: Vec<(String, ArgumentPattern)>,
+    /// For a rule that denies or asks: its patterns, prepared for command lines.
+    refusal_patterns: Vec<RefusalPattern>,
     pub(super) folder: Option<Vec<String>>,
     path: Option<Vec<String>>,
     host: Option<HostPattern>,
 }
 
-/// Refuses terms that could not be kept, or would not mean what they seem to.
-pub fn check_terms(terms: &Terms) -> Result<(), String> {
+/// Rejects terms that could not be stored or would not mean what they seem to.
+pub fn check_terms(terms: &RuleTerms) -> Result<(), String> {
     check_tool(&terms.tool)?;
     check_scope(terms)?;
     if terms.matches.len() > MATCHES_MAX {
-        return Err(format!("A rule takes {MATCHES_MAX} patterns at the most."));
+        return Err(format!("A rule takes at most {MATCHES_MAX} patterns."));
     }
     for (argument, pattern) in &terms.matches {
         if argument.is_empty() || argument.len() > NAME_BYTES_MAX {
             return Err("A pattern needs the name of an argument: ARG=PATTERN.".to_owned());
         }
-        if pattern.len() > TEXT_BYTES_MAX || Pattern::new(pattern).stars() > STARS_MAX {
+        if pattern.len() > TEXT_BYTES_MAX || ArgumentPattern::parse(pattern).stars() > STARS_MAX {
             return Err(format!(
-                "The pattern of '{argument}' is too long: {TEXT_BYTES_MAX} bytes with {STARS_MAX} stars at the most."
+                "The pattern of '{argument}' is too long: at most {TEXT_BYTES_MAX} bytes with {STARS_MAX} stars."
             ));
         }
     }
     for (what, place) in [("path", &terms.path), ("folder", &terms.folder)] {
         let Some(place) = place else { continue };
-        if place.len() > TEXT_BYTES_MAX || folder(place).is_none() {
+        if place.len() > TEXT_BYTES_MAX || folder_steps(place).is_none() {
             return Err(format!(
                 "`{what}` must be an absolute path without '..', not '{place}'."
             ));
         }
     }
     if let Some(host) = &terms.host
-        && (host.len() > NAME_BYTES_MAX * 2 || HostPattern::of(host).is_none())
+        && (host.len() > NAME_BYTES_MAX * 2 || HostPattern::parse(host).is_none())
     {
         return Err(format!(
             "`host` takes a name such as 'example.org', '*.example.org' or '*', not '{host}'."
@@ -98,19 +98,19 @@ pub fn check_terms(terms: &Terms) -> Result<(), String> {
         .expires_ms
         .is_some_and(|ms| ms == 0 || ms > EXPIRES_MS_MAX)
     {
-        return Err("A rule lasts from a moment to ten years.".to_owned());
+        return Err("A rule lasts more than 0 ms and at most ten years.".to_owned());
     }
     Ok(())
 }
 
-/// What a person should know of a stored rule: that it covers less than its pattern seems to say.
-pub fn rule_note(terms: &Terms) -> Option<String> {
+/// Returns a note for a person if a stored rule covers less than its pattern suggests.
+pub fn rule_note(terms: &RuleTerms) -> Option<String> {
     /// The argument of every built-in tool that takes a command line.
     const COMMAND: &str = "command";
     if terms.decision != RuleDecision::Allow {
         return None;
     }
-    Pattern::new(terms.matches.get(COMMAND)?).program_note()
+    ArgumentPattern::parse(terms.matches.get(COMMAND)?).program_note()
 }
 
 fn check_tool(tool: &str) -> Result<(), String> {
@@ -124,145 +124,164 @@ fn check_tool(tool: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_scope(terms: &Terms) -> Result<(), String> {
+fn check_scope(terms: &RuleTerms) -> Result<(), String> {
     let wants = |present: bool, scope: &str, field: &str| {
         let message = format!("A rule of scope '{scope}' needs `{field}`.");
         if present { Ok(()) } else { Err(message) }
     };
     match terms.scope {
-        Reach::Once => Err("A rule reaches a run, a session, a folder, or always.".to_owned()),
-        Reach::Run => wants(terms.run_id.is_some(), "run", "runId"),
-        Reach::Session => wants(terms.session_key.is_some(), "session", "sessionKey"),
-        Reach::Folder => wants(terms.folder.is_some(), "folder", "folder"),
-        Reach::Always => Ok(()),
+        AnswerReach::Once => {
+            Err("A rule reaches a run, a session, a folder, or always.".to_owned())
+        }
+        AnswerReach::Run => wants(terms.run_id.is_some(), "run", "runId"),
+        AnswerReach::Session => wants(terms.session_key.is_some(), "session", "sessionKey"),
+        AnswerReach::Folder => wants(terms.folder.is_some(), "folder", "folder"),
+        AnswerReach::Always => Ok(()),
     }
 }
 
-impl Reading {
-    /// Reads a rule; `session` is the id of the session it is for. None for one that could not be
-    /// kept.
-    pub(super) fn of(rule: Rule, session: Option<&str>) -> Option<Reading> {
+impl CompiledRule {
+    /// Compiles a rule; `session` is the id of its session. Returns `None` for invalid terms.
+    pub(super) fn compile(rule: PermissionRule, session: Option<&str>) -> Option<CompiledRule> {
         check_terms(&rule.terms).ok()?;
         let terms = &rule.terms;
         let matches = terms.matches.iter();
-        let matches = matches.map(|(argument, text)| (argument.clone(), Pattern::new(text)));
-        let matches: Vec<(String, Pattern)> = matches.collect();
+        let matches =
+            matches.map(|(argument, text)| (argument.clone(), ArgumentPattern::parse(text)));
+        let matches: Vec<(String, ArgumentPattern)> = matches.collect();
         let patterns = matches.iter().map(|(_, pattern)| pattern);
         let is_allow = terms.decision == RuleDecision::Allow;
-        let refused = patterns.filter(|_| !is_allow).map(RefusedCommand::of);
-        Some(Reading {
-            refused: refused.collect(),
+        let refused = patterns
+            .filter(|_| !is_allow)
+            .map(RefusalPattern::from_pattern);
+        Some(CompiledRule {
+            refusal_patterns: refused.collect(),
             matches,
-            path: terms.path.as_deref().and_then(folder),
-            folder: terms.folder.as_deref().and_then(folder),
-            host: terms.host.as_deref().and_then(HostPattern::of),
+            path: terms.path.as_deref().and_then(folder_steps),
+            folder: terms.folder.as_deref().and_then(folder_steps),
+            host: terms.host.as_deref().and_then(HostPattern::parse),
             session: session.map(str::to_owned),
             rule,
         })
     }
 
-    pub(super) fn fit(&self, facts: &Facts<'_>, scene: &Scene<'_>) -> Fit {
+    pub(super) fn match_call(
+        &self,
+        facts: &CallFacts<'_>,
+        decision_context: &DecisionContext<'_>,
+    ) -> RuleMatch {
         let terms = &self.rule.terms;
-        let expired = |at: u64| scene.now_ms >= at;
+        let expired = |at: u64| decision_context.now_ms >= at;
         let other =
             |named: &Option<String>, is: Option<&str>| named.is_some() && named.as_deref() != is;
         if self.rule.expires_at.is_some_and(expired)
-            || !fits_tool(&terms.tool, facts)
-            || !self.fits_subject(facts, scene)
-            || other(&terms.kind, scene.kind)
-            || other(&terms.channel, scene.channel)
-            || !fits_sessions(terms.sessions.as_deref(), facts)
+            || !covers_tool(&terms.tool, facts)
+            || !self.covers_subject(facts, decision_context)
+            || other(&terms.kind, decision_context.kind)
+            || other(&terms.channel, decision_context.channel)
+            || !covers_session(terms.sessions.as_deref(), facts)
         {
-            return Fit::No;
+            return RuleMatch::No;
         }
+        // Allowing needs certainty; denying and asking do not.
         let strict = terms.decision == RuleDecision::Allow;
-        // No stored rule allows what is asked for each time.
-        if strict && scene.asks_always {
-            return Fit::No;
+        // A call that always asks is never allowed by a stored rule.
+        if strict && decision_context.asks_always {
+            return RuleMatch::No;
         }
-        let mut fit = Fit::Yes;
+        let mut fit = RuleMatch::Yes;
         for (index, (name, pattern)) in self.matches.iter().enumerate() {
-            let refused = self.refused.get(index);
-            fit = fit.min(fit_argument(pattern, refused, facts.argument(name)));
+            let refused = self.refusal_patterns.get(index);
+            fit = fit.min(match_argument(pattern, refused, facts.argument(name)));
         }
         if let Some(folder) = &self.path {
-            fit = fit.min(fit_paths(folder, &facts.paths, strict));
+            fit = fit.min(match_paths(folder, &facts.paths, strict));
         }
         if let (true, Some(folder)) = (strict, &self.folder) {
             let inside = facts.paths.iter().all(|place| lies_in(folder, place, true));
-            fit = fit.min(if inside { Fit::Yes } else { Fit::No });
+            fit = fit.min(if inside {
+                RuleMatch::Yes
+            } else {
+                RuleMatch::No
+            });
         }
-        fit.min(self.fit_hosts(facts, strict))
+        fit.min(self.match_hosts(facts, strict))
     }
 
-    /// Whether a pattern of it is this very text for this argument.
+    /// Returns true if one of its patterns is exactly this text for this argument.
     fn says_exactly(&self, argument: &str, text: &str) -> bool {
         let mut matches = self.matches.iter();
         matches.any(|(name, pattern)| name == argument && pattern.literal() == Some(text))
     }
 
-    /// Whether the call is of its run, of its session, or in its folder.
-    fn fits_subject(&self, facts: &Facts<'_>, scene: &Scene<'_>) -> bool {
+    /// Returns true if the call belongs to its run, its session or its folder.
+    fn covers_subject(
+        &self,
+        facts: &CallFacts<'_>,
+        decision_context: &DecisionContext<'_>,
+    ) -> bool {
         let terms = &self.rule.terms;
         match terms.scope {
-            Reach::Once => false,
-            Reach::Run => terms.run_id.is_some() && terms.run_id == facts.context.run_id,
-            Reach::Session => self.session.is_some() && self.session.as_deref() == scene.session,
-            Reach::Folder => {
-                let workspace = facts.context.workspace.as_deref().and_then(folder);
+            AnswerReach::Once => false,
+            AnswerReach::Run => terms.run_id.is_some() && terms.run_id == facts.context.run_id,
+            AnswerReach::Session => {
+                self.session.is_some() && self.session.as_deref() == decision_context.session
+            }
+            AnswerReach::Folder => {
+                let workspace = facts.context.workspace.as_deref().and_then(folder_steps);
                 self.folder
                     .as_ref()
                     .zip(workspace)
                     .is_some_and(|(folder, workspace)| workspace.starts_with(folder))
             }
-            Reach::Always => true,
+            AnswerReach::Always => true,
         }
     }
 
-    fn fit_hosts(&self, facts: &Facts<'_>, strict: bool) -> Fit {
+    fn match_hosts(&self, facts: &CallFacts<'_>, strict: bool) -> RuleMatch {
         if let (true, Some(argument)) = (strict, facts.host_network) {
-            // This machine's own services are opened only by a rule that says exactly that.
+            // Services of this machine are opened only by a rule that names them exactly.
             let any = self.host.as_ref().is_none_or(HostPattern::is_any);
             return if any && self.says_exactly(argument, "host") {
-                Fit::Yes
+                RuleMatch::Yes
             } else {
-                Fit::No
+                RuleMatch::No
             };
         }
         let Some(pattern) = &self.host else {
-            // The network is opened only by a rule that says so.
+            // The network is opened only by a rule that names a host.
             return if strict && facts.network {
-                Fit::No
+                RuleMatch::No
             } else {
-                Fit::Yes
+                RuleMatch::Yes
             };
         };
-        let known = |host: &Option<_>| host.as_ref().is_some_and(|host| pattern.fits(host));
+        let known = |host: &Option<_>| host.as_ref().is_some_and(|host| pattern.matches(host));
         let named = !facts.hosts.is_empty() || facts.network;
-        // A call that is limited to hosts may reach every name below one, and every port.
-        let may_be = |host: &Option<Host>| match host {
+        // A call limited to hosts may reach every subdomain and every port.
+        let may_be = |host: &Option<CallHost>| match host {
             Some(host) => facts.network && pattern.overlaps(host),
             None => true,
         };
         if pattern.is_any() {
-            return if named { Fit::Yes } else { Fit::No };
+            return if named { RuleMatch::Yes } else { RuleMatch::No };
         }
         if strict {
             let all = named && !facts.any_host && facts.hosts.iter().all(known);
-            return if all { Fit::Yes } else { Fit::No };
+            return if all { RuleMatch::Yes } else { RuleMatch::No };
         }
         if facts.hosts.iter().any(known) {
-            Fit::Yes
+            RuleMatch::Yes
         } else if facts.any_host || facts.hosts.iter().any(may_be) {
-            Fit::Open
+            RuleMatch::Maybe
         } else {
-            Fit::No
+            RuleMatch::No
         }
     }
 }
 
-/// Whether the call's session is one of those a rule is for, by its key.
-fn fits_sessions(keys: Option<&str>, facts: &Facts<'_>) -> bool {
+/// Returns true if the rule covers the call's session, by its key.
+fn covers_session(keys: Option<&str>, facts: &CallFacts<'_>) -> bool {
     let Some(keys) = keys else { return true };
     let Some(key) = facts.context.session_key.as_deref() else {
         return false;
@@ -273,7 +292,7 @@ fn fits_sessions(keys: Option<&str>, facts: &Facts<'_>) -> bool {
     }
 }
 
-fn fits_tool(pattern: &str, facts: &Facts<'_>) -> bool {
+fn covers_tool(pattern: &str, facts: &CallFacts<'_>) -> bool {
     let aliases = facts.tool.aliases.iter();
     let mut names = std::iter::once(&facts.tool.name).chain(aliases);
     match pattern.strip_suffix('*') {
@@ -282,15 +301,16 @@ fn fits_tool(pattern: &str, facts: &Facts<'_>) -> bool {
     }
 }
 
-/// How a pattern fits an argument; `refused` is the pattern of a rule that denies or asks.
-fn fit_argument(
-    pattern: &Pattern,
-    refused: Option<&RefusedCommand>,
-    argument: Option<&Argument<'_>>,
-) -> Fit {
+/// Matches a pattern against an argument; `refused` is the pattern of a rule that denies or asks.
+fn match_argument(
+    pattern: &ArgumentPattern,
+    refused: Option<&RefusalPattern>,
+    argument: Option<&CallArgument<'_>>,
+) -> RuleMatch {
     let strict = refused.is_none();
-    let yes = |fits: bool| if fits { Fit::Yes } else { Fit::No };
+    let yes = |fits: bool| if fits { RuleMatch::Yes } else { RuleMatch::No };
     let Some(argument) = argument else {
+        // An empty pattern is how a rule demands that the argument is missing.
         return yes(pattern.literal() == Some(""));
     };
     if let (Some(refused), Some(NeedKind::Command)) = (refused, argument.kind) {
@@ -298,60 +318,66 @@ fn fit_argument(
             let fits = argument
                 .texts
                 .iter()
-                .any(|it| pattern.fits(it, Star::Anything));
-            return if fits { Fit::Yes } else { Fit::Open };
+                .any(|it| pattern.matches(it, StarKind::Anything));
+            return if fits {
+                RuleMatch::Yes
+            } else {
+                RuleMatch::Maybe
+            };
         }
         let command = argument.texts.first().map_or("", |text| text);
-        return refused.fit(pattern, command, argument.command_line());
+        return refused.match_command(pattern, command, argument.command_line());
     }
     let star = match (strict, argument.kind) {
-        (true, Some(NeedKind::Command)) => Star::Words,
-        (true, Some(NeedKind::Host)) => Star::Address,
-        _ => Star::Anything,
+        (true, Some(NeedKind::Command)) => StarKind::Words,
+        (true, Some(NeedKind::Host)) => StarKind::Address,
+        _ => StarKind::Anything,
     };
-    // A path that goes up may lead out of what a star was meant to stand for.
-    if strict && argument.crooked && pattern.literal().is_none() {
-        return Fit::No;
+    // A path with `..` may lead out of what a star was meant to cover.
+    if strict && argument.goes_up && pattern.literal().is_none() {
+        return RuleMatch::No;
     }
-    let texts = if strict && argument.crooked {
+    let texts = if strict && argument.goes_up {
         &argument.texts[..1]
     } else {
         &argument.texts[..]
     };
-    yes(texts.iter().any(|text| pattern.fits(text, star)))
+    yes(texts.iter().any(|text| pattern.matches(text, star)))
 }
 
-fn fit_paths(folder: &[String], paths: &[Place], strict: bool) -> Fit {
+fn match_paths(folder: &[String], paths: &[CallPath], strict: bool) -> RuleMatch {
     if strict {
         let inside = paths.iter().all(|place| lies_in(folder, place, true));
         return if inside && !paths.is_empty() {
-            Fit::Yes
+            RuleMatch::Yes
         } else {
-            Fit::No
+            RuleMatch::No
         };
     }
     if paths.iter().any(|place| lies_in(folder, place, false)) {
-        return Fit::Yes;
+        return RuleMatch::Yes;
     }
-    let open = |place: &Place| match place {
-        // What works on a folder may work on all below it.
-        Place::At { steps, .. } => folder.starts_with(steps),
-        Place::Unknown => true,
+    let open = |place: &CallPath| match place {
+        // A call on a folder may affect everything below it.
+        CallPath::Known { steps, .. } => folder.starts_with(steps),
+        CallPath::Unknown => true,
     };
     if paths.iter().any(open) {
-        Fit::Open
+        RuleMatch::Maybe
     } else {
-        Fit::No
+        RuleMatch::No
     }
 }
 
-fn lies_in(folder: &[String], place: &Place, straight_only: bool) -> bool {
+fn lies_in(folder: &[String], place: &CallPath, straight_only: bool) -> bool {
     match place {
-        Place::At { steps, straight } => (*straight || !straight_only) && steps.starts_with(folder),
-        Place::Unknown => false,
+        CallPath::Known { steps, straight } => {
+            (*straight || !straight_only) && steps.starts_with(folder)
+        }
+        CallPath::Unknown => false,
     }
 }
 
 #[cfg(test)]
-#[path = "cover_tests.rs"]
+#[path = "compiled_rule_tests.rs"]
 mod tests;

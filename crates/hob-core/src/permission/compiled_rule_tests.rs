@@ -1,35 +1,35 @@
-//! Which calls a rule covers, as tables.
+//! Calls that a rule covers, as tables.
 
 use super::super::fixture_tests::{Asked, exec, fetch, rule, run, terms, write};
 use super::*;
 use hob_wire::work::RuleDecision::{Allow, Ask, Deny};
 use serde_json::json;
 
-fn fit(terms: Terms, asked: &Asked) -> Fit {
-    let session = asked.scene.session;
-    let reading = Reading::of(rule("r", terms), session).expect("is a rule");
-    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
-    reading.fit(&facts, &asked.scene)
+fn fit(terms: RuleTerms, asked: &Asked) -> RuleMatch {
+    let session = asked.decision_context.session;
+    let reading = CompiledRule::compile(rule("r", terms), session).expect("is a rule");
+    let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
+    reading.match_call(&facts, &asked.decision_context)
 }
 
-fn with(argument: &str, pattern: &str, decision: RuleDecision, tool: &str) -> Terms {
-    let mut terms = terms(tool, decision, Reach::Always);
+fn with(argument: &str, pattern: &str, decision: RuleDecision, tool: &str) -> RuleTerms {
+    let mut terms = terms(tool, decision, AnswerReach::Always);
     let matched = (argument.to_owned(), pattern.to_owned());
     terms.matches.extend([matched]);
     terms
 }
 
-fn in_path(path: &str, decision: RuleDecision) -> Terms {
-    Terms {
+fn in_path(path: &str, decision: RuleDecision) -> RuleTerms {
+    RuleTerms {
         path: Some(path.to_owned()),
-        ..terms("write", decision, Reach::Always)
+        ..terms("write", decision, AnswerReach::Always)
     }
 }
 
-fn on_host(host: &str, decision: RuleDecision, tool: &str) -> Terms {
-    Terms {
+fn on_host(host: &str, decision: RuleDecision, tool: &str) -> RuleTerms {
+    RuleTerms {
         host: Some(host.to_owned()),
-        ..terms(tool, decision, Reach::Always)
+        ..terms(tool, decision, AnswerReach::Always)
     }
 }
 
@@ -40,15 +40,15 @@ fn writing(path: &str) -> Asked {
 #[test]
 fn a_tool_is_meant_by_its_name_an_alias_or_a_beginning() {
     for (name, expected) in [
-        ("write", Fit::Yes),
-        ("old.write", Fit::Yes),
-        ("wr*", Fit::Yes),
-        ("*", Fit::Yes),
-        ("Write", Fit::No),
-        ("writ", Fit::No),
-        ("write_all", Fit::No),
+        ("write", RuleMatch::Yes),
+        ("old.write", RuleMatch::Yes),
+        ("wr*", RuleMatch::Yes),
+        ("*", RuleMatch::Yes),
+        ("Write", RuleMatch::No),
+        ("writ", RuleMatch::No),
+        ("write_all", RuleMatch::No),
     ] {
-        let fits = fit(terms(name, Allow, Reach::Always), &writing("a"));
+        let fits = fit(terms(name, Allow, AnswerReach::Always), &writing("a"));
         assert_eq!(fits, expected, "{name}");
     }
 }
@@ -57,38 +57,44 @@ fn a_tool_is_meant_by_its_name_an_alias_or_a_beginning() {
 fn a_command_is_covered_by_words_and_a_denial_by_any_part() {
     let call = |command: &str| Asked::new(exec(), json!({ "command": command }));
     let allow = |pattern| with("command", pattern, Allow, "exec");
-    assert_eq!(fit(allow("git status *"), &call("git status -s")), Fit::Yes);
+    assert_eq!(
+        fit(allow("git status *"), &call("git status -s")),
+        RuleMatch::Yes
+    );
     assert_eq!(
         fit(allow("git status *"), &call("git status; rm -rf /")),
-        Fit::No
+        RuleMatch::No
     );
-    assert_eq!(fit(allow("*"), &call("a | b")), Fit::No);
-    assert_eq!(fit(allow("a | b"), &call("a | b")), Fit::Yes);
+    assert_eq!(fit(allow("*"), &call("a | b")), RuleMatch::No);
+    assert_eq!(fit(allow("a | b"), &call("a | b")), RuleMatch::Yes);
     let deny = with("command", "*rm *", Deny, "exec");
-    assert_eq!(fit(deny, &call("true; rm -rf /")), Fit::Yes);
+    assert_eq!(fit(deny, &call("true; rm -rf /")), RuleMatch::Yes);
     // A look-alike is another command.
-    assert_eq!(fit(allow("git status"), &call("g\u{456}t status")), Fit::No);
+    assert_eq!(
+        fit(allow("git status"), &call("g\u{456}t status")),
+        RuleMatch::No
+    );
     assert_eq!(
         fit(allow("git status"), &Asked::new(exec(), json!({}))),
-        Fit::No
+        RuleMatch::No
     );
 }
 
 #[test]
 fn every_path_lies_in_an_allowed_folder_and_any_in_a_denied_one() {
     for (path, allowed, denied) in [
-        ("docs/a", Fit::Yes, Fit::Yes),
-        ("./docs//a", Fit::Yes, Fit::Yes),
-        ("/w/app/docs/a", Fit::Yes, Fit::Yes),
-        ("docs", Fit::Yes, Fit::Yes),
-        ("docs/../docs/a", Fit::No, Fit::Yes),
-        ("src/../docs/a", Fit::No, Fit::Yes),
-        ("docs/../src/a", Fit::No, Fit::No),
-        ("docsx/a", Fit::No, Fit::No),
-        ("src/a", Fit::No, Fit::No),
+        ("docs/a", RuleMatch::Yes, RuleMatch::Yes),
+        ("./docs//a", RuleMatch::Yes, RuleMatch::Yes),
+        ("/w/app/docs/a", RuleMatch::Yes, RuleMatch::Yes),
+        ("docs", RuleMatch::Yes, RuleMatch::Yes),
+        ("docs/../docs/a", RuleMatch::No, RuleMatch::Yes),
+        ("src/../docs/a", RuleMatch::No, RuleMatch::Yes),
+        ("docs/../src/a", RuleMatch::No, RuleMatch::No),
+        ("docsx/a", RuleMatch::No, RuleMatch::No),
+        ("src/a", RuleMatch::No, RuleMatch::No),
         // What works on the folder above may work on it.
-        (".", Fit::No, Fit::Open),
-        ("/", Fit::No, Fit::Open),
+        (".", RuleMatch::No, RuleMatch::Maybe),
+        ("/", RuleMatch::No, RuleMatch::Maybe),
     ] {
         let asked = writing(path);
         assert_eq!(
@@ -100,30 +106,39 @@ fn every_path_lies_in_an_allowed_folder_and_any_in_a_denied_one() {
         assert_eq!(fit(in_path("/w/app/docs", Ask), &asked), denied, "{path}");
     }
     let unclear = Asked::new(write(), json!({ "path": 7 }));
-    assert_eq!(fit(in_path("/w", Allow), &unclear), Fit::No);
-    assert_eq!(fit(in_path("/w", Deny), &unclear), Fit::Open);
+    assert_eq!(fit(in_path("/w", Allow), &unclear), RuleMatch::No);
+    assert_eq!(fit(in_path("/w", Deny), &unclear), RuleMatch::Maybe);
     let mut two = writing("docs/a");
-    two.tool.needs.push(hob_wire::work::Need {
+    two.tool.needs.push(hob_wire::work::ResourceNeed {
         kind: NeedKind::Path,
         arg: "to".to_owned(),
     });
     two.args = json!({ "path": "docs/a", "to": "src/a" });
-    assert_eq!(fit(in_path("/w/app/docs", Allow), &two), Fit::No);
-    assert_eq!(fit(in_path("/w/app/docs", Deny), &two), Fit::Yes);
+    assert_eq!(fit(in_path("/w/app/docs", Allow), &two), RuleMatch::No);
+    assert_eq!(fit(in_path("/w/app/docs", Deny), &two), RuleMatch::Yes);
     // A rule about a folder says nothing of a tool that names none.
     let mut none = writing("docs/a");
     none.tool.needs.clear();
-    assert_eq!(fit(in_path("/w", Allow), &none), Fit::No);
+    assert_eq!(fit(in_path("/w", Allow), &none), RuleMatch::No);
 }
 
 #[test]
 fn a_pattern_of_a_path_is_not_left_by_going_up() {
     let allow = |pattern| with("path", pattern, Allow, "write");
-    assert_eq!(fit(allow("docs/*"), &writing("docs/a")), Fit::Yes);
-    assert_eq!(fit(allow("docs/*"), &writing("/w/app/docs/a")), Fit::Yes);
-    assert_eq!(fit(allow("docs/*"), &writing("docs/../src/a")), Fit::No);
-    assert_eq!(fit(allow("docs/../a"), &writing("docs/../a")), Fit::Yes);
-    assert_eq!(fit(allow("a"), &writing("docs/../a")), Fit::No);
+    assert_eq!(fit(allow("docs/*"), &writing("docs/a")), RuleMatch::Yes);
+    assert_eq!(
+        fit(allow("docs/*"), &writing("/w/app/docs/a")),
+        RuleMatch::Yes
+    );
+    assert_eq!(
+        fit(allow("docs/*"), &writing("docs/../src/a")),
+        RuleMatch::No
+    );
+    assert_eq!(
+        fit(allow("docs/../a"), &writing("docs/../a")),
+        RuleMatch::Yes
+    );
+    assert_eq!(fit(allow("a"), &writing("docs/../a")), RuleMatch::No);
     let deny = with("path", "secret/*", Deny, "write");
     for path in [
         "secret/a",
@@ -131,7 +146,7 @@ fn a_pattern_of_a_path_is_not_left_by_going_up() {
         "x/../secret/a",
         "/w/app/secret//a",
     ] {
-        assert_eq!(fit(deny.clone(), &writing(path)), Fit::Yes, "{path}");
+        assert_eq!(fit(deny.clone(), &writing(path)), RuleMatch::Yes, "{path}");
     }
 }
 
@@ -142,31 +157,34 @@ fn hosts_and_the_network() {
     let bad = fetching("https://example.org@evil.test/");
     assert_eq!(
         fit(on_host("example.org", Allow, "web_fetch"), &good),
-        Fit::Yes
+        RuleMatch::Yes
     );
     assert_eq!(
         fit(on_host("example.org", Allow, "web_fetch"), &bad),
-        Fit::No
+        RuleMatch::No
     );
     assert_eq!(
         fit(on_host("evil.test", Deny, "web_fetch"), &bad),
-        Fit::Open
+        RuleMatch::Maybe
     );
-    assert_eq!(fit(on_host("evil.test", Deny, "web_fetch"), &good), Fit::No);
+    assert_eq!(
+        fit(on_host("evil.test", Deny, "web_fetch"), &good),
+        RuleMatch::No
+    );
 
     let open = json!({ "command": "curl x", "network": true });
     let open = Asked::new(exec(), open);
     let exact = with("command", "curl x", Allow, "exec");
     assert_eq!(
         fit(exact.clone(), &open),
-        Fit::No,
+        RuleMatch::No,
         "it does not say network"
     );
     for (host, allowed, denied) in [
-        ("*", Fit::Yes, Fit::Yes),
-        ("example.org", Fit::No, Fit::Open),
+        ("*", RuleMatch::Yes, RuleMatch::Yes),
+        ("example.org", RuleMatch::No, RuleMatch::Maybe),
     ] {
-        let allow = Terms {
+        let allow = RuleTerms {
             host: Some(host.to_owned()),
             ..exact.clone()
         };
@@ -174,8 +192,8 @@ fn hosts_and_the_network() {
         assert_eq!(fit(on_host(host, Deny, "exec"), &open), denied, "{host}");
     }
     let closed = Asked::new(exec(), json!({ "command": "curl x", "network": false }));
-    assert_eq!(fit(exact, &closed), Fit::Yes);
-    assert_eq!(fit(on_host("*", Allow, "exec"), &closed), Fit::No);
+    assert_eq!(fit(exact, &closed), RuleMatch::Yes);
+    assert_eq!(fit(on_host("*", Allow, "exec"), &closed), RuleMatch::No);
 }
 
 /// A call of `exec` with the network, and `hosts` if any are named.
@@ -189,27 +207,28 @@ fn online(network: &serde_json::Value, hosts: &[&str]) -> Asked {
 
 #[test]
 fn a_network_that_is_limited_to_hosts() {
+    use RuleMatch::{Maybe, No, Yes};
     let limited = |hosts: &[&str]| online(&json!(true), hosts);
     for (rule, hosts, allowed, denied) in [
-        ("crates.io", &["crates.io"][..], Fit::Yes, Fit::Yes),
-        ("crates.io", &["crates.io", "evil.test"], Fit::No, Fit::Yes),
-        ("crates.io", &["a.crates.io"], Fit::No, Fit::No),
-        ("*.crates.io", &["a.crates.io"], Fit::Yes, Fit::Yes),
-        ("*.crates.io", &["*.crates.io"], Fit::Yes, Fit::Yes),
-        ("*.crates.io", &["*.a.crates.io"], Fit::Yes, Fit::Yes),
-        ("*.a.crates.io", &["*.crates.io"], Fit::No, Fit::Open),
-        ("a.crates.io", &["*.crates.io"], Fit::No, Fit::Open),
-        ("b.test", &["*.crates.io"], Fit::No, Fit::No),
-        ("evilcrates.io", &["*.crates.io"], Fit::No, Fit::No),
-        ("crates.io:443", &["crates.io:443"], Fit::Yes, Fit::Yes),
-        ("crates.io:443", &["crates.io"], Fit::No, Fit::Open),
-        ("crates.io:22", &["crates.io:443"], Fit::No, Fit::No),
-        ("crates.io", &["*"], Fit::No, Fit::Open),
-        ("crates.io", &["crates.io", "*"], Fit::No, Fit::Open),
-        ("crates.io", &["crates.io/x"], Fit::No, Fit::Open),
-        ("crates.io", &[], Fit::No, Fit::Open),
-        ("*", &["crates.io"], Fit::Yes, Fit::Yes),
-        ("*", &[], Fit::Yes, Fit::Yes),
+        ("crates.io", &["crates.io"][..], Yes, Yes),
+        ("crates.io", &["crates.io", "evil.test"], No, Yes),
+        ("crates.io", &["a.crates.io"], No, No),
+        ("*.crates.io", &["a.crates.io"], Yes, Yes),
+        ("*.crates.io", &["*.crates.io"], Yes, Yes),
+        ("*.crates.io", &["*.a.crates.io"], Yes, Yes),
+        ("*.a.crates.io", &["*.crates.io"], No, Maybe),
+        ("a.crates.io", &["*.crates.io"], No, Maybe),
+        ("b.test", &["*.crates.io"], No, No),
+        ("evilcrates.io", &["*.crates.io"], No, No),
+        ("crates.io:443", &["crates.io:443"], Yes, Yes),
+        ("crates.io:443", &["crates.io"], No, Maybe),
+        ("crates.io:22", &["crates.io:443"], No, No),
+        ("crates.io", &["*"], No, Maybe),
+        ("crates.io", &["crates.io", "*"], No, Maybe),
+        ("crates.io", &["crates.io/x"], No, Maybe),
+        ("crates.io", &[], No, Maybe),
+        ("*", &["crates.io"], Yes, Yes),
+        ("*", &[], Yes, Yes),
     ] {
         let call = limited(hosts);
         assert_eq!(
@@ -224,7 +243,7 @@ fn a_network_that_is_limited_to_hosts() {
         );
     }
     let quiet = with("command", "cargo fetch", Allow, "exec");
-    assert_eq!(fit(quiet, &limited(&["crates.io"])), Fit::No);
+    assert_eq!(fit(quiet, &limited(&["crates.io"])), No);
 }
 
 #[test]
@@ -247,66 +266,87 @@ fn the_machines_own_network_needs_a_rule_that_says_so() {
                 .insert("network".to_owned(), network.to_owned());
         }
         terms.host = any_host.then(|| "*".to_owned());
-        let wanted = if covers { Fit::Yes } else { Fit::No };
+        let wanted = if covers {
+            RuleMatch::Yes
+        } else {
+            RuleMatch::No
+        };
         assert_eq!(fit(terms.clone(), &host), wanted, "{network:?} {any_host}");
         if network == Some("host") {
-            assert_eq!(fit(terms, &proxied), Fit::No);
+            assert_eq!(fit(terms, &proxied), RuleMatch::No);
         }
     }
     let mut named = with("network", "host", Allow, "exec");
     named.host = Some("crates.io".to_owned());
     let limited = online(&json!("host"), &["crates.io"]);
-    assert_eq!(fit(named, &limited), Fit::No, "hosts do not limit it");
+    assert_eq!(fit(named, &limited), RuleMatch::No, "hosts do not limit it");
     // What was stored with `network=true` goes on covering the proxy.
     let mut stored = with("network", "true", Allow, "exec");
     stored.host = Some("*".to_owned());
-    assert_eq!(fit(stored, &proxied), Fit::Yes);
+    assert_eq!(fit(stored, &proxied), RuleMatch::Yes);
     for rule in ["*", "crates.io"] {
         let denied = fit(on_host(rule, Deny, "exec"), &host);
-        assert!(denied >= Fit::Open, "{rule}: {denied:?}");
+        assert!(denied >= RuleMatch::Maybe, "{rule}: {denied:?}");
     }
 }
 
 #[test]
 fn a_rule_is_for_its_run_session_folder_kind_and_channel() {
     let asked = writing("a");
-    for scope in [Reach::Run, Reach::Session, Reach::Folder, Reach::Always] {
+    for scope in [
+        AnswerReach::Run,
+        AnswerReach::Session,
+        AnswerReach::Folder,
+        AnswerReach::Always,
+    ] {
         assert_eq!(
             fit(terms("write", Allow, scope), &asked),
-            Fit::Yes,
+            RuleMatch::Yes,
             "{scope:?}"
         );
     }
     let mut other = asked.clone();
     other.context.run_id = Some(run(2));
-    assert_eq!(fit(terms("write", Allow, Reach::Run), &other), Fit::No);
+    assert_eq!(
+        fit(terms("write", Allow, AnswerReach::Run), &other),
+        RuleMatch::No
+    );
     let mut elsewhere = asked.clone();
     elsewhere.context.workspace = Some("/wx".to_owned());
     assert_eq!(
-        fit(terms("write", Allow, Reach::Folder), &elsewhere),
-        Fit::No
+        fit(terms("write", Allow, AnswerReach::Folder), &elsewhere),
+        RuleMatch::No
     );
     let mut outside = asked.clone();
     outside.args = json!({ "path": "/etc/passwd" });
-    assert_eq!(fit(terms("write", Allow, Reach::Folder), &outside), Fit::No);
-    assert_eq!(fit(terms("write", Deny, Reach::Folder), &outside), Fit::Yes);
-    let reading = Reading::of(
-        rule("r", terms("write", Allow, Reach::Session)),
+    assert_eq!(
+        fit(terms("write", Allow, AnswerReach::Folder), &outside),
+        RuleMatch::No
+    );
+    assert_eq!(
+        fit(terms("write", Deny, AnswerReach::Folder), &outside),
+        RuleMatch::Yes
+    );
+    let reading = CompiledRule::compile(
+        rule("r", terms("write", Allow, AnswerReach::Session)),
         Some("other"),
     );
-    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
+    let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
     let reading = reading.expect("is a rule");
-    assert_eq!(reading.fit(&facts, &asked.scene), Fit::No);
+    assert_eq!(
+        reading.match_call(&facts, &asked.decision_context),
+        RuleMatch::No
+    );
 
-    let mut of_cron = terms("write", Allow, Reach::Always);
+    let mut of_cron = terms("write", Allow, AnswerReach::Always);
     of_cron.kind = Some("cron".to_owned());
-    assert_eq!(fit(of_cron.clone(), &asked), Fit::No);
+    assert_eq!(fit(of_cron.clone(), &asked), RuleMatch::No);
     let mut cron = asked.clone();
-    cron.scene.kind = Some("cron");
-    assert_eq!(fit(of_cron, &cron), Fit::Yes);
-    let mut of_channel = terms("write", Allow, Reach::Always);
+    cron.decision_context.kind = Some("cron");
+    assert_eq!(fit(of_cron, &cron), RuleMatch::Yes);
+    let mut of_channel = terms("write", Allow, AnswerReach::Always);
     of_channel.channel = Some("telegram".to_owned());
-    assert_eq!(fit(of_channel, &asked), Fit::No);
+    assert_eq!(fit(of_channel, &asked), RuleMatch::No);
 }
 
 #[test]
@@ -314,20 +354,20 @@ fn a_rule_for_some_sessions_is_for_no_others() {
     let mut asked = writing("a");
     asked.context.session_key = Some("loop:build:12".to_owned());
     let for_sessions = |keys: &str| {
-        let mut terms = terms("write", Allow, Reach::Always);
+        let mut terms = terms("write", Allow, AnswerReach::Always);
         terms.sessions = Some(keys.to_owned());
         terms
     };
     for (keys, expected) in [
-        ("loop:build:*", Fit::Yes),
-        ("loop:build:12", Fit::Yes),
-        ("loop:build:1", Fit::No),
-        ("loop:buil:*", Fit::No),
+        ("loop:build:*", RuleMatch::Yes),
+        ("loop:build:12", RuleMatch::Yes),
+        ("loop:build:1", RuleMatch::No),
+        ("loop:buil:*", RuleMatch::No),
     ] {
         assert_eq!(fit(for_sessions(keys), &asked), expected, "{keys}");
     }
     asked.context.session_key = None;
-    assert_eq!(fit(for_sessions("loop:build:*"), &asked), Fit::No);
+    assert_eq!(fit(for_sessions("loop:build:*"), &asked), RuleMatch::No);
     for keys in ["", "*", "loop:*:1", "l**"] {
         assert!(check_terms(&for_sessions(keys)).is_err(), "{keys}");
     }
@@ -335,13 +375,16 @@ fn a_rule_for_some_sessions_is_for_no_others() {
 
 #[test]
 fn an_expired_rule_covers_nothing() {
-    let mut old = rule("r", terms("write", Deny, Reach::Always));
+    let mut old = rule("r", terms("write", Deny, AnswerReach::Always));
     let asked = writing("a");
-    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
-    for (until, expected) in [(1_000, Fit::No), (1_001, Fit::Yes)] {
+    let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
+    for (until, expected) in [(1_000, RuleMatch::No), (1_001, RuleMatch::Yes)] {
         old.expires_at = Some(until);
-        let reading = Reading::of(old.clone(), None).expect("is a rule");
-        assert_eq!(reading.fit(&facts, &asked.scene), expected);
+        let reading = CompiledRule::compile(old.clone(), None).expect("is a rule");
+        assert_eq!(
+            reading.match_call(&facts, &asked.decision_context),
+            expected
+        );
     }
 }
 
@@ -377,16 +420,16 @@ fn a_rule_that_covers_less_than_before_is_marked() {
 
 #[test]
 fn terms_that_mean_nothing_are_refused() {
-    let good = terms("write", Allow, Reach::Always);
+    let good = terms("write", Allow, AnswerReach::Always);
     assert_eq!(check_terms(&good), Ok(()));
-    let wrong: [fn(&mut Terms); 11] = [
+    let wrong: [fn(&mut RuleTerms); 11] = [
         |it| it.tool = String::new(),
         |it| it.tool = "a*b".to_owned(),
         |it| it.tool = "a b".to_owned(),
-        |it| it.scope = Reach::Once,
-        |it| it.scope = Reach::Run,
-        |it| it.scope = Reach::Session,
-        |it| it.scope = Reach::Folder,
+        |it| it.scope = AnswerReach::Once,
+        |it| it.scope = AnswerReach::Run,
+        |it| it.scope = AnswerReach::Session,
+        |it| it.scope = AnswerReach::Folder,
         |it| it.path = Some("relative".to_owned()),
         |it| it.path = Some("/a/../b".to_owned()),
         |it| it.host = Some("https://a".to_owned()),
@@ -396,7 +439,10 @@ fn terms_that_mean_nothing_are_refused() {
         let mut terms = good.clone();
         spoil(&mut terms);
         assert!(check_terms(&terms).is_err(), "{number}: {terms:?}");
-        assert!(Reading::of(rule("r", terms), None).is_none(), "{number}");
+        assert!(
+            CompiledRule::compile(rule("r", terms), None).is_none(),
+            "{number}"
+        );
     }
     let mut starry = good;
     let stars = "*a".repeat(STARS_MAX + 1);

@@ -1,81 +1,88 @@
-//! What the rules say of a call: first how far it may reach at all, then the stored rules, then
-//! what the house does by itself. Pure.
+//! The decision about a call: first the ceiling, then the stored rules, then the mode. Pure.
 //!
-//! Invariants: nothing beyond the ceiling is allowed, whatever a rule says; a rule that denies
-//! wins over every other; what no rule and no mode allows is asked.
+//! Invariants: nothing beyond the ceiling is allowed, whatever a rule says; deny wins; a call that
+//! no rule and no mode allows is asked about.
 
-use super::facts::Facts;
-use super::place::{Place, folder};
-use super::rulebook::RuleBook;
+use super::call_facts::CallFacts;
+use super::paths_and_hosts::{CallPath, folder_steps};
+use super::rule_index::RuleIndex;
 use crate::unattended;
-use hob_wire::work::{Effect, Mode, NeedKind, RuleDecision, Tier, ToolContext, ToolSpec};
+use hob_wire::work::{
+    Idempotency, NeedKind, PermissionMode, RuleDecision, Tier, ToolContext, ToolSpec,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A call that needs a decision.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'c> {
+pub struct PermissionRequest<'c> {
     pub tool: &'c ToolSpec,
     pub args: &'c Value,
     pub context: &'c ToolContext,
-    /// The farthest it may reach: the least of its run's, its session kind's and its channel's.
+    /// The highest tier it may have: the lowest ceiling of its run, its session kind and its
+    /// channel.
     pub ceiling: Option<Tier>,
-    pub scene: Scene<'c>,
+    pub decision_context: DecisionContext<'c>,
 }
 
-/// What surrounds a call: known to the house, not said by the model.
+/// The circumstances of a call, known to hob and not claimed by the model.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scene<'c> {
-    /// The id of its session, if that is stored.
+pub struct DecisionContext<'c> {
+    /// The id of its session, if it is stored.
     pub session: Option<&'c str>,
     /// The kind of its session.
     pub kind: Option<&'c str>,
-    /// The channel its run's task came by.
+    /// The channel that the run's task came from.
     pub channel: Option<&'c str>,
-    /// A tool of the house: it stays in its workspace and runs commands in the sandbox.
-    pub of_house: bool,
-    /// The call changes a file that something else may run by itself: a person is asked, whatever
-    /// a rule or the mode allows.
+    /// A built-in tool: it stays in its workspace and runs commands in the sandbox.
+    pub is_builtin: bool,
+    /// The call changes a file that another program may execute on its own: a person is asked,
+    /// whatever a rule or the mode allows.
     pub asks_always: bool,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub now_ms: u64,
 }
 
-/// What the rules say. `rule` names the one that decides: `rule:ID`, or a built-in one.
+/// The result. `rule` names what decided: `rule:ID`, or a built-in rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RuleVerdict {
     /// It may run.
     Allow { rule: String },
-    /// It may not, and nobody is asked.
+    /// It may not run, and nobody is asked.
     Deny { rule: String, reason: String },
     /// A person decides.
     Ask { rule: String },
 }
 
-/// The farthest that sessions of a kind and runs of a channel may reach.
+/// The highest tiers for session kinds and channels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ceilings {
+pub struct TierCeilings {
     pub kinds: BTreeMap<String, Tier>,
     pub channels: BTreeMap<String, Tier>,
 }
 
-/// Looking inside the workspace.
+/// Reading inside the workspace.
 const RULE_READ: &str = "rule:read";
-/// A reach beyond the ceiling.
+/// A tier beyond the ceiling.
 const RULE_CEILING: &str = "rule:ceiling";
 /// A loop that writes its own memory.
 const RULE_OWN_MEMORY: &str = "rule:own-memory";
-/// A change of a file that something else may run by itself.
+/// A change of a file that another program may execute on its own.
 const RULE_ASKS_ALWAYS: &str = "rule:asks-always";
-/// The tool of a loop's own memory, and the kind of the sessions it is theirs in.
+/// The tool for a loop's own memory, and the session kind of loops.
 const LOOP_MEMORY: &str = "loop_memory";
 const LOOP_KIND: &str = "loop";
-/// A channel without a ceiling of its own may look, and no more.
+/// A channel without its own ceiling may only read.
 const CHANNEL_CEILING: Tier = Tier::Read;
 
-impl Ceilings {
-    /// The least of a run's own ceiling, its session kind's and its channel's.
-    pub fn of(&self, run: Option<Tier>, kind: Option<&str>, channel: Option<&str>) -> Option<Tier> {
+impl TierCeilings {
+    /// Returns the lowest ceiling of a run, its session kind and its channel.
+    pub fn lowest(
+        &self,
+        run: Option<Tier>,
+        kind: Option<&str>,
+        channel: Option<&str>,
+    ) -> Option<Tier> {
         let kind = kind.and_then(|kind| self.kinds.get(kind).copied());
         let channel =
             channel.map(|name| self.channels.get(name).copied().unwrap_or(CHANNEL_CEILING));
@@ -83,32 +90,32 @@ impl Ceilings {
     }
 }
 
-/// Whether nobody is there to be asked about a run on a session of this kind.
+/// Returns true if nobody can be asked about a run on a session of this kind.
 pub fn is_unattended(kind: Option<&str>, channel: Option<&str>) -> bool {
-    channel.is_some() || kind.is_some_and(|kind| unattended::KINDS.contains(&kind))
+    channel.is_some() || kind.is_some_and(|kind| unattended::SESSION_KINDS.contains(&kind))
 }
 
-/// How far a call reaches: as far as its tool, and further if an argument opens the network.
-pub fn reach(call: &Call<'_>) -> Tier {
-    Facts::of(call.tool, call.args, call.context).tier
+/// Returns the tier of a call: its tool's, or higher if an argument opens the network.
+pub fn call_tier(call: &PermissionRequest<'_>) -> Tier {
+    CallFacts::from_call(call.tool, call.args, call.context).tier
 }
 
-pub fn decide(call: &Call<'_>, book: &RuleBook) -> Verdict {
-    match (decide_by_known_rules(call, book), book.damaged()) {
-        // What the damaged rule said may have been a denial of this very call.
-        (Verdict::Allow { .. }, Some(damaged)) => Verdict::Ask {
+pub fn decide(call: &PermissionRequest<'_>, rules: &RuleIndex) -> RuleVerdict {
+    match (decide_by_known_rules(call, rules), rules.damaged()) {
+        // The damaged rule may have denied exactly this call.
+        (RuleVerdict::Allow { .. }, Some(damaged)) => RuleVerdict::Ask {
             rule: format!("rule:{damaged}"),
         },
         (verdict, _) => verdict,
     }
 }
 
-fn decide_by_known_rules(call: &Call<'_>, book: &RuleBook) -> Verdict {
-    let facts = Facts::of(call.tool, call.args, call.context);
+fn decide_by_known_rules(call: &PermissionRequest<'_>, rules: &RuleIndex) -> RuleVerdict {
+    let facts = CallFacts::from_call(call.tool, call.args, call.context);
     if let Some(ceiling) = call.ceiling
         && facts.tier > ceiling
     {
-        return Verdict::Deny {
+        return RuleVerdict::Deny {
             rule: RULE_CEILING.to_owned(),
             reason: format!(
                 "This run may use tools up to the tier '{}', and this call of '{}' is of the tier '{}'. Go on without it.",
@@ -118,73 +125,81 @@ fn decide_by_known_rules(call: &Call<'_>, book: &RuleBook) -> Verdict {
             ),
         };
     }
-    if let Some(found) = book.find(&facts, &call.scene) {
+    if let Some(found) = rules.find_match(&facts, &call.decision_context) {
         let rule = format!("rule:{}", found.rule);
         return match found.decision {
-            RuleDecision::Allow => Verdict::Allow { rule },
-            RuleDecision::Ask => Verdict::Ask { rule },
-            RuleDecision::Deny => Verdict::Deny {
+            RuleDecision::Allow => RuleVerdict::Allow { rule },
+            RuleDecision::Ask => RuleVerdict::Ask { rule },
+            RuleDecision::Deny => RuleVerdict::Deny {
                 rule,
                 reason: "A rule of the person denies this call. Do not try it another way; go on without it.".to_owned(),
             },
         };
     }
-    by_mode(call, &facts)
+    decide_by_mode(call, &facts)
 }
 
-/// Whether a call is a tool of the house changing files, and nothing else. One that would fail
-/// has no effect, and its refusal tells nothing that a look inside the workspace would not: of
-/// what lies outside such a tool says only that it does.
-pub fn is_change_of_files(call: &Call<'_>) -> bool {
-    let facts = Facts::of(call.tool, call.args, call.context);
+/// Returns true if a call is a built-in tool that only changes files. A call that would fail has no
+/// effect, and its error reveals nothing that reading the workspace would not: about a path
+/// outside, such a tool says only that it is outside.
+pub fn only_changes_files(call: &PermissionRequest<'_>) -> bool {
+    let facts = CallFacts::from_call(call.tool, call.args, call.context);
     let paths_only = call.tool.needs.iter();
     let paths_only = paths_only
         .map(|need| need.kind)
         .all(|kind| kind == NeedKind::Path);
-    call.scene.of_house && facts.tier == Tier::Write && paths_only && !facts.paths.is_empty()
+    call.decision_context.is_builtin
+        && facts.tier == Tier::Write
+        && paths_only
+        && !facts.paths.is_empty()
 }
 
-/// Whether a call that would fail needs nobody's yes: it has no effect, and its refusal tells
-/// nothing that is not known. The tools of the house refuse by what the call itself says, by what a
-/// look inside the workspace would tell, or by what this machine lacks, such as tmux or a sandbox.
-pub fn may_fail_unasked(call: &Call<'_>) -> bool {
-    call.scene.of_house
+/// Returns true if a call that would fail needs no approval: it has no effect, and its error
+/// reveals nothing new. Built-in tools refuse by the call itself, by what reading the workspace
+/// would reveal, or by what this machine lacks, such as tmux or a sandbox.
+pub fn can_fail_without_asking(call: &PermissionRequest<'_>) -> bool {
+    call.decision_context.is_builtin
 }
 
-/// What the house does with a call that no stored rule covers.
-fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
-    let rule = || format!("mode:{}", call.scene.mode.name());
+/// Decides about a call that no stored rule covers.
+fn decide_by_mode(call: &PermissionRequest<'_>, facts: &CallFacts<'_>) -> RuleVerdict {
+    let rule = || format!("mode:{}", call.decision_context.mode.name());
     if is_own_memory(call) {
-        return Verdict::Allow {
+        return RuleVerdict::Allow {
             rule: RULE_OWN_MEMORY.to_owned(),
         };
     }
-    let looks_only = facts.tier == Tier::Read && call.tool.effect == Effect::Pure;
-    if looks_only && (call.tool.needs.is_empty() || is_inside(facts) || is_own(call)) {
-        return Verdict::Allow {
+    let looks_only = facts.tier == Tier::Read && call.tool.effect == Idempotency::Pure;
+    if looks_only
+        && (call.tool.needs.is_empty() || is_inside_workspace(facts) || is_own_session(call))
+    {
+        return RuleVerdict::Allow {
             rule: RULE_READ.to_owned(),
         };
     }
-    if call.scene.asks_always && call.scene.mode != Mode::ReadOnly {
-        return Verdict::Ask {
+    // Read-only mode denies the call anyway, so nobody needs to be asked.
+    if call.decision_context.asks_always && call.decision_context.mode != PermissionMode::ReadOnly {
+        return RuleVerdict::Ask {
             rule: RULE_ASKS_ALWAYS.to_owned(),
         };
     }
-    let in_workspace = call.scene.of_house && facts.tier <= Tier::Exec && is_inside(facts);
-    match call.scene.mode {
-        Mode::Full => Verdict::Allow { rule: rule() },
-        Mode::Workspace if in_workspace => Verdict::Allow { rule: rule() },
-        Mode::Workspace | Mode::Ask => Verdict::Ask { rule: rule() },
-        Mode::ReadOnly => Verdict::Deny {
+    // Only built-in tools are known to stay in the workspace.
+    let in_workspace =
+        call.decision_context.is_builtin && facts.tier <= Tier::Exec && is_inside_workspace(facts);
+    match call.decision_context.mode {
+        PermissionMode::Full => RuleVerdict::Allow { rule: rule() },
+        PermissionMode::Workspace if in_workspace => RuleVerdict::Allow { rule: rule() },
+        PermissionMode::Workspace | PermissionMode::Ask => RuleVerdict::Ask { rule: rule() },
+        PermissionMode::ReadOnly => RuleVerdict::Deny {
             rule: rule(),
             reason: "Only looking inside the workspace is allowed now (permission.mode is 'read-only'). Go on without it.".to_owned(),
         },
     }
 }
 
-/// Whether the call names places, all of them in the workspace by their words, and no host.
-fn is_inside(facts: &Facts<'_>) -> bool {
-    let root = facts.context.workspace.as_deref().and_then(folder);
+/// Returns true if the call names paths, all of them lexically in the workspace, and no host.
+fn is_inside_workspace(facts: &CallFacts<'_>) -> bool {
+    let root = facts.context.workspace.as_deref().and_then(folder_steps);
     let Some(root) = root else {
         return false;
     };
@@ -192,9 +207,9 @@ fn is_inside(facts: &Facts<'_>) -> bool {
         let mut needs = facts.tool.needs.iter();
         needs.any(|need| need.kind == kind)
     };
-    let inside = |place: &Place| match place {
-        Place::At { steps, .. } => steps.starts_with(&root),
-        Place::Unknown => false,
+    let inside = |place: &CallPath| match place {
+        CallPath::Known { steps, .. } => steps.starts_with(&root),
+        CallPath::Unknown => false,
     };
     !facts.paths.is_empty()
         && facts.paths.iter().all(inside)
@@ -204,14 +219,16 @@ fn is_inside(facts: &Facts<'_>) -> bool {
         && (facts.tier >= Tier::Exec || !reaches_out(NeedKind::Command))
 }
 
-/// Whether a loop writes the memory that is its own: the house knows whose it is by the session, so
-/// no other loop's can be meant.
-fn is_own_memory(call: &Call<'_>) -> bool {
-    call.scene.of_house && call.tool.name == LOOP_MEMORY && call.scene.kind == Some(LOOP_KIND)
+/// Returns true if a loop writes its own memory. The session determines whose memory it is, so
+/// another loop's cannot be meant.
+fn is_own_memory(call: &PermissionRequest<'_>) -> bool {
+    call.decision_context.is_builtin
+        && call.tool.name == LOOP_MEMORY
+        && call.decision_context.kind == Some(LOOP_KIND)
 }
 
-/// Whether all that a call needs is the session it is made for.
-fn is_own(call: &Call<'_>) -> bool {
+/// Returns true if the call needs nothing but its own session.
+fn is_own_session(call: &PermissionRequest<'_>) -> bool {
     call.tool.needs.iter().all(|need| {
         let own = call.context.session_key.as_ref();
         let names_own = match call.args.get(&need.arg) {
@@ -224,5 +241,5 @@ fn is_own(call: &Call<'_>) -> bool {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
+#[path = "decision_tests.rs"]
 mod tests;

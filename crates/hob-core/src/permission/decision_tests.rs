@@ -1,12 +1,12 @@
-//! What is allowed, denied and asked, as tables.
+//! Allowed, denied and asked calls, as tables.
 
 use super::*;
 use crate::permission::fixture_tests::{Asked, rule, write};
 use crate::permission::{offer, offers};
-use hob_wire::work::{Need, Reach};
+use hob_wire::work::{AnswerReach, ResourceNeed};
 use serde_json::json;
 
-fn tool(tier: Tier, effect: Effect, needs: &[NeedKind]) -> ToolSpec {
+fn tool(tier: Tier, effect: Idempotency, needs: &[NeedKind]) -> ToolSpec {
     ToolSpec {
         name: "look".to_owned(),
         aliases: Vec::new(),
@@ -16,7 +16,7 @@ fn tool(tier: Tier, effect: Effect, needs: &[NeedKind]) -> ToolSpec {
         effect,
         needs: needs
             .iter()
-            .map(|kind| Need {
+            .map(|kind| ResourceNeed {
                 kind: *kind,
                 arg: "path".to_owned(),
             })
@@ -26,51 +26,51 @@ fn tool(tier: Tier, effect: Effect, needs: &[NeedKind]) -> ToolSpec {
     }
 }
 
-fn verdict(tool: &ToolSpec, path: &Value, ceiling: Option<Tier>) -> Verdict {
-    verdict_in(Mode::Ask, true, tool, path, ceiling)
+fn verdict(tool: &ToolSpec, path: &Value, ceiling: Option<Tier>) -> RuleVerdict {
+    verdict_in(PermissionMode::Ask, true, tool, path, ceiling)
 }
 
 fn verdict_in(
-    mode: Mode,
-    of_house: bool,
+    mode: PermissionMode,
+    is_builtin: bool,
     tool: &ToolSpec,
     path: &Value,
     ceiling: Option<Tier>,
-) -> Verdict {
+) -> RuleVerdict {
     let context = ToolContext {
         workspace: Some("/home/me/work".to_owned()),
         session_key: Some("chat:own".to_owned()),
         ..ToolContext::default()
     };
-    let call = Call {
+    let call = PermissionRequest {
         tool,
         args: &json!({ "path": path }),
         context: &context,
         ceiling,
-        scene: Scene {
-            of_house,
+        decision_context: DecisionContext {
+            is_builtin,
             mode,
-            ..Scene::default()
+            ..DecisionContext::default()
         },
     };
-    decide(&call, &RuleBook::new())
+    decide(&call, &RuleIndex::new())
 }
 
-fn allowed() -> Verdict {
-    Verdict::Allow {
+fn allowed() -> RuleVerdict {
+    RuleVerdict::Allow {
         rule: RULE_READ.to_owned(),
     }
 }
 
-fn asked() -> Verdict {
-    Verdict::Ask {
+fn asked() -> RuleVerdict {
+    RuleVerdict::Ask {
         rule: "mode:ask".to_owned(),
     }
 }
 
 #[test]
 fn a_look_inside_the_workspace_is_allowed() {
-    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::Path]);
+    let look = tool(Tier::Read, Idempotency::Pure, &[NeedKind::Path]);
     for path in [
         json!("a.txt"),
         json!("a/../b.txt"),
@@ -87,7 +87,7 @@ fn a_look_inside_the_workspace_is_allowed() {
 
 #[test]
 fn a_look_elsewhere_asks() {
-    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::Path]);
+    let look = tool(Tier::Read, Idempotency::Pure, &[NeedKind::Path]);
     for path in [
         json!(".."),
         json!("a/../../b"),
@@ -101,14 +101,14 @@ fn a_look_elsewhere_asks() {
     ] {
         assert_eq!(verdict(&look, &path, None), asked(), "{path}");
     }
-    let bare = Call {
+    let bare = PermissionRequest {
         tool: &look,
         args: &json!({ "path": "a" }),
         context: &ToolContext::default(),
         ceiling: None,
-        scene: Scene::default(),
+        decision_context: DecisionContext::default(),
     };
-    let bare = decide(&bare, &RuleBook::new());
+    let bare = decide(&bare, &RuleIndex::new());
     assert_eq!(bare, asked(), "without a workspace nothing is inside it");
 }
 
@@ -116,13 +116,13 @@ fn a_look_elsewhere_asks() {
 fn all_that_is_not_a_plain_look_asks() {
     for tier in [Tier::Read, Tier::Write, Tier::Exec, Tier::External] {
         for effect in [
-            Effect::Pure,
-            Effect::Keyed,
-            Effect::Probeable,
-            Effect::Opaque,
+            Idempotency::Pure,
+            Idempotency::Keyed,
+            Idempotency::Probeable,
+            Idempotency::Opaque,
         ] {
             let expected = match (tier, effect) {
-                (Tier::Read, Effect::Pure) => allowed(),
+                (Tier::Read, Idempotency::Pure) => allowed(),
                 _ => asked(),
             };
             let tool = tool(tier, effect, &[]);
@@ -134,7 +134,7 @@ fn all_that_is_not_a_plain_look_asks() {
         }
     }
     for need in [NeedKind::Host, NeedKind::Command] {
-        let tool = tool(Tier::Read, Effect::Pure, &[need]);
+        let tool = tool(Tier::Read, Idempotency::Pure, &[need]);
         assert_eq!(verdict(&tool, &json!("a"), None), asked(), "{need:?}");
     }
 }
@@ -144,10 +144,10 @@ fn beyond_the_ceiling_nobody_is_asked() {
     let tiers = [Tier::Read, Tier::Write, Tier::Exec, Tier::External];
     for ceiling in tiers {
         for tier in tiers {
-            let tool = tool(tier, Effect::Opaque, &[]);
+            let tool = tool(tier, Idempotency::Opaque, &[]);
             let denied = matches!(
                 verdict(&tool, &json!("a"), Some(ceiling)),
-                Verdict::Deny { rule, .. } if rule == RULE_CEILING
+                RuleVerdict::Deny { rule, .. } if rule == RULE_CEILING
             );
             assert_eq!(denied, tier > ceiling, "{tier:?} under {ceiling:?}");
         }
@@ -156,14 +156,14 @@ fn beyond_the_ceiling_nobody_is_asked() {
 
 #[test]
 fn modes_decide_what_no_rule_covers() {
-    let write = tool(Tier::Write, Effect::Probeable, &[NeedKind::Path]);
-    let mut exec = tool(Tier::Exec, Effect::Opaque, &[NeedKind::Path]);
-    exec.needs.push(Need {
+    let write = tool(Tier::Write, Idempotency::Probeable, &[NeedKind::Path]);
+    let mut exec = tool(Tier::Exec, Idempotency::Opaque, &[NeedKind::Path]);
+    exec.needs.push(ResourceNeed {
         kind: NeedKind::Command,
         arg: "command".to_owned(),
     });
-    let fetch = tool(Tier::External, Effect::Pure, &[NeedKind::Host]);
-    let bare = tool(Tier::Write, Effect::Opaque, &[]);
+    let fetch = tool(Tier::External, Idempotency::Pure, &[NeedKind::Host]);
+    let bare = tool(Tier::Write, Idempotency::Opaque, &[]);
     // Of read-only, ask, workspace, full; inside the workspace and outside it.
     for (tool, path, expected) in [
         (&write, "a", ["deny", "ask", "allow", "allow"]),
@@ -172,34 +172,54 @@ fn modes_decide_what_no_rule_covers() {
         (&fetch, "example.org", ["deny", "ask", "ask", "allow"]),
         (&bare, "a", ["deny", "ask", "ask", "allow"]),
     ] {
-        let modes = [Mode::ReadOnly, Mode::Ask, Mode::Workspace, Mode::Full];
+        let modes = [
+            PermissionMode::ReadOnly,
+            PermissionMode::Ask,
+            PermissionMode::Workspace,
+            PermissionMode::Full,
+        ];
         for (mode, expected) in modes.into_iter().zip(expected) {
             let word = match verdict_in(mode, true, tool, &json!(path), None) {
-                Verdict::Allow { .. } => "allow",
-                Verdict::Ask { .. } => "ask",
-                Verdict::Deny { .. } => "deny",
+                RuleVerdict::Allow { .. } => "allow",
+                RuleVerdict::Ask { .. } => "ask",
+                RuleVerdict::Deny { .. } => "deny",
             };
             assert_eq!(word, expected, "{:?} {path} {mode:?}", tool.tier);
         }
     }
     // A tool from outside is held by nothing of the house's.
     for tool in [&write, &exec] {
-        let outside = verdict_in(Mode::Workspace, false, tool, &json!("a"), None);
-        assert!(matches!(outside, Verdict::Ask { .. }), "{:?}", tool.tier);
+        let outside = verdict_in(PermissionMode::Workspace, false, tool, &json!("a"), None);
+        assert!(
+            matches!(outside, RuleVerdict::Ask { .. }),
+            "{:?}",
+            tool.tier
+        );
     }
     let look = super::super::fixture_tests::tool("look", Tier::Read, &[]);
     let pure = ToolSpec {
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         ..look
     };
-    let modes = [Mode::ReadOnly, Mode::Ask, Mode::Workspace, Mode::Full];
+    let modes = [
+        PermissionMode::ReadOnly,
+        PermissionMode::Ask,
+        PermissionMode::Workspace,
+        PermissionMode::Full,
+    ];
     for mode in modes {
         let seen = verdict_in(mode, true, &pure, &json!("a"), None);
         assert_eq!(seen, allowed(), "{mode:?}");
     }
-    let over = verdict_in(Mode::Full, true, &write, &json!("a"), Some(Tier::Read));
+    let over = verdict_in(
+        PermissionMode::Full,
+        true,
+        &write,
+        &json!("a"),
+        Some(Tier::Read),
+    );
     assert!(
-        matches!(over, Verdict::Deny { .. }),
+        matches!(over, RuleVerdict::Deny { .. }),
         "a ceiling holds in every mode"
     );
 }
@@ -215,22 +235,22 @@ fn an_open_network_lifts_a_call() {
     ] {
         let args = json!({ "command": "x", "network": network });
         let asked = super::super::fixture_tests::Asked::new(exec.clone(), args);
-        assert_eq!(reach(&asked.call()), tier, "{network}");
+        assert_eq!(call_tier(&asked.call()), tier, "{network}");
         let mut under = asked.clone();
         under.ceiling = Some(Tier::Exec);
-        let verdict = decide(&under.call(), &RuleBook::new());
-        let denied = matches!(verdict, Verdict::Deny { .. });
+        let verdict = decide(&under.call(), &RuleIndex::new());
+        let denied = matches!(verdict, RuleVerdict::Deny { .. });
         assert_eq!(denied, tier == Tier::External, "{network}");
     }
 }
 
 #[test]
 fn the_least_ceiling_counts() {
-    let ceilings = Ceilings {
+    let ceilings = TierCeilings {
         kinds: [("cron".to_owned(), Tier::Write)].into(),
         channels: [("telegram".to_owned(), Tier::Exec)].into(),
     };
-    let of = |run, kind, channel| ceilings.of(run, kind, channel);
+    let of = |run, kind, channel| ceilings.lowest(run, kind, channel);
     assert_eq!(of(None, None, None), None);
     assert_eq!(of(Some(Tier::Exec), Some("main"), None), Some(Tier::Exec));
     assert_eq!(of(Some(Tier::Exec), Some("cron"), None), Some(Tier::Write));
@@ -250,7 +270,7 @@ fn the_least_ceiling_counts() {
 #[test]
 fn only_a_change_of_files_can_be_without_effect() {
     use super::super::fixture_tests::{Asked, exec, fetch, write};
-    let is = |asked: &Asked| is_change_of_files(&asked.call());
+    let is = |asked: &Asked| only_changes_files(&asked.call());
     assert!(is(&Asked::new(write(), json!({ "path": "a" }))));
     assert!(is(&Asked::new(write(), json!({ "path": "../x" }))));
     assert!(!is(&Asked::new(exec(), json!({ "command": "x" }))));
@@ -261,15 +281,15 @@ fn only_a_change_of_files_can_be_without_effect() {
     bare.tool.needs.clear();
     assert!(!is(&bare));
     let mut outside = Asked::new(write(), json!({ "path": "a" }));
-    outside.scene.of_house = false;
+    outside.decision_context.is_builtin = false;
     assert!(!is(&outside));
 }
 
 #[test]
 fn another_session_is_asked_for_and_the_own_is_not() {
-    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::Session]);
+    let look = tool(Tier::Read, Idempotency::Pure, &[NeedKind::Session]);
     for own in [json!("chat:own"), json!(null)] {
-        let allowed = matches!(verdict(&look, &own, None), Verdict::Allow { .. });
+        let allowed = matches!(verdict(&look, &own, None), RuleVerdict::Allow { .. });
         assert!(allowed, "{own}");
     }
     for other in [
@@ -279,23 +299,26 @@ fn another_session_is_asked_for_and_the_own_is_not() {
         json!(1),
         json!(["chat:own"]),
     ] {
-        let asks = matches!(verdict(&look, &other, None), Verdict::Ask { .. });
+        let asks = matches!(verdict(&look, &other, None), RuleVerdict::Ask { .. });
         assert!(asks, "{other}");
     }
     let both = tool(
         Tier::Read,
-        Effect::Pure,
+        Idempotency::Pure,
         &[NeedKind::Path, NeedKind::Session],
     );
-    let asks = matches!(verdict(&both, &json!("a.txt"), None), Verdict::Ask { .. });
+    let asks = matches!(
+        verdict(&both, &json!("a.txt"), None),
+        RuleVerdict::Ask { .. }
+    );
     assert!(asks);
 }
 
 #[test]
 fn what_the_house_knows_of_itself_is_asked_for() {
-    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::House]);
+    let look = tool(Tier::Read, Idempotency::Pure, &[NeedKind::House]);
     for words in [json!(null), json!("any")] {
-        let asks = matches!(verdict(&look, &words, None), Verdict::Ask { .. });
+        let asks = matches!(verdict(&look, &words, None), RuleVerdict::Ask { .. });
         assert!(asks, "{words}");
     }
 }
@@ -303,32 +326,36 @@ fn what_the_house_knows_of_itself_is_asked_for() {
 #[test]
 fn what_is_asked_for_each_time_is_allowed_by_no_mode_and_no_rule() {
     let mut asked = Asked::new(write(), json!({ "path": "a.txt" }));
-    let mut book = RuleBook::new();
-    for (id, scope) in [("1", Reach::Always), ("2", Reach::Folder)] {
+    let mut index = RuleIndex::new();
+    for (id, scope) in [("1", AnswerReach::Always), ("2", AnswerReach::Folder)] {
         let terms = offer(&asked.call(), scope, RuleDecision::Allow).expect("covers it");
-        book.add(rule(id, terms), None);
+        index.add(rule(id, terms), None);
     }
-    let is_allowed = |asked: &Asked, book: &RuleBook| {
-        matches!(decide(&asked.call(), book), Verdict::Allow { .. })
+    let is_allowed = |asked: &Asked, index: &RuleIndex| {
+        matches!(decide(&asked.call(), index), RuleVerdict::Allow { .. })
     };
-    assert!(is_allowed(&asked, &book), "control: a rule allows it");
-    for mode in [Mode::Full, Mode::Workspace] {
-        asked.scene.mode = mode;
-        assert!(is_allowed(&asked, &RuleBook::new()), "control: {mode:?}");
+    assert!(is_allowed(&asked, &index), "control: a rule allows it");
+    for mode in [PermissionMode::Full, PermissionMode::Workspace] {
+        asked.decision_context.mode = mode;
+        assert!(is_allowed(&asked, &RuleIndex::new()), "control: {mode:?}");
     }
-    asked.scene.asks_always = true;
-    for mode in [Mode::Full, Mode::Workspace, Mode::Ask] {
-        asked.scene.mode = mode;
-        for book in [&book, &RuleBook::new()] {
-            let verdict = decide(&asked.call(), book);
+    asked.decision_context.asks_always = true;
+    for mode in [
+        PermissionMode::Full,
+        PermissionMode::Workspace,
+        PermissionMode::Ask,
+    ] {
+        asked.decision_context.mode = mode;
+        for index in [&index, &RuleIndex::new()] {
+            let verdict = decide(&asked.call(), index);
             assert!(
-                matches!(verdict, Verdict::Ask { .. }),
+                matches!(verdict, RuleVerdict::Ask { .. }),
                 "{mode:?}: {verdict:?}"
             );
         }
     }
     assert!(offers(&asked.call()).is_empty(), "no rule is offered");
-    asked.scene.mode = Mode::ReadOnly;
-    let verdict = decide(&asked.call(), &RuleBook::new());
-    assert!(matches!(verdict, Verdict::Deny { .. }), "{verdict:?}");
+    asked.decision_context.mode = PermissionMode::ReadOnly;
+    let verdict = decide(&asked.call(), &RuleIndex::new());
+    assert!(matches!(verdict, RuleVerdict::Deny { .. }), "{verdict:?}");
 }

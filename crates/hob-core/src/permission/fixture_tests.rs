@@ -1,9 +1,11 @@
 //! Calls and rules for the tests of this folder.
 
-use super::rules::{Call, Scene};
+use super::decision::{DecisionContext, PermissionRequest};
 use hob_wire::id::RunId;
-use hob_wire::rule::{Rule, Terms};
-use hob_wire::work::{Effect, Need, NeedKind, Reach, RuleDecision, Tier, ToolContext, ToolSpec};
+use hob_wire::rule::{PermissionRule, RuleTerms};
+use hob_wire::work::{
+    AnswerReach, Idempotency, NeedKind, ResourceNeed, RuleDecision, Tier, ToolContext, ToolSpec,
+};
 use serde_json::{Value, json};
 
 pub(super) const SESSION: &str = "00000000-0000-7000-8000-00000000aaaa";
@@ -20,10 +22,10 @@ pub(super) fn tool(name: &str, tier: Tier, needs: &[(NeedKind, &str)]) -> ToolSp
         description: "Works.".to_owned(),
         parameters: json!({ "type": "object" }),
         tier,
-        effect: Effect::Opaque,
+        effect: Idempotency::Opaque,
         needs: needs
             .iter()
-            .map(|(kind, arg)| Need {
+            .map(|(kind, arg)| ResourceNeed {
                 kind: *kind,
                 arg: (*arg).to_owned(),
             })
@@ -58,7 +60,7 @@ pub(super) struct Asked {
     pub(super) args: Value,
     pub(super) context: ToolContext,
     pub(super) ceiling: Option<Tier>,
-    pub(super) scene: Scene<'static>,
+    pub(super) decision_context: DecisionContext<'static>,
 }
 
 impl Asked {
@@ -73,37 +75,37 @@ impl Asked {
                 ..ToolContext::default()
             },
             ceiling: None,
-            scene: Scene {
+            decision_context: DecisionContext {
                 session: Some(SESSION),
-                of_house: true,
+                is_builtin: true,
                 now_ms: 1_000,
-                ..Scene::default()
+                ..DecisionContext::default()
             },
         }
     }
 
-    pub(super) fn call(&self) -> Call<'_> {
-        Call {
+    pub(super) fn call(&self) -> PermissionRequest<'_> {
+        PermissionRequest {
             tool: &self.tool,
             args: &self.args,
             context: &self.context,
             ceiling: self.ceiling,
-            scene: self.scene,
+            decision_context: self.decision_context,
         }
     }
 }
 
-pub(super) fn terms(tool: &str, decision: RuleDecision, scope: Reach) -> Terms {
-    Terms {
-        session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
-        run_id: (scope == Reach::Run).then(|| run(1)),
-        folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
-        ..Terms::new(tool, decision, scope)
+pub(super) fn terms(tool: &str, decision: RuleDecision, scope: AnswerReach) -> RuleTerms {
+    RuleTerms {
+        session_key: (scope == AnswerReach::Session).then(|| "chat:main".to_owned()),
+        run_id: (scope == AnswerReach::Run).then(|| run(1)),
+        folder: (scope == AnswerReach::Folder).then(|| "/w".to_owned()),
+        ..RuleTerms::new(tool, decision, scope)
     }
 }
 
-pub(super) fn rule(id: &str, terms: Terms) -> Rule {
-    Rule {
+pub(super) fn rule(id: &str, terms: RuleTerms) -> PermissionRule {
+    PermissionRule {
         id: id.to_owned(),
         terms,
         created_at: 0,

@@ -1,76 +1,95 @@
-//! Which rule an answer would store, and which one would have allowed a call that nobody could be
-//! asked about. Pure. Invariant: a rule offered for a call covers that call.
+//! The rules that an answer would store, and the grant for a call that nobody could be asked about.
+//! Pure. Invariant: a rule offered for a call covers that call.
 //!
-//! A command is offered word for word, a fetch by its host, a change of files by its tool in the
-//! folder; what reaches further and names nothing that rules speak of, by all its arguments.
+//! A command is offered verbatim, a fetch by its host, a file change by its tool in the folder. A
+//! call of a higher tier without any of these is offered with all its arguments.
 
-use super::cover::{Fit, Reading};
-use super::facts::Facts;
+use super::call_facts::CallFacts;
+use super::compiled_rule::{CompiledRule, RuleMatch};
+use super::decision::{PermissionRequest, is_unattended};
+use super::paths_and_hosts::{CallHost, CallPath, folder_steps};
 use super::pattern::escaped;
-use super::place::{Host, Place, folder};
-use super::rules::{Call, is_unattended};
-use hob_wire::rule::{Rule, Terms};
-use hob_wire::work::{NeedKind, Reach, RuleDecision, Tier};
+use hob_wire::rule::{PermissionRule, RuleTerms};
+use hob_wire::work::{AnswerReach, NeedKind, RuleDecision, Tier};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The scopes an answer can have beyond the one call, the narrowest first.
-const SCOPES: [Reach; 4] = [Reach::Run, Reach::Session, Reach::Folder, Reach::Always];
+/// The scopes beyond a single call, narrowest first.
+const SCOPES: [AnswerReach; 4] = [
+    AnswerReach::Run,
+    AnswerReach::Session,
+    AnswerReach::Folder,
+    AnswerReach::Always,
+];
 
-/// The rules that answers beyond `once` would store, the narrowest first.
-pub fn offers(call: &Call<'_>) -> Vec<Terms> {
+/// Returns the rules that answers beyond `once` would store, narrowest first.
+pub fn offers(call: &PermissionRequest<'_>) -> Vec<RuleTerms> {
     let offered = SCOPES.into_iter();
     offered
         .filter_map(|scope| offer(call, scope, RuleDecision::Allow))
         .collect()
 }
 
-/// The rule that an answer of this scope stores; none where it would not cover the call.
-pub fn offer(call: &Call<'_>, scope: Reach, decision: RuleDecision) -> Option<Terms> {
-    let facts = Facts::of(call.tool, call.args, call.context);
-    let mut terms = terms(call, &facts, scope);
+/// Returns the rule that an answer of this scope stores; `None` if it would not cover the call.
+pub fn offer(
+    call: &PermissionRequest<'_>,
+    scope: AnswerReach,
+    decision: RuleDecision,
+) -> Option<RuleTerms> {
+    let facts = CallFacts::from_call(call.tool, call.args, call.context);
+    let mut terms = narrow_terms(call, &facts, scope);
     match scope {
-        Reach::Once => return None,
-        Reach::Run => terms.run_id = call.context.run_id,
-        Reach::Session => {
-            call.scene.session?;
+        AnswerReach::Once => return None,
+        AnswerReach::Run => terms.run_id = call.context.run_id,
+        AnswerReach::Session => {
+            // A session that is not stored has no id for a rule to be bound to.
+            call.decision_context.session?;
             terms.session_key.clone_from(&call.context.session_key);
         }
-        Reach::Folder => terms.folder.clone_from(&call.context.workspace),
-        Reach::Always => {}
+        AnswerReach::Folder => terms.folder.clone_from(&call.context.workspace),
+        AnswerReach::Always => {}
     }
-    // A denial must cover it as surely as an allowance would.
-    covers(&terms, call, &facts).then_some(Terms { decision, ..terms })
+    // A denial must cover the call as certainly as an allowance.
+    covers(&terms, call, &facts).then_some(RuleTerms { decision, ..terms })
 }
 
-/// The narrowest rule worth storing that would allow this call when it comes again.
-pub fn grant(call: &Call<'_>) -> Option<Terms> {
-    let offered = [Reach::Folder, Reach::Always].into_iter();
+/// Returns the narrowest rule worth storing that would allow this call the next time.
+pub fn suggest_grant(call: &PermissionRequest<'_>) -> Option<RuleTerms> {
+    let offered = [AnswerReach::Folder, AnswerReach::Always].into_iter();
     let mut offered = offered.filter_map(|scope| offer(call, scope, RuleDecision::Allow));
     let mut terms = offered.next()?;
-    if is_unattended(call.scene.kind, None) {
-        terms.kind = call.scene.kind.map(str::to_owned);
+    if is_unattended(call.decision_context.kind, None) {
+        terms.kind = call.decision_context.kind.map(str::to_owned);
     }
-    terms.channel = call.scene.channel.map(str::to_owned);
+    terms.channel = call.decision_context.channel.map(str::to_owned);
     Some(terms)
 }
 
-fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
-    let mut terms = Terms::new(&call.tool.name, RuleDecision::Allow, scope);
+fn narrow_terms(
+    call: &PermissionRequest<'_>,
+    facts: &CallFacts<'_>,
+    scope: AnswerReach,
+) -> RuleTerms {
+    let mut terms = RuleTerms::new(&call.tool.name, RuleDecision::Allow, scope);
+    // A rule without a host would not open the network again.
     terms.host = facts.network.then(|| "*".to_owned());
     let of_kind = |kind: NeedKind| {
         let needs = call.tool.needs.iter();
         let needs = needs.filter(move |need| need.kind == kind);
         needs.filter_map(|need| Some((need.arg.clone(), call.args.get(&need.arg)?)))
     };
-    terms.matches = exactly(of_kind(NeedKind::Command));
+    terms.matches = exact_patterns(of_kind(NeedKind::Command));
     let has_command = !terms.matches.is_empty();
     if !facts.hosts.is_empty() {
-        if let Some(host) = one_host(facts) {
+        if let Some(host) = single_host(facts) {
             terms.host = Some(host);
         } else {
-            terms.matches.extend(exactly(of_kind(NeedKind::Host)));
-            terms.matches.extend(exactly(of_kind(NeedKind::Hosts)));
+            terms
+                .matches
+                .extend(exact_patterns(of_kind(NeedKind::Host)));
+            terms
+                .matches
+                .extend(exact_patterns(of_kind(NeedKind::Hosts)));
         }
     }
     let names_something = has_command || !facts.hosts.is_empty();
@@ -85,41 +104,41 @@ fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
     terms
 }
 
-/// The workspace, where all paths lie in it; else these very paths.
-fn narrow_to_folder(call: &Call<'_>, facts: &Facts<'_>, terms: &mut Terms) {
-    let root = call.context.workspace.as_deref().and_then(folder);
-    let inside = |place: &Place| match (place, &root) {
-        (Place::At { steps, straight }, Some(root)) => *straight && steps.starts_with(root),
+/// Limits the terms to the workspace if all paths lie in it, else to exactly these paths.
+fn narrow_to_folder(call: &PermissionRequest<'_>, facts: &CallFacts<'_>, terms: &mut RuleTerms) {
+    let root = call.context.workspace.as_deref().and_then(folder_steps);
+    let inside = |place: &CallPath| match (place, &root) {
+        (CallPath::Known { steps, straight }, Some(root)) => *straight && steps.starts_with(root),
         _ => false,
     };
     if facts.paths.iter().all(inside) {
-        let by_path = matches!(terms.scope, Reach::Run | Reach::Session);
+        let by_path = matches!(terms.scope, AnswerReach::Run | AnswerReach::Session);
         terms.path = call.context.workspace.clone().filter(|_| by_path);
         return;
     }
     let paths = call.tool.needs.iter();
     let paths = paths.filter(|need| need.kind == NeedKind::Path);
     let paths = paths.filter_map(|need| Some((need.arg.clone(), call.args.get(&need.arg)?)));
-    terms.matches = exactly(paths);
+    terms.matches = exact_patterns(paths);
 }
 
-/// The one host of the call.
-fn one_host(facts: &Facts<'_>) -> Option<String> {
+/// Returns the only host of the call.
+fn single_host(facts: &CallFacts<'_>) -> Option<String> {
     let first = facts.hosts.first()?.as_ref()?;
-    let same = |host: &Option<Host>| host.as_ref() == Some(first);
+    let same = |host: &Option<CallHost>| host.as_ref() == Some(first);
     if !facts.hosts.iter().all(same) {
         return None;
     }
     Some(match first.port {
         None => first.name.clone(),
-        // The usual ports of an address; a call that is limited to one of them named it.
+        // The default ports of a URL are left out; a call limited to one of them named it.
         Some(80 | 443) if !facts.network => first.name.clone(),
         Some(port) => format!("{}:{port}", first.name),
     })
 }
 
-/// Every argument as it is, and those that are not there as nothing.
-fn every_argument(call: &Call<'_>) -> BTreeMap<String, String> {
+/// Returns a pattern for every argument; a missing one must stay missing.
+fn every_argument(call: &PermissionRequest<'_>) -> BTreeMap<String, String> {
     let declared = call.tool.parameters.get("properties");
     let declared = declared.and_then(Value::as_object);
     let declared = declared.into_iter().flat_map(|fields| fields.keys());
@@ -127,29 +146,35 @@ fn every_argument(call: &Call<'_>) -> BTreeMap<String, String> {
         declared.map(|name| (name.clone(), String::new())).collect();
     if let Value::Object(fields) = call.args {
         let fields = fields.iter().filter(|(_, value)| !value.is_null());
-        matches.extend(exactly(fields.map(|(name, value)| (name.clone(), value))));
+        matches.extend(exact_patterns(
+            fields.map(|(name, value)| (name.clone(), value)),
+        ));
     }
     matches
 }
 
-fn exactly<'v>(values: impl Iterator<Item = (String, &'v Value)>) -> BTreeMap<String, String> {
+fn exact_patterns<'v>(
+    values: impl Iterator<Item = (String, &'v Value)>,
+) -> BTreeMap<String, String> {
     let text = |value: &Value| match value {
         Value::String(text) => escaped(text),
-        other => escaped(&super::canonical::canonical(other)),
+        other => escaped(&super::canonical_json::canonical_json(other)),
     };
     values.map(|(name, value)| (name, text(value))).collect()
 }
 
-fn covers(terms: &Terms, call: &Call<'_>, facts: &Facts<'_>) -> bool {
-    let rule = Rule {
+fn covers(terms: &RuleTerms, call: &PermissionRequest<'_>, facts: &CallFacts<'_>) -> bool {
+    let rule = PermissionRule {
         id: String::new(),
         terms: terms.clone(),
         created_at: 0,
         created_by: String::new(),
         expires_at: None,
     };
-    let reading = Reading::of(rule, call.scene.session);
-    reading.is_some_and(|reading| reading.fit(facts, &call.scene) == Fit::Yes)
+    let compiled = CompiledRule::compile(rule, call.decision_context.session);
+    compiled.is_some_and(|compiled| {
+        compiled.match_call(facts, &call.decision_context) == RuleMatch::Yes
+    })
 }
 
 #[cfg(test)]

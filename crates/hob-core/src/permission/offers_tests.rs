@@ -1,24 +1,24 @@
-//! What answers would store, and that it covers the call and little else.
+//! The rules that answers store cover the call and little else.
 
+use super::super::decision::{RuleVerdict, decide};
 use super::super::fixture_tests::{Asked, exec, fetch, rule, tool, write};
-use super::super::rulebook::RuleBook;
-use super::super::rules::{Verdict, decide};
+use super::super::rule_index::RuleIndex;
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn stored(terms: Terms, asked: &Asked) -> RuleBook {
-    let mut book = RuleBook::new();
-    book.add(rule("r", terms), asked.scene.session);
-    book
+fn stored(terms: RuleTerms, asked: &Asked) -> RuleIndex {
+    let mut index = RuleIndex::new();
+    index.add(rule("r", terms), asked.decision_context.session);
+    index
 }
 
-fn allows(terms: &Terms, asked: &Asked) -> bool {
+fn allows(terms: &RuleTerms, asked: &Asked) -> bool {
     let verdict = decide(&asked.call(), &stored(terms.clone(), asked));
-    matches!(verdict, Verdict::Allow { rule } if rule == "rule:r")
+    matches!(verdict, RuleVerdict::Allow { rule } if rule == "rule:r")
 }
 
-fn scopes(offers: &[Terms]) -> Vec<Reach> {
+fn scopes(offers: &[RuleTerms]) -> Vec<AnswerReach> {
     offers.iter().map(|terms| terms.scope).collect()
 }
 
@@ -113,7 +113,7 @@ fn a_change_of_files_is_offered_by_tool_and_folder() {
     let offered = super::offers(&outside.call());
     assert_eq!(
         scopes(&offered),
-        [Reach::Run, Reach::Session, Reach::Always]
+        [AnswerReach::Run, AnswerReach::Session, AnswerReach::Always]
     );
     for terms in &offered {
         assert_eq!(terms.matches["path"], "/etc/hosts");
@@ -158,30 +158,33 @@ fn what_reaches_out_and_names_nothing_is_offered_with_all_its_arguments() {
 #[test]
 fn a_session_that_is_not_stored_is_not_offered() {
     let mut asked = Asked::new(write(), json!({ "path": "a" }));
-    asked.scene.session = None;
+    asked.decision_context.session = None;
     asked.context.workspace = None;
     asked.args = json!({ "path": "/tmp/a" });
-    assert_eq!(scopes(&offers(&asked.call())), [Reach::Run, Reach::Always]);
+    assert_eq!(
+        scopes(&offers(&asked.call())),
+        [AnswerReach::Run, AnswerReach::Always]
+    );
 }
 
 #[test]
 fn a_grant_is_for_the_folder_and_who_was_there() {
     let mut asked = Asked::new(exec(), json!({ "command": "make" }));
-    let plain = grant(&asked.call()).expect("is one");
-    assert_eq!(plain.scope, Reach::Folder);
+    let plain = suggest_grant(&asked.call()).expect("is one");
+    assert_eq!(plain.scope, AnswerReach::Folder);
     assert_eq!((&plain.kind, &plain.channel), (&None, &None));
-    asked.scene.kind = Some("cron");
-    asked.scene.channel = Some("telegram");
-    let narrow = grant(&asked.call()).expect("is one");
+    asked.decision_context.kind = Some("cron");
+    asked.decision_context.channel = Some("telegram");
+    let narrow = suggest_grant(&asked.call()).expect("is one");
     assert_eq!(narrow.kind.as_deref(), Some("cron"));
     assert_eq!(narrow.channel.as_deref(), Some("telegram"));
     assert!(allows(&narrow, &asked));
-    asked.scene.kind = Some("main");
+    asked.decision_context.kind = Some("main");
     asked.context.workspace = None;
     // Without a workspace the command's folder is not known, and no folder can be named.
     assert_eq!(
-        grant(&asked.call()).map(|terms| terms.scope),
-        Some(Reach::Always)
+        suggest_grant(&asked.call()).map(|terms| terms.scope),
+        Some(AnswerReach::Always)
     );
 }
 
@@ -204,11 +207,11 @@ proptest! {
                 }
                 if let Some(terms) = offer(&asked.call(), scope, RuleDecision::Deny) {
                     let verdict = decide(&asked.call(), &stored(terms, &asked));
-                    let denied = matches!(verdict, Verdict::Deny { .. });
+                    let denied = matches!(verdict, RuleVerdict::Deny { .. });
                     prop_assert!(denied);
                 }
             }
-            prop_assert!(grant(&asked.call()).is_some());
+            prop_assert!(suggest_grant(&asked.call()).is_some());
         }
     }
 }

@@ -1,29 +1,30 @@
-//! Places, by their words only: folders and hosts. What the words cannot tell is said so. Pure.
+//! Paths and hosts of a call, read lexically. What cannot be determined is marked unknown. Pure.
 //!
-//! The words decide whether a person is asked; that a tool stays inside the workspace is enforced
-//! where the file is opened, and where a connection leads is checked where it is made.
+//! The result decides only whether a person is asked. That a tool stays inside the workspace is
+//! enforced where the file is opened, and the target of a connection is checked where it is made.
 
 /// A path of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    At {
-        /// From the root, without `.` and `..`.
+pub(super) enum CallPath {
+    Known {
+        /// The components from the root, without `.` and `..`.
         steps: Vec<String>,
-        /// It was written without `..`: a step up may lead elsewhere than its words say.
+        /// It was written without `..`: with symlinks, a `..` may lead elsewhere than its text
+        /// says.
         straight: bool,
     },
-    /// It is no text, or relative to nothing.
+    /// It is not a string, or relative to nothing.
     Unknown,
 }
 
 /// A host of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Host {
+pub(super) struct CallHost {
     pub(super) name: String,
     pub(super) port: Option<u16>,
 }
 
-/// Hosts that a rule speaks of.
+/// The hosts of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPattern {
     name: HostName,
@@ -33,24 +34,25 @@ pub(super) struct HostPattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostName {
     Any,
-    /// All below this name, itself not.
+    /// All subdomains of this name, but not the name itself.
     Below(String),
     Exactly(String),
 }
 
-impl Place {
-    /// Where `path` leads, from `base` if it is relative.
-    pub(super) fn of(path: &str, base: Option<&str>) -> Place {
+impl CallPath {
+    /// Resolves `path` lexically, from `base` if it is relative.
+    pub(super) fn resolve(path: &str, base: Option<&str>) -> CallPath {
         let start = match (path.starts_with('/'), base) {
             (true, _) => Vec::new(),
-            (false, Some(base)) => match folder(base) {
+            (false, Some(base)) => match folder_steps(base) {
                 Some(steps) => steps,
-                None => return Place::Unknown,
+                None => return CallPath::Unknown,
             },
-            (false, None) => return Place::Unknown,
+            (false, None) => return CallPath::Unknown,
         };
+        // For the system a zero byte ends the path, so the rest would be misread.
         if path.contains('\0') {
-            return Place::Unknown;
+            return CallPath::Unknown;
         }
         let mut steps = start;
         let mut straight = true;
@@ -64,17 +66,17 @@ impl Place {
                 name => steps.push(name.to_owned()),
             }
         }
-        Place::At { steps, straight }
+        CallPath::Known { steps, straight }
     }
 }
 
-/// The steps of an absolute path without a step up.
-pub(super) fn folder(path: &str) -> Option<Vec<String>> {
+/// Returns the components of an absolute path without `..`.
+pub(super) fn folder_steps(path: &str) -> Option<Vec<String>> {
     if !path.starts_with('/') {
         return None;
     }
-    match Place::of(path, None) {
-        Place::At {
+    match CallPath::resolve(path, None) {
+        CallPath::Known {
             steps,
             straight: true,
         } => Some(steps),
@@ -82,14 +84,14 @@ pub(super) fn folder(path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// The path of these steps.
+/// Returns the path of these components.
 pub(super) fn path_of(steps: &[String]) -> String {
     format!("/{}", steps.join("/"))
 }
 
-impl Host {
-    /// The host of a URL, or one named alone. Whatever could be read in two ways is none.
-    pub(super) fn of(text: &str) -> Option<Host> {
+impl CallHost {
+    /// Parses the host of a URL, or a bare host. Anything ambiguous is `None`.
+    pub(super) fn parse(text: &str) -> Option<CallHost> {
         let (scheme, rest) = match text.split_once("://") {
             Some((scheme, rest)) => (Some(scheme), rest),
             None => (None, text),
@@ -101,34 +103,36 @@ impl Host {
             Some("https" | "wss") => Some(443),
             Some(_) => return None,
         };
+        // Some URL parsers treat a backslash as a slash, so the host ends there too.
         let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+        // A bare host with a path is ambiguous.
         if scheme.is_none() && end < rest.len() {
             return None;
         }
-        let (name, port) = named(&rest[..end])?;
-        Some(Host {
+        let (name, port) = parse_host_port(&rest[..end])?;
+        Some(CallHost {
             name,
             port: port.or(default),
         })
     }
 }
 
-impl Host {
-    /// A host that limits a call's network: a name or `*.name`, whose star stays in the name.
-    pub(super) fn of_limit(text: &str) -> Option<Host> {
+impl CallHost {
+    /// Parses a host that limits a call's network: a name or `*.name`; the star stays in the name.
+    pub(super) fn parse_limit(text: &str) -> Option<CallHost> {
         let (star, rest) = match text.strip_prefix("*.") {
             Some(rest) => ("*.", rest),
             None => ("", text),
         };
-        let (name, port) = named(rest)?;
+        let (name, port) = parse_host_port(rest)?;
         let name = format!("{star}{name}");
-        Some(Host { name, port })
+        Some(CallHost { name, port })
     }
 }
 
 impl HostPattern {
-    /// `*`, `*.example.org`, `example.org`, each with or without `:PORT`.
-    pub(super) fn of(text: &str) -> Option<HostPattern> {
+    /// Parses `*`, `*.example.org` or `example.org`, each with or without `:PORT`.
+    pub(super) fn parse(text: &str) -> Option<HostPattern> {
         if text == "*" {
             let name = HostName::Any;
             return Some(HostPattern { name, port: None });
@@ -137,7 +141,7 @@ impl HostPattern {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let (name, port) = named(rest)?;
+        let (name, port) = parse_host_port(rest)?;
         let name = if below {
             HostName::Below(name)
         } else {
@@ -150,8 +154,8 @@ impl HostPattern {
         self.name == HostName::Any
     }
 
-    /// Whether a call that is limited to `host` could reach something that this speaks of.
-    pub(super) fn overlaps(&self, host: &Host) -> bool {
+    /// Returns true if a call limited to `host` could reach a host of this pattern.
+    pub(super) fn overlaps(&self, host: &CallHost) -> bool {
         let is_below = |name: &str, of: &str| {
             name.strip_suffix(of)
                 .is_some_and(|above| above.is_empty() || above.ends_with('.'))
@@ -165,11 +169,12 @@ impl HostPattern {
                 is_below(name, suffix) || is_below(suffix, name)
             }
         };
+        // A missing port on either side means any port.
         let ports = self.port.zip(host.port);
         names && ports.is_none_or(|(one, other)| one == other)
     }
 
-    pub(super) fn fits(&self, host: &Host) -> bool {
+    pub(super) fn matches(&self, host: &CallHost) -> bool {
         let name = match &self.name {
             HostName::Any => true,
             HostName::Exactly(name) => *name == host.name,
@@ -182,8 +187,8 @@ impl HostPattern {
     }
 }
 
-/// A host's name in small letters and its port.
-fn named(text: &str) -> Option<(String, Option<u16>)> {
+/// Parses a host name, lower-cased, and its port.
+fn parse_host_port(text: &str) -> Option<(String, Option<u16>)> {
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (address, port) = rest.split_once(']')?;
@@ -216,5 +221,5 @@ fn named(text: &str) -> Option<(String, Option<u16>)> {
 }
 
 #[cfg(test)]
-#[path = "place_tests.rs"]
+#[path = "paths_and_hosts_tests.rs"]
 mod tests;

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn a_path_is_read_step_by_step() {
-    let at = |path: &str| Place::of(path, Some("/home/me"));
-    let place = |path: &str, straight| Place::At {
+    let at = |path: &str| CallPath::resolve(path, Some("/home/me"));
+    let place = |path: &str, straight| CallPath::Known {
         steps: path.split('/').map(str::to_owned).collect(),
         straight,
     };
@@ -14,16 +14,16 @@ fn a_path_is_read_step_by_step() {
     assert_eq!(at("../../../etc"), place("etc", false));
     assert_eq!(at("/etc/x"), place("etc/x", true));
     assert_eq!(at("..a"), place("home/me/..a", true));
-    assert_eq!(Place::of("a", None), Place::Unknown);
-    assert_eq!(Place::of("a", Some("relative")), Place::Unknown);
-    assert_eq!(at("a\0b"), Place::Unknown);
-    assert_eq!(folder("/a/../b"), None);
-    assert_eq!(folder("a"), None);
+    assert_eq!(CallPath::resolve("a", None), CallPath::Unknown);
+    assert_eq!(CallPath::resolve("a", Some("relative")), CallPath::Unknown);
+    assert_eq!(at("a\0b"), CallPath::Unknown);
+    assert_eq!(folder_steps("/a/../b"), None);
+    assert_eq!(folder_steps("a"), None);
 }
 
 #[test]
 fn a_host_is_what_a_connection_would_be_made_to() {
-    let host = |text: &str| Host::of(text).map(|host| (host.name, host.port));
+    let host = |text: &str| CallHost::parse(text).map(|host| (host.name, host.port));
     let named = |name: &str, port| Some((name.to_owned(), port));
     assert_eq!(
         host("https://Example.org/a"),
@@ -62,8 +62,8 @@ fn a_host_is_what_a_connection_would_be_made_to() {
 #[test]
 fn a_pattern_of_hosts_covers_what_it_says() {
     let fits = |pattern: &str, host: &str| {
-        let pattern = HostPattern::of(pattern).expect("is a pattern");
-        pattern.fits(&Host::of(host).expect("is a host"))
+        let pattern = HostPattern::parse(pattern).expect("is a pattern");
+        pattern.matches(&CallHost::parse(host).expect("is a host"))
     };
     assert!(fits("example.org", "https://example.org/"));
     assert!(fits("Example.org", "example.org:8080"));
@@ -75,6 +75,6 @@ fn a_pattern_of_hosts_covers_what_it_says() {
     assert!(fits("example.org:443", "https://example.org/"));
     assert!(!fits("example.org:443", "http://example.org/"));
     for wrong in ["", "a*.org", "*.", "https://example.org", "a/b", "*x"] {
-        assert!(HostPattern::of(wrong).is_none(), "{wrong}");
+        assert!(HostPattern::parse(wrong).is_none(), "{wrong}");
     }
 }

@@ -1,39 +1,39 @@
-//! Patterns of arguments and hosts. `*` stands for anything, a backslash takes the next sign as it
-//! is. Pure.
+//! Patterns for arguments and hosts. `*` matches anything, a backslash escapes the next character.
+//! Pure.
 //!
-//! Invariants: without a `*` a pattern fits one text and no other; a `*` in a command of a rule
-//! that allows fits plain words only, never a sign that a shell could understand as more; where
-//! the program is named, such a `*` fits no space, `/` or `=` either.
+//! Invariants: without a `*` a pattern matches one text and no other; in a command of a rule that
+//! allows, a `*` matches plain words only, never a character with a meaning to a shell; in the name
+//! of a program such a `*` also matches no space, `/` or `=`.
 
 use super::program_place::{ProgramPlace, StarPlace};
-use crate::command_line::Spelling;
+use crate::command_line::LineSpelling;
 
-/// Stars of one pattern.
+/// The most stars of one pattern.
 pub(super) const STARS_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct ArgumentPattern {
+    pub(super) pieces: Vec<PatternPiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum PatternPiece {
     Text(String),
     Star,
 }
 
-/// What a `*` stands for.
+/// The set of characters a `*` matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Star {
+pub(super) enum StarKind {
     Anything,
     /// Plain words of a command line.
     Words,
-    /// Of an address: nothing that ends the host's name, as long as it stands in the host.
+    /// In a URL: while inside the host, nothing that could end the host's name.
     Address,
 }
 
-impl Pattern {
-    pub(super) fn new(text: &str) -> Pattern {
+impl ArgumentPattern {
+    pub(super) fn parse(text: &str) -> ArgumentPattern {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut letters = text.chars();
@@ -41,10 +41,11 @@ impl Pattern {
             match letter {
                 '*' => {
                     if !plain.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                        pieces.push(PatternPiece::Text(std::mem::take(&mut plain)));
                     }
-                    if pieces.last() != Some(&Piece::Star) {
-                        pieces.push(Piece::Star);
+                    // Two stars in a row match no more than one.
+                    if pieces.last() != Some(&PatternPiece::Star) {
+                        pieces.push(PatternPiece::Star);
                     }
                 }
                 '\\' => plain.push(letters.next().unwrap_or('\\')),
@@ -52,84 +53,89 @@ impl Pattern {
             }
         }
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            pieces.push(PatternPiece::Text(plain));
         }
-        Pattern { pieces }
+        ArgumentPattern { pieces }
     }
 
-    /// The one text it fits, if it has no star.
+    /// Returns the only text it matches, if it has no star.
     pub(super) fn literal(&self) -> Option<&str> {
         match &self.pieces[..] {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [PatternPiece::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     pub(super) fn stars(&self) -> usize {
-        let stars = self.pieces.iter().filter(|piece| **piece == Piece::Star);
+        let stars = self
+            .pieces
+            .iter()
+            .filter(|piece| **piece == PatternPiece::Star);
         stars.count()
     }
 
-    /// Whether it fits the whole of `value`.
-    pub(super) fn fits(&self, value: &str, star: Star) -> bool {
+    /// Returns true if it matches the whole of `value`.
+    pub(super) fn matches(&self, value: &str, star: StarKind) -> bool {
         if let Some(text) = self.literal() {
             return text == value;
         }
-        if !value.starts_with(self.beginning()) {
+        // A cheap test first: most patterns fail here.
+        if !value.starts_with(self.literal_prefix()) {
             return false;
         }
-        if star == Star::Words {
-            return self.fits_command(value);
+        if star == StarKind::Words {
+            return self.matches_command(value);
         }
-        // The places of `value` that the pieces so far can end at. Every way is kept, because a
-        // star that may not cross a sign could fail where another way would not.
+        // The positions in `value` where the pieces so far can end. All of them are kept: a star
+        // that may not cross a character could fail where another alternative matches.
         let mut ends = vec![false; value.len() + 1];
         ends[0] = true;
         let mut slashes = 0;
         for piece in &self.pieces {
             ends = match piece {
-                Piece::Text(text) => {
+                PatternPiece::Text(text) => {
                     slashes += text.matches('/').count();
                     after_text(&ends, value, text)
                 }
-                Piece::Star => after_star(&ends, value, |letter| star.stands_for(letter, slashes)),
+                PatternPiece::Star => {
+                    after_star(&ends, value, |letter| star.stands_for(letter, slashes))
+                }
             };
         }
         ends[value.len()]
     }
 
-    /// The text before its first star.
-    pub(super) fn beginning(&self) -> &str {
+    /// Returns the text before its first star.
+    pub(super) fn literal_prefix(&self) -> &str {
         match self.pieces.first() {
-            Some(Piece::Text(text)) => text,
-            Some(Piece::Star) | None => "",
+            Some(PatternPiece::Text(text)) => text,
+            Some(PatternPiece::Star) | None => "",
         }
     }
 
-    /// Whether it fits the whole of a command line, with stars that stand for plain words.
-    fn fits_command(&self, line: &str) -> bool {
+    /// Returns true if it matches a whole command line, with stars that match plain words.
+    fn matches_command(&self, line: &str) -> bool {
         let mut ends = vec![false; line.len() + 1];
         ends[0] = true;
         let mut place = ProgramPlace::default();
         for (index, piece) in self.pieces.iter().enumerate() {
             ends = match piece {
-                Piece::Text(text) => {
+                PatternPiece::Text(text) => {
                     place.take_text(text);
                     after_text(&ends, line, text)
                 }
-                Piece::Star => {
+                PatternPiece::Star => {
                     let next = self.pieces.get(index + 1);
-                    let next_is_blank =
-                        matches!(next, Some(Piece::Text(text)) if text.starts_with([' ', '\t']));
+                    let next_is_blank = matches!(next, Some(PatternPiece::Text(text)) if text.starts_with([' ', '\t']));
                     match place.take_star() {
-                        StarPlace::Arguments => after_star(&ends, line, is_plain),
+                        StarPlace::Arguments => after_star(&ends, line, is_plain_word_char),
                         // An empty first word would make the next one the program.
                         StarPlace::Program { begins: true } if next_is_blank => {
-                            let first = after_letter(&ends, line, is_of_program);
-                            after_star(&first, line, is_of_program)
+                            let first = after_char(&ends, line, is_program_name_char);
+                            after_star(&first, line, is_program_name_char)
                         }
-                        StarPlace::Program { .. } => after_star(&ends, line, is_of_program),
+                        StarPlace::Program { .. } => after_star(&ends, line, is_program_name_char),
                     }
                 }
             };
@@ -137,8 +143,8 @@ impl Pattern {
         ends[line.len()] && !place.has_prefix()
     }
 
-    /// Of a pattern whose star stands where the program is named: what it does not cover, and which
-    /// patterns to use. Such a star once stood for spaces, `/` and `=` too.
+    /// Returns a note about a pattern with a star in the program's name: what it does not cover,
+    /// and which patterns to use. Older versions let such a star match spaces, `/` and `=` too.
     pub(super) fn program_note(&self) -> Option<String> {
         if self.literal().is_some() {
             return None;
@@ -147,8 +153,8 @@ impl Pattern {
         let mut in_program = false;
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => place.take_text(text),
-                Piece::Star => in_program |= place.take_star() != StarPlace::Arguments,
+                PatternPiece::Text(text) => place.take_text(text),
+                PatternPiece::Star => in_program |= place.take_star() != StarPlace::Arguments,
             }
         }
         if place.has_prefix() {
@@ -159,7 +165,9 @@ impl Pattern {
             return None;
         }
         let advice = match &self.pieces[..] {
-            [Piece::Text(text), Piece::Star] if !text.contains([' ', ';', '|', '&', '(', '/']) => {
+            [PatternPiece::Text(text), PatternPiece::Star]
+                if !text.contains([' ', ';', '|', '&', '(', '/']) =>
+            {
                 let text = escaped(text);
                 format!(" Use '{text}' and '{text} *'.")
             }
@@ -170,11 +178,11 @@ impl Pattern {
         ))
     }
 
-    /// Whether it fits a stretch of a taken-apart line, from a command's beginning to a command's
-    /// end.
-    pub(super) fn fits_commands(&self, line: &Spelling) -> bool {
+    /// Returns true if it matches a part of a parsed line, from the beginning of a command to the
+    /// end of a command.
+    pub(super) fn matches_commands(&self, line: &LineSpelling) -> bool {
         let text = line.text.as_str();
-        let begins = |start: &&usize| text[**start..].starts_with(self.beginning());
+        let begins = |start: &&usize| text[**start..].starts_with(self.literal_prefix());
         if let Some(literal) = self.literal() {
             let is_end = |at: usize| line.ends.binary_search(&at).is_ok();
             let mut starts = line.starts.iter().filter(begins);
@@ -191,16 +199,16 @@ impl Pattern {
         }
         for piece in &self.pieces {
             ends = match piece {
-                Piece::Text(piece) => after_text(&ends, text, piece),
-                Piece::Star => after_star(&ends, text, |_| true),
+                PatternPiece::Text(piece) => after_text(&ends, text, piece),
+                PatternPiece::Star => after_star(&ends, text, |_| true),
             };
         }
         line.ends.iter().any(|end| ends[*end])
     }
 
-    /// Whether it could fit a stretch of a line that is known only when the line runs.
-    pub(super) fn may_fit_commands(&self, line: &Spelling) -> bool {
-        let beginning = self.beginning();
+    /// Returns true if it could match a part of a line that is known only when the line runs.
+    pub(super) fn may_match_commands(&self, line: &LineSpelling) -> bool {
+        let beginning = self.literal_prefix();
         line.starts.iter().any(|start| {
             let next = line.unknown.partition_point(|at| at < start);
             let Some(unknown) = line.unknown.get(next) else {
@@ -212,19 +220,19 @@ impl Pattern {
     }
 }
 
-impl Star {
+impl StarKind {
     fn stands_for(self, letter: char, slashes: usize) -> bool {
-        /// Slashes before an address' path begins: `https://host/`.
+        /// The number of slashes before the path of a URL: `https://host/`.
         const SLASHES_OF_HOST: usize = 3;
         match self {
-            Star::Anything => true,
-            Star::Words => is_plain(letter),
-            Star::Address => slashes >= SLASHES_OF_HOST || is_of_name(letter),
+            StarKind::Anything => true,
+            StarKind::Words => is_plain_word_char(letter),
+            StarKind::Address => slashes >= SLASHES_OF_HOST || is_host_name_char(letter),
         }
     }
 }
 
-/// A text as a pattern that fits it alone.
+/// Escapes a text into a pattern that matches only it.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -236,9 +244,9 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// Signs that no shell takes for anything but a part of a word, and the space between words.
-/// Letters beyond ASCII are such parts, whatever they look like.
-fn is_plain(letter: char) -> bool {
+/// Returns true for characters that every shell treats as part of a word, and for the space between
+/// words. Letters beyond ASCII are such parts, whatever they look like.
+fn is_plain_word_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric()
         || matches!(
             letter,
@@ -247,13 +255,13 @@ fn is_plain(letter: char) -> bool {
         || (!letter.is_ascii() && !letter.is_control() && !letter.is_whitespace())
 }
 
-/// Signs that a `*` stands for where the program is named: it stays in its folder, assigns nothing
-/// and ends with the word.
-fn is_of_program(letter: char) -> bool {
-    is_plain(letter) && !matches!(letter, ' ' | '/' | '=' | '%')
+/// Returns true for characters that a `*` matches in a program's name: it stays in its folder,
+/// assigns nothing and ends with the word.
+fn is_program_name_char(letter: char) -> bool {
+    is_plain_word_char(letter) && !matches!(letter, ' ' | '/' | '=' | '%')
 }
 
-fn is_of_name(letter: char) -> bool {
+fn is_host_name_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_')
 }
 
@@ -267,7 +275,7 @@ fn after_text(ends: &[bool], value: &str, text: &str) -> Vec<bool> {
     next
 }
 
-fn after_letter(ends: &[bool], value: &str, stands_for: impl Fn(char) -> bool) -> Vec<bool> {
+fn after_char(ends: &[bool], value: &str, stands_for: impl Fn(char) -> bool) -> Vec<bool> {
     let mut next = vec![false; ends.len()];
     for (place, letter) in value.char_indices() {
         if ends[place] && stands_for(letter) {

@@ -1,10 +1,10 @@
-//! What patterns fit, and what a star never crosses.
+//! Matches of patterns, and characters a star never crosses.
 
 use super::*;
 use proptest::prelude::*;
 
-fn fits(pattern: &str, value: &str, star: Star) -> bool {
-    Pattern::new(pattern).fits(value, star)
+fn fits(pattern: &str, value: &str, star: StarKind) -> bool {
+    ArgumentPattern::parse(pattern).matches(value, star)
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_star_stands_for_anything_else_for_itself() {
         ("[a-z]?", "[a-z]?", true),
     ] {
         assert_eq!(
-            fits(pattern, value, Star::Anything),
+            fits(pattern, value, StarKind::Anything),
             expected,
             "{pattern:?} {value:?}"
         );
@@ -47,7 +47,7 @@ fn a_star_in_a_command_is_words() {
         "git status наве",
     ];
     for command in covered {
-        assert!(fits("git status *", command, Star::Words), "{command}");
+        assert!(fits("git status *", command, StarKind::Words), "{command}");
     }
     let not_covered = [
         "git status; rm -rf /",
@@ -79,14 +79,17 @@ fn a_star_in_a_command_is_words() {
         "ls; git status x",
     ];
     for command in not_covered {
-        assert!(!fits("git status *", command, Star::Words), "{command:?}");
+        assert!(
+            !fits("git status *", command, StarKind::Words),
+            "{command:?}"
+        );
     }
     assert!(
-        fits("ls; *", "ls; pwd", Star::Words),
+        fits("ls; *", "ls; pwd", StarKind::Words),
         "what is written is meant"
     );
-    assert!(!fits("ls; *", "ls; pwd; id", Star::Words));
-    assert!(fits("* x;y*z", "a x;yz", Star::Words));
+    assert!(!fits("ls; *", "ls; pwd; id", StarKind::Words));
+    assert!(fits("* x;y*z", "a x;yz", StarKind::Words));
 }
 
 /// A pattern, commands it covers, and commands it does not.
@@ -197,13 +200,13 @@ fn a_star_in_a_program_stays_in_its_word_and_folder() {
     for (pattern, covered, not_covered) in STARS_IN_PROGRAMS {
         for command in *covered {
             assert!(
-                fits(pattern, command, Star::Words),
+                fits(pattern, command, StarKind::Words),
                 "{pattern:?} {command:?}"
             );
         }
         for command in *not_covered {
             assert!(
-                !fits(pattern, command, Star::Words),
+                !fits(pattern, command, StarKind::Words),
                 "{pattern:?} {command:?}"
             );
         }
@@ -221,17 +224,17 @@ fn a_star_in_a_host_ends_with_it() {
         ("https://me@evil.test:.example.org/", false),
         ("https://evil.test\\.example.org/", false),
     ] {
-        assert_eq!(fits(pattern, value, Star::Address), expected, "{value}");
+        assert_eq!(fits(pattern, value, StarKind::Address), expected, "{value}");
     }
 }
 
 proptest! {
     #[test]
     fn an_escaped_text_fits_itself_alone(text in ".*", other in ".*") {
-        let pattern = Pattern::new(&escaped(&text));
+        let pattern = ArgumentPattern::parse(&escaped(&text));
         prop_assert_eq!(pattern.literal(), Some(text.as_str()));
-        prop_assert!(pattern.fits(&text, Star::Words));
-        prop_assert_eq!(pattern.fits(&other, Star::Anything), text == other);
+        prop_assert!(pattern.matches(&text, StarKind::Words));
+        prop_assert_eq!(pattern.matches(&other, StarKind::Anything), text == other);
     }
 
     #[test]
@@ -243,7 +246,7 @@ proptest! {
     ) {
         // The pattern names no such sign, so a value with one is never covered.
         let value = format!("{before}{sign}{after}");
-        prop_assert!(!Pattern::new(&pattern).fits(&value, Star::Words));
+        prop_assert!(!ArgumentPattern::parse(&pattern).matches(&value, StarKind::Words));
     }
 
     /// Whatever a star in the first word stands for, it names one program of the same folder.
@@ -252,7 +255,7 @@ proptest! {
         pattern in "[ab]{0,2}\\*[ab*]{0,2}( [ab*]{0,3})?",
         line in "[ab=/ %.]{0,8}",
     ) {
-        if Pattern::new(&pattern).fits(&line, Star::Words) {
+        if ArgumentPattern::parse(&pattern).matches(&line, StarKind::Words) {
             let first = line.split(' ').next().unwrap_or_default();
             prop_assert!(!first.contains(['/', '=', '%']), "{pattern:?} {line:?}");
             prop_assert!(!first.is_empty() || !line.contains(' '), "{pattern:?} {line:?}");
@@ -261,9 +264,9 @@ proptest! {
 
     #[test]
     fn words_are_never_more_than_anything(pattern in "[ab;*\\\\]{0,8}", value in "[ab;*]{0,8}") {
-        let pattern = Pattern::new(&pattern);
-        if pattern.fits(&value, Star::Words) {
-            prop_assert!(pattern.fits(&value, Star::Anything));
+        let pattern = ArgumentPattern::parse(&pattern);
+        if pattern.matches(&value, StarKind::Words) {
+            prop_assert!(pattern.matches(&value, StarKind::Anything));
         }
     }
 }

@@ -1,41 +1,41 @@
-//! Which `*` of a command pattern stands where a program is named. Pure.
+//! Finds the stars of a command pattern that stand in the name of a program. Pure.
 //!
-//! A pattern is read from the left like a command line. The first word of each command names a
-//! program; a `*` in it is held narrower than one among the arguments, because `/` and `=` there
-//! lead to another program or set a variable.
+//! A pattern is read from left to right like a command line. The first word of each command names a
+//! program. A `*` in it matches less than one among the arguments, because `/` and `=` there lead
+//! to another program or set a variable.
 
-/// Where a star stands.
+/// The place of a star.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StarPlace {
-    /// In a program's name; at its beginning or behind some of it.
+    /// In a program's name, at its beginning or later.
     Program {
         begins: bool,
     },
     Arguments,
 }
 
-/// Words of the shell's grammar behind which a program is named.
+/// Shell keywords that are followed by a program.
 const BEFORE_PROGRAM: [&str; 10] = [
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time",
 ];
 
-/// Reads a pattern from the left.
+/// Reads a pattern from left to right.
 #[derive(Debug, Default)]
 pub(super) struct ProgramPlace {
-    state: State,
+    position: CommandPosition,
     /// The program's name so far.
     word: String,
     quote: Option<char>,
     is_escaped: bool,
     last: Option<char>,
-    /// A substitution began: how it ends is not followed.
+    /// A substitution began; its end is not tracked.
     is_substituted: bool,
     /// A variable is set or a file opened before the program is named.
     has_prefix: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum CommandPosition {
     #[default]
     BeforeProgram,
     Program,
@@ -52,19 +52,20 @@ impl ProgramPlace {
 
     pub(super) fn take_star(&mut self) -> StarPlace {
         self.last = None;
-        let begins = self.state == State::BeforeProgram;
-        match self.state {
-            State::Arguments if !self.is_substituted => StarPlace::Arguments,
-            State::Arguments => StarPlace::Program { begins: true },
-            State::BeforeProgram | State::Program => {
+        let begins = self.position == CommandPosition::BeforeProgram;
+        match self.position {
+            CommandPosition::Arguments if !self.is_substituted => StarPlace::Arguments,
+            // Inside a substitution any word may name a program.
+            CommandPosition::Arguments => StarPlace::Program { begins: true },
+            CommandPosition::BeforeProgram | CommandPosition::Program => {
                 self.take_letter('*');
                 StarPlace::Program { begins }
             }
         }
     }
 
-    /// Whether something other than a program stood first: with a star such a pattern allows
-    /// nothing.
+    /// Returns true if something other than a program comes first: with a star such a pattern
+    /// allows nothing.
     pub(super) fn has_prefix(&self) -> bool {
         self.has_prefix
     }
@@ -92,26 +93,28 @@ impl ProgramPlace {
                 self.take_letter(letter);
             }
             ';' | '&' | '|' | '\n' | '(' | ')' => {
-                self.state = State::BeforeProgram;
+                self.position = CommandPosition::BeforeProgram;
                 self.word.clear();
             }
-            ' ' | '\t' if self.state == State::Program => {
+            ' ' | '\t' if self.position == CommandPosition::Program => {
                 let goes_on = BEFORE_PROGRAM.contains(&self.word.as_str());
-                self.state = if goes_on {
-                    State::BeforeProgram
+                self.position = if goes_on {
+                    CommandPosition::BeforeProgram
                 } else {
-                    State::Arguments
+                    CommandPosition::Arguments
                 };
                 self.word.clear();
             }
             ' ' | '\t' => {}
             '=' => {
-                self.has_prefix |= self.state != State::Arguments;
+                // `name=value` before a program sets a variable for it, such as `LD_PRELOAD`.
+                self.has_prefix |= self.position != CommandPosition::Arguments;
                 self.take_letter(letter);
             }
             '<' | '>' => {
+                // `2>file` before a program is a redirection; `a>b` already has its program.
                 let is_number = self.word.bytes().all(|byte| byte.is_ascii_digit());
-                self.has_prefix |= self.state != State::Arguments && is_number;
+                self.has_prefix |= self.position != CommandPosition::Arguments && is_number;
                 self.take_letter(letter);
             }
             other => self.take_letter(other),
@@ -119,8 +122,8 @@ impl ProgramPlace {
     }
 
     fn take_letter(&mut self, letter: char) {
-        if self.state != State::Arguments {
-            self.state = State::Program;
+        if self.position != CommandPosition::Arguments {
+            self.position = CommandPosition::Program;
             self.word.push(letter);
         }
     }

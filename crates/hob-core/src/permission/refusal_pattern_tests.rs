@@ -1,31 +1,31 @@
 //! A denial covers a command however it is spelt, and what cannot be told is asked.
 
+use super::super::decision::{RuleVerdict, decide};
 use super::super::fixture_tests::{Asked, exec, rule, terms};
-use super::super::rulebook::RuleBook;
-use super::super::rules::{Verdict, decide};
+use super::super::rule_index::RuleIndex;
 use super::*;
-use hob_wire::work::{Mode, Reach, RuleDecision};
+use hob_wire::work::{AnswerReach, PermissionMode, RuleDecision};
 use serde_json::json;
 
-fn fit(pattern: &str, command: &str) -> Fit {
-    let pattern = Pattern::new(pattern);
+fn fit(pattern: &str, command: &str) -> RuleMatch {
+    let pattern = ArgumentPattern::parse(pattern);
     let line = CommandLine::parse(command);
-    RefusedCommand::of(&pattern).fit(&pattern, command, &line)
+    RefusalPattern::from_pattern(&pattern).match_command(&pattern, command, &line)
 }
 
 /// What a rule of this pattern says of a command, where everything else is allowed.
 fn verdict(decision: RuleDecision, pattern: &str, command: &str) -> &'static str {
-    let mut terms = terms("exec", decision, Reach::Always);
+    let mut terms = terms("exec", decision, AnswerReach::Always);
     let matched = ("command".to_owned(), pattern.to_owned());
     terms.matches.extend([matched]);
-    let mut book = RuleBook::new();
+    let mut book = RuleIndex::new();
     book.add(rule("r", terms), None);
     let mut asked = Asked::new(exec(), json!({ "command": command }));
-    asked.scene.mode = Mode::Full;
+    asked.decision_context.mode = PermissionMode::Full;
     match decide(&asked.call(), &book) {
-        Verdict::Allow { .. } => "allow",
-        Verdict::Deny { .. } => "deny",
-        Verdict::Ask { .. } => "ask",
+        RuleVerdict::Allow { .. } => "allow",
+        RuleVerdict::Deny { .. } => "deny",
+        RuleVerdict::Ask { .. } => "ask",
     }
 }
 
@@ -129,7 +129,7 @@ const UNTOUCHED: &[&str] = &[
 #[test]
 fn a_denial_covers_every_spelling() {
     for command in DENIED {
-        assert_eq!(fit("rm *", command), Fit::Yes, "{command:?}");
+        assert_eq!(fit("rm *", command), RuleMatch::Yes, "{command:?}");
         assert_eq!(
             verdict(RuleDecision::Deny, "rm *", command),
             "deny",
@@ -146,7 +146,7 @@ fn a_denial_covers_every_spelling() {
 #[test]
 fn what_cannot_be_excluded_is_asked() {
     for command in ASKED {
-        assert_eq!(fit("rm *", command), Fit::Open, "{command:?}");
+        assert_eq!(fit("rm *", command), RuleMatch::Maybe, "{command:?}");
         assert_eq!(
             verdict(RuleDecision::Deny, "rm *", command),
             "ask",
@@ -163,7 +163,7 @@ fn what_cannot_be_excluded_is_asked() {
 #[test]
 fn other_commands_stay_as_they_were() {
     for command in UNTOUCHED {
-        assert_eq!(fit("rm *", command), Fit::No, "{command:?}");
+        assert_eq!(fit("rm *", command), RuleMatch::No, "{command:?}");
         assert_eq!(
             verdict(RuleDecision::Deny, "rm *", command),
             "allow",
@@ -176,13 +176,13 @@ fn other_commands_stay_as_they_were() {
 fn without_such_a_rule_nobody_is_asked() {
     for command in DENIED.iter().chain(ASKED).chain(UNTOUCHED) {
         let mut asked = Asked::new(exec(), json!({ "command": command }));
-        asked.scene.mode = Mode::Full;
-        let mut book = RuleBook::new();
-        let mut other = terms("exec", RuleDecision::Deny, Reach::Always);
+        asked.decision_context.mode = PermissionMode::Full;
+        let mut book = RuleIndex::new();
+        let mut other = terms("exec", RuleDecision::Deny, AnswerReach::Always);
         other.host = Some("*".to_owned());
         book.add(rule("r", other), None);
         let verdict = decide(&asked.call(), &book);
-        assert!(matches!(verdict, Verdict::Allow { .. }), "{command:?}");
+        assert!(matches!(verdict, RuleVerdict::Allow { .. }), "{command:?}");
     }
 }
 
@@ -190,44 +190,44 @@ fn without_such_a_rule_nobody_is_asked() {
 fn patterns_are_compared_by_their_words_too() {
     for (pattern, command, expected) in [
         // A program with and without arguments are two patterns.
-        ("rm", "rm", Fit::Yes),
-        ("rm", "/bin/rm", Fit::Yes),
-        ("rm", "rm x", Fit::No),
-        ("rm -rf /", "true && sudo rm  -rf  \"/\"", Fit::Yes),
-        ("rm -rf /", "rm -rf /home", Fit::No),
-        ("rm -rf /", "rm $x", Fit::Open),
-        ("rm -rf /", "xargs rm", Fit::Open),
-        ("rm \"a b\"", "rm 'a b'", Fit::Yes),
-        (" rm  * ", "rm x", Fit::Yes),
+        ("rm", "rm", RuleMatch::Yes),
+        ("rm", "/bin/rm", RuleMatch::Yes),
+        ("rm", "rm x", RuleMatch::No),
+        ("rm -rf /", "true && sudo rm  -rf  \"/\"", RuleMatch::Yes),
+        ("rm -rf /", "rm -rf /home", RuleMatch::No),
+        ("rm -rf /", "rm $x", RuleMatch::Maybe),
+        ("rm -rf /", "xargs rm", RuleMatch::Maybe),
+        ("rm \"a b\"", "rm 'a b'", RuleMatch::Yes),
+        (" rm  * ", "rm x", RuleMatch::Yes),
         // A path is that path for sure, and by its name perhaps.
-        ("/bin/rm *", "/bin/rm x", Fit::Yes),
-        ("/bin/rm *", "rm x", Fit::Open),
-        ("/bin/rm *", "ls x", Fit::No),
-        ("./deploy.sh *", "env ./deploy.sh now", Fit::Yes),
+        ("/bin/rm *", "/bin/rm x", RuleMatch::Yes),
+        ("/bin/rm *", "rm x", RuleMatch::Maybe),
+        ("/bin/rm *", "ls x", RuleMatch::No),
+        ("./deploy.sh *", "env ./deploy.sh now", RuleMatch::Yes),
         // Wrappers and assignments can be denied themselves.
-        ("sudo *", "true; sudo -u root ls", Fit::Yes),
-        ("LD_PRELOAD=*", "true; LD_PRELOAD=x ls", Fit::Yes),
+        ("sudo *", "true; sudo -u root ls", RuleMatch::Yes),
+        ("LD_PRELOAD=*", "true; LD_PRELOAD=x ls", RuleMatch::Yes),
         // Lines of several commands.
-        ("curl * | sh", "curl x|sh", Fit::Yes),
-        ("curl * | sh", "true; curl -s x | /bin/sh", Fit::Yes),
-        ("curl * | sh", "curl x", Fit::No),
-        ("* > /etc/*", "echo a >/etc/passwd", Fit::Yes),
+        ("curl * | sh", "curl x|sh", RuleMatch::Yes),
+        ("curl * | sh", "true; curl -s x | /bin/sh", RuleMatch::Yes),
+        ("curl * | sh", "curl x", RuleMatch::No),
+        ("* > /etc/*", "echo a >/etc/passwd", RuleMatch::Yes),
         (
             "git push *--force*",
             "git push \"--force\" origin",
-            Fit::Yes,
+            RuleMatch::Yes,
         ),
-        ("git push *", "git $x", Fit::Open),
-        ("git push *", "git pull $x", Fit::No),
-        ("*rm *", "true; rm -rf /", Fit::Yes),
-        ("* --force", "echo $x", Fit::Open),
+        ("git push *", "git $x", RuleMatch::Maybe),
+        ("git push *", "git pull $x", RuleMatch::No),
+        ("*rm *", "true; rm -rf /", RuleMatch::Yes),
+        ("* --force", "echo $x", RuleMatch::Maybe),
         // A word of the grammar is no command.
-        ("! *", "ls", Fit::No),
-        ("if *", "ls", Fit::No),
-        ("( *", "ls", Fit::No),
-        ("echo \"*", "echo x", Fit::No),
-        ("", "ls", Fit::No),
-        ("*", "anything at all", Fit::Yes),
+        ("! *", "ls", RuleMatch::No),
+        ("if *", "ls", RuleMatch::No),
+        ("( *", "ls", RuleMatch::No),
+        ("echo \"*", "echo x", RuleMatch::No),
+        ("", "ls", RuleMatch::No),
+        ("*", "anything at all", RuleMatch::Yes),
     ] {
         assert_eq!(fit(pattern, command), expected, "{pattern:?} {command:?}");
     }
@@ -245,17 +245,20 @@ fn an_exact_denial_is_found_by_another_spelling() {
 
 #[test]
 fn a_command_that_is_no_text_is_asked() {
-    let mut deny = terms("exec", RuleDecision::Deny, Reach::Always);
+    let mut deny = terms("exec", RuleDecision::Deny, AnswerReach::Always);
     let matched = ("command".to_owned(), "rm *".to_owned());
     deny.matches.extend([matched]);
-    let mut book = RuleBook::new();
+    let mut book = RuleIndex::new();
     book.add(rule("r", deny), None);
     let mut asked = Asked::new(exec(), json!({ "command": ["rm", "x"] }));
-    asked.scene.mode = Mode::Full;
-    assert!(matches!(decide(&asked.call(), &book), Verdict::Ask { .. }));
+    asked.decision_context.mode = PermissionMode::Full;
+    assert!(matches!(
+        decide(&asked.call(), &book),
+        RuleVerdict::Ask { .. }
+    ));
     asked.args = json!({});
     assert!(matches!(
         decide(&asked.call(), &book),
-        Verdict::Allow { .. }
+        RuleVerdict::Allow { .. }
     ));
 }

@@ -1,58 +1,58 @@
-//! The stored rules, found fast. Pure.
+//! An index of the stored rules. Pure.
 //!
-//! A rule lies where the calls it could cover look for it: under its tool, then under its run,
-//! session or folder, and, where one of its patterns fits a single text, under that text. A call
-//! looks into the few places that are its own, so that ten thousand rules cost no more than ten.
-//! A command can be spelt in many ways, so rules that deny or ask for one command are all looked at.
+//! A rule is stored under its tool, then under its run, session or folder, and, if one of its
+//! patterns matches a single text, under that text. A call looks only into the few buckets that
+//! could cover it, so ten thousand rules cost no more than ten. A command can be spelt in many
+//! ways, so rules that deny or ask about one command are all examined.
 
-use super::cover::{Fit, Reading};
-use super::facts::Facts;
-use super::place::folder;
-use super::rules::Scene;
-use hob_wire::rule::Rule;
-use hob_wire::work::{NeedKind, Reach, RuleDecision};
+use super::call_facts::CallFacts;
+use super::compiled_rule::{CompiledRule, RuleMatch};
+use super::decision::DecisionContext;
+use super::paths_and_hosts::folder_steps;
+use hob_wire::rule::PermissionRule;
+use hob_wire::work::{AnswerReach, NeedKind, RuleDecision};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
-pub struct RuleBook {
-    rules: BTreeMap<String, Arc<Reading>>,
-    /// By the tool as the rule names it.
-    tools: BTreeMap<String, BTreeMap<Subject, Shelf>>,
-    /// Ids of stored rules that are damaged: what they said is not known.
+pub struct RuleIndex {
+    rules: BTreeMap<String, Arc<CompiledRule>>,
+    /// Keyed by the tool as the rule names it.
+    tools: BTreeMap<String, BTreeMap<RuleSubject, RuleBucket>>,
+    /// The ids of damaged rules: their terms are unknown.
     damaged: BTreeSet<String>,
 }
 
-/// Whose calls a rule is for.
+/// The calls a rule applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Subject {
+enum RuleSubject {
     Run(String),
     Session(String),
     Folder(Vec<String>),
     Always,
 }
 
-/// Rules of one tool and one subject.
+/// The rules of one tool and one subject.
 #[derive(Clone, Debug, Default)]
-struct Shelf {
-    /// By an argument and the one text it must be.
-    exact: BTreeMap<String, BTreeMap<String, Vec<Arc<Reading>>>>,
-    /// Those of `exact` that deny or ask, by the argument alone.
-    refusals: BTreeMap<String, Vec<Arc<Reading>>>,
-    open: Vec<Arc<Reading>>,
+struct RuleBucket {
+    /// Keyed by an argument and the only text it may have.
+    exact: BTreeMap<String, BTreeMap<String, Vec<Arc<CompiledRule>>>>,
+    /// The rules of `exact` that deny or ask, keyed by the argument alone.
+    refusals: BTreeMap<String, Vec<Arc<CompiledRule>>>,
+    open: Vec<Arc<CompiledRule>>,
 }
 
-/// What the stored rules say of a call.
+/// The result of the stored rules for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct MatchedRule {
     pub(super) decision: RuleDecision,
-    /// The id of the rule that counts.
+    /// The id of the rule that decides.
     pub(super) rule: String,
 }
 
-impl RuleBook {
-    pub fn new() -> RuleBook {
-        RuleBook::default()
+impl RuleIndex {
+    pub fn new() -> RuleIndex {
+        RuleIndex::default()
     }
 
     pub fn len(&self) -> usize {
@@ -63,121 +63,132 @@ impl RuleBook {
         self.rules.is_empty()
     }
 
-    /// Puts a rule in, in the place of one with the same id; `session` is the id of the session
-    /// it is for. One whose terms mean nothing covers nothing and is left out.
-    pub fn add(&mut self, rule: Rule, session: Option<&str>) {
+    /// Adds a rule, replacing one with the same id; `session` is the id of its session. A rule with
+    /// invalid terms covers nothing and is left out.
+    pub fn add(&mut self, rule: PermissionRule, session: Option<&str>) {
         self.remove(&rule.id);
-        let Some(reading) = Reading::of(rule, session) else {
+        let Some(compiled) = CompiledRule::compile(rule, session) else {
             return;
         };
-        let reading = Arc::new(reading);
-        let Some(subject) = Subject::of(&reading) else {
+        let compiled = Arc::new(compiled);
+        let Some(subject) = RuleSubject::of_rule(&compiled) else {
             return;
         };
-        let id = reading.rule.id.clone();
-        let subjects = self.tools.entry(reading.rule.terms.tool.clone());
+        let id = compiled.rule.id.clone();
+        let subjects = self.tools.entry(compiled.rule.terms.tool.clone());
         let found = subjects.or_default().entry(subject).or_default();
-        let place = match literal(&reading) {
+        let place = match literal_match(&compiled) {
             Some((argument, text)) => {
-                if reading.rule.terms.decision != RuleDecision::Allow {
+                // A command can spell the text differently, so these are also found by the argument
+                // alone.
+                if compiled.rule.terms.decision != RuleDecision::Allow {
                     let refusals = found.refusals.entry(argument.to_owned());
-                    refusals.or_default().push(Arc::clone(&reading));
+                    refusals.or_default().push(Arc::clone(&compiled));
                 }
                 let texts = found.exact.entry(argument.to_owned()).or_default();
                 texts.entry(text.to_owned()).or_default()
             }
+            // Without a literal pattern a rule is examined for every call of its subject.
             None => &mut found.open,
         };
-        place.push(Arc::clone(&reading));
-        self.rules.insert(id, reading);
+        place.push(Arc::clone(&compiled));
+        self.rules.insert(id, compiled);
     }
 
-    /// Notes a stored rule that is damaged. It may have been a denial of anything, so while it is
-    /// there nothing is allowed without asking.
+    /// Adds the id of a damaged rule. It may have denied anything, so while it exists nothing is
+    /// allowed without asking.
     pub fn add_damaged(&mut self, id: String) {
         self.damaged.insert(id);
     }
 
-    /// A damaged rule, if there is one.
+    /// Returns a damaged rule, if there is one.
     pub(super) fn damaged(&self) -> Option<&str> {
         self.damaged.first().map(String::as_str)
     }
 
-    pub fn remove(&mut self, id: &str) -> Option<Rule> {
+    pub fn remove(&mut self, id: &str) -> Option<PermissionRule> {
         self.damaged.remove(id);
-        let reading = self.rules.remove(id)?;
-        self.take_off(&reading);
-        Some(reading.rule.clone())
+        let compiled = self.rules.remove(id)?;
+        self.remove_from_bucket(&compiled);
+        Some(compiled.rule.clone())
     }
 
     /// Removes the rules of a session that is gone.
     pub fn end_session(&mut self, session: &str) {
-        let of_session = |reading: &&Arc<Reading>| reading.session.as_deref() == Some(session);
+        let of_session =
+            |compiled: &&Arc<CompiledRule>| compiled.session.as_deref() == Some(session);
         let gone = self.rules.values().filter(of_session);
-        let gone: Vec<String> = gone.map(|reading| reading.rule.id.clone()).collect();
+        let gone: Vec<String> = gone.map(|compiled| compiled.rule.id.clone()).collect();
         for id in gone {
             self.remove(&id);
         }
     }
 
-    /// Removes what covers nothing any more.
+    /// Removes expired rules.
     pub fn forget_expired(&mut self, now_ms: u64) {
         self.retain(|rule| rule.expires_at.is_none_or(|at| now_ms < at));
     }
 
-    /// Keeps those that `keep` says.
-    pub fn retain(&mut self, keep: impl Fn(&Rule) -> bool) {
-        let gone = self.rules.values().filter(|reading| !keep(&reading.rule));
-        let gone: Vec<String> = gone.map(|reading| reading.rule.id.clone()).collect();
+    /// Keeps the rules for which `keep` is true.
+    pub fn retain(&mut self, keep: impl Fn(&PermissionRule) -> bool) {
+        let gone = self.rules.values().filter(|compiled| !keep(&compiled.rule));
+        let gone: Vec<String> = gone.map(|compiled| compiled.rule.id.clone()).collect();
         for id in gone {
             self.remove(&id);
         }
     }
 
-    /// What the rules that cover a call say together: a denial wins, then the narrowest scope,
-    /// and within it a question.
-    pub(super) fn find(&self, facts: &Facts<'_>, scene: &Scene<'_>) -> Option<Found> {
-        let mut best: Option<Rank> = None;
+    /// Returns the rule that decides about a call. Deny wins; else the narrowest scope; within a
+    /// scope, ask beats allow.
+    pub(super) fn find_match(
+        &self,
+        facts: &CallFacts<'_>,
+        decision_context: &DecisionContext<'_>,
+    ) -> Option<MatchedRule> {
+        let mut best: Option<RuleRank> = None;
         for subjects in self.subjects_of(facts) {
-            for subject in subjects_of_call(facts, scene) {
+            for subject in subjects_of_call(facts, decision_context) {
                 let Some(found) = subjects.get(&subject) else {
                     continue;
                 };
                 let ranks = found.candidates(facts);
-                let ranks = ranks.filter_map(|reading| rank(reading, facts, scene));
+                let ranks =
+                    ranks.filter_map(|compiled| rank_rule(compiled, facts, decision_context));
                 best = best.into_iter().chain(ranks).min();
             }
         }
-        best.map(|rank| Found {
+        best.map(|rank| MatchedRule {
             decision: rank.decision(),
             rule: rank.into_rule(),
         })
     }
 
-    /// What is stored under a name of the tool, or under the beginning of one.
+    /// Returns the rules stored under a name of the tool or under a prefix of one.
     fn subjects_of<'s>(
         &'s self,
-        facts: &'s Facts<'_>,
-    ) -> impl Iterator<Item = &'s BTreeMap<Subject, Shelf>> {
+        facts: &'s CallFacts<'_>,
+    ) -> impl Iterator<Item = &'s BTreeMap<RuleSubject, RuleBucket>> {
         let names = std::iter::once(&facts.tool.name).chain(&facts.tool.aliases);
         names.flat_map(move |name| {
             let lengths = 0..=name.len();
             let beginnings = lengths.filter_map(move |end| name.get(..end));
+            // A rule may name a prefix of a tool: `sessions_*`.
             let patterns = beginnings.map(|beginning| format!("{beginning}*"));
             let patterns = patterns.filter_map(|pattern| self.tools.get(&pattern));
             self.tools.get(name.as_str()).into_iter().chain(patterns)
         })
     }
 
-    fn take_off(&mut self, reading: &Arc<Reading>) {
-        let tool = &reading.rule.terms.tool;
-        let (Some(subjects), Some(subject)) = (self.tools.get_mut(tool), Subject::of(reading))
+    fn remove_from_bucket(&mut self, compiled: &Arc<CompiledRule>) {
+        let tool = &compiled.rule.terms.tool;
+        let (Some(subjects), Some(subject)) =
+            (self.tools.get_mut(tool), RuleSubject::of_rule(compiled))
         else {
             return;
         };
-        if let Some(shelf) = subjects.get_mut(&subject) {
-            shelf.take_off(reading);
-            if shelf.is_empty() {
+        if let Some(bucket) = subjects.get_mut(&subject) {
+            bucket.remove(compiled);
+            if bucket.is_empty() {
                 subjects.remove(&subject);
             }
         }
@@ -187,8 +198,11 @@ impl RuleBook {
     }
 }
 
-impl Shelf {
-    fn candidates<'s>(&'s self, facts: &'s Facts<'_>) -> impl Iterator<Item = &'s Arc<Reading>> {
+impl RuleBucket {
+    fn candidates<'s>(
+        &'s self,
+        facts: &'s CallFacts<'_>,
+    ) -> impl Iterator<Item = &'s Arc<CompiledRule>> {
         let exact = facts.arguments.iter().flat_map(move |argument| {
             let texts = self.exact.get(argument.name);
             texts.into_iter().flat_map(move |texts| {
@@ -202,22 +216,22 @@ impl Shelf {
         exact.chain(refusals.flatten()).chain(&self.open)
     }
 
-    fn take_off(&mut self, reading: &Arc<Reading>) {
-        let other = |kept: &Arc<Reading>| !Arc::ptr_eq(kept, reading);
-        match literal(reading) {
+    fn remove(&mut self, compiled: &Arc<CompiledRule>) {
+        let other = |kept: &Arc<CompiledRule>| !Arc::ptr_eq(kept, compiled);
+        match literal_match(compiled) {
             Some((argument, text)) => {
                 if let Some(texts) = self.exact.get_mut(argument) {
-                    if let Some(readings) = texts.get_mut(text) {
-                        readings.retain(other);
+                    if let Some(rules) = texts.get_mut(text) {
+                        rules.retain(other);
                     }
-                    texts.retain(|_, readings| !readings.is_empty());
+                    texts.retain(|_, rules| !rules.is_empty());
                     if texts.is_empty() {
                         self.exact.remove(argument);
                     }
                 }
-                if let Some(readings) = self.refusals.get_mut(argument) {
-                    readings.retain(other);
-                    if readings.is_empty() {
+                if let Some(rules) = self.refusals.get_mut(argument) {
+                    rules.retain(other);
+                    if rules.is_empty() {
                         self.refusals.remove(argument);
                     }
                 }
@@ -231,89 +245,101 @@ impl Shelf {
     }
 }
 
-impl Subject {
-    fn of(reading: &Reading) -> Option<Subject> {
-        let terms = &reading.rule.terms;
+impl RuleSubject {
+    fn of_rule(compiled: &CompiledRule) -> Option<RuleSubject> {
+        let terms = &compiled.rule.terms;
         match terms.scope {
-            Reach::Once => None,
-            Reach::Run => terms.run_id.map(|run| Subject::Run(run.to_string())),
-            Reach::Session => reading.session.clone().map(Subject::Session),
-            Reach::Folder => reading.folder.clone().map(Subject::Folder),
-            Reach::Always => Some(Subject::Always),
+            AnswerReach::Once => None,
+            AnswerReach::Run => terms.run_id.map(|run| RuleSubject::Run(run.to_string())),
+            AnswerReach::Session => compiled.session.clone().map(RuleSubject::Session),
+            AnswerReach::Folder => compiled.folder.clone().map(RuleSubject::Folder),
+            AnswerReach::Always => Some(RuleSubject::Always),
         }
     }
 }
 
-fn subjects_of_call(facts: &Facts<'_>, scene: &Scene<'_>) -> Vec<Subject> {
-    let mut subjects = vec![Subject::Always];
+fn subjects_of_call(
+    facts: &CallFacts<'_>,
+    decision_context: &DecisionContext<'_>,
+) -> Vec<RuleSubject> {
+    let mut subjects = vec![RuleSubject::Always];
     let run = facts.context.run_id;
-    subjects.extend(run.map(|run| Subject::Run(run.to_string())));
-    let session = scene.session;
-    subjects.extend(session.map(|id| Subject::Session(id.to_owned())));
-    let workspace = facts.context.workspace.as_deref().and_then(folder);
+    subjects.extend(run.map(|run| RuleSubject::Run(run.to_string())));
+    let session = decision_context.session;
+    subjects.extend(session.map(|id| RuleSubject::Session(id.to_owned())));
+    let workspace = facts.context.workspace.as_deref().and_then(folder_steps);
     if let Some(steps) = workspace {
         let ends = 0..=steps.len();
-        subjects.extend(ends.map(|end| Subject::Folder(steps[..end].to_vec())));
+        // A rule of a folder covers every workspace below it.
+        subjects.extend(ends.map(|end| RuleSubject::Folder(steps[..end].to_vec())));
     }
     subjects
 }
 
-/// A pattern of the rule that fits one text alone; an empty one also fits what is missing.
-fn literal(reading: &Reading) -> Option<(&str, &str)> {
-    reading.matches.iter().find_map(|(argument, pattern)| {
+/// Returns a pattern of the rule that matches only one text. An empty text is excluded: it also
+/// matches a missing argument.
+fn literal_match(compiled: &CompiledRule) -> Option<(&str, &str)> {
+    compiled.matches.iter().find_map(|(argument, pattern)| {
         let text = pattern.literal().filter(|text| !text.is_empty())?;
         Some((argument.as_str(), text))
     })
 }
 
-/// The order in which covering rules count; the least wins. The rule's id makes it total.
+/// The precedence of matching rules; the least wins. The rule's id makes the order total.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum RuleRank {
     Denied(String),
-    /// A denial that may or may not be meant.
+    /// A denial that may not apply.
     PerhapsDenied(String),
-    /// By scope, the narrowest first; a question before an allowance.
+    /// Scope, narrowest first; then ask before allow.
     Other(u8, bool, String),
 }
 
-impl Rank {
+impl RuleRank {
     fn decision(&self) -> RuleDecision {
         match self {
-            Rank::Denied(_) => RuleDecision::Deny,
-            Rank::PerhapsDenied(_) | Rank::Other(_, false, _) => RuleDecision::Ask,
-            Rank::Other(_, true, _) => RuleDecision::Allow,
+            RuleRank::Denied(_) => RuleDecision::Deny,
+            RuleRank::PerhapsDenied(_) | RuleRank::Other(_, false, _) => RuleDecision::Ask,
+            RuleRank::Other(_, true, _) => RuleDecision::Allow,
         }
     }
 
     fn into_rule(self) -> String {
         match self {
-            Rank::Denied(rule) | Rank::PerhapsDenied(rule) | Rank::Other(_, _, rule) => rule,
+            RuleRank::Denied(rule)
+            | RuleRank::PerhapsDenied(rule)
+            | RuleRank::Other(_, _, rule) => rule,
         }
     }
 }
 
-fn rank(reading: &Reading, facts: &Facts<'_>, scene: &Scene<'_>) -> Option<Rank> {
-    let rule = &reading.rule;
+fn rank_rule(
+    compiled: &CompiledRule,
+    facts: &CallFacts<'_>,
+    decision_context: &DecisionContext<'_>,
+) -> Option<RuleRank> {
+    let rule = &compiled.rule;
     let width = match rule.terms.scope {
-        Reach::Once | Reach::Run => 0,
-        Reach::Session => 1,
-        Reach::Folder => 2,
-        Reach::Always => 3,
+        AnswerReach::Once | AnswerReach::Run => 0,
+        AnswerReach::Session => 1,
+        AnswerReach::Folder => 2,
+        AnswerReach::Always => 3,
     };
-    let fit = reading.fit(facts, scene);
-    if fit == Fit::No {
+    let fit = compiled.match_call(facts, decision_context);
+    if fit == RuleMatch::No {
         return None;
     }
     let id = rule.id.clone();
     match (fit, rule.terms.decision) {
-        (Fit::No, _) | (Fit::Open, RuleDecision::Allow) => None,
-        (Fit::Yes, RuleDecision::Deny) => Some(Rank::Denied(id)),
-        (Fit::Open, RuleDecision::Deny) => Some(Rank::PerhapsDenied(id)),
-        (_, RuleDecision::Ask) => Some(Rank::Other(width, false, id)),
-        (Fit::Yes, RuleDecision::Allow) => Some(Rank::Other(width, true, id)),
+        // An uncertain match never allows.
+        (RuleMatch::No, _) | (RuleMatch::Maybe, RuleDecision::Allow) => None,
+        (RuleMatch::Yes, RuleDecision::Deny) => Some(RuleRank::Denied(id)),
+        (RuleMatch::Maybe, RuleDecision::Deny) => Some(RuleRank::PerhapsDenied(id)),
+        (_, RuleDecision::Ask) => Some(RuleRank::Other(width, false, id)),
+        (RuleMatch::Yes, RuleDecision::Allow) => Some(RuleRank::Other(width, true, id)),
     }
 }
 
 #[cfg(test)]
-#[path = "rulebook_tests.rs"]
+#[path = "rule_index_tests.rs"]
 mod tests;

@@ -1,25 +1,25 @@
-//! The book finds what a plain walk over all rules would find.
+//! The index finds what a plain walk over all rules would find.
 
+use super::super::decision::{RuleVerdict, decide};
 use super::super::fixture_tests::{Asked, exec, rule, run, terms, write};
-use super::super::rules::{Verdict, decide};
 use super::*;
-use hob_wire::rule::Terms;
+use hob_wire::rule::RuleTerms;
 use hob_wire::work::Tier;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn found(book: &RuleBook, asked: &Asked) -> Option<(RuleDecision, String)> {
-    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
-    let found = book.find(&facts, &asked.scene)?;
+fn found(index: &RuleIndex, asked: &Asked) -> Option<(RuleDecision, String)> {
+    let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
+    let found = index.find_match(&facts, &asked.decision_context)?;
     Some((found.decision, found.rule))
 }
 
-fn book_of(rules: Vec<Rule>) -> RuleBook {
-    let mut book = RuleBook::new();
+fn book_of(rules: Vec<PermissionRule>) -> RuleIndex {
+    let mut index = RuleIndex::new();
     for rule in rules {
-        book.add(rule, Some(super::super::fixture_tests::SESSION));
+        index.add(rule, Some(super::super::fixture_tests::SESSION));
     }
-    book
+    index
 }
 
 #[test]
@@ -27,28 +27,31 @@ fn the_narrowest_scope_decides_a_question_beats_a_yes_and_a_no_beats_all() {
     use RuleDecision::{Allow, Ask, Deny};
     let asked = Asked::new(write(), json!({ "path": "a" }));
     let id = |decision, rule: &str| Some((decision, rule.to_owned()));
-    let mut book = RuleBook::new();
-    assert_eq!(found(&book, &asked), None);
-    book = book_of(vec![rule("1", terms("write", Allow, Reach::Always))]);
-    assert_eq!(found(&book, &asked), id(Allow, "1"));
-    book.add(rule("2", terms("write", Ask, Reach::Folder)), None);
-    assert_eq!(found(&book, &asked), id(Ask, "2"));
-    book.add(rule("3", terms("write", Allow, Reach::Run)), None);
-    assert_eq!(found(&book, &asked), id(Allow, "3"));
-    book.add(rule("4", terms("*", Ask, Reach::Run)), None);
-    assert_eq!(found(&book, &asked), id(Ask, "4"));
-    book.add(rule("5", terms("old.wri*", Deny, Reach::Always)), None);
-    assert_eq!(found(&book, &asked), id(Deny, "5"));
-    assert_eq!(book.len(), 5);
+    let mut index = RuleIndex::new();
+    assert_eq!(found(&index, &asked), None);
+    index = book_of(vec![rule("1", terms("write", Allow, AnswerReach::Always))]);
+    assert_eq!(found(&index, &asked), id(Allow, "1"));
+    index.add(rule("2", terms("write", Ask, AnswerReach::Folder)), None);
+    assert_eq!(found(&index, &asked), id(Ask, "2"));
+    index.add(rule("3", terms("write", Allow, AnswerReach::Run)), None);
+    assert_eq!(found(&index, &asked), id(Allow, "3"));
+    index.add(rule("4", terms("*", Ask, AnswerReach::Run)), None);
+    assert_eq!(found(&index, &asked), id(Ask, "4"));
+    index.add(
+        rule("5", terms("old.wri*", Deny, AnswerReach::Always)),
+        None,
+    );
+    assert_eq!(found(&index, &asked), id(Deny, "5"));
+    assert_eq!(index.len(), 5);
     for gone in ["5", "4", "2"] {
-        assert!(book.remove(gone).is_some());
+        assert!(index.remove(gone).is_some());
     }
-    assert_eq!(found(&book, &asked), id(Allow, "3"));
-    book.retain(|rule| rule.terms.scope != Reach::Run);
-    assert_eq!(found(&book, &asked), id(Allow, "1"));
-    book.remove("1");
+    assert_eq!(found(&index, &asked), id(Allow, "3"));
+    index.retain(|rule| rule.terms.scope != AnswerReach::Run);
+    assert_eq!(found(&index, &asked), id(Allow, "1"));
+    index.remove("1");
     assert!(
-        book.is_empty() && book.tools.is_empty(),
+        index.is_empty() && index.tools.is_empty(),
         "nothing is left behind"
     );
 }
@@ -56,21 +59,21 @@ fn the_narrowest_scope_decides_a_question_beats_a_yes_and_a_no_beats_all() {
 #[test]
 fn a_rule_of_the_same_id_is_replaced() {
     let asked = Asked::new(exec(), json!({ "command": "ls" }));
-    let mut exact = terms("exec", RuleDecision::Allow, Reach::Always);
+    let mut exact = terms("exec", RuleDecision::Allow, AnswerReach::Always);
     exact
         .matches
         .extend([("command".to_owned(), "ls".to_owned())]);
-    let mut book = book_of(vec![rule("1", exact.clone())]);
-    assert!(found(&book, &asked).is_some());
+    let mut index = book_of(vec![rule("1", exact.clone())]);
+    assert!(found(&index, &asked).is_some());
     exact
         .matches
         .extend([("command".to_owned(), "pwd".to_owned())]);
-    book.add(rule("1", exact), None);
-    assert_eq!((book.len(), found(&book, &asked)), (1, None));
+    index.add(rule("1", exact), None);
+    assert_eq!((index.len(), found(&index, &asked)), (1, None));
 }
 
 /// Few words, so that rules and calls meet often.
-fn any_terms() -> impl Strategy<Value = Terms> {
+fn any_terms() -> impl Strategy<Value = RuleTerms> {
     let tools = prop::sample::select(vec!["exec", "write", "*", "w*", "old.exec"]);
     let decisions = prop::sample::select(vec![
         RuleDecision::Allow,
@@ -78,10 +81,10 @@ fn any_terms() -> impl Strategy<Value = Terms> {
         RuleDecision::Deny,
     ]);
     let scopes = prop::sample::select(vec![
-        Reach::Run,
-        Reach::Session,
-        Reach::Folder,
-        Reach::Always,
+        AnswerReach::Run,
+        AnswerReach::Session,
+        AnswerReach::Folder,
+        AnswerReach::Always,
     ]);
     let command = prop::option::of(prop::sample::select(vec!["ls", "ls *", "*", "", "ls; id"]));
     let path = prop::option::of(prop::sample::select(vec!["a", "docs/*", "../x", "*"]));
@@ -124,17 +127,17 @@ proptest! {
         rules in prop::collection::vec(any_terms(), 0..12),
         asked in any_call(),
     ) {
-        let rules: Vec<Rule> = rules.into_iter().enumerate()
+        let rules: Vec<PermissionRule> = rules.into_iter().enumerate()
             .map(|(at, terms)| rule(&format!("{at:02}"), terms)).collect();
-        let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
-        let session = asked.scene.session;
-        let readings: Vec<Reading> =
-            rules.iter().filter_map(|rule| Reading::of(rule.clone(), session)).collect();
+        let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
+        let session = asked.decision_context.session;
+        let readings: Vec<CompiledRule> =
+            rules.iter().filter_map(|rule| CompiledRule::compile(rule.clone(), session)).collect();
         let walked = readings.iter()
-            .filter_map(|reading| rank(reading, &facts, &asked.scene)).min()
+            .filter_map(|reading| rank_rule(reading, &facts, &asked.decision_context)).min()
             .map(|rank| (rank.decision(), rank.into_rule()));
-        let book = book_of(rules);
-        prop_assert_eq!(found(&book, &asked), walked);
+        let index = book_of(rules);
+        prop_assert_eq!(found(&index, &asked), walked);
     }
 
     #[test]
@@ -142,15 +145,15 @@ proptest! {
         rules in prop::collection::vec(any_terms(), 0..12),
         asked in any_call(),
     ) {
-        let rules: Vec<Rule> = rules.into_iter().enumerate()
+        let rules: Vec<PermissionRule> = rules.into_iter().enumerate()
             .map(|(at, terms)| rule(&format!("{at:02}"), terms)).collect();
-        let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
+        let facts = CallFacts::from_call(&asked.tool, &asked.args, &asked.context);
         let denied = rules.iter()
             .filter(|rule| rule.terms.decision == RuleDecision::Deny)
-            .filter_map(|rule| Reading::of(rule.clone(), asked.scene.session))
-            .any(|reading| reading.fit(&facts, &asked.scene) == Fit::Yes);
+            .filter_map(|rule| CompiledRule::compile(rule.clone(), asked.decision_context.session))
+            .any(|reading| reading.match_call(&facts, &asked.decision_context) == RuleMatch::Yes);
         let verdict = decide(&asked.call(), &book_of(rules));
-        let is_deny = matches!(verdict, Verdict::Deny { .. });
+        let is_deny = matches!(verdict, RuleVerdict::Deny { .. });
         prop_assert_eq!(denied, is_deny);
     }
 
@@ -164,10 +167,10 @@ proptest! {
             .map(|(at, terms)| rule(&format!("{at:02}"), terms)).collect();
         let mut asked = asked;
         asked.ceiling = Some(ceiling);
-        let tier = super::super::reach(&asked.call());
+        let tier = super::super::call_tier(&asked.call());
         let verdict = decide(&asked.call(), &book_of(rules));
         if tier > ceiling {
-            let denied = matches!(&verdict, Verdict::Deny { rule, .. } if rule == "rule:ceiling");
+            let denied = matches!(&verdict, RuleVerdict::Deny { rule, .. } if rule == "rule:ceiling");
             prop_assert!(denied, "{:?}", verdict);
         }
     }

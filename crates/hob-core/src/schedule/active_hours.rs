@@ -1,35 +1,35 @@
-//! The time of the day a job is restricted to: `08:00-22:00`, or `22:00-06:00` over midnight.
+//! The time of day a job is restricted to: `08:00-22:00`, or `22:00-06:00` over midnight.
 
 use super::civil;
 use jiff::ToSpan;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
-/// Active hours; the end does not belong to them.
+/// Active hours; the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hours {
+pub struct ActiveHours {
     from: Time,
     to: Time,
 }
 
-impl Hours {
-    /// Reads `HH:MM-HH:MM`; `24:00` is the end of the day.
-    pub fn parse(text: &str) -> Result<Hours, String> {
+impl ActiveHours {
+    /// Parses `HH:MM-HH:MM`; `24:00` is the end of the day.
+    pub fn parse(text: &str) -> Result<ActiveHours, String> {
         let wrong =
-            || format!("'{text}' are no active hours; write them as 08:00-22:00 or 22:00-06:00.");
+            || format!("'{text}' are not active hours; write them as 08:00-22:00 or 22:00-06:00.");
         let (from, to) = text.split_once('-').ok_or_else(wrong)?;
-        let from = time(from.trim()).ok_or_else(wrong)?;
-        let to = time(to.trim()).ok_or_else(wrong)?;
+        let from = parse_time(from.trim()).ok_or_else(wrong)?;
+        let to = parse_time(to.trim()).ok_or_else(wrong)?;
         if from == to {
             return Err(format!(
                 "The active hours '{text}' are empty; leave them out for the whole day."
             ));
         }
-        Ok(Hours { from, to })
+        Ok(ActiveHours { from, to })
     }
 
-    /// Whether an instant lies in them.
-    pub fn hold(&self, at_ms: u64, zone: &TimeZone) -> bool {
+    /// Returns true if an instant lies in them.
+    pub fn contains(&self, at_ms: u64, zone: &TimeZone) -> bool {
         let Some(wall) = civil::wall(zone, at_ms) else {
             return false;
         };
@@ -41,10 +41,11 @@ impl Hours {
         }
     }
 
-    /// When they begin for the first time after an instant outside them.
-    pub(super) fn begin_after(&self, at_ms: u64, zone: &TimeZone) -> Option<u64> {
+    /// Returns their first start after an instant outside them.
+    pub(super) fn next_start_after(&self, at_ms: u64, zone: &TimeZone) -> Option<u64> {
         let wall = civil::wall(zone, at_ms)?;
         let mut day = wall.date();
+        // Today's start may have passed, so the next two days are tried too.
         for _ in 0..3 {
             let begin = civil::instant(zone, day.to_datetime(self.from))?;
             if begin > at_ms {
@@ -56,7 +57,7 @@ impl Hours {
     }
 }
 
-fn time(text: &str) -> Option<Time> {
+fn parse_time(text: &str) -> Option<Time> {
     let (hour, minute) = text.split_once(':').unwrap_or((text, "00"));
     if hour.is_empty() || hour.len() > 2 || minute.len() != 2 {
         return None;

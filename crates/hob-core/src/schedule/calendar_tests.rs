@@ -1,7 +1,7 @@
 //! Due times by table, over the days on which clocks are put forward and back, and by chance.
 
 use super::{Calendar, RECENT_MAX};
-use crate::schedule::Hours;
+use crate::schedule::ActiveHours;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -35,12 +35,15 @@ fn the_field_that_is_wrong_is_named() {
     for (line, says) in [
         (
             "61 * * * *",
-            "'61' is no minute in '61 * * * *'; it takes 0 to 59",
+            "'61' is not a valid minute in '61 * * * *'; it takes 0 to 59",
         ),
-        ("0 0 24 * * *", "'24' is no hour"),
-        ("* * * FOO *", "'FOO' is no month"),
-        ("* * 32 * MON", "'32' is no day of the month"),
-        ("* * * * MONDAYS", "'MONDAYS' is no day of the week"),
+        ("0 0 24 * * *", "'24' is not a valid hour"),
+        ("* * * FOO *", "'FOO' is not a valid month"),
+        ("* * 32 * MON", "'32' is not a valid day of the month"),
+        (
+            "* * * * MONDAYS",
+            "'MONDAYS' is not a valid day of the week",
+        ),
     ] {
         let refused = Calendar::parse(line, TimeZone::UTC, 0).expect_err("is wrong");
         assert!(refused.starts_with(says), "{line}: {refused}");
@@ -90,7 +93,7 @@ fn what_is_no_schedule_is_refused_with_the_right_form() {
     assert!(refused("@fortnightly").contains("@weekly"));
     assert!(refused("61 * * * *").contains("61 * * * *"));
     assert!(refused("0 0 30 2 *").contains("never comes"));
-    assert!(refused("0 0 0 1 1 * 2031").contains("no schedule"));
+    assert!(refused("0 0 0 1 1 * 2031").contains("not a schedule"));
     assert!(refused("every 1s\nevery 2s").contains("one line"));
 }
 
@@ -181,8 +184,8 @@ fn what_names_every_hour_counts_hours_as_they_pass() {
 #[test]
 fn active_hours_reach_over_midnight_and_hide_what_is_outside() {
     let berlin = zone("Europe/Berlin");
-    let day = Hours::parse("08:00-22:00").unwrap();
-    let night = Hours::parse("22:00-6:00").unwrap();
+    let day = ActiveHours::parse("08:00-22:00").unwrap();
+    let night = ActiveHours::parse("22:00-6:00").unwrap();
     for (time, in_day) in [
         ("07:59", false),
         ("08:00", true),
@@ -190,12 +193,12 @@ fn active_hours_reach_over_midnight_and_hide_what_is_outside() {
         ("22:00", false),
     ] {
         let instant = at(&format!("2026-11-16T{time}:00+01:00"));
-        assert_eq!(day.hold(instant, &berlin), in_day, "{time}");
+        assert_eq!(day.contains(instant, &berlin), in_day, "{time}");
     }
-    assert!(night.hold(at("2026-11-16T05:59:00+01:00"), &berlin));
-    assert!(!night.hold(at("2026-11-16T06:00:00+01:00"), &berlin));
+    assert!(night.contains(at("2026-11-16T05:59:00+01:00"), &berlin));
+    assert!(!night.contains(at("2026-11-16T06:00:00+01:00"), &berlin));
     for wrong in ["8-22-9", "25:00-26:00", "08:00", "08:00-08:00", "a-b"] {
-        assert!(Hours::parse(wrong).is_err(), "{wrong}");
+        assert!(ActiveHours::parse(wrong).is_err(), "{wrong}");
     }
     let hourly = Calendar::parse("@hourly", berlin.clone(), 0).unwrap();
     let evening = at("2026-11-16T21:30:00+01:00");
@@ -215,7 +218,7 @@ fn active_hours_reach_over_midnight_and_hide_what_is_outside() {
 fn words() {
     let about = |line: &str| {
         let calendar = Calendar::parse(line, TimeZone::UTC, 0).unwrap();
-        calendar.about(line)
+        calendar.describe(line)
     };
     assert_eq!(about("every 90m"), "every 1 hour 30 minutes");
     assert_eq!(about("every 1d"), "every day");

@@ -1,30 +1,30 @@
-//! From the time on a wall to the instant it names, where clocks are put forward and back.
+//! Converts wall-clock times to instants, across daylight saving changes.
 //!
-//! Invariant: a time that does not exist is the first instant after the gap; one that exists twice
-//! is the first of the two.
+//! Invariant: a time in a gap maps to the first instant after the gap; a repeated time maps to the
+//! first of the two instants.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
-/// The instant of a time on the wall, in milliseconds since 1970; none before that.
+/// Returns the instant of a wall-clock time, in milliseconds since 1970; `None` before that.
 pub(super) fn instant(zone: &TimeZone, at: DateTime) -> Option<u64> {
     match zone.to_ambiguous_timestamp(at).offset() {
         AmbiguousOffset::Unambiguous { offset } => millis(offset.to_timestamp(at).ok()?),
-        // The offset in force before the clock is put back names the first of the two.
+        // The offset before the clock goes back yields the first of the two instants.
         AmbiguousOffset::Fold { before, .. } => millis(before.to_timestamp(at).ok()?),
         AmbiguousOffset::Gap { after, .. } => end_of_gap(zone, at, after),
     }
 }
 
-/// The first instant after the gap that `at` lies in. Read with the offset that holds after it,
-/// `at` is an instant before it.
+/// Returns the first instant after the gap that contains `at`. With the offset that holds after the
+/// gap, `at` is an instant before it.
 fn end_of_gap(zone: &TimeZone, at: DateTime, after: Offset) -> Option<u64> {
     let before = after.to_timestamp(at).ok()?;
     millis(zone.following(before).next()?.timestamp())
 }
 
-/// The time on the wall at an instant.
+/// Returns the wall-clock time of an instant.
 pub(super) fn wall(zone: &TimeZone, at_ms: u64) -> Option<DateTime> {
     Some(zone.to_datetime(timestamp(at_ms)?))
 }

@@ -1,40 +1,40 @@
-//! A schedule in words a person reads beside it.
+//! Describes a schedule for a person.
 
 use super::civil;
-use super::line::Plan;
+use super::schedule_line::ParsedSchedule;
 use croner::{Cron, JobType};
 use jiff::tz::TimeZone;
 
-/// The schedule in words. Fields that make a simple sentence get one; of the others the crate that
-/// reads them says what it read.
-pub(super) fn about(plan: &Plan, line: &str, zone: &TimeZone) -> String {
+/// Describes a schedule. Simple cron lines get a sentence; for all others the cron crate describes
+/// its own fields.
+pub(super) fn describe(plan: &ParsedSchedule, line: &str, zone: &TimeZone) -> String {
     match plan {
-        Plan::Webhook => "when another system calls it".to_owned(),
-        Plan::Every { period_ms } => format!("every {}", period(*period_ms)),
-        Plan::At { at_ms } => match civil::wall(zone, *at_ms) {
+        ParsedSchedule::Webhook => "when another system calls it".to_owned(),
+        ParsedSchedule::Every { period_ms } => format!("every {}", describe_period(*period_ms)),
+        ParsedSchedule::At { at_ms } => match civil::wall(zone, *at_ms) {
             Some(wall) => {
-                let said = wall.strftime("once, on %-d %B %Y at %H:%M:%S").to_string();
-                said.strip_suffix(":00").unwrap_or(&said).to_owned()
+                let text = wall.strftime("once, on %-d %B %Y at %H:%M:%S").to_string();
+                text.strip_suffix(":00").unwrap_or(&text).to_owned()
             }
             None => "once".to_owned(),
         },
-        Plan::Cron { cron, .. } => fields(cron, line),
+        ParsedSchedule::Cron { cron, .. } => describe_cron(cron, line),
     }
 }
 
-fn fields(cron: &Cron, line: &str) -> String {
+fn describe_cron(cron: &Cron, line: &str) -> String {
     let simple = match line.trim().to_ascii_lowercase().as_str() {
         "@hourly" => Some("every hour".to_owned()),
         "@daily" | "@midnight" => Some("every day at 00:00".to_owned()),
         "@weekly" => Some("on Sundays at 00:00".to_owned()),
         "@monthly" => Some("on the 1st of each month at 00:00".to_owned()),
         "@yearly" | "@annually" => Some("on 1 January at 00:00".to_owned()),
-        text => at_a_time(cron, text),
+        text => describe_fixed_time(cron, text),
     };
     simple.unwrap_or_else(|| {
-        let said = cron.describe();
-        let said = said.trim_end_matches('.');
-        let mut chars = said.chars();
+        let text = cron.describe();
+        let text = text.trim_end_matches('.');
+        let mut chars = text.chars();
         match chars.next() {
             Some(first) => first.to_lowercase().chain(chars).collect(),
             None => String::new(),
@@ -42,8 +42,8 @@ fn fields(cron: &Cron, line: &str) -> String {
     })
 }
 
-/// `0 9 * * 1-5`: one time of the day, on all or some days of the week.
-fn at_a_time(cron: &Cron, line: &str) -> Option<String> {
+/// Describes lines like `0 9 * * 1-5`: one time of day, on all or some days of the week.
+fn describe_fixed_time(cron: &Cron, line: &str) -> Option<String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields.as_slice() else {
         return None;
@@ -74,8 +74,8 @@ fn day_name(word: &str) -> Option<&'static str> {
     })
 }
 
-/// A duration in words: `1 hour 30 minutes`.
-pub(super) fn period(ms: u64) -> String {
+/// Describes a duration: `1 hour 30 minutes`.
+pub(super) fn describe_period(ms: u64) -> String {
     let units = [
         (86_400_000, "day"),
         (3_600_000, "hour"),
@@ -90,7 +90,7 @@ pub(super) fn period(ms: u64) -> String {
         rest %= unit_ms;
         match count {
             0 => {}
-            // `every day` says it better than `every 1 day`.
+            // `every day` reads better than `every 1 day`.
             1 if rest == 0 && parts.is_empty() => parts.push(name.to_owned()),
             1 => parts.push(format!("1 {name}")),
             _ => parts.push(format!("{count} {name}s")),

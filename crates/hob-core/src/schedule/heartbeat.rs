@@ -1,19 +1,19 @@
-//! Whether there is anything to look after, found out without a model, and whether what it
-//! answered is worth telling.
+//! Decides without a model whether the heartbeat has anything to do, and whether an answer is worth
+//! reporting.
 
 use hob_wire::schedule::HEARTBEAT_OK;
 
-/// Whether `HEARTBEAT.md` says anything: a line that is more than a heading, a comment, a rule or
-/// an empty point of a list.
+/// Returns true if `HEARTBEAT.md` has content: a line that is more than a heading, a comment, a
+/// rule or an empty list item.
 pub fn has_content(text: &str) -> bool {
     without_comments(text).lines().any(says_something)
 }
 
-/// Whether an answer says that nothing was the matter, also in bold, struck or as code.
+/// Returns true if an answer says that nothing is wrong, also in bold, struck through or as code.
 pub fn is_quiet(answer: &str) -> bool {
     let marks =
         |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | '~' | '.' | '"' | '\'');
-    // `HEARTBEAT_OK` has an underscore of its own inside, which trimming does not reach.
+    // Trimming `_` stops at letters, so the underscore inside `HEARTBEAT_OK` stays.
     answer.trim_matches(marks) == HEARTBEAT_OK
 }
 
@@ -22,6 +22,7 @@ fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     while let Some((before, after)) = rest.split_once("<!--") {
         kept.push_str(before);
+        // An unclosed comment hides the rest of the file, as Markdown renders it.
         rest = after.split_once("-->").map_or("", |(_, after)| after);
     }
     kept.push_str(rest);

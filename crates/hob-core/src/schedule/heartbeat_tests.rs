@@ -1,4 +1,4 @@
-//! What counts as something to do, and what as nothing to tell.
+//! Content of the heartbeat file, and quiet answers.
 
 use super::{has_content, is_quiet};
 

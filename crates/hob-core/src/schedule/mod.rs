@@ -1,26 +1,27 @@
-//! When jobs are due, and what becomes of each time. Pure.
+//! Due times of jobs, and the decision about each of them. Pure.
 //!
-//! - [`Calendar`]: the due times of one schedule line, in a time zone that is handed in
-//! - [`Hours`]: the time of the day a job is restricted to
-//! - [`decide`]: what becomes of the times that have passed; [`admit`]: of a call that comes in
-//!   between; [`recover`]: of work that a restart cut off; [`Streak`]: when a job is given up
-//! - [`heartbeat`]: whether the house has anything to look after
+//! - [`Calendar`]: the due times of one schedule line, in a given time zone
+//! - [`ActiveHours`]: the time of day a job is restricted to
+//! - [`decide`]: decides about due times that have passed; [`admit`]: about a call in between;
+//!   [`recover`]: about work that a restart cut off; [`FailureStreak`]: when a job is given up
+//! - [`heartbeat`]: detects whether the heartbeat has anything to do
 //!
-//! Invariants: a due time is decided once, and each has an outcome of its own or is counted by
-//! the one that stands for it; the clock may jump either way; nothing here knows a clock, a file
-//! or a random number.
+//! Invariants: a due time is decided once; each has its own slot or is counted by the slot that
+//! stands for it; the clock may jump either way; nothing here reads a clock, a file or a random
+//! number.
 
+mod active_hours;
 mod calendar;
 mod civil;
+mod description;
 pub mod heartbeat;
-mod hours;
-mod line;
 mod policy;
-mod words;
+mod schedule_line;
 
-pub use calendar::{Calendar, Passed, Span};
-pub use hours::Hours;
+pub use active_hours::ActiveHours;
+pub use calendar::{Calendar, DueTimes, PassedDueTimes};
 pub use policy::{
-    Admission, BACK_MS_MAX, Decision, Fate, GRACE_MS, Planned, Policy, Recovery, Standing, Streak,
-    Tick, Tribe, WINDOW_MS, admit, decide, recover,
+    CLOCK_BACK_MS_MAX, ClockTick, DueDecision, FailureStreak, GRACE_MS, JobPolicy, JobStanding,
+    PlannedSlot, SlotAdmission, SlotDecision, SlotRecovery, WINDOW_MS, WorkRepeatability, admit,
+    decide, recover,
 };

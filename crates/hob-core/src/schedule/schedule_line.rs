@@ -1,5 +1,5 @@
-//! What a schedule line says: five or six cron fields, a descriptor, `every …`, `at …` or
-//! `webhook`. Invariant: what is refused is refused with a sentence that shows the right form.
+//! Parses a schedule line: five or six cron fields, a descriptor, `every …`, `at …` or `webhook`.
+//! Invariant: an error is a sentence that shows the right form.
 
 use super::civil;
 use croner::parser::{CronParser, Seconds, Year};
@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// The shortest time between two slots.
 pub(super) const PERIOD_MS_MIN: u64 = 1_000;
-/// The longest; a hundred years are never.
+/// The longest; a hundred years is as good as never.
 const PERIOD_MS_MAX: u64 = 36_525 * 86_400_000;
-/// The last year a cron line is looked at: a table of years is kept for each.
+/// The last year of cron lines: each line keeps a table of all years.
 const YEAR_MAX: u16 = 2_200;
 const LINE_BYTES_MAX: usize = 256;
 const DESCRIPTORS: [&str; 7] = [
@@ -26,7 +26,7 @@ const DESCRIPTORS: [&str; 7] = [
     "@annually",
 ];
 
-/// The fields of a cron line in their order, and what each takes; the first may be left out.
+/// The fields of a cron line in order, and their values; the first may be left out.
 const FIELDS: [(&str, &str); 6] = [
     ("second", "0 to 59"),
     ("minute", "0 to 59"),
@@ -37,13 +37,13 @@ const FIELDS: [(&str, &str); 6] = [
 ];
 const EXAMPLES: &str = "5, 1-5, */10 or *";
 
-/// When a job is due.
+/// A parsed schedule line.
 #[derive(Clone, Debug)]
-pub(super) enum Plan {
+pub(super) enum ParsedSchedule {
     Cron {
         cron: Arc<Cron>,
-        /// Each hour of the day is named, so that it counts hours as they pass and not as the
-        /// wall shows them.
+        /// Every hour of the day is named, so hours count as they elapse, not as the wall clock
+        /// shows them.
         hourly: bool,
     },
     Every {
@@ -55,8 +55,8 @@ pub(super) enum Plan {
     Webhook,
 }
 
-/// Reads a line; `at` without an offset is a time in `zone`.
-pub(super) fn read(line: &str, zone: &TimeZone) -> Result<Plan, String> {
+/// Parses a line; `at` without an offset is a time in `zone`.
+pub(super) fn parse_line(line: &str, zone: &TimeZone) -> Result<ParsedSchedule, String> {
     if line.len() > LINE_BYTES_MAX || line.chars().any(char::is_control) {
         return Err(format!(
             "A schedule is one line of at most {LINE_BYTES_MAX} bytes."
@@ -65,50 +65,55 @@ pub(super) fn read(line: &str, zone: &TimeZone) -> Result<Plan, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_ascii_lowercase().as_str() {
-        "webhook" if rest.is_empty() => Ok(Plan::Webhook),
-        "every" | "@every" => every(rest.trim()),
-        "at" => at(rest.trim(), zone),
+        "webhook" if rest.is_empty() => Ok(ParsedSchedule::Webhook),
+        "every" | "@every" => parse_every(rest.trim()),
+        "at" => parse_at(rest.trim(), zone),
         descriptor if descriptor.starts_with('@') => {
             if !rest.is_empty() || !DESCRIPTORS.contains(&descriptor) {
                 return Err(format!(
-                    "'{line}' is no descriptor; there are {}.",
+                    "'{line}' is not a descriptor; use one of {}.",
                     DESCRIPTORS.join(", ")
                 ));
             }
-            cron(descriptor)
+            parse_cron(descriptor)
         }
-        _ if line.is_empty() => Err(forms("A schedule is missing")),
+        _ if line.is_empty() => Err(accepted_forms("A schedule is missing")),
         _ => match line.split_whitespace().count() {
-            5 | 6 => cron(line),
-            _ => Err(forms(&format!("'{line}' is no schedule"))),
+            5 | 6 => parse_cron(line),
+            _ => Err(accepted_forms(&format!("'{line}' is not a schedule"))),
         },
     }
 }
 
-fn forms(what: &str) -> String {
+fn accepted_forms(what: &str) -> String {
     format!(
         "{what}; write cron fields such as '0 9 * * MON-FRI', '@daily', 'every 10m', 'at 2026-12-24T18:00' or 'webhook'."
     )
 }
 
-fn cron(line: &str) -> Result<Plan, String> {
+fn parse_cron(line: &str) -> Result<ParsedSchedule, String> {
     let parser = CronParser::builder()
         .seconds(Seconds::Optional)
         .year(Year::Disallowed)
         .build();
-    let mut cron = parser.parse(line).map_err(|_| wrong_field(parser, line))?;
+    let mut cron = parser
+        .parse(line)
+        .map_err(|_| describe_wrong_field(parser, line))?;
     let mut years = CronComponent::new(1, YEAR_MAX, 0, 0);
-    years.parse("*").map_err(|_| wrong_field(parser, line))?;
+    years
+        .parse("*")
+        .map_err(|_| describe_wrong_field(parser, line))?;
+    // A shorter table of years saves memory for every job.
     cron.pattern.years = years;
     let hourly = (0..24).all(|hour| cron.pattern.hour_match(hour).unwrap_or(false));
-    Ok(Plan::Cron {
+    Ok(ParsedSchedule::Cron {
         cron: Arc::new(cron),
         hourly,
     })
 }
 
-/// Which of the fields cannot be read: the first that cannot while all others may be anything.
-fn wrong_field(parser: CronParser, line: &str) -> String {
+/// Describes the first field that is invalid even if all others are `*`.
+fn describe_wrong_field(parser: CronParser, line: &str) -> String {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let names = &FIELDS[FIELDS.len() - fields.len().clamp(1, FIELDS.len())..];
     let alone = |at: usize| {
@@ -119,14 +124,16 @@ fn wrong_field(parser: CronParser, line: &str) -> String {
     let wrong = (0..fields.len()).find(|at| parser.parse(&alone(*at)).is_err());
     match wrong.and_then(|at| Some((fields[at], names.get(at)?))) {
         Some((field, (name, takes))) => {
-            format!("'{field}' is no {name} in '{line}'; it takes {takes}, such as {EXAMPLES}.")
+            format!(
+                "'{field}' is not a valid {name} in '{line}'; it takes {takes}, such as {EXAMPLES}."
+            )
         }
-        None => forms(&format!("'{line}' cannot be read")),
+        None => accepted_forms(&format!("'{line}' cannot be read")),
     }
 }
 
-fn every(text: &str) -> Result<Plan, String> {
-    let period_ms = period(text).ok_or_else(|| {
+fn parse_every(text: &str) -> Result<ParsedSchedule, String> {
+    let period_ms = parse_period(text).ok_or_else(|| {
         format!("'every {text}' has no duration; write one such as every 45s, every 10m, every 1h30m or every 7d.")
     })?;
     if period_ms < PERIOD_MS_MIN {
@@ -135,11 +142,11 @@ fn every(text: &str) -> Result<Plan, String> {
     if period_ms > PERIOD_MS_MAX {
         return Err("`every` takes at most a hundred years.".to_owned());
     }
-    Ok(Plan::Every { period_ms })
+    Ok(ParsedSchedule::Every { period_ms })
 }
 
-/// `1h30m`, `45s`, `500ms`: numbers with units, one after the other.
-fn period(text: &str) -> Option<u64> {
+/// Parses numbers with units, one after the other: `1h30m`, `45s`, `500ms`.
+fn parse_period(text: &str) -> Option<u64> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut rest = text.as_str();
     let mut sum_ms = 0u64;
@@ -169,18 +176,18 @@ fn period(text: &str) -> Option<u64> {
     Some(sum_ms)
 }
 
-fn at(text: &str, zone: &TimeZone) -> Result<Plan, String> {
+fn parse_at(text: &str, zone: &TimeZone) -> Result<ParsedSchedule, String> {
     let wrong = || {
         format!(
-            "'at {text}' names no time; write it as at 2026-12-24T18:00, or with an offset as in 2026-12-24T18:00+01:00."
+            "'at {text}' is not a valid time; write it as at 2026-12-24T18:00, or with an offset as in 2026-12-24T18:00+01:00."
         )
     };
-    // A time with an offset names an instant; without one it is a time on the wall.
+    // A time with an offset is an instant; without one it is a wall-clock time.
     if let Ok(instant) = text.parse::<Timestamp>() {
         let at_ms = u64::try_from(instant.as_millisecond()).map_err(|_| wrong())?;
-        return Ok(Plan::At { at_ms });
+        return Ok(ParsedSchedule::At { at_ms });
     }
     let wall = text.parse::<DateTime>().map_err(|_| wrong())?;
     let at_ms = civil::instant(zone, wall).ok_or_else(wrong)?;
-    Ok(Plan::At { at_ms })
+    Ok(ParsedSchedule::At { at_ms })
 }

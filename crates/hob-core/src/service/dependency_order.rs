@@ -1,40 +1,43 @@
-//! In which order services that need each other are started and stopped. Pure.
+//! The order in which dependent services start and stop. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who needs whom: each service's name and the names it needs.
-pub type Needs = BTreeMap<String, Vec<String>>;
+/// The names of the services that each service needs.
+pub type ServiceDependencies = BTreeMap<String, Vec<String>>;
 
-/// Why there is no order.
+/// The reason there is no order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Disorder {
-    /// These need each other in a circle; the first is the last one's need.
-    Circle(Vec<String>),
-    /// `by` needs a service that there is not.
+pub enum DependencyError {
+    /// The services need each other in a cycle; the last one needs the first.
+    Cycle(Vec<String>),
+    /// `by` needs an unknown service.
     Unknown { name: String, by: String },
 }
 
-impl Disorder {
-    /// In a sentence.
+impl DependencyError {
+    /// Returns a sentence for a person.
     pub fn sentence(&self) -> String {
         match self {
-            Disorder::Circle(names) => {
+            DependencyError::Cycle(names) => {
                 let first = names.first().map_or("", String::as_str);
                 format!(
-                    "Services that need each other in a circle cannot be started: {} → {first}. Change 'needs' of one of them.",
+                    "Services that need each other in a cycle cannot be started: {} → {first}. Change 'needs' of one of them.",
                     names.join(" → ")
                 )
             }
-            Disorder::Unknown { name, by } => {
-                format!("'{by}' needs '{name}', and there is no service of that name.")
+            DependencyError::Unknown { name, by } => {
+                format!("'{by}' needs '{name}', but there is no service of that name.")
             }
         }
     }
 }
 
-/// A service after all it needs, each once: the order in which they start.
-pub fn starting(name: &str, needs: &Needs) -> Result<Vec<String>, Disorder> {
-    let mut walk = Walk {
+/// Returns a service after everything it needs, each once: the start order.
+pub fn start_order(
+    name: &str,
+    needs: &ServiceDependencies,
+) -> Result<Vec<String>, DependencyError> {
+    let mut walk = DependencyWalk {
         needs,
         path: Vec::new(),
         done: BTreeSet::new(),
@@ -44,8 +47,8 @@ pub fn starting(name: &str, needs: &Needs) -> Result<Vec<String>, Disorder> {
     Ok(walk.order)
 }
 
-/// A service after all that need it, directly or not: the order in which they stop.
-pub fn stopping(name: &str, needs: &Needs) -> Vec<String> {
+/// Returns a service after everything that needs it, directly or not: the stop order.
+pub fn stop_order(name: &str, needs: &ServiceDependencies) -> Vec<String> {
     let mut affected = BTreeSet::from([name.to_owned()]);
     loop {
         let before = affected.len();
@@ -59,16 +62,16 @@ pub fn stopping(name: &str, needs: &Needs) -> Vec<String> {
             break;
         }
     }
-    backwards(affected, needs)
+    reverse_order(affected, needs)
 }
 
-/// All services, each after all that need it.
-pub fn stopping_all(needs: &Needs) -> Vec<String> {
-    backwards(needs.keys().cloned().collect(), needs)
+/// Returns all services, each after everything that needs it.
+pub fn stop_order_all(needs: &ServiceDependencies) -> Vec<String> {
+    reverse_order(needs.keys().cloned().collect(), needs)
 }
 
-/// These, each after those of them that need it.
-fn backwards(mut affected: BTreeSet<String>, needs: &Needs) -> Vec<String> {
+/// Orders these services so that each comes after those of them that need it.
+fn reverse_order(mut affected: BTreeSet<String>, needs: &ServiceDependencies) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     while !affected.is_empty() {
         let is_needed = |name: &String| {
@@ -76,7 +79,7 @@ fn backwards(mut affected: BTreeSet<String>, needs: &Needs) -> Vec<String> {
             others.any(|other| needs.get(other).is_some_and(|it| it.contains(name)))
         };
         let free = affected.iter().find(|name| !is_needed(name));
-        // In a circle nobody is free; then any may be first.
+        // In a cycle none is free; any of them may be first.
         let Some(next) = free.or_else(|| affected.first()).cloned() else {
             break;
         };
@@ -86,26 +89,27 @@ fn backwards(mut affected: BTreeSet<String>, needs: &Needs) -> Vec<String> {
     order
 }
 
-struct Walk<'a> {
-    needs: &'a Needs,
-    /// From the first asked for to the one looked at.
+struct DependencyWalk<'a> {
+    needs: &'a ServiceDependencies,
+    /// The services from the requested one to the present one.
     path: Vec<String>,
     done: BTreeSet<String>,
     order: Vec<String>,
 }
 
-impl Walk<'_> {
-    fn visit(&mut self, name: &str) -> Result<(), Disorder> {
+impl DependencyWalk<'_> {
+    fn visit(&mut self, name: &str) -> Result<(), DependencyError> {
+        // A service that several others need is started once.
         if self.done.contains(name) {
             return Ok(());
         }
         if let Some(at) = self.path.iter().position(|above| above == name) {
-            return Err(Disorder::Circle(self.path[at..].to_vec()));
+            return Err(DependencyError::Cycle(self.path[at..].to_vec()));
         }
         let Some(needed) = self.needs.get(name) else {
             let by = self.path.last().cloned().unwrap_or_default();
             let name = name.to_owned();
-            return Err(Disorder::Unknown { name, by });
+            return Err(DependencyError::Unknown { name, by });
         };
         self.path.push(name.to_owned());
         for need in needed {
@@ -119,5 +123,5 @@ impl Walk<'_> {
 }
 
 #[cfg(test)]
-#[path = "order_tests.rs"]
+#[path = "dependency_order_tests.rs"]
 mod tests;

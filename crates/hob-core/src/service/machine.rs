@@ -1,4 +1,5 @@
-//! The life of one service: events in, effects out, no clock. Times are monotonic milliseconds.
+//! The state machine of one service: events in, effects out, no clock. Times are monotonic
+//! milliseconds.
 //!
 //! ```text
 //! stopped ──▶ starting ──▶ running ──▶ (killed or ended) ──▶ backoff ──▶ starting
@@ -6,162 +7,91 @@
 //!    └────────── stopping ◀───┘              too often: failed ◀┘
 //! ```
 
+use super::types::{
+    RestartPolicy, ServiceEffect, ServiceEvent, ServiceMachineState, ServicePolicy,
+};
 use std::collections::VecDeque;
 
 /// The first wait before a restart.
 const FIRST_WAIT_MS: u64 = 500;
 /// The longest wait before a restart.
 const WAIT_MS_MAX: u64 = 60_000;
-/// After running so long the next restart waits as little as the first.
+/// After running this long, the next restart waits as little as the first.
 const CALM_MS: u64 = 60_000;
-/// Between two looks at a service that is not ready yet: the first, then doubling.
+/// The time between two probes of a service that is not ready yet: the first, then doubling.
 const READY_PROBE_MS: u64 = 10;
 const READY_PROBE_MS_MAX: u64 = 100;
 
-/// A service that nobody can ask for its health counts as running after living so long: one that
-/// cannot run mostly ends sooner, and whoever starts it hears of that.
+/// A service without a health check counts as running after this time. One that cannot run mostly
+/// ends sooner, and then the caller of the start learns of it.
 const SETTLE_MS: u64 = 500;
 
-/// When a service that ended is started again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restart {
-    Always,
-    OnFailure,
-    Never,
-}
-
-/// What is promised of one service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    pub restart: Restart,
-    /// It is asked for its health; otherwise it is ready once it has run for [`SETTLE_MS`].
-    pub has_health: bool,
-    /// How long it may take until it is ready.
-    pub ready_ms: u64,
-    /// Between two looks at a running service.
-    pub live_ms: u64,
-    /// So many failures in a row mean that it hangs.
-    pub live_failures: u32,
-    /// The most restarts in any span of `window_ms`.
-    pub restarts_max: u32,
-    pub window_ms: u64,
-    /// It is stopped after so long without use.
-    pub idle_ms: Option<u64>,
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A person, or somebody who needs it, wants it to run.
-    Wanted,
-    /// It is to be stopped.
-    Unwanted,
-    /// Its process runs.
-    Started,
-    /// It runs already and is healthy, and was not started here.
-    Adopted,
-    /// There is nothing to start.
-    Absent,
-    /// It cannot be started, and trying again would not help.
-    Refused,
-    /// The answer to [`Effect::Probe`].
-    Probed { healthy: bool },
-    /// Nothing of it lives any more; also when it could not be started this time.
-    Ended { success: bool },
-    /// It was last in use then.
-    Used { at_ms: u64 },
-    /// Time has passed.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Find and start it; ends in `Started`, `Adopted`, `Absent`, `Refused` or `Ended`.
-    Start,
-    /// End it and every descendant, or the start under way; ends in `Ended`.
-    Kill,
-    /// Ask for its health; ends in `Probed`.
-    Probe,
-}
-
-/// What a service is doing, for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    Stopped,
-    Starting,
-    Running,
-    Stopping,
-    Backoff,
-    Failed,
-}
-
-/// One service.
+/// The machine of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    policy: Policy,
-    phase: Phase,
-    /// When it was started again, within the last window.
+pub struct ServiceMachine {
+    policy: ServicePolicy,
+    phase: ServicePhase,
+    /// The times of its restarts within the last window.
     recent: VecDeque<u64>,
-    /// Doublings of the next wait.
+    /// The doublings of the next wait.
     attempt: u32,
-    /// Restarts since it was wanted.
+    /// Restarts since somebody wanted it.
     restarts: u32,
     used_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Phase {
+enum ServicePhase {
     Stopped,
-    /// A start is under way.
+    /// A start is in progress.
     Launching,
-    /// Its process runs, cannot be asked whether it is ready, and may end at once.
+    /// Its process runs without a health check and may end at once.
     Settling {
         since_ms: u64,
     },
     /// Its process runs and is not ready yet.
-    Awaiting {
+    AwaitingReady {
         since_ms: u64,
-        look: Look,
+        probe: NextProbe,
         wait_ms: u64,
     },
     Running {
         since_ms: u64,
-        look: Look,
+        probe: NextProbe,
         misses: u32,
         adopted: bool,
     },
-    /// It was told to end.
-    Killing(After),
+    /// It is being killed.
+    Killing(AfterKill),
     Backoff {
         until_ms: u64,
     },
     Failed,
 }
 
-/// What follows when a killed one is gone.
+/// The action after a killed service is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum AfterKill {
     Stop,
     /// Somebody wanted it again meanwhile.
     Start,
-    /// It was late or hung, so its restart class decides.
+    /// It was late or hung, so its restart policy decides.
     Failure,
 }
 
-/// When it is looked at next.
+/// The time of the next probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum NextProbe {
     At(u64),
-    UnderWay,
+    Running,
     Never,
 }
 
-impl Machine {
-    pub fn new(policy: Policy) -> Machine {
-        Machine {
+impl ServiceMachine {
+    pub fn new(policy: ServicePolicy) -> ServiceMachine {
+        ServiceMachine {
             policy,
-            phase: Phase::Stopped,
+            phase: ServicePhase::Stopped,
             recent: VecDeque::new(),
             attempt: 0,
             restarts: 0,
@@ -169,186 +99,197 @@ impl Machine {
         }
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ServiceMachineState {
         match self.phase {
-            Phase::Stopped => State::Stopped,
-            Phase::Launching | Phase::Settling { .. } | Phase::Awaiting { .. } => State::Starting,
-            Phase::Running { .. } => State::Running,
-            Phase::Killing(_) => State::Stopping,
-            Phase::Backoff { .. } => State::Backoff,
-            Phase::Failed => State::Failed,
+            ServicePhase::Stopped => ServiceMachineState::Stopped,
+            ServicePhase::Launching
+            | ServicePhase::Settling { .. }
+            | ServicePhase::AwaitingReady { .. } => ServiceMachineState::Starting,
+            ServicePhase::Running { .. } => ServiceMachineState::Running,
+            ServicePhase::Killing(_) => ServiceMachineState::Stopping,
+            ServicePhase::Backoff { .. } => ServiceMachineState::Backoff,
+            ServicePhase::Failed => ServiceMachineState::Failed,
         }
     }
 
-    /// Runs, but was not started here.
+    /// Returns true if it runs but hob did not start it.
     pub fn is_adopted(&self) -> bool {
-        matches!(self.phase, Phase::Running { adopted: true, .. })
+        matches!(self.phase, ServicePhase::Running { adopted: true, .. })
     }
 
-    /// Restarts since it was wanted.
+    /// Returns the number of restarts since somebody wanted it.
     pub fn restarts(&self) -> u32 {
         self.restarts
     }
 
-    /// Another promise; what is under way goes on by it.
-    pub fn set_policy(&mut self, policy: Policy) {
+    /// Replaces the policy; the present phase continues under it.
+    pub fn set_policy(&mut self, policy: ServicePolicy) {
         self.policy = policy;
     }
 
-    /// When [`Event::Tick`] is due.
+    /// Returns the time at which [`ServiceEvent::Tick`] is due.
     pub fn due_ms(&self) -> Option<u64> {
-        let look = |look: Look| match look {
-            Look::At(at_ms) => Some(at_ms),
-            Look::UnderWay | Look::Never => None,
+        let probe = |probe: NextProbe| match probe {
+            NextProbe::At(at_ms) => Some(at_ms),
+            NextProbe::Running | NextProbe::Never => None,
         };
         match &self.phase {
-            Phase::Settling { since_ms } => Some(since_ms.saturating_add(SETTLE_MS)),
-            Phase::Awaiting {
-                since_ms, look: at, ..
+            ServicePhase::Settling { since_ms } => Some(since_ms.saturating_add(SETTLE_MS)),
+            ServicePhase::AwaitingReady {
+                since_ms,
+                probe: at,
+                ..
             } => {
-                let late = since_ms.saturating_add(self.policy.ready_ms);
-                Some(look(*at).map_or(late, |at| at.min(late)))
+                let late = since_ms.saturating_add(self.policy.ready_timeout_ms);
+                Some(probe(*at).map_or(late, |at| at.min(late)))
             }
-            Phase::Running {
-                look: at, adopted, ..
+            ServicePhase::Running {
+                probe: at, adopted, ..
             } => {
                 let idle = self.idle_at().filter(|_| !adopted);
-                [look(*at), idle].into_iter().flatten().min()
+                [probe(*at), idle].into_iter().flatten().min()
             }
-            Phase::Backoff { until_ms } => Some(*until_ms),
-            Phase::Stopped | Phase::Launching | Phase::Killing(_) | Phase::Failed => None,
+            ServicePhase::Backoff { until_ms } => Some(*until_ms),
+            ServicePhase::Stopped
+            | ServicePhase::Launching
+            | ServicePhase::Killing(_)
+            | ServicePhase::Failed => None,
         }
     }
 
-    /// Takes an event that happened at `now_ms` and says what is to be done.
-    pub fn step(&mut self, event: Event, now_ms: u64, out: &mut Vec<Effect>) {
+    /// Handles an event that happened at `now_ms` and appends effects.
+    pub fn step(&mut self, event: ServiceEvent, now_ms: u64, out: &mut Vec<ServiceEffect>) {
         match event {
-            Event::Wanted => self.wanted(now_ms, out),
-            Event::Unwanted => self.unwanted(out),
-            Event::Started => self.started(now_ms, out),
-            Event::Adopted => self.adopted(now_ms),
-            Event::Absent => self.end_launch(Phase::Stopped),
-            Event::Refused => self.end_launch(Phase::Failed),
-            Event::Probed { healthy } => self.probed(healthy, now_ms, out),
-            Event::Ended { success } => self.ended(success, now_ms, out),
-            Event::Used { at_ms } => self.used_ms = self.used_ms.max(at_ms),
-            Event::Tick => self.tick(now_ms, out),
+            ServiceEvent::Wanted => self.on_wanted(now_ms, out),
+            ServiceEvent::Unwanted => self.on_unwanted(out),
+            ServiceEvent::Started => self.on_started(now_ms, out),
+            ServiceEvent::Adopted => self.on_adopted(now_ms),
+            ServiceEvent::Absent => self.end_launch(ServicePhase::Stopped),
+            ServiceEvent::Refused => self.end_launch(ServicePhase::Failed),
+            ServiceEvent::Probed { healthy } => self.on_probed(healthy, now_ms, out),
+            ServiceEvent::Ended { success } => self.on_ended(success, now_ms, out),
+            ServiceEvent::Used { at_ms } => self.used_ms = self.used_ms.max(at_ms),
+            ServiceEvent::Tick => self.on_tick(now_ms, out),
         }
     }
 
-    fn wanted(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
+    fn on_wanted(&mut self, now_ms: u64, out: &mut Vec<ServiceEffect>) {
         self.used_ms = now_ms;
         match self.phase {
-            Phase::Stopped | Phase::Backoff { .. } | Phase::Failed => {
-                self.forget();
+            ServicePhase::Stopped | ServicePhase::Backoff { .. } | ServicePhase::Failed => {
+                self.reset_restarts();
                 self.launch(out);
             }
-            Phase::Killing(After::Stop) => self.phase = Phase::Killing(After::Start),
-            Phase::Launching
-            | Phase::Settling { .. }
-            | Phase::Awaiting { .. }
-            | Phase::Running { .. }
-            | Phase::Killing(_) => {}
-        }
-    }
-
-    fn unwanted(&mut self, out: &mut Vec<Effect>) {
-        match self.phase {
-            Phase::Launching
-            | Phase::Settling { .. }
-            | Phase::Awaiting { .. }
-            | Phase::Running { adopted: false, .. } => {
-                self.kill(After::Stop, out);
+            // The old process must be gone before a new one starts.
+            ServicePhase::Killing(AfterKill::Stop) => {
+                self.phase = ServicePhase::Killing(AfterKill::Start);
             }
-            Phase::Killing(_) => self.phase = Phase::Killing(After::Stop),
-            Phase::Running { adopted: true, .. }
-            | Phase::Stopped
-            | Phase::Backoff { .. }
-            | Phase::Failed => self.phase = Phase::Stopped,
+            ServicePhase::Launching
+            | ServicePhase::Settling { .. }
+            | ServicePhase::AwaitingReady { .. }
+            | ServicePhase::Running { .. }
+            | ServicePhase::Killing(_) => {}
         }
     }
 
-    fn started(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Launching {
+    fn on_unwanted(&mut self, out: &mut Vec<ServiceEffect>) {
+        match self.phase {
+            ServicePhase::Launching
+            | ServicePhase::Settling { .. }
+            | ServicePhase::AwaitingReady { .. }
+            | ServicePhase::Running { adopted: false, .. } => {
+                self.kill(AfterKill::Stop, out);
+            }
+            ServicePhase::Killing(_) => self.phase = ServicePhase::Killing(AfterKill::Stop),
+            ServicePhase::Running { adopted: true, .. }
+            | ServicePhase::Stopped
+            | ServicePhase::Backoff { .. }
+            | ServicePhase::Failed => self.phase = ServicePhase::Stopped,
+        }
+    }
+
+    fn on_started(&mut self, now_ms: u64, out: &mut Vec<ServiceEffect>) {
+        if self.phase != ServicePhase::Launching {
             return;
         }
-        if self.policy.has_health {
-            self.phase = Phase::Awaiting {
+        if self.policy.has_health_check {
+            self.phase = ServicePhase::AwaitingReady {
                 since_ms: now_ms,
-                look: Look::UnderWay,
+                probe: NextProbe::Running,
                 wait_ms: READY_PROBE_MS,
             };
-            out.push(Effect::Probe);
+            out.push(ServiceEffect::Probe);
         } else {
-            self.phase = Phase::Settling { since_ms: now_ms };
+            self.phase = ServicePhase::Settling { since_ms: now_ms };
         }
     }
 
-    fn adopted(&mut self, now_ms: u64) {
-        if self.phase == Phase::Launching {
-            self.run(now_ms, true);
+    fn on_adopted(&mut self, now_ms: u64) {
+        if self.phase == ServicePhase::Launching {
+            self.enter_running(now_ms, true);
         }
     }
 
-    /// A start that came to nothing. One that was to be stopped anyway is stopped.
-    fn end_launch(&mut self, phase: Phase) {
+    /// Ends a start that failed. A service that was being killed meanwhile is stopped.
+    fn end_launch(&mut self, phase: ServicePhase) {
         match self.phase {
-            Phase::Launching => self.phase = phase,
-            Phase::Killing(_) => self.phase = Phase::Stopped,
+            ServicePhase::Launching => self.phase = phase,
+            ServicePhase::Killing(_) => self.phase = ServicePhase::Stopped,
             _ => {}
         }
     }
 
-    fn probed(&mut self, healthy: bool, now_ms: u64, out: &mut Vec<Effect>) {
+    fn on_probed(&mut self, healthy: bool, now_ms: u64, out: &mut Vec<ServiceEffect>) {
         let policy = self.policy;
         match &mut self.phase {
-            Phase::Awaiting { look, wait_ms, .. } => {
+            ServicePhase::AwaitingReady { probe, wait_ms, .. } => {
                 if healthy {
-                    self.run(now_ms, false);
+                    self.enter_running(now_ms, false);
                     return;
                 }
-                *look = Look::At(now_ms.saturating_add(*wait_ms));
+                *probe = NextProbe::At(now_ms.saturating_add(*wait_ms));
                 *wait_ms = wait_ms.saturating_mul(2).min(READY_PROBE_MS_MAX);
             }
-            Phase::Running {
+            ServicePhase::Running {
                 since_ms,
-                look,
+                probe,
                 misses,
                 adopted,
             } => {
-                *look = Look::At(now_ms.saturating_add(policy.live_ms));
+                *probe = NextProbe::At(now_ms.saturating_add(policy.probe_interval_ms));
                 *misses = if healthy { 0 } else { *misses + 1 };
-                if *misses < policy.live_failures.max(1) {
+                if *misses < policy.probe_failures_max.max(1) {
                     return;
                 }
+                // After a calm period the backoff begins anew.
                 if now_ms.saturating_sub(*since_ms) >= CALM_MS {
                     self.attempt = 0;
                 }
                 if !*adopted {
-                    self.kill(After::Failure, out);
-                } else if policy.restart == Restart::Always {
-                    // Whoever ran it has ended it; now it is ours to run.
-                    self.again(now_ms);
+                    self.kill(AfterKill::Failure, out);
+                } else if policy.restart == RestartPolicy::Always {
+                    // The process that hob adopted is gone; from now on hob runs it itself.
+                    self.schedule_restart(now_ms);
                 } else {
-                    self.phase = Phase::Stopped;
+                    self.phase = ServicePhase::Stopped;
                 }
             }
             _ => {}
         }
     }
 
-    fn ended(&mut self, success: bool, now_ms: u64, out: &mut Vec<Effect>) {
+    fn on_ended(&mut self, success: bool, now_ms: u64, out: &mut Vec<ServiceEffect>) {
         let was_ready = match self.phase {
-            Phase::Killing(After::Stop) => {
-                self.phase = Phase::Stopped;
+            ServicePhase::Killing(AfterKill::Stop) => {
+                self.phase = ServicePhase::Stopped;
                 return;
             }
-            Phase::Killing(After::Start) => {
-                self.forget();
+            ServicePhase::Killing(AfterKill::Start) => {
+                self.reset_restarts();
                 self.launch(out);
                 return;
             }
-            Phase::Running {
+            ServicePhase::Running {
                 since_ms,
                 adopted: false,
                 ..
@@ -358,46 +299,53 @@ impl Machine {
                 }
                 true
             }
-            // Of one that cannot be asked, its end says all.
-            Phase::Settling { .. } => true,
-            Phase::Killing(After::Failure) | Phase::Launching | Phase::Awaiting { .. } => false,
-            // It is not ours, or it is over already.
+            // Without a health check, only its exit status tells whether it succeeded.
+            ServicePhase::Settling { .. } => true,
+            ServicePhase::Killing(AfterKill::Failure)
+            | ServicePhase::Launching
+            | ServicePhase::AwaitingReady { .. } => false,
+            // Not started by hob, or over already.
             _ => return,
         };
-        // One that ends before it was ready has not done what it is for.
+        // A service that ended before it was ready did not succeed, whatever its exit status.
         let success = success && was_ready;
         match self.policy.restart {
-            Restart::Always => self.again(now_ms),
-            Restart::OnFailure if !success => self.again(now_ms),
-            Restart::Never if !success => self.phase = Phase::Failed,
-            Restart::OnFailure | Restart::Never => self.phase = Phase::Stopped,
+            RestartPolicy::Always => self.schedule_restart(now_ms),
+            RestartPolicy::OnFailure if !success => self.schedule_restart(now_ms),
+            RestartPolicy::Never if !success => self.phase = ServicePhase::Failed,
+            RestartPolicy::OnFailure | RestartPolicy::Never => self.phase = ServicePhase::Stopped,
         }
     }
 
-    fn tick(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
+    fn on_tick(&mut self, now_ms: u64, out: &mut Vec<ServiceEffect>) {
         let idle_at = self.idle_at();
-        let ready_ms = self.policy.ready_ms;
+        let ready_ms = self.policy.ready_timeout_ms;
         match &mut self.phase {
-            Phase::Settling { since_ms } if now_ms >= since_ms.saturating_add(SETTLE_MS) => {
-                self.run(now_ms, false);
+            ServicePhase::Settling { since_ms } if now_ms >= since_ms.saturating_add(SETTLE_MS) => {
+                self.enter_running(now_ms, false);
             }
-            Phase::Awaiting { since_ms, look, .. } => {
+            ServicePhase::AwaitingReady {
+                since_ms, probe, ..
+            } => {
                 if now_ms >= since_ms.saturating_add(ready_ms) {
-                    self.kill(After::Failure, out);
-                } else if is_due(*look, now_ms) {
-                    *look = Look::UnderWay;
-                    out.push(Effect::Probe);
+                    self.kill(AfterKill::Failure, out);
+                } else if is_due(*probe, now_ms) {
+                    *probe = NextProbe::Running;
+                    out.push(ServiceEffect::Probe);
                 }
             }
-            Phase::Running { look, adopted, .. } => {
+            ServicePhase::Running { probe, adopted, .. } => {
+                // An adopted service belongs to somebody else and is never stopped for idleness.
                 if !*adopted && idle_at.is_some_and(|at_ms| at_ms <= now_ms) {
-                    self.kill(After::Stop, out);
-                } else if is_due(*look, now_ms) {
-                    *look = Look::UnderWay;
-                    out.push(Effect::Probe);
+                    self.kill(AfterKill::Stop, out);
+                } else if is_due(*probe, now_ms) {
+                    *probe = NextProbe::Running;
+                    out.push(ServiceEffect::Probe);
                 }
             }
-            Phase::Backoff { until_ms } if *until_ms <= now_ms => {
+            ServicePhase::Backoff { until_ms } if *until_ms <= now_ms => {
+                // Counted at its start, so the window measures real restarts and not the waits
+                // before them.
                 self.recent.push_back(now_ms);
                 self.restarts = self.restarts.saturating_add(1);
                 self.launch(out);
@@ -406,8 +354,8 @@ impl Machine {
         }
     }
 
-    /// Starts it again after a while, or gives up.
-    fn again(&mut self, now_ms: u64) {
+    /// Schedules a restart after the backoff, or gives up.
+    fn schedule_restart(&mut self, now_ms: u64) {
         let window_ms = self.policy.window_ms;
         let is_recent = |at_ms: &u64| now_ms.saturating_sub(*at_ms) < window_ms;
         while self.recent.front().is_some_and(|at_ms| !is_recent(at_ms)) {
@@ -415,44 +363,45 @@ impl Machine {
         }
         let count = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
         if count >= self.policy.restarts_max {
-            self.phase = Phase::Failed;
+            self.phase = ServicePhase::Failed;
             return;
         }
         let doubled =
             FIRST_WAIT_MS.saturating_mul(1_u64.checked_shl(self.attempt).unwrap_or(u64::MAX));
         self.attempt = self.attempt.saturating_add(1);
-        self.phase = Phase::Backoff {
+        self.phase = ServicePhase::Backoff {
             until_ms: now_ms.saturating_add(doubled.min(WAIT_MS_MAX)),
         };
     }
 
-    fn launch(&mut self, out: &mut Vec<Effect>) {
-        self.phase = Phase::Launching;
-        out.push(Effect::Start);
+    fn launch(&mut self, out: &mut Vec<ServiceEffect>) {
+        self.phase = ServicePhase::Launching;
+        out.push(ServiceEffect::Start);
     }
 
-    fn kill(&mut self, after: After, out: &mut Vec<Effect>) {
-        self.phase = Phase::Killing(after);
-        out.push(Effect::Kill);
+    fn kill(&mut self, after: AfterKill, out: &mut Vec<ServiceEffect>) {
+        self.phase = ServicePhase::Killing(after);
+        out.push(ServiceEffect::Kill);
     }
 
-    fn run(&mut self, now_ms: u64, adopted: bool) {
+    fn enter_running(&mut self, now_ms: u64, adopted: bool) {
+        // Becoming ready counts as a use; otherwise a slow start could already be idle.
         self.used_ms = self.used_ms.max(now_ms);
-        let look = if self.policy.has_health {
-            Look::At(now_ms.saturating_add(self.policy.live_ms))
+        let probe = if self.policy.has_health_check {
+            NextProbe::At(now_ms.saturating_add(self.policy.probe_interval_ms))
         } else {
-            Look::Never
+            NextProbe::Never
         };
-        self.phase = Phase::Running {
+        self.phase = ServicePhase::Running {
             since_ms: now_ms,
-            look,
+            probe,
             misses: 0,
             adopted,
         };
     }
 
-    /// A new beginning.
-    fn forget(&mut self) {
+    /// Forgets earlier restarts.
+    fn reset_restarts(&mut self) {
         self.recent.clear();
         self.attempt = 0;
         self.restarts = 0;
@@ -463,8 +412,8 @@ impl Machine {
     }
 }
 
-fn is_due(look: Look, now_ms: u64) -> bool {
-    matches!(look, Look::At(at_ms) if at_ms <= now_ms)
+fn is_due(probe: NextProbe, now_ms: u64) -> bool {
+    matches!(probe, NextProbe::At(at_ms) if at_ms <= now_ms)
 }
 
 #[cfg(test)]
@@ -472,5 +421,5 @@ fn is_due(look: Look, now_ms: u64) -> bool {
 mod tests;
 
 #[cfg(test)]
-#[path = "promise_tests.rs"]
-mod promise_tests;
+#[path = "property_tests.rs"]
+mod property_tests;

@@ -1,13 +1,15 @@
-//! What becomes of a service. Pure.
+//! Supervision of local services. Pure.
 //!
-//! - [`Machine`]: when a service is started, asked for its health, killed, started again, given up
-//! - [`order`]: in which order services that need each other are started and stopped
+//! - [`ServiceMachine`]: starts, probes, kills, restarts and gives up one service
+//! - [`dependency_order`]: the order in which dependent services start and stop
 //!
 //! Invariants: a service never restarts sooner than its backoff says, nor more often than its
-//! intensity allows; once a stop is wanted nothing starts until somebody wants it again; what was
-//! not started here is never killed.
+//! restart limit allows; after a stop request nothing starts until somebody wants it again; a
+//! service that hob did not start is never killed.
 
+pub mod dependency_order;
 mod machine;
-pub mod order;
+mod types;
 
-pub use machine::{Effect, Event, Machine, Policy, Restart, State};
+pub use machine::ServiceMachine;
+pub use types::{RestartPolicy, ServiceEffect, ServiceEvent, ServiceMachineState, ServicePolicy};

@@ -1,22 +1,22 @@
-//! Speech: texts cut into pieces that are spoken one after the other, and the sound they make put
-//! together again. Pure.
+//! Splits a text into pieces for speech synthesis, and joins their sound. Pure.
 //!
 //! - [`split`]: the pieces of a text
-//! - [`wav`]: what a WAV file says of itself, mended and joined
+//! - [`wav`]: parses, repairs and joins WAV files
 
 pub mod wav;
 
-/// The pieces of a text, each at most `weight_max` heavy: cut at the end of a sentence, else
-/// between words, else anywhere. Together they are the text but for the space around the cuts.
+/// Splits a text into pieces of at most `weight_max`: at the end of a sentence, else between words,
+/// else anywhere. Together the pieces are the text without the space around the cuts.
 ///
-/// A letter weighs one; what is spoken as a whole word or syllable (a digit, a sign, a letter of a
-/// script that writes syllables) weighs more, so that a piece's sound is bounded too.
+/// A letter weighs one. A character spoken as a whole word or syllable (a digit, a sign, a letter
+/// of a syllabic script) weighs more, so the length of a piece's sound is bounded too.
 pub fn split(text: &str, weight_max: usize) -> Vec<&str> {
-    let weight_max = weight_max.max(HEAVY);
+    // A smaller maximum fits no heavy character, and the loop below would never advance.
+    let weight_max = weight_max.max(SYLLABLE_WEIGHT);
     let mut pieces = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let cut = cut(rest, weight_max);
+        let cut = first_piece_end(rest, weight_max);
         let (piece, after) = rest.split_at(cut);
         let piece = piece.trim_end();
         if !piece.is_empty() {
@@ -27,28 +27,28 @@ pub fn split(text: &str, weight_max: usize) -> Vec<&str> {
     pieces
 }
 
-/// How heavy a piece of a text at this speed may be: slower speech lasts longer.
+/// Returns the maximum weight of a piece at this speed: slower speech lasts longer.
 pub fn weight_max(chars_max: usize, speed: Option<u16>) -> usize {
     let percent = usize::from(speed.unwrap_or(100)).clamp(25, 100);
     chars_max * percent / 100
 }
 
-const HEAVY: usize = 5;
+const SYLLABLE_WEIGHT: usize = 5;
 
-fn weight(letter: char) -> usize {
+fn char_weight(letter: char) -> usize {
     let light = letter.is_whitespace()
         || "'\".,;:!?()-".contains(letter)
-        // Alphabets; scripts of syllables and words begin beyond them.
+        // Alphabets end below U+0700; syllabic and logographic scripts come after.
         || (letter.is_alphabetic() && letter < '\u{0700}');
-    if light { 1 } else { HEAVY }
+    if light { 1 } else { SYLLABLE_WEIGHT }
 }
 
-/// Where the first piece of `text` ends.
-fn cut(text: &str, weight_max: usize) -> usize {
+/// Returns the end of the first piece of `text`.
+fn first_piece_end(text: &str, weight_max: usize) -> usize {
     let (mut sentence, mut word, mut weighs) = (None, None, 0);
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
-        weighs += weight(letter);
+        weighs += char_weight(letter);
         if weighs > weight_max {
             return sentence.or(word).unwrap_or(at);
         }

@@ -1,8 +1,8 @@
-//! One place on a screen, and a row of them.
+//! One cell of a screen, and a row of cells.
 
 use unicode_width::UnicodeWidthChar;
 
-/// What one place holds: a character and the marks upon it, as many as fit.
+/// The most bytes of a cell: a character and as many combining marks as fit.
 const CELL_BYTES_MAX: usize = 22;
 const JOINER: char = '\u{200d}';
 
@@ -38,13 +38,14 @@ impl Cell {
             len: 0,
             width,
         };
-        cell.add(c);
+        cell.add_combining(c);
         cell
     }
 
-    /// Puts a mark upon it, if there is room.
-    fn add(&mut self, c: char) {
+    /// Adds a combining mark, if there is room.
+    fn add_combining(&mut self, c: char) {
         let from = usize::from(self.len);
+        // A cell has a fixed size: endless combining marks must not grow it.
         if let Some(room) = self.bytes.get_mut(from..from + c.len_utf8()) {
             c.encode_utf8(room);
             self.len += u8::try_from(c.len_utf8()).unwrap_or(0);
@@ -70,35 +71,36 @@ impl std::fmt::Debug for Cell {
     }
 }
 
-/// How many columns a character takes: 0 stands upon the one before. `None` is not shown.
-pub(super) fn width_of(c: char) -> Option<usize> {
+/// Returns the columns a character takes: 0 for a combining mark, `None` for a character that is
+/// not shown.
+pub(super) fn char_width(c: char) -> Option<usize> {
     if c.is_ascii() {
         return (!c.is_ascii_control()).then_some(1);
     }
     c.width().map(|width| width.min(2))
 }
 
-/// A row. What is behind its last cell is blank.
+/// A row. Everything after its last cell is blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct GridRow {
     cells: Vec<Cell>,
-    /// Whether the text goes on in the next row.
+    /// True if the text continues in the next row.
     pub(super) wrapped: bool,
 }
 
-impl Row {
-    /// The cells of a line of text.
-    pub(super) fn of(text: &str, wrapped: bool) -> Row {
-        let mut row = Row {
+impl GridRow {
+    /// Returns the cells of a line of text.
+    pub(super) fn from_text(text: &str, wrapped: bool) -> GridRow {
+        let mut row = GridRow {
             cells: Vec::with_capacity(text.len()),
             wrapped,
         };
         for c in text.chars() {
-            let width = width_of(c).unwrap_or(0);
-            if width == 0 || row.joins(row.cells.len()) {
-                row.add(row.cells.len(), c);
+            let width = char_width(c).unwrap_or(0);
+            if width == 0 || row.joins_previous(row.cells.len()) {
+                row.add_combining(row.cells.len(), c);
             } else {
-                row.put(row.cells.len(), c, width);
+                row.put_char(row.cells.len(), c, width);
             }
         }
         row
@@ -119,22 +121,22 @@ impl Row {
         }
     }
 
-    /// Whether what comes at this column belongs to the character before it.
-    pub(super) fn joins(&self, column: usize) -> bool {
+    /// Returns true if a character at this column joins the one before it.
+    pub(super) fn joins_previous(&self, column: usize) -> bool {
         column > 0
             && self
                 .start_before(column)
                 .is_some_and(|start| self.cells[start].text().ends_with(JOINER))
     }
 
-    /// Puts a mark upon the character before this column.
-    pub(super) fn add(&mut self, column: usize, c: char) {
+    /// Adds a combining mark to the character before this column.
+    pub(super) fn add_combining(&mut self, column: usize, c: char) {
         if column == 0 {
             return;
         }
         self.pad(column);
         if let Some(start) = self.start_before(column) {
-            self.cells[start].add(c);
+            self.cells[start].add_combining(c);
         }
     }
 
@@ -144,8 +146,8 @@ impl Row {
             .find(|at| !self.cells[*at].is_half())
     }
 
-    /// Puts a character, over what is there.
-    pub(super) fn put(&mut self, column: usize, c: char, width: usize) {
+    /// Puts a character, overwriting what is there.
+    pub(super) fn put_char(&mut self, column: usize, c: char, width: usize) {
         self.pad(column + width);
         self.split(column);
         self.split(column + width);
@@ -160,7 +162,7 @@ impl Row {
         }
     }
 
-    /// Blanks the columns of a range. What was written once counts as written.
+    /// Blanks a range of columns. Blanked cells still count as written.
     pub(super) fn erase(&mut self, from: usize, to: usize) {
         let to = to.min(self.cells.len());
         if from < to {
@@ -170,7 +172,7 @@ impl Row {
         }
     }
 
-    /// Moves what is right of a column to the right.
+    /// Moves the cells right of a column to the right.
     pub(super) fn insert(&mut self, column: usize, count: usize, columns: usize) {
         self.pad(columns);
         self.split(column);
@@ -180,7 +182,7 @@ impl Row {
             .splice(column..column, std::iter::repeat_n(Cell::BLANK, count));
     }
 
-    /// Moves what is right of some columns to the left over them.
+    /// Deletes cells; the cells to their right move left.
     pub(super) fn delete(&mut self, column: usize, count: usize, columns: usize) {
         let len = self.cells.len();
         self.pad(columns);
@@ -195,7 +197,7 @@ impl Row {
         self.cells.truncate(columns);
     }
 
-    /// The text, with the blanks that were written at its end.
+    /// Returns the text, including blanks written at its end.
     pub(super) fn text(&self) -> String {
         let mut text = String::with_capacity(self.cells.len());
         for cell in &self.cells {
@@ -212,6 +214,7 @@ impl Row {
 
     /// Blanks a wide character that a column would cut in two.
     fn split(&mut self, column: usize) {
+        // Half of a wide character cannot be shown.
         if column > 0 && self.cells.get(column).is_some_and(Cell::is_half) {
             self.cells[column - 1] = Cell::BLANK;
             self.cells[column] = Cell::BLANK;

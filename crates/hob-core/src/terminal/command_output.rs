@@ -1,45 +1,46 @@
-//! What one command printed, by its beginning and its end. Pure.
+//! The beginning and end of what one command printed. Pure.
 //!
-//! It is what a fresh screen of the terminal's width shows of it, with all that scrolled off: a
-//! progress bar is its last state, a colour is nothing, a line that was too wide is one line, and
-//! what a program drew on a screen of its own is gone with that screen.
+//! The output is what a fresh screen of the terminal's width shows, with its scrollback: a progress
+//! bar is its last state, colours are dropped, a line that was too wide is one line, and the
+//! alternate screen of a full-screen program leaves nothing.
 //!
-//! Invariant: `text` is at most `bytes_max` long, beside the line that says what is left out.
+//! Invariant: `text` is at most `bytes_max` long, plus the line that tells how much is left out.
 
-use super::canvas::Canvas;
-use super::past::Ends;
-use super::stream::Stream;
+use super::grid::ScreenGrid;
+use super::scrollback::HeadAndTail;
+use super::vt_stream::VtStream;
 
-/// As high as a terminal may be, so that what moves the cursor up finds what it wants to change.
-const PRINTED_ROWS: usize = 200;
+/// The height of the screen: at least that of any real terminal, so moving the cursor up finds the
+/// rows to change.
+const OUTPUT_ROWS: usize = 200;
 
 #[derive(Debug)]
-pub struct Printed {
-    stream: Stream,
-    canvas: Canvas<Ends>,
+pub struct CommandOutput {
+    stream: VtStream,
+    grid: ScreenGrid<HeadAndTail>,
     bytes: u64,
 }
 
-impl Printed {
+impl CommandOutput {
     pub fn new(columns: u16, bytes_max: usize) -> Self {
         Self {
-            stream: Stream::default(),
-            canvas: Canvas::new(columns.into(), PRINTED_ROWS, Ends::new(bytes_max)),
+            stream: VtStream::default(),
+            grid: ScreenGrid::new(columns.into(), OUTPUT_ROWS, HeadAndTail::new(bytes_max)),
             bytes: 0,
         }
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        self.stream.feed(bytes, &mut self.canvas);
+        self.stream.feed(bytes, &mut self.grid);
     }
 
-    /// What was printed so far, and whether its middle is left out.
+    /// Returns the output so far, and true if its middle is left out.
     pub fn text(&self) -> (String, bool) {
-        self.canvas.past.text(&self.canvas.joined())
+        self.grid.scrollback.text(&self.grid.joined_text())
     }
 
-    /// How many bytes were printed, control sequences included.
+    /// Returns the number of bytes printed, including control sequences.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,17 +1,17 @@
-//! Which control sequence does what to a screen. What asks a terminal for an answer, names it or
-//! reaches outside it does nothing here.
+//! The effect of each control sequence on a screen. Sequences that ask a terminal for an answer,
+//! name it or reach outside it are ignored.
 
-use super::canvas::{Canvas, Cursor};
-use super::past::Past;
+use super::grid::{ScreenCursor, ScreenGrid};
+use super::scrollback::ScrollbackSink;
 use vte::{Params, Perform};
 
-impl<P: Past> Perform for Canvas<P> {
+impl<P: ScrollbackSink> Perform for ScreenGrid<P> {
     fn print(&mut self, c: char) {
-        if self.title.takes() {
+        if self.title.skips() {
             return;
         }
-        let c = if self.cursor.lines[self.cursor.set] {
-            line_of(c)
+        let c = if self.cursor.draws_lines[self.cursor.charset] {
+            line_drawing_char(c)
         } else {
             c
         };
@@ -19,7 +19,8 @@ impl<P: Past> Perform for Canvas<P> {
     }
 
     fn execute(&mut self, byte: u8) {
-        self.last = None;
+        // REP repeats only a character that directly precedes it.
+        self.last_printed = None;
         match byte {
             0x08 => self.backspace(),
             b'\t' => self.tab(),
@@ -34,21 +35,21 @@ impl<P: Past> Perform for Canvas<P> {
                 self.title.end();
                 self.cursor.column = 0;
             }
-            0x0e => self.cursor.set = 1,
-            0x0f => self.cursor.set = 0,
+            0x0e => self.cursor.charset = 1,
+            0x0f => self.cursor.charset = 0,
             _ => {}
         }
     }
 
     fn esc_dispatch(&mut self, between: &[u8], ignored: bool, byte: u8) {
-        self.last = None;
+        self.last_printed = None;
         self.title.end();
         if ignored {
             return;
         }
         match (between, byte) {
             ([], b'7') => self.saved = self.cursor,
-            ([], b'8') => self.restore(),
+            ([], b'8') => self.restore_cursor(),
             ([], b'D') => self.linefeed(false),
             ([], b'E') => {
                 self.cursor.column = 0;
@@ -62,74 +63,75 @@ impl<P: Past> Perform for Canvas<P> {
             ([], b'M') => self.reverse_linefeed(),
             ([], b'c') => self.reset(),
             ([], b'k') => self.title.begin(),
-            (b"#", b'8') => self.fill_with_letters(),
-            (b"(", set) => self.cursor.lines[0] = set == b'0',
-            (b")", set) => self.cursor.lines[1] = set == b'0',
+            (b"#", b'8') => self.fill_with_e(),
+            (b"(", set) => self.cursor.draws_lines[0] = set == b'0',
+            (b")", set) => self.cursor.draws_lines[1] = set == b'0',
             _ => {}
         }
     }
 
     fn osc_dispatch(&mut self, _: &[&[u8]], _: bool) {
-        self.last = None;
+        self.last_printed = None;
         self.title.end();
     }
 
     fn csi_dispatch(&mut self, params: &Params, between: &[u8], ignored: bool, action: char) {
         self.title.end();
-        let repeated = self.last.take();
+        let repeated = self.last_printed.take();
         if ignored {
             return;
         }
         match between {
             [] if action == 'b' => {
-                self.last = repeated;
-                self.repeat(count(params, 0));
-                self.last = repeated;
+                self.last_printed = repeated;
+                self.repeat_last(param_count(params, 0));
+                self.last_printed = repeated;
             }
-            [] => self.sequence(params, action),
+            [] => self.csi_sequence(params, action),
             b"?" if matches!(action, 'h' | 'l') => {
                 for mode in params.iter().filter_map(|param| param.first()) {
                     self.private_mode(*mode, action == 'h');
                 }
             }
-            // Erasing what is not protected: nothing is.
-            b"?" if matches!(action, 'J' | 'K') => self.sequence(params, action),
+            // Erases unprotected cells only; no cell is protected.
+            b"?" if matches!(action, 'J' | 'K') => self.csi_sequence(params, action),
             _ => {}
         }
     }
 }
 
-impl<P: Past> Canvas<P> {
-    fn sequence(&mut self, params: &Params, action: char) {
-        let n = count(params, 0);
+impl<P: ScrollbackSink> ScreenGrid<P> {
+    fn csi_sequence(&mut self, params: &Params, action: char) {
+        let n = param_count(params, 0);
         match action {
             '@' => self.insert_cells(n),
-            'A' => self.up(n),
-            'B' | 'e' => self.down(n),
-            'C' | 'a' => self.right(n),
-            'D' => self.left(n),
+            'A' => self.move_up(n),
+            'B' | 'e' => self.move_down(n),
+            'C' | 'a' => self.move_right(n),
+            'D' => self.move_left(n),
             'E' => {
                 self.cursor.column = 0;
-                self.down(n);
+                self.move_down(n);
             }
             'F' => {
                 self.cursor.column = 0;
-                self.up(n);
+                self.move_up(n);
             }
             'G' | '`' => self.cursor.column = (n - 1).min(self.columns - 1),
-            'H' | 'f' => self.go(count(params, 1) - 1, n - 1),
+            'H' | 'f' => self.move_to(param_count(params, 1) - 1, n - 1),
             'I' => (0..n.min(self.columns)).for_each(|_| self.tab()),
-            'J' => self.erase_display(value(params, 0)),
-            'K' => self.erase_in_line(value(params, 0)),
+            'J' => self.erase_display(param(params, 0)),
+            'K' => self.erase_in_line(param(params, 0)),
             'L' => self.insert_rows(n),
             'M' => self.delete_rows(n),
             'P' => self.delete_cells(n),
+            // Counts are capped by the screen: a few bytes must not cost a long loop.
             'S' => (0..n.min(self.rows.len())).for_each(|_| self.scroll_up()),
             'T' => (0..n.min(self.rows.len())).for_each(|_| self.scroll_down()),
             'X' => self.erase_cells(n),
             'Z' => (0..n.min(self.columns)).for_each(|_| self.back_tab()),
-            'd' => self.go(self.cursor.column, n - 1),
-            'g' => self.clear_tabs(value(params, 0)),
+            'd' => self.move_to(self.cursor.column, n - 1),
+            'g' => self.clear_tabs(param(params, 0)),
             'h' | 'l' => {
                 for mode in params.iter().filter_map(|param| param.first()) {
                     match mode {
@@ -140,34 +142,35 @@ impl<P: Past> Canvas<P> {
                 }
             }
             'r' => {
-                let bottom = value(params, 1);
+                let bottom = param(params, 1);
                 let bottom = if bottom == 0 { self.rows.len() } else { bottom };
                 self.set_region(n - 1, bottom - 1);
             }
             's' => self.saved = self.cursor,
-            'u' => self.restore(),
+            'u' => self.restore_cursor(),
             _ => {}
         }
     }
 
     fn private_mode(&mut self, mode: u16, on: bool) {
         match mode {
-            // 132 columns or 80: the size is not the program's to change, the rest is done.
+            // Switches to 132 or 80 columns: a program may not change the size, but the rest is
+            // done.
             3 => {
                 self.cursor.column = 0;
                 self.cursor.row = 0;
                 self.erase_all();
             }
             6 => {
-                self.cursor.origin = on;
-                self.go(0, 0);
+                self.cursor.origin_mode = on;
+                self.move_to(0, 0);
             }
             7 => self.modes.wrap = on,
-            47 | 1047 | 1049 if on => self.cover(),
-            47 | 1047 => self.uncover(false),
+            47 | 1047 | 1049 if on => self.enter_alternate_screen(),
+            47 | 1047 => self.leave_alternate_screen(false),
             1048 if on => self.saved = self.cursor,
-            1048 => self.restore(),
-            1049 => self.uncover(true),
+            1048 => self.restore_cursor(),
+            1049 => self.leave_alternate_screen(true),
             _ => {}
         }
     }
@@ -177,7 +180,7 @@ impl<P: Past> Canvas<P> {
             0 => self.erase_below(),
             1 => self.erase_above(),
             2 => self.erase_all(),
-            3 => self.past.clear(),
+            3 => self.scrollback.clear(),
             _ => {}
         }
     }
@@ -192,7 +195,7 @@ impl<P: Past> Canvas<P> {
     }
 
     fn erase_cells(&mut self, count: usize) {
-        let Cursor { column, row, .. } = self.cursor;
+        let ScreenCursor { column, row, .. } = self.cursor;
         self.rows[row].erase(column, (column + count).min(self.columns));
     }
 
@@ -208,14 +211,14 @@ impl<P: Past> Canvas<P> {
         }
     }
 
-    fn restore(&mut self) {
+    fn restore_cursor(&mut self) {
         self.cursor = self.saved;
-        self.clamp();
+        self.clamp_cursor();
     }
 }
 
-/// A parameter; 0 where there is none.
-fn value(params: &Params, at: usize) -> usize {
+/// Returns a parameter; 0 if it is missing.
+fn param(params: &Params, at: usize) -> usize {
     params
         .iter()
         .nth(at)
@@ -223,13 +226,13 @@ fn value(params: &Params, at: usize) -> usize {
         .map_or(0, |value| usize::from(*value))
 }
 
-/// A parameter that counts, 1 at the least.
-fn count(params: &Params, at: usize) -> usize {
-    value(params, at).max(1)
+/// Returns a parameter that counts; at least 1.
+fn param_count(params: &Params, at: usize) -> usize {
+    param(params, at).max(1)
 }
 
-/// What the character set of lines shows for a letter.
-fn line_of(c: char) -> char {
+/// Returns the character that the line-drawing set shows for a letter.
+fn line_drawing_char(c: char) -> char {
     const LINES: &str = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
     let at = (c as u32)
         .checked_sub(0x60)

@@ -1,19 +1,20 @@
-//! A stream without its control sequences. Pure.
+//! Removes control sequences from a stream. Pure.
 //!
-//! Invariant: of control characters only newline, tab and return pass.
+//! Invariant: newline, tab and return are the only control characters that pass.
 
-use super::stream::{Stream, Title};
+use super::vt_stream::{TitleSkipper, VtStream};
 use vte::{Params, Perform};
 
-/// Takes the control sequences out of a stream, piece by piece.
+/// Removes control sequences from a stream, piece by piece.
 #[derive(Debug, Default)]
-pub struct Plain {
-    stream: Stream,
-    text: Text,
+pub struct EscapeStripper {
+    stream: VtStream,
+    text: PlainTextSink,
 }
 
-impl Plain {
-    /// The text of the next piece. What a piece leaves unfinished comes with the one that ends it.
+impl EscapeStripper {
+    /// Returns the text of the next piece. An unfinished sequence or character waits for the next
+    /// piece.
     pub fn feed(&mut self, bytes: &[u8]) -> String {
         self.stream.feed(bytes, &mut self.text);
         std::mem::take(&mut self.text.out)
@@ -21,14 +22,14 @@ impl Plain {
 }
 
 #[derive(Debug, Default)]
-struct Text {
+struct PlainTextSink {
     out: String,
-    title: Title,
+    title: TitleSkipper,
 }
 
-impl Perform for Text {
+impl Perform for PlainTextSink {
     fn print(&mut self, c: char) {
-        if !self.title.takes() && !c.is_control() {
+        if !self.title.skips() && !c.is_control() {
             self.out.push(c);
         }
     }

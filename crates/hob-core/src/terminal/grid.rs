@@ -1,12 +1,12 @@
-//! The rows of a screen, its cursor, and what can be done to them. What tmux does where terminals
-//! differ, since tmux is what a person looks at.
+//! The rows of a screen, its cursor, and the operations on them. Where terminals differ it does
+//! what tmux does, because a person looks at tmux.
 //!
-//! Invariants: there are as many rows as the screen is high and no cell beyond its width; the
-//! cursor is on a row, and at most one column beyond the last, where the next character wraps.
+//! Invariants: the number of rows is the height of the screen and no cell lies beyond its width;
+//! the cursor is on a row, and at most one column beyond the last, where the next character wraps.
 
-use super::cell::{Row, width_of};
-use super::past::{Past, shown};
-use super::stream::Title;
+use super::cell::{GridRow, char_width};
+use super::scrollback::{ScrollbackSink, without_trailing_blanks};
+use super::vt_stream::TitleSkipper;
 use std::collections::VecDeque;
 
 pub(super) const COLUMNS_MAX: usize = 1_000;
@@ -14,80 +14,81 @@ pub(super) const ROWS_MAX: usize = 500;
 const TAB_COLUMNS: usize = 8;
 
 #[derive(Debug)]
-pub(super) struct Canvas<P> {
+pub(super) struct ScreenGrid<P> {
     pub(super) columns: usize,
-    pub(super) rows: VecDeque<Row>,
-    pub(super) cursor: Cursor,
-    /// The first and last row of what scrolls.
+    pub(super) rows: VecDeque<GridRow>,
+    pub(super) cursor: ScreenCursor,
+    /// The first and last row of the scrolling region.
     pub(super) region: (usize, usize),
-    pub(super) modes: Modes,
-    pub(super) saved: Cursor,
-    /// The screen behind, while a program has one of its own.
-    pub(super) behind: Option<Behind>,
+    pub(super) modes: TerminalModes,
+    pub(super) saved: ScreenCursor,
+    /// The primary screen, while a program uses the alternate one.
+    pub(super) primary_screen: Option<PrimaryScreen>,
     pub(super) tabs: Vec<bool>,
-    /// What was printed last, for a sequence that repeats it.
-    pub(super) last: Option<char>,
-    pub(super) title: Title,
-    pub(super) past: P,
+    /// The last printed character, for the sequence that repeats it.
+    pub(super) last_printed: Option<char>,
+    pub(super) title: TitleSkipper,
+    pub(super) scrollback: P,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cursor {
+pub(super) struct ScreenCursor {
     pub(super) column: usize,
     pub(super) row: usize,
-    pub(super) origin: bool,
-    /// Which of the two character sets draws lines, and which is in use.
-    pub(super) lines: [bool; 2],
-    pub(super) set: usize,
+    pub(super) origin_mode: bool,
+    /// Marks which of the two character sets draws lines.
+    pub(super) draws_lines: [bool; 2],
+    pub(super) charset: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Modes {
+pub(super) struct TerminalModes {
     pub(super) wrap: bool,
     pub(super) insert: bool,
-    /// Whether a newline is a return too.
+    /// True if a newline is also a carriage return.
     pub(super) newline: bool,
 }
 
-const MODES: Modes = Modes {
+const MODES: TerminalModes = TerminalModes {
     wrap: true,
     insert: false,
     newline: false,
 };
 
-/// A screen that another one covers.
+/// The primary screen while the alternate one is shown.
 #[derive(Debug)]
-pub(super) struct Behind {
+pub(super) struct PrimaryScreen {
     pub(super) columns: usize,
-    pub(super) rows: VecDeque<Row>,
-    pub(super) cursor: Cursor,
+    pub(super) rows: VecDeque<GridRow>,
+    pub(super) cursor: ScreenCursor,
 }
 
-impl<P: Past> Canvas<P> {
-    pub(super) fn new(columns: usize, rows: usize, past: P) -> Self {
+impl<P: ScrollbackSink> ScreenGrid<P> {
+    pub(super) fn new(columns: usize, rows: usize, scrollback: P) -> Self {
         let columns = columns.clamp(1, COLUMNS_MAX);
         let rows = rows.clamp(1, ROWS_MAX);
         Self {
             columns,
-            rows: vec![Row::default(); rows].into(),
-            cursor: Cursor::default(),
+            rows: vec![GridRow::default(); rows].into(),
+            cursor: ScreenCursor::default(),
             region: (0, rows - 1),
             modes: MODES,
-            saved: Cursor::default(),
-            behind: None,
-            tabs: tabs(columns),
-            last: None,
-            title: Title::default(),
-            past,
+            saved: ScreenCursor::default(),
+            primary_screen: None,
+            tabs: default_tabs(columns),
+            last_printed: None,
+            title: TitleSkipper::default(),
+            scrollback,
         }
     }
 
-    /// The rows as text, down to the cursor or the last that is not blank; wrapped ones are one.
-    pub(super) fn joined(&self) -> String {
-        let rows = self.used().max(self.cursor.row + 1);
+    /// Returns the rows as text, down to the cursor or the last non-blank row; wrapped rows are
+    /// joined.
+    pub(super) fn joined_text(&self) -> String {
+        let rows = self.used_rows().max(self.cursor.row + 1);
         let mut text = String::new();
         for (at, row) in self.rows.iter().take(rows).enumerate() {
-            text.push_str(shown(&row.text(), row.wrapped));
+            text.push_str(without_trailing_blanks(&row.text(), row.wrapped));
             if !row.wrapped && at + 1 < rows {
                 text.push('\n');
             }
@@ -95,8 +96,8 @@ impl<P: Past> Canvas<P> {
         text
     }
 
-    /// How many rows there are down to the last that holds something.
-    pub(super) fn used(&self) -> usize {
+    /// Returns the number of rows down to the last non-empty one.
+    pub(super) fn used_rows(&self) -> usize {
         self.rows
             .iter()
             .rposition(|row| row.len() > 0)
@@ -106,13 +107,15 @@ impl<P: Past> Canvas<P> {
     // Printing.
 
     pub(super) fn print_char(&mut self, c: char) {
-        let Some(width) = width_of(c) else { return };
-        self.last = Some(c);
-        let Cursor { column, row, .. } = self.cursor;
-        if width == 0 || (!c.is_ascii() && self.rows[row].joins(column)) {
-            self.rows[row].add(column, c);
+        let Some(width) = char_width(c) else { return };
+        self.last_printed = Some(c);
+        let ScreenCursor { column, row, .. } = self.cursor;
+        // A combining mark, or a character after a zero-width joiner, shares the cell before it.
+        if width == 0 || (!c.is_ascii() && self.rows[row].joins_previous(column)) {
+            self.rows[row].add_combining(column, c);
             return;
         }
+        // Without wrapping, a character that does not fit is dropped.
         let last = match self.columns.checked_sub(width) {
             Some(last) if self.modes.wrap || column <= last || column == self.columns => last,
             _ => return,
@@ -127,14 +130,16 @@ impl<P: Past> Canvas<P> {
         if self.cursor.column > last {
             return;
         }
-        let Cursor { column, row, .. } = self.cursor;
-        self.rows[row].put(column, c, width);
+        let ScreenCursor { column, row, .. } = self.cursor;
+        self.rows[row].put_char(column, c, width);
+        // With wrapping the cursor may wait one column beyond the last.
         let edge = self.columns - usize::from(!self.modes.wrap);
         self.cursor.column = (column + width).min(edge);
     }
 
-    pub(super) fn repeat(&mut self, count: usize) {
-        let Some(c) = self.last else { return };
+    pub(super) fn repeat_last(&mut self, count: usize) {
+        let Some(c) = self.last_printed else { return };
+        // Bounded by the row: a few bytes must not cost a long loop.
         for _ in 0..count.min(self.columns - self.cursor.column.min(self.columns)) {
             self.print_char(c);
         }
@@ -143,7 +148,7 @@ impl<P: Past> Canvas<P> {
     // Moving.
 
     pub(super) fn linefeed(&mut self, wrapped: bool) {
-        // A newline does not end what was wrapped once: tmux keeps it so, for shells that redraw.
+        // A newline does not unwrap a row: tmux keeps the flag for shells that redraw.
         self.rows[self.cursor.row].wrapped |= wrapped;
         if self.cursor.row == self.region.1 {
             self.scroll_up();
@@ -161,7 +166,7 @@ impl<P: Past> Canvas<P> {
     }
 
     pub(super) fn backspace(&mut self) {
-        let Cursor { column, row, .. } = self.cursor;
+        let ScreenCursor { column, row, .. } = self.cursor;
         if column > 0 {
             self.cursor.column -= 1;
         } else if row > 0 && self.rows[row - 1].wrapped {
@@ -183,11 +188,11 @@ impl<P: Past> Canvas<P> {
         self.cursor.column = (0..to).rev().find(|at| self.tabs[*at]).unwrap_or(0);
     }
 
-    /// Goes to a place, counted from 0; in origin mode within the region.
-    pub(super) fn go(&mut self, column: usize, row: usize) {
+    /// Moves to a position, counted from 0; in origin mode relative to the region.
+    pub(super) fn move_to(&mut self, column: usize, row: usize) {
         self.cursor.column = column.min(self.columns - 1);
         let (top, bottom) = self.region;
-        let row = if self.cursor.origin {
+        let row = if self.cursor.origin_mode {
             (top + row).min(bottom)
         } else {
             row
@@ -195,17 +200,17 @@ impl<P: Past> Canvas<P> {
         self.cursor.row = row.min(self.rows.len() - 1);
     }
 
-    pub(super) fn up(&mut self, count: usize) {
+    pub(super) fn move_up(&mut self, count: usize) {
         let top = if self.cursor.row < self.region.0 {
             0
         } else {
             self.region.0
         };
         self.cursor.row = self.cursor.row.saturating_sub(count).max(top);
-        self.unwrap_column();
+        self.leave_wrap_column();
     }
 
-    pub(super) fn down(&mut self, count: usize) {
+    pub(super) fn move_down(&mut self, count: usize) {
         let last = self.rows.len() - 1;
         let bottom = if self.cursor.row > self.region.1 {
             last
@@ -213,115 +218,20 @@ impl<P: Past> Canvas<P> {
             self.region.1
         };
         self.cursor.row = (self.cursor.row + count).min(bottom);
-        self.unwrap_column();
+        self.leave_wrap_column();
     }
 
-    pub(super) fn left(&mut self, count: usize) {
+    pub(super) fn move_left(&mut self, count: usize) {
         self.cursor.column = self.cursor.column.saturating_sub(count);
     }
 
-    pub(super) fn right(&mut self, count: usize) {
+    pub(super) fn move_right(&mut self, count: usize) {
         self.cursor.column = (self.cursor.column + count).min(self.columns - 1);
     }
 
-    /// A cursor that waits to wrap stands on the last column again.
-    fn unwrap_column(&mut self) {
+    /// Moves a cursor that waits to wrap back to the last column.
+    fn leave_wrap_column(&mut self) {
         self.cursor.column = self.cursor.column.min(self.columns - 1);
-    }
-
-    // Erasing, inserting and deleting.
-
-    pub(super) fn erase_line(&mut self, from: usize, to: usize) {
-        let row = self.cursor.row;
-        if from == 0 && to >= self.columns {
-            self.erase_rows(row, row + 1);
-        } else {
-            self.rows[row].erase(from, to);
-        }
-    }
-
-    pub(super) fn erase_rows(&mut self, from: usize, to: usize) {
-        for row in self.rows.range_mut(from..to) {
-            *row = Row::default();
-        }
-        if from < to {
-            self.unwrap_row_above(from);
-        }
-    }
-
-    pub(super) fn erase_below(&mut self) {
-        let Cursor { column, row, .. } = self.cursor;
-        if column == 0 && row == 0 {
-            self.erase_all();
-            return;
-        }
-        self.erase_line(column, self.columns);
-        self.erase_rows(row + 1, self.rows.len());
-    }
-
-    pub(super) fn erase_above(&mut self) {
-        let Cursor { column, row, .. } = self.cursor;
-        self.erase_rows(0, row);
-        self.erase_line(0, column + 1);
-    }
-
-    /// Clears the screen; what it showed is the past's, as in tmux.
-    pub(super) fn erase_all(&mut self) {
-        if self.behind.is_none() {
-            for row in self.rows.range(..self.used()) {
-                self.past.push(row);
-            }
-            self.past.scrolled(0);
-        }
-        self.erase_rows(0, self.rows.len());
-    }
-
-    pub(super) fn insert_cells(&mut self, count: usize) {
-        let Cursor { column, row, .. } = self.cursor;
-        if column < self.columns {
-            self.rows[row].insert(column, count.min(self.columns - column), self.columns);
-        }
-    }
-
-    pub(super) fn delete_cells(&mut self, count: usize) {
-        let Cursor { column, row, .. } = self.cursor;
-        if column < self.columns {
-            self.rows[row].delete(column, count.min(self.columns - column), self.columns);
-        }
-    }
-
-    pub(super) fn insert_rows(&mut self, count: usize) {
-        let (row, bottom) = (self.cursor.row, self.bottom());
-        for _ in 0..count.min(bottom + 1 - row) {
-            self.rows.remove(bottom);
-            self.rows.insert(row, Row::default());
-        }
-        self.unwrap_row_above(row);
-    }
-
-    pub(super) fn delete_rows(&mut self, count: usize) {
-        let (row, bottom) = (self.cursor.row, self.bottom());
-        for _ in 0..count.min(bottom + 1 - row) {
-            self.rows.remove(row);
-            self.rows.insert(bottom, Row::default());
-        }
-        self.unwrap_row_above(row);
-    }
-
-    /// The text above a row that is another one now does not go on in it.
-    fn unwrap_row_above(&mut self, row: usize) {
-        match row.checked_sub(1) {
-            Some(above) => self.rows[above].wrapped = false,
-            None if self.behind.is_none() => self.past.end_line(),
-            None => {}
-        }
-    }
-
-    /// The last row that moves with rows inserted or deleted at the cursor.
-    fn bottom(&self) -> usize {
-        let (top, bottom) = self.region;
-        let within = (top..=bottom).contains(&self.cursor.row);
-        if within { bottom } else { self.rows.len() - 1 }
     }
 
     // Scrolling.
@@ -329,9 +239,10 @@ impl<P: Past> Canvas<P> {
     pub(super) fn scroll_up(&mut self) {
         let (top, bottom) = self.region;
         if let Some(row) = self.rows.remove(top) {
-            self.rows.insert(bottom, Row::default());
-            if self.behind.is_none() {
-                self.past.push(&row);
+            self.rows.insert(bottom, GridRow::default());
+            // The alternate screen has no scrollback.
+            if self.primary_screen.is_none() {
+                self.scrollback.push(&row);
             }
         }
     }
@@ -339,12 +250,13 @@ impl<P: Past> Canvas<P> {
     pub(super) fn scroll_down(&mut self) {
         let (top, bottom) = self.region;
         self.rows.remove(bottom);
-        self.rows.insert(top, Row::default());
+        self.rows.insert(top, GridRow::default());
         self.unwrap_row_above(top);
     }
 
     pub(super) fn set_region(&mut self, top: usize, bottom: usize) {
         let bottom = bottom.min(self.rows.len() - 1);
+        // A region needs at least two rows; anything else is ignored.
         if top < bottom {
             self.region = (top, bottom);
             self.cursor.column = 0;
@@ -354,23 +266,23 @@ impl<P: Past> Canvas<P> {
 
     // The whole screen.
 
-    /// Gives a program a screen of its own.
-    pub(super) fn cover(&mut self) {
-        if self.behind.is_some() {
+    /// Switches to the alternate screen.
+    pub(super) fn enter_alternate_screen(&mut self) {
+        if self.primary_screen.is_some() {
             return;
         }
-        let blank = vec![Row::default(); self.rows.len()].into();
+        let blank = vec![GridRow::default(); self.rows.len()].into();
         let rows = std::mem::replace(&mut self.rows, blank);
-        self.behind = Some(Behind {
+        self.primary_screen = Some(PrimaryScreen {
             columns: self.columns,
             rows,
             cursor: self.cursor,
         });
     }
 
-    /// Shows the screen behind again.
-    pub(super) fn uncover(&mut self, with_cursor: bool) {
-        let Some(behind) = self.behind.take() else {
+    /// Switches back to the primary screen.
+    pub(super) fn leave_alternate_screen(&mut self, with_cursor: bool) {
+        let Some(behind) = self.primary_screen.take() else {
             return;
         };
         let (columns, rows) = (self.columns, self.rows.len());
@@ -378,37 +290,37 @@ impl<P: Past> Canvas<P> {
         self.columns = behind.columns;
         self.rows = behind.rows;
         self.cursor = if with_cursor { behind.cursor } else { cursor };
-        self.clamp();
+        self.clamp_cursor();
         self.resize(columns, rows);
     }
 
-    pub(super) fn fill_with_letters(&mut self) {
+    pub(super) fn fill_with_e(&mut self) {
         for row in &mut self.rows {
-            *row = Row::of(&"E".repeat(self.columns), false);
+            *row = GridRow::from_text(&"E".repeat(self.columns), false);
         }
         self.region = (0, self.rows.len() - 1);
         self.cursor.column = 0;
         self.cursor.row = 0;
     }
 
-    /// A screen of a program's own stays one, as in tmux.
+    /// Resets the terminal. The alternate screen stays active, as in tmux.
     pub(super) fn reset(&mut self) {
         self.erase_all();
-        self.cursor = Cursor::default();
-        self.saved = Cursor::default();
+        self.cursor = ScreenCursor::default();
+        self.saved = ScreenCursor::default();
         self.modes = MODES;
         self.region = (0, self.rows.len() - 1);
-        self.tabs = tabs(self.columns);
+        self.tabs = default_tabs(self.columns);
     }
 
-    /// Puts the cursor where the screen is.
-    pub(super) fn clamp(&mut self) {
+    /// Moves the cursor inside the screen.
+    pub(super) fn clamp_cursor(&mut self) {
         self.cursor.row = self.cursor.row.min(self.rows.len() - 1);
         self.cursor.column = self.cursor.column.min(self.columns);
     }
 }
 
-pub(super) fn tabs(columns: usize) -> Vec<bool> {
+pub(super) fn default_tabs(columns: usize) -> Vec<bool> {
     (0..columns)
         .map(|column| column > 0 && column % TAB_COLUMNS == 0)
         .collect()

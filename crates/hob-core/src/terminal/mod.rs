@@ -1,26 +1,26 @@
-//! What a terminal's bytes say: the shell's marks, the screen they draw, what a command printed,
-//! and plain text. Pure.
+//! The bytes of a terminal: shell marks, the screen, command output and plain text. Pure.
 //!
-//! - [`scan`]: the marks of the shell's integration, and the bytes between them
-//! - [`screen`]: the screen a terminal shows, with the lines that scrolled off it
-//! - [`printed`]: what one command printed, by its beginning and its end
-//! - [`plain`]: a stream without its control sequences
-//! - [`desk`]: whose turn it is, when a command is handed over, how one is ended
+//! - [`shell_marks`]: the marks of the shell integration, and the bytes between them
+//! - [`screen`]: the screen a terminal shows, with its scrollback
+//! - [`command_output`]: the beginning and end of what one command printed
+//! - [`escape_stripper`]: removes control sequences from a stream
+//! - [`command_scheduler`]: queues commands, hands them to the shell and terminates them
 //!
-//! Invariants: every byte is somebody else's, so no bytes make any of these panic, grow without
-//! bound or answer; and how the bytes are cut into pieces changes nothing.
+//! Invariants: every byte is untrusted, so no input makes any of these panic, grow without bound or
+//! reply; the way the bytes are cut into pieces does not matter.
 
-mod canvas;
 mod cell;
-mod control;
-pub mod desk;
-mod past;
-pub mod plain;
-pub mod printed;
+pub mod command_output;
+pub mod command_scheduler;
+mod control_sequences;
+pub mod escape_stripper;
+mod grid;
+mod grid_editing;
 mod resize;
-pub mod scan;
 pub mod screen;
-mod stream;
+mod scrollback;
+pub mod shell_marks;
+mod vt_stream;
 
 #[cfg(test)]
 mod terminal_tests;

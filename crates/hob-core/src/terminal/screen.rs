@@ -1,52 +1,52 @@
-//! The screen a terminal shows, as text, and the lines that scrolled off it. Pure.
+//! The screen of a terminal as text, with its scrollback. Pure.
 //!
-//! A mirror of the person's tmux pane: it is fed what the pane prints and answers what it shows,
-//! without tmux being asked. Colours are not kept. Lines drawn with the old character set come out
-//! as the lines they are, where `tmux capture-pane` shows letters.
+//! It mirrors the person's tmux pane: it is fed the bytes the pane prints and knows what the pane
+//! shows without asking tmux. Colours are not kept. Line-drawing characters come out as lines,
+//! where `tmux capture-pane` shows letters.
 //!
-//! Invariant: what it holds is bounded by its size and `past_lines_max`, whatever it is fed.
+//! Invariant: its memory is bounded by its size and `past_lines_max`, whatever it is fed.
 
-use super::canvas::Canvas;
-use super::past::{History, shown};
-use super::stream::Stream;
+use super::grid::ScreenGrid;
+use super::scrollback::{Scrollback, without_trailing_blanks};
+use super::vt_stream::VtStream;
 
 #[derive(Debug)]
-pub struct Screen {
-    stream: Stream,
-    canvas: Canvas<History>,
+pub struct TerminalScreen {
+    stream: VtStream,
+    grid: ScreenGrid<Scrollback>,
 }
 
-impl Screen {
+impl TerminalScreen {
     pub fn new(columns: u16, rows: u16, past_lines_max: usize) -> Self {
-        let past = History::new(past_lines_max);
+        let past = Scrollback::new(past_lines_max);
         Self {
-            stream: Stream::default(),
-            canvas: Canvas::new(columns.into(), rows.into(), past),
+            stream: VtStream::default(),
+            grid: ScreenGrid::new(columns.into(), rows.into(), past),
         }
     }
 
-    /// Shows what was printed next.
+    /// Applies the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.stream.feed(bytes, &mut self.canvas);
+        self.stream.feed(bytes, &mut self.grid);
     }
 
-    /// Takes another size; lines wrap anew.
+    /// Changes the size; lines wrap anew.
     pub fn resize(&mut self, columns: u16, rows: u16) {
-        self.canvas.resize(columns.into(), rows.into());
+        self.grid.resize(columns.into(), rows.into());
     }
 
-    /// The screen with so many lines of the past. Each line ends with a newline; blank ones at the
-    /// end of the screen are left out.
+    /// Returns the screen with this many lines of scrollback. Each line ends with a newline; blank
+    /// lines at the end of the screen are left out.
     pub fn capture(&self, past_lines: usize) -> String {
-        let past = self.canvas.past.lines();
+        let past = self.grid.scrollback.lines();
         let mut text = String::new();
         for line in past.range(past.len().saturating_sub(past_lines)..) {
-            text.push_str(line.shown().trim_end_matches(' '));
+            text.push_str(line.visible_text().trim_end_matches(' '));
             text.push('\n');
         }
         let mut end = text.len();
-        for row in self.canvas.rows.range(..self.canvas.used()) {
-            text.push_str(shown(&row.text(), false));
+        for row in self.grid.rows.range(..self.grid.used_rows()) {
+            text.push_str(without_trailing_blanks(&row.text(), false));
             let blank = text.is_empty() || text.ends_with('\n');
             text.push('\n');
             if !blank {
@@ -57,28 +57,28 @@ impl Screen {
         text
     }
 
-    /// The cursor's column and row, from 0.
+    /// Returns the cursor's column and row, from 0.
     pub fn cursor(&self) -> (u16, u16) {
-        let column = self.canvas.cursor.column.min(self.canvas.columns - 1);
-        (small(column), small(self.canvas.cursor.row))
+        let column = self.grid.cursor.column.min(self.grid.columns - 1);
+        (to_u16(column), to_u16(self.grid.cursor.row))
     }
 
-    /// Columns and rows.
+    /// Returns the columns and rows.
     pub fn size(&self) -> (u16, u16) {
-        (small(self.canvas.columns), small(self.canvas.rows.len()))
+        (to_u16(self.grid.columns), to_u16(self.grid.rows.len()))
     }
 
-    /// Whether a program has the whole screen for itself, such as an editor.
-    pub fn full_screen(&self) -> bool {
-        self.canvas.behind.is_some()
+    /// Returns true if a full-screen program such as an editor runs.
+    pub fn is_full_screen(&self) -> bool {
+        self.grid.primary_screen.is_some()
     }
 
-    /// How many lines of the past there are.
-    pub fn past_lines(&self) -> usize {
-        self.canvas.past.lines().len()
+    /// Returns the number of lines in the scrollback.
+    pub fn scrollback_lines(&self) -> usize {
+        self.grid.scrollback.lines().len()
     }
 }
 
-fn small(number: usize) -> u16 {
+fn to_u16(number: usize) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }

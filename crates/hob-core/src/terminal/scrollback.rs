@@ -1,37 +1,36 @@
-//! What becomes of the lines that leave a screen at its top: kept as text, or only their beginning
-//! and end.
+//! Lines that leave a screen at its top: kept as text, or only their beginning and end.
 
-use super::cell::Row;
+use super::cell::GridRow;
 use std::collections::VecDeque;
 
-/// What the past of one screen holds at the most, whatever its lines hold.
-pub(super) const PAST_BYTES_MAX: usize = 16 << 20;
+/// The most bytes of one screen's scrollback, whatever its lines contain.
+pub(super) const SCROLLBACK_BYTES_MAX: usize = 16 << 20;
 
-/// A line of the past.
+/// A line of the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// With the blanks that were written at its end.
+pub(super) struct ScrollbackLine {
+    /// Includes blanks written at its end.
     pub(super) text: Box<str>,
-    /// Whether the text goes on in the next line.
+    /// True if the text continues in the next line.
     pub(super) wrapped: bool,
 }
 
-impl Line {
-    pub(super) fn of(row: &Row) -> Line {
-        Line {
+impl ScrollbackLine {
+    pub(super) fn from_row(row: &GridRow) -> ScrollbackLine {
+        ScrollbackLine {
             text: row.text().into_boxed_str(),
             wrapped: row.wrapped,
         }
     }
 
-    /// What is shown of it.
-    pub(super) fn shown(&self) -> &str {
-        shown(&self.text, self.wrapped)
+    /// Returns its visible text.
+    pub(super) fn visible_text(&self) -> &str {
+        without_trailing_blanks(&self.text, self.wrapped)
     }
 }
 
-/// A line without the blanks at its end; those of a line that goes on belong to it.
-pub(super) fn shown(text: &str, wrapped: bool) -> &str {
+/// Returns a line without trailing blanks; the blanks of a wrapped line belong to its text.
+pub(super) fn without_trailing_blanks(text: &str, wrapped: bool) -> &str {
     if wrapped {
         text
     } else {
@@ -39,77 +38,79 @@ pub(super) fn shown(text: &str, wrapped: bool) -> &str {
     }
 }
 
-/// Where lines go that leave a screen at its top.
-pub(super) trait Past {
-    fn push(&mut self, row: &Row);
+/// The destination of lines that leave a screen at its top.
+pub(super) trait ScrollbackSink {
+    fn push(&mut self, row: &GridRow);
 
     fn clear(&mut self);
 
-    /// The newest line does not go on in the first row any more.
+    /// Ends the newest line: it no longer continues in the first row.
     fn end_line(&mut self);
 
-    /// Takes the newest line back, if it scrolled off: the screen grows.
-    fn pull(&mut self) -> Option<Line> {
+    /// Takes the newest line back when the screen grows, if it scrolled off.
+    fn take_newest(&mut self) -> Option<ScrollbackLine> {
         None
     }
 
-    /// Takes all lines, to be pushed again at another width, and how many of them scrolled off.
-    fn take(&mut self) -> (VecDeque<Line>, usize) {
+    /// Takes all lines, to be pushed again at another width, and the number of returnable ones.
+    fn take_all(&mut self) -> (VecDeque<ScrollbackLine>, usize) {
         (VecDeque::new(), 0)
     }
 
-    /// So many lines at the most may be taken back.
-    fn scrolled(&mut self, _lines: usize) {}
+    /// Sets how many lines may return to the screen.
+    fn set_returnable(&mut self, _lines: usize) {}
 }
 
 /// The newest lines.
 #[derive(Debug)]
-pub(super) struct History {
-    lines: VecDeque<Line>,
+pub(super) struct Scrollback {
+    lines: VecDeque<ScrollbackLine>,
     lines_max: usize,
     bytes: usize,
-    /// How many of them would come back if the screen grew: not those from before a clear.
-    scrolled: usize,
+    /// The number of lines that return if the screen grows: not those from before a clear.
+    returnable: usize,
 }
 
-impl History {
+impl Scrollback {
     pub(super) fn new(lines_max: usize) -> Self {
         Self {
             lines: VecDeque::new(),
             lines_max,
             bytes: 0,
-            scrolled: 0,
+            returnable: 0,
         }
     }
 
-    pub(super) fn lines(&self) -> &VecDeque<Line> {
+    pub(super) fn lines(&self) -> &VecDeque<ScrollbackLine> {
         &self.lines
     }
 
-    fn cost(line: &Line) -> usize {
-        line.text.len() + size_of::<Line>()
+    fn line_bytes(line: &ScrollbackLine) -> usize {
+        line.text.len() + size_of::<ScrollbackLine>()
     }
 }
 
-impl Past for History {
-    fn push(&mut self, row: &Row) {
-        let line = Line::of(row);
-        self.bytes += Self::cost(&line);
+impl ScrollbackSink for Scrollback {
+    fn push(&mut self, row: &GridRow) {
+        let line = ScrollbackLine::from_row(row);
+        self.bytes += Self::line_bytes(&line);
         self.lines.push_back(line);
-        self.scrolled += 1;
-        while self.lines.len() > self.lines_max || self.bytes > PAST_BYTES_MAX {
+        self.returnable += 1;
+        // Two bounds: one for many short lines, one for a few huge ones.
+        while self.lines.len() > self.lines_max || self.bytes > SCROLLBACK_BYTES_MAX {
             let Some(oldest) = self.lines.pop_front() else {
                 break;
             };
-            self.bytes -= Self::cost(&oldest);
+            self.bytes -= Self::line_bytes(&oldest);
         }
-        self.scrolled = self.scrolled.min(self.lines.len());
+        // Lines dropped by the bounds cannot return.
+        self.returnable = self.returnable.min(self.lines.len());
     }
 
     fn clear(&mut self) {
         self.lines.clear();
         self.bytes = 0;
-        self.scrolled = 0;
+        self.returnable = 0;
     }
 
     fn end_line(&mut self) {
@@ -118,64 +119,64 @@ impl Past for History {
         }
     }
 
-    fn pull(&mut self) -> Option<Line> {
-        self.scrolled = self.scrolled.checked_sub(1)?;
+    fn take_newest(&mut self) -> Option<ScrollbackLine> {
+        self.returnable = self.returnable.checked_sub(1)?;
         let line = self.lines.pop_back()?;
-        self.bytes -= Self::cost(&line);
+        self.bytes -= Self::line_bytes(&line);
         Some(line)
     }
 
-    fn take(&mut self) -> (VecDeque<Line>, usize) {
+    fn take_all(&mut self) -> (VecDeque<ScrollbackLine>, usize) {
         self.bytes = 0;
         (
             std::mem::take(&mut self.lines),
-            std::mem::take(&mut self.scrolled),
+            std::mem::take(&mut self.returnable),
         )
     }
 
-    fn scrolled(&mut self, lines: usize) {
-        self.scrolled = lines.min(self.lines.len());
+    fn set_returnable(&mut self, lines: usize) {
+        self.returnable = lines.min(self.lines.len());
     }
 }
 
-/// The beginning and the end of all lines; wrapped ones are one again.
+/// The beginning and end of all lines; wrapped lines are joined again.
 #[derive(Debug)]
-pub(super) struct Ends {
-    /// What the head holds at the most, and what the tail is cut to.
-    half: usize,
+pub(super) struct HeadAndTail {
+    /// The capacity of the head, and the size the tail is cut to.
+    half_bytes_max: usize,
     head: String,
     tail: String,
-    left_out: u64,
-    /// Whether the last line goes on.
-    open: bool,
+    left_out_bytes: u64,
+    /// True if the last line continues.
+    is_line_open: bool,
 }
 
-impl Ends {
+impl HeadAndTail {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
-            half: bytes_max / 2,
+            half_bytes_max: bytes_max / 2,
             head: String::new(),
             tail: String::new(),
-            left_out: 0,
-            open: false,
+            left_out_bytes: 0,
+            is_line_open: false,
         }
     }
 
-    /// All of it with what the screen still shows, and whether the middle is missing.
+    /// Returns everything including the present screen, and true if the middle is missing.
     pub(super) fn text(&self, screen: &str) -> (String, bool) {
         let behind = self.tail.len() + screen.len();
-        if self.left_out == 0 && self.head.len() + behind <= self.half * 2 {
+        if self.left_out_bytes == 0 && self.head.len() + behind <= self.half_bytes_max * 2 {
             return ([&self.head, &self.tail, screen].concat(), false);
         }
         let mut end = [&self.tail, screen].concat();
         let mut head = self.head.clone();
-        if self.tail.is_empty() && head.len() < self.half {
-            let taken = end.floor_char_boundary((self.half - head.len()).min(end.len()));
+        if self.tail.is_empty() && head.len() < self.half_bytes_max {
+            let taken = end.floor_char_boundary((self.half_bytes_max - head.len()).min(end.len()));
             head.push_str(&end[..taken]);
             end.drain(..taken);
         }
-        let cut = end.ceil_char_boundary(end.len().saturating_sub(self.half));
-        let left_out = self.left_out + cut as u64;
+        let cut = end.ceil_char_boundary(end.len().saturating_sub(self.half_bytes_max));
+        let left_out = self.left_out_bytes + cut as u64;
         (
             format!("{head}\n[… {left_out} bytes left out …]\n{}", &end[cut..]),
             true,
@@ -183,26 +184,29 @@ impl Ends {
     }
 
     fn add(&mut self, mut text: &str) {
-        if self.tail.is_empty() && self.head.len() < self.half {
-            let taken = text.floor_char_boundary((self.half - self.head.len()).min(text.len()));
+        if self.tail.is_empty() && self.head.len() < self.half_bytes_max {
+            let taken =
+                text.floor_char_boundary((self.half_bytes_max - self.head.len()).min(text.len()));
             self.head.push_str(&text[..taken]);
             text = &text[taken..];
         }
         self.tail.push_str(text);
-        // Cut at twice the size, so that each byte is moved once.
-        if self.tail.len() > self.half * 2 {
-            let cut = self.tail.ceil_char_boundary(self.tail.len() - self.half);
+        // Cutting only at twice the size moves each byte once.
+        if self.tail.len() > self.half_bytes_max * 2 {
+            let cut = self
+                .tail
+                .ceil_char_boundary(self.tail.len() - self.half_bytes_max);
             self.tail.drain(..cut);
-            self.left_out += cut as u64;
+            self.left_out_bytes += cut as u64;
         }
     }
 }
 
-impl Past for Ends {
-    fn push(&mut self, row: &Row) {
+impl ScrollbackSink for HeadAndTail {
+    fn push(&mut self, row: &GridRow) {
         let text = row.text();
-        self.add(shown(&text, row.wrapped));
-        self.open = true;
+        self.add(without_trailing_blanks(&text, row.wrapped));
+        self.is_line_open = true;
         if !row.wrapped {
             self.end_line();
         }
@@ -211,12 +215,12 @@ impl Past for Ends {
     fn clear(&mut self) {
         self.head.clear();
         self.tail.clear();
-        self.left_out = 0;
-        self.open = false;
+        self.left_out_bytes = 0;
+        self.is_line_open = false;
     }
 
     fn end_line(&mut self) {
-        if std::mem::take(&mut self.open) {
+        if std::mem::take(&mut self.is_line_open) {
             self.add("\n");
         }
     }

@@ -1,40 +1,39 @@
-//! The marks of the shell's integration, and the bytes between them. Pure.
+//! The marks of the shell integration, and the bytes between them. Pure.
 //!
-//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` and BEL or `ESC \`, where KEY is known to the
-//! terminal's shell alone. What does not have the key, the form and a known kind is what somebody
-//! printed.
+//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` followed by BEL or `ESC \`. Only the terminal's
+//! shell knows KEY. Anything without the key, the form and a known kind is ordinary output.
 //!
 //! Invariant: bytes and marks come out in the order they came in, and nothing is dropped.
 
-/// What a mark may hold behind its key; what is longer is data.
+/// The most bytes of a mark after its key; a longer one is ordinary output.
 const MARK_BYTES_MAX: usize = 8 * 1_024;
-/// An id is short: a command's own, or a process and a count.
+/// The most bytes of an id: a command id, or a process id and a counter.
 const ID_BYTES_MAX: usize = 64;
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// Whether a mark may end with this byte: whoever cuts what comes behind it, and feeds it piece by
-/// piece, knows where each mark ended.
+/// Returns true if a mark may end with this byte. A caller that feeds the scanner up to such bytes
+/// knows where each mark ended.
 pub fn may_end_mark(byte: u8) -> bool {
     matches!(byte, BELL | b'\\')
 }
 
 /// A piece of a terminal's bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// What was printed.
+pub enum ScannedPiece<'a> {
+    /// Ordinary output.
     Bytes(&'a [u8]),
-    /// What the shell says.
-    Mark(Mark),
+    /// A message of the shell.
+    Mark(ShellMark),
 }
 
-/// What the shell says.
+/// A message of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum ShellMark {
     /// A command begins to run.
     Began { id: String, at_us: Option<u64> },
-    /// It ended. `typed` is its text, where a person typed it and the shell kept it.
+    /// It ended. `typed` is its text, if a person typed it and the shell kept it.
     Ended {
         id: String,
         status: i32,
@@ -43,26 +42,26 @@ pub enum Mark {
     },
     /// The shell waits at its prompt, in this folder.
     Prompt { folder: Option<String> },
-    /// The shell has taken a command that was handed over.
+    /// The shell took a command that was handed over.
     Taken { id: String },
     /// The shell asks for the rest of a line.
     Incomplete,
-    /// The shell is left.
+    /// The shell exited.
     Left { status: i32 },
 }
 
 /// Finds the marks of one terminal.
 #[derive(Debug)]
-pub struct Scanner {
-    /// What every mark begins with.
+pub struct MarkScanner {
+    /// The bytes every mark begins with.
     prefix: Vec<u8>,
-    /// How much of the prefix was seen.
+    /// The matched bytes of the prefix.
     matched: usize,
-    /// What follows a whole prefix, until the mark ends.
+    /// The bytes after a whole prefix, until the mark ends.
     body: Vec<u8>,
 }
 
-impl Scanner {
+impl MarkScanner {
     pub fn new(key: &str) -> Self {
         Self {
             prefix: format!("\x1b]7717;{key};").into_bytes(),
@@ -71,132 +70,134 @@ impl Scanner {
         }
     }
 
-    /// Hands on the next bytes. What may be the beginning of a mark waits for the rest of it.
-    pub fn feed(&mut self, bytes: &[u8], each: &mut impl FnMut(Piece<'_>)) {
+    /// Passes on the next bytes. A possible beginning of a mark waits for the rest.
+    pub fn feed(&mut self, bytes: &[u8], each: &mut impl FnMut(ScannedPiece<'_>)) {
         let mut at = 0;
         while at < bytes.len() {
             at += if self.matched == 0 {
-                self.pass(&bytes[at..], each)
+                self.pass_text(&bytes[at..], each)
             } else if self.matched < self.prefix.len() {
-                self.compare(bytes[at], each)
+                self.match_prefix(bytes[at], each)
             } else {
-                self.collect(bytes[at], each)
+                self.collect_body(bytes[at], each)
             };
         }
     }
 
-    /// Hands on what comes before the next escape.
-    fn pass(&mut self, bytes: &[u8], each: &mut impl FnMut(Piece<'_>)) -> usize {
+    /// Passes on the bytes before the next escape.
+    fn pass_text(&mut self, bytes: &[u8], each: &mut impl FnMut(ScannedPiece<'_>)) -> usize {
         let escape = bytes.iter().position(|byte| *byte == self.prefix[0]);
         let data = escape.unwrap_or(bytes.len());
         if data > 0 {
-            each(Piece::Bytes(&bytes[..data]));
+            each(ScannedPiece::Bytes(&bytes[..data]));
         }
         self.matched = usize::from(escape.is_some());
         data + self.matched
     }
 
-    fn compare(&mut self, byte: u8, each: &mut impl FnMut(Piece<'_>)) -> usize {
+    fn match_prefix(&mut self, byte: u8, each: &mut impl FnMut(ScannedPiece<'_>)) -> usize {
         if byte == self.prefix[self.matched] {
             self.matched += 1;
             return 1;
         }
-        // Only the first byte of a prefix is an escape, so nothing within it begins another one.
-        each(Piece::Bytes(&self.prefix[..self.matched]));
+        // Only the first byte of the prefix is an escape, so no other mark begins within it.
+        each(ScannedPiece::Bytes(&self.prefix[..self.matched]));
         self.matched = 0;
         0
     }
 
-    fn collect(&mut self, byte: u8, each: &mut impl FnMut(Piece<'_>)) -> usize {
+    fn collect_body(&mut self, byte: u8, each: &mut impl FnMut(ScannedPiece<'_>)) -> usize {
         if self.body.last() == Some(&ESCAPE) {
             self.body.pop();
             if byte == b'\\' {
-                self.end(&[ESCAPE, byte], each);
+                self.end_mark(&[ESCAPE, byte], each);
                 return 1;
             }
-            self.give_up(each);
+            self.emit_as_bytes(each);
             // The escape may begin another mark.
             self.matched = 1;
             return 0;
         }
         if byte == BELL {
-            self.end(&[byte], each);
+            self.end_mark(&[byte], each);
             return 1;
         }
+        // A mark contains no control characters, so this is ordinary output.
         let is_other = byte.is_ascii_control() && byte != ESCAPE;
         if is_other || self.body.len() == MARK_BYTES_MAX {
-            self.give_up(each);
+            self.emit_as_bytes(each);
             return 0;
         }
         self.body.push(byte);
         1
     }
 
-    /// What was collected has ended like a mark.
-    fn end(&mut self, terminator: &[u8], each: &mut impl FnMut(Piece<'_>)) {
-        if let Some(mark) = read(&self.body) {
-            each(Piece::Mark(mark));
+    /// Handles the end of a collected mark.
+    fn end_mark(&mut self, terminator: &[u8], each: &mut impl FnMut(ScannedPiece<'_>)) {
+        if let Some(mark) = parse_mark(&self.body) {
+            each(ScannedPiece::Mark(mark));
             self.body.clear();
             self.matched = 0;
         } else {
-            self.give_up(each);
-            each(Piece::Bytes(terminator));
+            self.emit_as_bytes(each);
+            each(ScannedPiece::Bytes(terminator));
         }
     }
 
-    fn give_up(&mut self, each: &mut impl FnMut(Piece<'_>)) {
-        each(Piece::Bytes(&self.prefix));
+    fn emit_as_bytes(&mut self, each: &mut impl FnMut(ScannedPiece<'_>)) {
+        each(ScannedPiece::Bytes(&self.prefix));
         if !self.body.is_empty() {
-            each(Piece::Bytes(&self.body));
+            each(ScannedPiece::Bytes(&self.body));
         }
         self.body.clear();
         self.matched = 0;
     }
 }
 
-fn read(body: &[u8]) -> Option<Mark> {
+fn parse_mark(body: &[u8]) -> Option<ShellMark> {
     let mut fields = std::str::from_utf8(body).ok()?.split(';');
     let mark = match fields.next()? {
-        "C" => Mark::Began {
-            id: id(fields.next()?)?,
-            at_us: fields.next().and_then(micros),
+        "C" => ShellMark::Began {
+            id: parse_id(fields.next()?)?,
+            at_us: fields.next().and_then(parse_micros),
         },
-        "D" => Mark::Ended {
-            id: id(fields.next()?)?,
+        "D" => ShellMark::Ended {
+            id: parse_id(fields.next()?)?,
             status: fields.next()?.parse().ok()?,
-            at_us: fields.next().and_then(micros),
+            at_us: fields.next().and_then(parse_micros),
             typed: match fields.next() {
-                Some(hex) => Some(String::from_utf8_lossy(&unhex(hex)?).into_owned()),
+                Some(hex) => Some(String::from_utf8_lossy(&decode_hex(hex)?).into_owned()),
                 None => None,
             },
         },
-        "B" => Mark::Prompt {
+        "B" => ShellMark::Prompt {
             folder: match fields.next() {
                 None | Some("") => None,
-                Some(hex) => String::from_utf8(unhex(hex)?).ok(),
+                Some(hex) => String::from_utf8(decode_hex(hex)?).ok(),
             },
         },
-        "T" => Mark::Taken {
-            id: id(fields.next()?)?,
+        "T" => ShellMark::Taken {
+            id: parse_id(fields.next()?)?,
         },
-        "I" => Mark::Incomplete,
-        "X" => Mark::Left {
+        "I" => ShellMark::Incomplete,
+        "X" => ShellMark::Left {
             status: fields.next()?.parse().ok()?,
         },
         _ => return None,
     };
+    // A mark with extra fields does not come from hob's hooks.
     fields.next().is_none().then_some(mark)
 }
 
-fn id(text: &str) -> Option<String> {
+fn parse_id(text: &str) -> Option<String> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let fits = !text.is_empty() && text.len() <= ID_BYTES_MAX && text.bytes().all(known);
     fits.then(|| text.to_owned())
 }
 
-/// Seconds and parts of them, as shells print them: with a comma in some languages, with more
-/// digits in some shells. `None` where the shell has no clock.
-fn micros(text: &str) -> Option<u64> {
+/// Parses seconds as shells print them: with a comma in some locales, with more digits in some
+/// shells. `None` if the shell has no clock.
+fn parse_micros(text: &str) -> Option<u64> {
     let (seconds, parts) = text.split_once(['.', ',']).unwrap_or((text, ""));
     let mut digits = parts.bytes();
     if !parts.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -212,12 +213,12 @@ fn micros(text: &str) -> Option<u64> {
         .checked_add(parts)
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
     data_encoding::HEXLOWER_PERMISSIVE
         .decode(text.as_bytes())
         .ok()
 }
 
 #[cfg(test)]
-#[path = "scan_tests.rs"]
+#[path = "shell_marks_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! Marks and what only looks like one, cut anywhere.
 
-use super::{MARK_BYTES_MAX, Mark, Piece, Scanner};
+use super::{MARK_BYTES_MAX, MarkScanner, ScannedPiece, ShellMark};
 use proptest::prelude::*;
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -9,17 +9,17 @@ const KEY: &str = "0123456789abcdef0123456789abcdef";
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Out {
     Data(Vec<u8>),
-    Mark(Mark),
+    Mark(ShellMark),
 }
 
 fn scan<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Out> {
-    let mut scanner = Scanner::new(KEY);
+    let mut scanner = MarkScanner::new(KEY);
     let mut out: Vec<Out> = Vec::new();
     for bytes in pieces {
         scanner.feed(bytes, &mut |piece| match (piece, out.last_mut()) {
-            (Piece::Bytes(more), Some(Out::Data(data))) => data.extend_from_slice(more),
-            (Piece::Bytes(data), _) => out.push(Out::Data(data.to_vec())),
-            (Piece::Mark(mark), _) => out.push(Out::Mark(mark)),
+            (ScannedPiece::Bytes(more), Some(Out::Data(data))) => data.extend_from_slice(more),
+            (ScannedPiece::Bytes(data), _) => out.push(Out::Data(data.to_vec())),
+            (ScannedPiece::Mark(mark), _) => out.push(Out::Mark(mark)),
         });
     }
     out
@@ -34,7 +34,7 @@ fn calm(body: &str) -> Vec<u8> {
     format!("\x1b]7717;{KEY};{body}\x1b\\").into_bytes()
 }
 
-fn one(body: &str) -> Option<Mark> {
+fn one(body: &str) -> Option<ShellMark> {
     let [bell, calm] = [mark(body), calm(body)].map(|text| match &scan([text.as_slice()])[..] {
         [Out::Mark(mark)] => Some(mark.clone()),
         [Out::Data(data)] => {
@@ -50,7 +50,7 @@ fn one(body: &str) -> Option<Mark> {
 #[test]
 fn every_kind_is_read() {
     let began = |at_us| {
-        Some(Mark::Began {
+        Some(ShellMark::Began {
             id: "cmd_1".to_owned(),
             at_us,
         })
@@ -75,7 +75,7 @@ fn every_kind_is_read() {
     assert_eq!(one("C;cmd_1"), began(None));
     let ended = |status, typed: Option<&str>| {
         let (id, typed) = ("p71.3".to_owned(), typed.map(str::to_owned));
-        Some(Mark::Ended {
+        Some(ShellMark::Ended {
             id,
             status,
             at_us: Some(2_000_001),
@@ -91,21 +91,21 @@ fn every_kind_is_read() {
     assert_eq!(one("D;p71.3;0;2.000001;ff"), ended(0, Some("\u{fffd}")));
     assert_eq!(
         one("B;2f746d70"),
-        Some(Mark::Prompt {
+        Some(ShellMark::Prompt {
             folder: Some("/tmp".to_owned())
         })
     );
-    assert_eq!(one("B;"), Some(Mark::Prompt { folder: None }));
-    assert_eq!(one("B"), Some(Mark::Prompt { folder: None }));
-    assert_eq!(one("B;ff"), Some(Mark::Prompt { folder: None }));
+    assert_eq!(one("B;"), Some(ShellMark::Prompt { folder: None }));
+    assert_eq!(one("B"), Some(ShellMark::Prompt { folder: None }));
+    assert_eq!(one("B;ff"), Some(ShellMark::Prompt { folder: None }));
     assert_eq!(
         one("T;cmd_1"),
-        Some(Mark::Taken {
+        Some(ShellMark::Taken {
             id: "cmd_1".to_owned()
         })
     );
-    assert_eq!(one("I"), Some(Mark::Incomplete));
-    assert_eq!(one("X;130"), Some(Mark::Left { status: 130 }));
+    assert_eq!(one("I"), Some(ShellMark::Incomplete));
+    assert_eq!(one("X;130"), Some(ShellMark::Left { status: 130 }));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_mark_inside_an_unfinished_one_is_found() {
         scan([text.as_slice()]),
         [
             Out::Data(broken),
-            Out::Mark(Mark::Incomplete),
+            Out::Mark(ShellMark::Incomplete),
             Out::Data(b"b".to_vec())
         ]
     );
@@ -167,26 +167,26 @@ fn a_mark_inside_an_unfinished_one_is_found() {
 fn an_escape_in_a_mark_that_does_not_end_it_begins_another() {
     let broken = format!("\x1b]7717;{KEY};D;x\x1b[0m").into_bytes();
     let text = [&broken[..], &mark("I")].concat();
-    let incomplete = Out::Mark(Mark::Incomplete);
+    let incomplete = Out::Mark(ShellMark::Incomplete);
     assert_eq!(scan([&text[..]]), [Out::Data(broken), incomplete]);
     let marks = [&calm("I")[..KEY.len() + 9], &calm("I")[..], &mark("B")].concat();
     let data = Out::Data(calm("I")[..KEY.len() + 9].to_vec());
-    let prompt = Out::Mark(Mark::Prompt { folder: None });
-    let incomplete = Out::Mark(Mark::Incomplete);
+    let prompt = Out::Mark(ShellMark::Prompt { folder: None });
+    let incomplete = Out::Mark(ShellMark::Incomplete);
     assert_eq!(scan([&marks[..]]), [data, incomplete, prompt]);
 }
 
 #[test]
 fn an_endless_mark_is_data_and_holds_a_bound() {
-    let mut scanner = Scanner::new(KEY);
+    let mut scanner = MarkScanner::new(KEY);
     let mut passed = 0;
     scanner.feed(&mark("D")[..KEY.len() + 8], &mut |_| {
         panic!("it is unfinished")
     });
     for _ in 0..1_000 {
         scanner.feed(&[b'a'; 1_000], &mut |piece| match piece {
-            Piece::Bytes(data) => passed += data.len(),
-            Piece::Mark(mark) => panic!("{mark:?}"),
+            ScannedPiece::Bytes(data) => passed += data.len(),
+            ScannedPiece::Mark(mark) => panic!("{mark:?}"),
         });
         assert!(scanner.body.capacity() <= 2 * MARK_BYTES_MAX);
     }

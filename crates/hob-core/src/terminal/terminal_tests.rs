@@ -1,13 +1,13 @@
 //! The screen, what is printed, and plain text, fed with what terminals are fed.
 
-use super::past::PAST_BYTES_MAX;
-use super::plain::Plain;
-use super::printed::Printed;
-use super::screen::Screen;
+use super::command_output::CommandOutput;
+use super::escape_stripper::EscapeStripper;
+use super::screen::TerminalScreen;
+use super::scrollback::SCROLLBACK_BYTES_MAX;
 use proptest::prelude::*;
 
-fn screen(columns: u16, rows: u16, text: &str) -> Screen {
-    let mut screen = Screen::new(columns, rows, 100);
+fn screen(columns: u16, rows: u16, text: &str) -> TerminalScreen {
+    let mut screen = TerminalScreen::new(columns, rows, 100);
     screen.feed(text.as_bytes());
     screen
 }
@@ -17,7 +17,7 @@ fn shows(text: &str) -> String {
 }
 
 fn printed(text: &str) -> String {
-    let mut printed = Printed::new(10, 1_000);
+    let mut printed = CommandOutput::new(10, 1_000);
     printed.feed(text.as_bytes());
     printed.text().0
 }
@@ -39,7 +39,7 @@ fn text_wraps_and_scrolls() {
     assert_eq!(long.capture(1), "2\n3\n4\n5\n6\n");
     assert_eq!(long.capture(99), "1\n2\n3\n4\n5\n6\n");
     assert_eq!(
-        (long.past_lines(), long.cursor(), long.size()),
+        (long.scrollback_lines(), long.cursor(), long.size()),
         (2, (1, 3), (10, 4))
     );
 }
@@ -123,12 +123,12 @@ fn a_cleared_screen_is_the_past() {
 #[test]
 fn a_program_has_a_screen_of_its_own_and_leaves_nothing() {
     let mut screen = screen(10, 4, "$ vi\r\n\x1b[?1049h\x1b[H~\r\n~\r\n:");
-    assert!(screen.full_screen());
+    assert!(screen.is_full_screen());
     assert_eq!(screen.capture(0), "~\n~\n:\n");
     screen.feed(b"\x1b[2J\n\n\n\n\n\n\n\x1b[?1049l$ ");
-    assert!(!screen.full_screen());
+    assert!(!screen.is_full_screen());
     assert_eq!(screen.capture(9), "$ vi\n$\n");
-    assert_eq!((screen.cursor(), screen.past_lines()), ((2, 1), 0));
+    assert_eq!((screen.cursor(), screen.scrollback_lines()), ((2, 1), 0));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn titles_queries_and_commands_to_the_terminal_show_nothing() {
     ] {
         assert_eq!(shows(&format!("a{sequence}b")), "ab\n", "{sequence:?}");
         assert_eq!(
-            Plain::default().feed(format!("a{sequence}b").as_bytes()),
+            EscapeStripper::default().feed(format!("a{sequence}b").as_bytes()),
             "ab",
             "{sequence:?}"
         );
@@ -209,12 +209,12 @@ fn another_height_gives_to_the_past_and_takes_from_it() {
     let mut screen = screen(10, 4, "1\r\n2\r\n3\r\n4\r\n5\r\n$ ");
     screen.resize(10, 2);
     assert_eq!(
-        (screen.capture(0), screen.past_lines()),
+        (screen.capture(0), screen.scrollback_lines()),
         ("5\n$\n".to_owned(), 4)
     );
     screen.resize(10, 5);
     assert_eq!(
-        (screen.capture(0), screen.past_lines()),
+        (screen.capture(0), screen.scrollback_lines()),
         ("2\n3\n4\n5\n$\n".to_owned(), 1)
     );
     screen.feed(b"x");
@@ -258,7 +258,7 @@ fn a_commands_output_is_what_it_wrote() {
 
 #[test]
 fn a_long_output_is_its_ends() {
-    let mut printed = Printed::new(80, 1_000);
+    let mut printed = CommandOutput::new(80, 1_000);
     for number in 0..10_000 {
         printed.feed(format!("{number}\r\n").as_bytes());
     }
@@ -278,8 +278,8 @@ fn a_long_output_is_its_ends() {
 
 #[test]
 fn endless_things_stay_bounded() {
-    let mut screen = Screen::new(80, 24, 1_000);
-    let mut printed = Printed::new(80, 64 << 10);
+    let mut screen = TerminalScreen::new(80, 24, 1_000);
+    let mut printed = CommandOutput::new(80, 64 << 10);
     let marks = "e\u{301}\u{301}\u{301}\u{301}\u{301}".repeat(2_000);
     let only_marks = "\u{301}".repeat(5_000);
     let feed: [&[u8]; 8] = [
@@ -298,29 +298,29 @@ fn endless_things_stay_bounded() {
             printed.feed(bytes);
         }
     }
-    assert!(screen.past_lines() <= 1_000);
+    assert!(screen.scrollback_lines() <= 1_000);
     assert!(screen.capture(1_000).len() <= 1_024 * 80 * 22);
     assert!(printed.text().0.len() <= (64 << 10) + 64);
 }
 
 #[test]
 fn the_past_is_bounded_in_bytes_too() {
-    let mut screen = Screen::new(500, 5, 100_000);
+    let mut screen = TerminalScreen::new(500, 5, 100_000);
     let line = format!("{}\r\n", "e\u{301}\u{302}\u{303}\u{304}".repeat(499));
     for _ in 0..4_500 {
         screen.feed(line.as_bytes());
     }
-    let past = screen.past_lines();
-    assert!(past * line.len() <= PAST_BYTES_MAX, "{past} lines");
+    let past = screen.scrollback_lines();
+    assert!(past * line.len() <= SCROLLBACK_BYTES_MAX, "{past} lines");
     assert!(
-        (past + 5) * line.len() >= PAST_BYTES_MAX / 2,
+        (past + 5) * line.len() >= SCROLLBACK_BYTES_MAX / 2,
         "{past} lines"
     );
 }
 
 #[test]
 fn plain_text_keeps_lines_and_replaces_what_is_no_text() {
-    let mut plain = Plain::default();
+    let mut plain = EscapeStripper::default();
     assert_eq!(plain.feed(b"a\tb\r\n\x1b[1mc\x08\x07\0d"), "a\tb\r\ncd");
     assert_eq!(plain.feed(b"\xff\xc3"), "\u{fffd}");
     assert_eq!(plain.feed(b"\xa9\xe4"), "é");
@@ -369,20 +369,20 @@ proptest! {
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
         let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
-        let (mut whole, mut split) = (Screen::new(columns, rows, 50), Screen::new(columns, rows, 50));
+        let (mut whole, mut split) = (TerminalScreen::new(columns, rows, 50), TerminalScreen::new(columns, rows, 50));
         whole.feed(&bytes);
         for piece in &pieces {
             split.feed(piece);
         }
         prop_assert_eq!(whole.capture(50), split.capture(50));
         prop_assert_eq!(whole.cursor(), split.cursor());
-        let (mut whole, mut split) = (Printed::new(columns, 100), Printed::new(columns, 100));
+        let (mut whole, mut split) = (CommandOutput::new(columns, 100), CommandOutput::new(columns, 100));
         whole.feed(&bytes);
         for piece in &pieces {
             split.feed(piece);
         }
         prop_assert_eq!(whole.text(), split.text());
-        let (mut whole, mut split) = (Plain::default(), Plain::default());
+        let (mut whole, mut split) = (EscapeStripper::default(), EscapeStripper::default());
         let parts: String = pieces.iter().map(|piece| split.feed(piece)).collect();
         prop_assert_eq!(whole.feed(&bytes), parts);
     }
@@ -391,13 +391,13 @@ proptest! {
     fn bounds_hold(
         parts in proptest::collection::vec((terminal_bytes(), 0..40_u16, 0..12_u16), 1..5),
     ) {
-        let mut screen = Screen::new(20, 5, 30);
+        let mut screen = TerminalScreen::new(20, 5, 30);
         for (bytes, columns, rows) in parts {
             screen.feed(&bytes);
             screen.resize(columns, rows);
             let ((width, height), (column, row)) = (screen.size(), screen.cursor());
             prop_assert!(column < width && row < height);
-            prop_assert!(screen.past_lines() <= 30);
+            prop_assert!(screen.scrollback_lines() <= 30);
             let text = screen.capture(30);
             prop_assert!(text.lines().count() <= 30 + usize::from(height));
             prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{:?}", text);
@@ -406,7 +406,7 @@ proptest! {
 
     #[test]
     fn what_is_printed_is_at_most_what_is_asked(bytes in terminal_bytes(), max in 0..300_usize) {
-        let mut printed = Printed::new(20, max);
+        let mut printed = CommandOutput::new(20, max);
         printed.feed(&bytes);
         let (text, truncated) = printed.text();
         let note = text.find("\n[… ").map_or(0, |_| 50);

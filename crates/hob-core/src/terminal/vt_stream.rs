@@ -1,23 +1,24 @@
-//! Bytes to the steps of a terminal: UTF-8 made whole, then control sequences.
+//! Feeds terminal bytes to the VT parser, as valid UTF-8.
 //!
-//! The parser is given whole characters only: a character cut by the end of a piece waits here, and
-//! what is no UTF-8 becomes U+FFFD. So pieces may be cut anywhere.
+//! The parser gets whole characters only: a character cut by the end of a piece waits here, and
+//! invalid UTF-8 becomes U+FFFD. So pieces may be cut anywhere.
 
 use vte::{Parser, Perform};
 
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-/// How much of a title in the manner of screen (`ESC k`) is passed over: what is longer was none.
+/// The most characters of a `screen` title (`ESC k`) that are skipped; a longer one was not a
+/// title.
 const TITLE_CHARS_MAX: u16 = 1_024;
 
 #[derive(Default)]
-pub(super) struct Stream {
-    /// Keeps 1 KiB of an operating system command at the most.
+pub(super) struct VtStream {
+    /// The parser keeps at most 1 KiB of an operating system command.
     parser: Parser,
-    /// The beginning of a character.
+    /// The first bytes of an incomplete character.
     held: Vec<u8>,
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for VtStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stream")
             .field("held", &self.held)
@@ -25,7 +26,7 @@ impl std::fmt::Debug for Stream {
     }
 }
 
-impl Stream {
+impl VtStream {
     pub(super) fn feed(&mut self, mut bytes: &[u8], perform: &mut impl Perform) {
         while !self.held.is_empty() {
             let Some((&byte, rest)) = bytes.split_first() else {
@@ -39,6 +40,7 @@ impl Stream {
                     bytes = rest;
                 }
                 Err(error) if error.error_len().is_none() => bytes = rest,
+                // The held bytes are invalid; the new byte is examined again by itself.
                 Err(_) => {
                     self.parser.advance(perform, REPLACEMENT);
                     self.held.clear();
@@ -64,13 +66,13 @@ impl Stream {
     }
 }
 
-/// Passes over a title in the manner of screen, `ESC k TITLE ESC \`, which the parser does not know.
+/// Skips a `screen` title, `ESC k TITLE ESC \`, which the parser does not know.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Title {
+pub(super) struct TitleSkipper {
     left: u16,
 }
 
-impl Title {
+impl TitleSkipper {
     pub(super) fn begin(&mut self) {
         self.left = TITLE_CHARS_MAX;
     }
@@ -79,8 +81,8 @@ impl Title {
         self.left = 0;
     }
 
-    /// Whether a character belongs to the title.
-    pub(super) fn takes(&mut self) -> bool {
+    /// Returns true if a character belongs to the title.
+    pub(super) fn skips(&mut self) -> bool {
         let taken = self.left > 0;
         self.left = self.left.saturating_sub(1);
         taken

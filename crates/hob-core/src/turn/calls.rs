@@ -1,32 +1,32 @@
-//! The tool calls of one step: who waits for what. Pure.
+//! The tool calls of one step and their states. Pure.
 
-use super::{CallSpec, Effect};
-use hob_wire::work::Effect as EffectClass;
+use super::{CallSpec, TurnEffect};
+use hob_wire::work::Idempotency;
 use serde::{Deserialize, Serialize};
 
-/// How often a call may go unanswered before it is not run again by itself.
+/// The times a call may go unanswered before it is no longer run again automatically.
 const UNANSWERED_MAX: u32 = 3;
 
-/// A call and how far it is.
+/// A call and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct TurnCall {
     pub spec: CallSpec,
-    pub state: CallState,
-    /// How often it began and nobody answered.
+    pub state: TurnCallState,
+    /// The times it began and got no answer.
     #[serde(default)]
     unanswered: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum CallState {
+pub enum TurnCallState {
     /// Waits for a permission.
     Asked,
     /// Allowed; its intent is not durable yet.
     Allowed,
-    /// Its intent is durable; whether it ran is known only by its result.
+    /// Its intent is durable; only its result tells whether it ran.
     Begun,
-    /// Waits for what a probe finds.
+    /// Waits for a probe.
     Probing,
     /// Waits for a person.
     InDoubt,
@@ -34,48 +34,52 @@ pub enum CallState {
     Denied,
 }
 
-impl Call {
-    pub(super) fn asked(spec: CallSpec) -> Self {
-        Call {
+impl TurnCall {
+    pub(super) fn new(spec: CallSpec) -> Self {
+        TurnCall {
             spec,
-            state: CallState::Asked,
+            state: TurnCallState::Asked,
             unanswered: 0,
         }
     }
 
-    /// Notes that nobody answered; true as long as another try may mend it.
+    /// Notes that nobody answered; returns true while another try is allowed.
     pub(super) fn note_unanswered(&mut self) -> bool {
         self.unanswered += 1;
         self.unanswered < UNANSWERED_MAX
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        matches!(self.state, CallState::Done | CallState::Denied)
+        matches!(self.state, TurnCallState::Done | TurnCallState::Denied)
     }
 
-    /// The effect that runs it. A pure call needs no intent on disk: repeating it is harmless.
-    pub(super) fn run(&self) -> Effect {
-        Effect::Run {
+    /// Returns the effect that runs it. A pure call needs no intent on disk: repeating it is
+    /// harmless.
+    pub(super) fn run_effect(&self) -> TurnEffect {
+        TurnEffect::Run {
             call: self.spec.id.clone(),
-            intent: self.spec.effect != EffectClass::Pure,
+            intent: self.spec.effect != Idempotency::Pure,
         }
     }
 
-    /// What a restart asks of this call, by what repeating it would do.
-    pub(super) fn resume(&mut self) -> Option<Effect> {
+    /// Returns the effect that resumes this call after a restart, by what repeating it would do.
+    pub(super) fn resume(&mut self) -> Option<TurnEffect> {
         let call = self.spec.id.clone();
         match (self.state, self.spec.effect) {
-            (CallState::Done | CallState::Denied, _) => None,
-            (CallState::Asked, _) => Some(Effect::Ask { call }),
-            (CallState::Allowed, _)
-            | (CallState::Begun, EffectClass::Pure | EffectClass::Keyed) => Some(self.run()),
-            (CallState::Begun | CallState::Probing, EffectClass::Probeable) => {
-                self.state = CallState::Probing;
-                Some(Effect::Probe { call })
+            (TurnCallState::Done | TurnCallState::Denied, _) => None,
+            (TurnCallState::Asked, _) => Some(TurnEffect::Ask { call }),
+            (TurnCallState::Allowed, _)
+            | (TurnCallState::Begun, Idempotency::Pure | Idempotency::Keyed) => {
+                Some(self.run_effect())
             }
-            (CallState::Begun | CallState::Probing | CallState::InDoubt, _) => {
-                self.state = CallState::InDoubt;
-                Some(Effect::Doubt { call })
+            (TurnCallState::Begun | TurnCallState::Probing, Idempotency::Probeable) => {
+                self.state = TurnCallState::Probing;
+                Some(TurnEffect::Probe { call })
+            }
+            // An opaque call may have happened, and only a person can tell.
+            (TurnCallState::Begun | TurnCallState::Probing | TurnCallState::InDoubt, _) => {
+                self.state = TurnCallState::InDoubt;
+                Some(TurnEffect::Doubt { call })
             }
         }
     }

@@ -1,18 +1,18 @@
-//! Where a run must stop, and what it has used. Pure sums in whole numbers.
+//! Limits and usage of a run. Pure integer sums.
 
-use hob_wire::work::{Budget, Cause};
+use hob_wire::work::{Budget, RunEndCause};
 use serde::{Deserialize, Serialize};
 
-/// The bounds of one run.
+/// The limits of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct RunLimits {
     /// Model calls.
     pub steps: u32,
     /// Tokens in and out.
     pub tokens: u64,
     /// Millionths of a dollar.
     pub micro_dollars: u64,
-    /// From its begin.
+    /// Milliseconds from its start.
     pub wall_ms: u64,
     /// Failed or denied tool calls in a row.
     pub error_streak: u32,
@@ -22,8 +22,8 @@ pub struct Limits {
     pub resumes: u32,
 }
 
-impl Limits {
-    pub const DEFAULT: Limits = Limits {
+impl RunLimits {
+    pub const DEFAULT: RunLimits = RunLimits {
         steps: 50,
         tokens: 1_000_000,
         micro_dollars: 5_000_000,
@@ -33,9 +33,9 @@ impl Limits {
         resumes: 3,
     };
 
-    /// These bounds, narrowed or widened where a caller's budget says so.
+    /// Returns these limits with the values of a caller's budget.
     #[must_use]
-    pub fn with(mut self, budget: &Budget) -> Self {
+    pub fn with_budget(mut self, budget: &Budget) -> Self {
         self.steps = budget.steps.unwrap_or(self.steps);
         self.tokens = budget.tokens.unwrap_or(self.tokens);
         self.micro_dollars = budget.micro_dollars.unwrap_or(self.micro_dollars);
@@ -44,19 +44,20 @@ impl Limits {
     }
 }
 
-/// What a run has used.
+/// The usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct RunUsage {
     pub steps: u32,
     pub tokens: u64,
     pub micro_dollars: u64,
-    /// Failed or denied calls since the last good one.
+    /// Failed or denied calls since the last successful one.
     pub error_streak: u32,
 }
 
-impl Spent {
+impl RunUsage {
     pub(super) fn add(&mut self, tokens: u64, micro_dollars: Option<u64>) {
         self.tokens = self.tokens.saturating_add(tokens);
+        // An unknown price counts as nothing; the token limit still holds.
         let price = micro_dollars.unwrap_or(0);
         self.micro_dollars = self.micro_dollars.saturating_add(price);
     }
@@ -65,16 +66,24 @@ impl Spent {
         self.error_streak = if failed { self.error_streak + 1 } else { 0 };
     }
 
-    /// The limit that forbids another model call, if one does.
-    pub(super) fn exceeded(&self, limits: &Limits, elapsed_ms: u64) -> Option<Cause> {
+    /// Returns the limit that forbids another model call, if any.
+    pub(super) fn exceeded_limit(
+        &self,
+        limits: &RunLimits,
+        elapsed_ms: u64,
+    ) -> Option<RunEndCause> {
+        // The order decides which cause is reported if several limits are reached.
         let reached = [
-            (elapsed_ms >= limits.wall_ms, Cause::TimeLimit),
-            (self.error_streak >= limits.error_streak, Cause::ErrorStreak),
-            (self.steps >= limits.steps, Cause::StepLimit),
-            (self.tokens >= limits.tokens, Cause::TokenLimit),
+            (elapsed_ms >= limits.wall_ms, RunEndCause::TimeLimit),
+            (
+                self.error_streak >= limits.error_streak,
+                RunEndCause::ErrorStreak,
+            ),
+            (self.steps >= limits.steps, RunEndCause::StepLimit),
+            (self.tokens >= limits.tokens, RunEndCause::TokenLimit),
             (
                 self.micro_dollars >= limits.micro_dollars,
-                Cause::MoneyLimit,
+                RunEndCause::MoneyLimit,
             ),
         ];
         reached

@@ -1,226 +1,236 @@
-//! The machine itself: one state, one `step`. Pure.
+//! The machine of an agent run: one state, one `step`. Pure.
 
-use super::calls::{Call, CallState};
-use super::limits::{Limits, Spent};
-use super::{Answer, CallSpec, Effect, Event, Found};
-use hob_wire::work::Effect as EffectClass;
-use hob_wire::work::{Cause, DoubtAnswer};
+use super::calls::{TurnCall, TurnCallState};
+use super::limits::{RunLimits, RunUsage};
+use super::{CallSpec, ModelAnswer, TurnEffect, TurnEvent};
+use hob_wire::work::RunEndCause;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A run's state. It can be stored, hashed and rebuilt from its journal.
+/// The state of a run. It can be stored, hashed and rebuilt from its journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    limits: Limits,
-    phase: Phase,
-    spent: Spent,
-    /// Counted from 1 for the first attempt of a step.
+pub struct TurnMachine {
+    limits: RunLimits,
+    pub(super) phase: TurnPhase,
+    pub(super) spent: RunUsage,
+    /// Starts at 1 for the first attempt of a step.
     attempt: u32,
     began_at: u64,
-    /// Restarts since something was last achieved.
-    resumes: u32,
+    /// Restarts since the last progress.
+    pub(super) resumes: u32,
     last_call: Option<CallSpec>,
     repeats: u32,
     steered: bool,
-    /// The model was told that its answer does not fit.
-    told_misfit: bool,
-    /// Since when a person is asked, or the daemon is down after an orderly stop; the time until
-    /// it goes on is not the run's.
+    /// The model was told that its answer has the wrong form.
+    #[serde(rename = "told_misfit")]
+    reported_misfit: bool,
+    /// The time since which a person is asked, or the daemon is down after an orderly stop. The
+    /// time until the run continues is not counted as run time.
     waiting_since: Option<u64>,
-    /// An orderly stop left the run, and no start has taken it up yet.
+    /// An orderly stop left the run, and no start has resumed it yet.
     #[serde(default)]
     left: bool,
 }
 
-/// What the run is waiting for.
+/// The thing a run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "camelCase")]
-pub enum Phase {
+pub enum TurnPhase {
     /// Its turn.
     Queued,
     /// The model.
     Model,
     /// Permissions and tools.
     Tools {
-        calls: Vec<Call>,
+        calls: Vec<TurnCall>,
     },
     /// A person to allow more money.
     Paused,
     Finished {
-        cause: Cause,
+        cause: RunEndCause,
     },
 }
 
-impl Turn {
-    pub fn new(limits: Limits) -> Self {
-        Turn {
+impl TurnMachine {
+    pub fn new(limits: RunLimits) -> Self {
+        TurnMachine {
             limits,
-            phase: Phase::Queued,
-            spent: Spent::default(),
+            phase: TurnPhase::Queued,
+            spent: RunUsage::default(),
             attempt: 0,
             began_at: 0,
             resumes: 0,
             last_call: None,
             repeats: 0,
             steered: false,
-            told_misfit: false,
+            reported_misfit: false,
             waiting_since: None,
             left: false,
         }
     }
 
-    pub fn phase(&self) -> &Phase {
+    pub fn phase(&self) -> &TurnPhase {
         &self.phase
     }
 
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> RunUsage {
         self.spent
     }
 
-    /// The present step, from 1, and its attempt.
-    pub fn place(&self) -> (u32, u32) {
+    /// Returns the present step, from 1, and its attempt.
+    pub fn step_and_attempt(&self) -> (u32, u32) {
         (self.spent.steps, self.attempt)
     }
 
-    /// The calls of the present step.
-    pub fn calls(&self) -> &[Call] {
+    /// Returns the calls of the present step.
+    pub fn calls(&self) -> &[TurnCall] {
         match &self.phase {
-            Phase::Tools { calls } => calls,
+            TurnPhase::Tools { calls } => calls,
             _ => &[],
         }
     }
 
-    /// When the run's wall time is used up.
+    /// Returns the time at which the run's wall time is used up.
     pub fn deadline_at(&self) -> u64 {
         self.began_at.saturating_add(self.limits.wall_ms)
     }
 
-    /// Takes an event and says what to do. An event that does not fit the phase (a late result
+    /// Handles an event and appends effects. An event that does not fit the phase (a late result
     /// after a cancel, a second answer) changes nothing.
-    pub fn step(&mut self, event: Event, out: &mut Vec<Effect>) {
-        if matches!(self.phase, Phase::Finished { .. }) {
+    pub fn step(&mut self, event: TurnEvent, out: &mut Vec<TurnEffect>) {
+        // Results of stopped calls may still arrive after the end.
+        if matches!(self.phase, TurnPhase::Finished { .. }) {
             return;
         }
         let at = event.at();
         if let Some(since) = self.waiting_since {
+            // Moving the start forward excludes the waiting time from every later check of the wall
+            // time.
             self.began_at = self.began_at.saturating_add(at.saturating_sub(since));
         }
-        self.take(event, out);
-        let waits = self.left || self.waits_for_a_person();
+        self.handle_event(event, out);
+        let waits = self.left || self.waits_for_person();
         self.waiting_since = waits.then_some(at);
     }
 
-    fn take(&mut self, event: Event, out: &mut Vec<Effect>) {
+    fn handle_event(&mut self, event: TurnEvent, out: &mut Vec<TurnEffect>) {
         match event {
-            Event::Begin { at } => self.begin(at, out),
-            Event::ModelDone { answer, at } => self.model_done(answer, at, out),
-            Event::Lost {
+            TurnEvent::Begin { at } => self.begin(at, out),
+            TurnEvent::ModelDone { answer, at } => self.model_done(answer, at, out),
+            TurnEvent::Lost {
                 tokens,
                 micro_dollars,
                 ..
-            } if self.phase == Phase::Model => self.spent.add(tokens, micro_dollars),
-            Event::Charged {
+            } if self.phase == TurnPhase::Model => self.spent.add(tokens, micro_dollars),
+            TurnEvent::Charged {
                 tokens,
                 micro_dollars,
                 ..
             } => self.spent.add(tokens, Some(micro_dollars)),
-            Event::Retried { at } if self.phase == Phase::Model => self.retry(at, out),
-            Event::ModelFailed { .. } if self.phase == Phase::Model => {
-                self.finish(Cause::ModelFailed, out);
+            TurnEvent::Retried { at } if self.phase == TurnPhase::Model => self.retry(at, out),
+            TurnEvent::ModelFailed { .. } if self.phase == TurnPhase::Model => {
+                self.finish(RunEndCause::ModelFailed, out);
             }
-            Event::Decided { call, allowed, at } => self.decided(&call, allowed, at, out),
-            Event::Begun { call, .. } => self.set(&call, CallState::Allowed, CallState::Begun),
-            Event::ToolDone { call, failed, at } => self.tool_done(&call, failed, at, out),
-            Event::Unanswered { call, at } => self.unanswered(&call, at, out),
-            Event::Probed { call, found, at } => self.probed(&call, found, at, out),
-            Event::Resolved { call, answer, at } => self.resolved(&call, answer, at, out),
-            Event::Steered { .. } => self.steered = true,
-            Event::OutOfMoney { .. } if self.phase == Phase::Model => {
-                self.phase = Phase::Paused;
-                out.push(Effect::AskForMoney);
+            TurnEvent::Decided { call, allowed, at } => self.decided(&call, allowed, at, out),
+            TurnEvent::Begun { call, .. } => {
+                self.move_call(&call, TurnCallState::Allowed, TurnCallState::Begun);
             }
-            Event::MoneyAllowed { .. } if self.phase == Phase::Paused => {
-                self.phase = Phase::Model;
+            TurnEvent::ToolDone { call, failed, at } => self.tool_done(&call, failed, at, out),
+            TurnEvent::Unanswered { call, at } => self.unanswered(&call, at, out),
+            TurnEvent::Probed { call, found, at } => self.probed(&call, found, at, out),
+            TurnEvent::Resolved { call, answer, at } => self.resolved(&call, answer, at, out),
+            TurnEvent::Steered { .. } => self.steered = true,
+            TurnEvent::OutOfMoney { .. } if self.phase == TurnPhase::Model => {
+                self.phase = TurnPhase::Paused;
+                out.push(TurnEffect::AskForMoney);
+            }
+            TurnEvent::MoneyAllowed { .. } if self.phase == TurnPhase::Paused => {
+                self.phase = TurnPhase::Model;
                 self.call_model_again(out);
             }
-            // Paused too: a former version let runs wait that nobody watches.
-            Event::Unaffordable { .. } if matches!(self.phase, Phase::Model | Phase::Paused) => {
-                self.finish(Cause::Budget, out);
+            // Paused too: journals of older versions contain unattended runs that waited.
+            TurnEvent::Unaffordable { .. }
+                if matches!(self.phase, TurnPhase::Model | TurnPhase::Paused) =>
+            {
+                self.finish(RunEndCause::Budget, out);
             }
-            Event::Lost { .. }
-            | Event::Retried { .. }
-            | Event::ModelFailed { .. }
-            | Event::OutOfMoney { .. }
-            | Event::MoneyAllowed { .. }
-            | Event::Unaffordable { .. } => {}
-            Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
-            Event::Left { .. } => self.left = self.phase != Phase::Queued,
-            Event::Restarted { at } => self.restarted(at, out),
-            Event::Tick { at } => self.tick(at, out),
+            TurnEvent::Lost { .. }
+            | TurnEvent::Retried { .. }
+            | TurnEvent::ModelFailed { .. }
+            | TurnEvent::OutOfMoney { .. }
+            | TurnEvent::MoneyAllowed { .. }
+            | TurnEvent::Unaffordable { .. } => {}
+            TurnEvent::Cancelled { .. } => self.stop_all(RunEndCause::Aborted, out),
+            TurnEvent::Left { .. } => self.left = self.phase != TurnPhase::Queued,
+            TurnEvent::Restarted { at } => self.restarted(at, out),
+            TurnEvent::Tick { at } => self.tick(at, out),
         }
     }
 
-    fn begin(&mut self, at: u64, out: &mut Vec<Effect>) {
-        if self.phase == Phase::Queued {
+    fn begin(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
+        if self.phase == TurnPhase::Queued {
             self.began_at = at;
             self.next_step(at, out);
         }
     }
 
-    fn model_done(&mut self, answer: Answer, at: u64, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Model {
+    fn model_done(&mut self, answer: ModelAnswer, at: u64, out: &mut Vec<TurnEffect>) {
+        if self.phase != TurnPhase::Model {
             return;
         }
         self.resumes = 0;
         self.spent.add(answer.tokens, answer.micro_dollars);
         if answer.calls.is_empty() {
-            // Words that arrived meanwhile deserve an answer of their own.
+            // Text that arrived meanwhile gets an answer of its own.
             if self.steered {
                 return self.next_step(at, out);
             }
-            return match (answer.misfit, self.told_misfit) {
-                (false, _) => self.finish(Cause::Answered, out),
-                (true, true) => self.finish(Cause::ModelFailed, out),
+            return match (answer.misfit, self.reported_misfit) {
+                (false, _) => self.finish(RunEndCause::Answered, out),
+                (true, true) => self.finish(RunEndCause::ModelFailed, out),
                 (true, false) => {
-                    self.told_misfit = true;
+                    self.reported_misfit = true;
                     self.next_step(at, out);
                 }
             };
         }
         for call in &answer.calls {
             if self.repeats_too_often(call) {
-                return self.finish(Cause::RepeatedCall, out);
+                return self.finish(RunEndCause::RepeatedCall, out);
             }
         }
-        let mut calls: Vec<Call> = answer.calls.into_iter().map(Call::asked).collect();
+        let mut calls: Vec<TurnCall> = answer.calls.into_iter().map(TurnCall::new).collect();
         self.refuse_repeated_ids(&mut calls);
-        let asked = calls.iter().filter(|call| call.state == CallState::Asked);
-        out.extend(asked.map(|call| Effect::Ask {
+        let asked = calls
+            .iter()
+            .filter(|call| call.state == TurnCallState::Asked);
+        out.extend(asked.map(|call| TurnEffect::Ask {
             call: call.spec.id.clone(),
         }));
-        self.phase = Phase::Tools { calls };
+        self.phase = TurnPhase::Tools { calls };
     }
 
-    /// Of several calls with one id the first counts. Every event names a call by its id, so the
-    /// others could neither be told apart from it nor be settled. No journal holds such an answer:
-    /// the driver gives every call an id of its own before it writes it.
-    fn refuse_repeated_ids(&mut self, calls: &mut [Call]) {
+    /// Denies all but the first of several calls with the same id. Every event names a call by its
+    /// id, so the others could be neither distinguished nor settled. No journal contains such an
+    /// answer: the driver gives every call a unique id before it writes it.
+    fn refuse_repeated_ids(&mut self, calls: &mut [TurnCall]) {
         let mut seen = BTreeSet::new();
         for call in calls {
             if !seen.insert(call.spec.id.clone()) {
-                call.state = CallState::Denied;
+                call.state = TurnCallState::Denied;
                 self.spent.note_outcome(true);
             }
         }
     }
 
-    /// Tries the same step again, unless what was lost has used up a limit.
-    fn retry(&mut self, at: u64, out: &mut Vec<Effect>) {
-        let within_step = Limits {
+    /// Retries the same step, unless the lost attempt used up a limit.
+    fn retry(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
+        // A retry belongs to a step that was counted already.
+        let within_step = RunLimits {
             steps: u32::MAX,
             ..self.limits
         };
-        match self.spent.exceeded(&within_step, self.elapsed_ms(at)) {
+        match self.spent.exceeded_limit(&within_step, self.elapsed_ms(at)) {
             Some(cause) => self.finish(cause, out),
             None => self.call_model_again(out),
         }
@@ -237,162 +247,72 @@ impl Turn {
         self.repeats > self.limits.repeats
     }
 
-    fn decided(&mut self, id: &str, allowed: bool, at: u64, out: &mut Vec<Effect>) {
-        if !allowed {
-            // A yes may be taken back as long as the call has not begun.
-            let open = [CallState::Asked, CallState::Allowed];
-            if open.iter().any(|state| self.call_in(id, *state).is_some()) {
-                self.settle(id, Outcome::Denied, at, out);
-            }
-        } else if let Some(call) = self.call_in(id, CallState::Asked) {
-            call.state = CallState::Allowed;
-            let run = call.run();
-            out.push(run);
-        }
-    }
-
-    fn tool_done(&mut self, id: &str, failed: bool, at: u64, out: &mut Vec<Effect>) {
-        if self.running_call(id).is_some() {
-            self.settle(id, Outcome::Done { failed }, at, out);
-        }
-    }
-
-    fn unanswered(&mut self, id: &str, at: u64, out: &mut Vec<Effect>) {
-        let Some(call) = self.running_call(id) else {
-            return;
-        };
-        match (call.note_unanswered(), call.spec.effect) {
-            (false, EffectClass::Pure) => {
-                self.settle(id, Outcome::Done { failed: true }, at, out);
-            }
-            (false, EffectClass::Keyed) => {
-                call.state = CallState::InDoubt;
-                let call = id.to_owned();
-                out.push(Effect::Doubt { call });
-            }
-            _ => out.extend(call.resume()),
-        }
-    }
-
-    fn probed(&mut self, id: &str, found: Found, at: u64, out: &mut Vec<Effect>) {
-        let Some(call) = self.call_in(id, CallState::Probing) else {
-            return;
-        };
-        match found {
-            Found::Happened { failed } => self.settle(id, Outcome::Done { failed }, at, out),
-            Found::DidNot => {
-                call.state = CallState::Allowed;
-                let run = call.run();
-                out.push(run);
-            }
-            Found::Unknown => {
-                call.state = CallState::InDoubt;
-                out.push(Effect::Doubt {
-                    call: id.to_owned(),
-                });
-            }
-        }
-    }
-
-    fn resolved(&mut self, id: &str, answer: DoubtAnswer, at: u64, out: &mut Vec<Effect>) {
-        let Some(call) = self.call_in(id, CallState::InDoubt) else {
-            return;
-        };
-        match answer {
-            DoubtAnswer::Happened => self.settle(id, Outcome::Done { failed: false }, at, out),
-            DoubtAnswer::DidNot => {
-                call.state = CallState::Allowed;
-                let run = call.run();
-                out.push(run);
-            }
-            DoubtAnswer::GiveUp => self.stop(Cause::GivenUp, out),
-        }
-    }
-
-    fn restarted(&mut self, at: u64, out: &mut Vec<Effect>) {
+    fn restarted(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
         let was_left = std::mem::take(&mut self.left);
-        if self.phase == Phase::Queued {
+        if self.phase == TurnPhase::Queued {
             return;
         }
-        // Taking up a question again tries nothing, so it is no try in vain. Nor is an orderly stop
-        // the run's fault.
-        if !was_left && !self.only_waits_for_a_person() {
+        // Repeating a question tries nothing, so it does not count as a resume. An orderly stop is
+        // not the run's fault either.
+        if !was_left && !self.only_waits_for_person() {
             if self.resumes >= self.limits.resumes {
-                return self.finish(Cause::Parked, out);
+                // A run that crashes the daemon each time must not do so for ever.
+                return self.finish(RunEndCause::Parked, out);
             }
             self.resumes += 1;
         }
-        if at >= self.deadline_at() && !self.waits_for_a_person() {
-            return self.finish(Cause::TimeLimit, out);
+        if at >= self.deadline_at() && !self.waits_for_person() {
+            return self.finish(RunEndCause::TimeLimit, out);
         }
         match &mut self.phase {
-            Phase::Model => self.call_model_again(out),
-            Phase::Tools { calls } => out.extend(calls.iter_mut().filter_map(Call::resume)),
-            Phase::Paused => out.push(Effect::AskForMoney),
-            Phase::Queued | Phase::Finished { .. } => {}
+            TurnPhase::Model => self.call_model_again(out),
+            TurnPhase::Tools { calls } => out.extend(calls.iter_mut().filter_map(TurnCall::resume)),
+            TurnPhase::Paused => out.push(TurnEffect::AskForMoney),
+            TurnPhase::Queued | TurnPhase::Finished { .. } => {}
         }
     }
 
-    /// Whether the run's wall time is used up and nobody's answer is waited for: the run ends with
-    /// the next tick.
+    /// Returns true if the run's wall time is used up and no person is asked: the run ends with the
+    /// next tick.
     pub fn is_overdue(&self, at: u64) -> bool {
-        let working = matches!(self.phase, Phase::Model | Phase::Tools { .. });
-        working && at >= self.deadline_at() && !self.waits_for_a_person()
+        let working = matches!(self.phase, TurnPhase::Model | TurnPhase::Tools { .. });
+        working && at >= self.deadline_at() && !self.waits_for_person()
     }
 
-    /// Whether a person is asked about money or a call in doubt. The run's wall time does not pass
-    /// meanwhile.
-    pub fn waits_for_a_person(&self) -> bool {
-        let in_doubt = |call: &Call| call.state == CallState::InDoubt;
-        self.phase == Phase::Paused || self.calls().iter().any(in_doubt)
+    /// Returns true if a person is asked about money or a call in doubt. The run's wall time does
+    /// not pass meanwhile.
+    pub fn waits_for_person(&self) -> bool {
+        let in_doubt = |call: &TurnCall| call.state == TurnCallState::InDoubt;
+        self.phase == TurnPhase::Paused || self.calls().iter().any(in_doubt)
     }
 
-    /// Whether nothing of the run is at work until a person answers.
-    pub fn only_waits_for_a_person(&self) -> bool {
-        let idle = |call: &Call| call.state == CallState::InDoubt || call.is_settled();
-        self.waits_for_a_person() && self.calls().iter().all(idle)
+    /// Returns true if nothing runs until a person answers.
+    pub fn only_waits_for_person(&self) -> bool {
+        let idle = |call: &TurnCall| call.state == TurnCallState::InDoubt || call.is_settled();
+        self.waits_for_person() && self.calls().iter().all(idle)
     }
 
-    fn tick(&mut self, at: u64, out: &mut Vec<Effect>) {
+    fn tick(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
         if self.is_overdue(at) {
-            self.stop(Cause::TimeLimit, out);
+            self.stop_all(RunEndCause::TimeLimit, out);
         }
     }
 
-    fn settle(&mut self, id: &str, outcome: Outcome, at: u64, out: &mut Vec<Effect>) {
-        let Phase::Tools { calls } = &mut self.phase else {
-            return;
-        };
-        let Some(call) = calls.iter_mut().find(|call| call.spec.id == id) else {
-            return;
-        };
-        call.state = match outcome {
-            Outcome::Done { .. } => CallState::Done,
-            Outcome::Denied => CallState::Denied,
-        };
-        let all_settled = calls.iter().all(Call::is_settled);
-        self.resumes = 0;
-        self.spent
-            .note_outcome(outcome != Outcome::Done { failed: false });
-        if all_settled {
-            self.next_step(at, out);
-        }
-    }
-
-    fn next_step(&mut self, at: u64, out: &mut Vec<Effect>) {
-        if let Some(cause) = self.spent.exceeded(&self.limits, self.elapsed_ms(at)) {
+    pub(super) fn next_step(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
+        if let Some(cause) = self.spent.exceeded_limit(&self.limits, self.elapsed_ms(at)) {
             return self.finish(cause, out);
         }
+        // The next model call sees all text that arrived so far.
         self.steered = false;
         self.spent.steps += 1;
         self.attempt = 0;
-        self.phase = Phase::Model;
+        self.phase = TurnPhase::Model;
         self.call_model_again(out);
     }
 
-    fn call_model_again(&mut self, out: &mut Vec<Effect>) {
+    fn call_model_again(&mut self, out: &mut Vec<TurnEffect>) {
         self.attempt += 1;
-        out.push(Effect::CallModel {
+        out.push(TurnEffect::CallModel {
             step: self.spent.steps,
             attempt: self.attempt,
         });
@@ -402,48 +322,15 @@ impl Turn {
         at.saturating_sub(self.began_at)
     }
 
-    fn stop(&mut self, cause: Cause, out: &mut Vec<Effect>) {
-        out.push(Effect::StopAll);
+    pub(super) fn stop_all(&mut self, cause: RunEndCause, out: &mut Vec<TurnEffect>) {
+        out.push(TurnEffect::StopAll);
         self.finish(cause, out);
     }
 
-    fn finish(&mut self, cause: Cause, out: &mut Vec<Effect>) {
-        self.phase = Phase::Finished { cause };
-        out.push(Effect::Finish { cause });
+    fn finish(&mut self, cause: RunEndCause, out: &mut Vec<TurnEffect>) {
+        self.phase = TurnPhase::Finished { cause };
+        out.push(TurnEffect::Finish { cause });
     }
-
-    fn set(&mut self, id: &str, from: CallState, to: CallState) {
-        if let Some(call) = self.call_in(id, from) {
-            call.state = to;
-        }
-    }
-
-    /// A call that may be at work: begun, or allowed and in no need of a durable begin.
-    fn running_call(&mut self, id: &str) -> Option<&mut Call> {
-        let Phase::Tools { calls } = &mut self.phase else {
-            return None;
-        };
-        let call = calls.iter_mut().find(|call| call.spec.id == id)?;
-        let pure = call.spec.effect == EffectClass::Pure;
-        let at_work = call.state == CallState::Begun || (pure && call.state == CallState::Allowed);
-        at_work.then_some(call)
-    }
-
-    fn call_in(&mut self, id: &str, state: CallState) -> Option<&mut Call> {
-        let Phase::Tools { calls } = &mut self.phase else {
-            return None;
-        };
-        calls
-            .iter_mut()
-            .find(|call| call.spec.id == id && call.state == state)
-    }
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Done { failed: bool },
-    Denied,
 }
 
 #[cfg(test)]
@@ -451,5 +338,5 @@ enum Outcome {
 mod tests;
 
 #[cfg(test)]
-#[path = "trouble_tests.rs"]
-mod trouble_tests;
+#[path = "failure_tests.rs"]
+mod failure_tests;

@@ -1,19 +1,21 @@
 //! Tables for the ordinary ways of a run, and random journals for what must always hold.
 
 use super::*;
+use crate::turn::ProbeResult;
+use hob_wire::work::{DoubtAnswer, Idempotency};
 use proptest::prelude::*;
 
-fn turn() -> Turn {
-    Turn::new(Limits::DEFAULT)
+fn turn() -> TurnMachine {
+    TurnMachine::new(RunLimits::DEFAULT)
 }
 
-fn feed(turn: &mut Turn, event: Event) -> Vec<Effect> {
+fn feed(turn: &mut TurnMachine, event: TurnEvent) -> Vec<TurnEffect> {
     let mut out = Vec::new();
     turn.step(event, &mut out);
     out
 }
 
-fn call(id: &str, effect: EffectClass) -> CallSpec {
+fn call(id: &str, effect: Idempotency) -> CallSpec {
     CallSpec {
         id: id.into(),
         tool: "tool".into(),
@@ -22,9 +24,9 @@ fn call(id: &str, effect: EffectClass) -> CallSpec {
     }
 }
 
-fn asks_for(calls: Vec<CallSpec>) -> Event {
-    Event::ModelDone {
-        answer: Answer {
+fn asks_for(calls: Vec<CallSpec>) -> TurnEvent {
+    TurnEvent::ModelDone {
+        answer: ModelAnswer {
             calls,
             tokens: 10,
             micro_dollars: Some(1),
@@ -34,35 +36,35 @@ fn asks_for(calls: Vec<CallSpec>) -> Event {
     }
 }
 
-fn answers() -> Event {
+fn answers() -> TurnEvent {
     asks_for(Vec::new())
 }
 
-fn allowed(id: &str) -> Event {
-    Event::Decided {
+fn allowed(id: &str) -> TurnEvent {
+    TurnEvent::Decided {
         call: id.into(),
         allowed: true,
         at: 3,
     }
 }
 
-fn begun(id: &str) -> Event {
-    Event::Begun {
+fn begun(id: &str) -> TurnEvent {
+    TurnEvent::Begun {
         call: id.into(),
         at: 4,
     }
 }
 
-fn done(id: &str) -> Event {
-    Event::ToolDone {
+fn done(id: &str) -> TurnEvent {
+    TurnEvent::ToolDone {
         call: id.into(),
         failed: false,
         at: 5,
     }
 }
 
-fn run(id: &str, intent: bool) -> Effect {
-    Effect::Run {
+fn run(id: &str, intent: bool) -> TurnEffect {
+    TurnEffect::Run {
         call: id.into(),
         intent,
     }
@@ -71,28 +73,28 @@ fn run(id: &str, intent: bool) -> Effect {
 #[test]
 fn a_plain_answer_ends_the_run() {
     let mut turn = turn();
-    let first = Effect::CallModel {
+    let first = TurnEffect::CallModel {
         step: 1,
         attempt: 1,
     };
-    assert_eq!(feed(&mut turn, Event::Begin { at: 1 }), [first]);
+    assert_eq!(feed(&mut turn, TurnEvent::Begin { at: 1 }), [first]);
     assert_eq!(
         feed(&mut turn, answers()),
-        [Effect::Finish {
-            cause: Cause::Answered
+        [TurnEffect::Finish {
+            cause: RunEndCause::Answered
         }]
     );
-    assert_eq!(feed(&mut turn, Event::Cancelled { at: 9 }), []);
+    assert_eq!(feed(&mut turn, TurnEvent::Cancelled { at: 9 }), []);
 }
 
 #[test]
 fn parallel_calls_are_each_asked_and_the_next_step_waits_for_all() {
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
-    let calls = vec![call("a", EffectClass::Pure), call("b", EffectClass::Opaque)];
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
+    let calls = vec![call("a", Idempotency::Pure), call("b", Idempotency::Opaque)];
     let asks = [
-        Effect::Ask { call: "a".into() },
-        Effect::Ask { call: "b".into() },
+        TurnEffect::Ask { call: "a".into() },
+        TurnEffect::Ask { call: "b".into() },
     ];
     assert_eq!(feed(&mut turn, asks_for(calls)), asks);
     assert_eq!(feed(&mut turn, allowed("a")), [run("a", false)]);
@@ -106,7 +108,7 @@ fn parallel_calls_are_each_asked_and_the_next_step_waits_for_all() {
     feed(&mut turn, begun("b"));
     assert_eq!(
         feed(&mut turn, done("b")),
-        [Effect::CallModel {
+        [TurnEffect::CallModel {
             step: 2,
             attempt: 1
         }]
@@ -116,19 +118,22 @@ fn parallel_calls_are_each_asked_and_the_next_step_waits_for_all() {
 #[test]
 fn a_restart_treats_each_effect_class_by_what_repeating_it_does() {
     let expected = [
-        (EffectClass::Pure, run("a", false)),
-        (EffectClass::Keyed, run("a", true)),
-        (EffectClass::Probeable, Effect::Probe { call: "a".into() }),
-        (EffectClass::Opaque, Effect::Doubt { call: "a".into() }),
+        (Idempotency::Pure, run("a", false)),
+        (Idempotency::Keyed, run("a", true)),
+        (
+            Idempotency::Probeable,
+            TurnEffect::Probe { call: "a".into() },
+        ),
+        (Idempotency::Opaque, TurnEffect::Doubt { call: "a".into() }),
     ];
     for (class, effect) in expected {
         let mut turn = turn();
-        feed(&mut turn, Event::Begin { at: 1 });
+        feed(&mut turn, TurnEvent::Begin { at: 1 });
         feed(&mut turn, asks_for(vec![call("a", class)]));
         feed(&mut turn, allowed("a"));
         feed(&mut turn, begun("a"));
         assert_eq!(
-            feed(&mut turn, Event::Restarted { at: 6 }),
+            feed(&mut turn, TurnEvent::Restarted { at: 6 }),
             [effect],
             "{class:?}"
         );
@@ -138,51 +143,51 @@ fn a_restart_treats_each_effect_class_by_what_repeating_it_does() {
 #[test]
 fn a_cut_model_call_is_asked_again_as_the_next_attempt() {
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
-    let again = Effect::CallModel {
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
+    let again = TurnEffect::CallModel {
         step: 1,
         attempt: 2,
     };
-    assert_eq!(feed(&mut turn, Event::Restarted { at: 2 }), [again]);
+    assert_eq!(feed(&mut turn, TurnEvent::Restarted { at: 2 }), [again]);
 }
 
 #[test]
 fn a_run_resumed_three_times_in_vain_is_parked_but_progress_counts() {
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
     for _ in 0..3 {
         assert!(matches!(
-            feed(&mut turn, Event::Restarted { at: 2 })[..],
-            [Effect::CallModel { .. }]
+            feed(&mut turn, TurnEvent::Restarted { at: 2 })[..],
+            [TurnEffect::CallModel { .. }]
         ));
     }
     let mut stuck = turn.clone();
-    let parked = Effect::Finish {
-        cause: Cause::Parked,
+    let parked = TurnEffect::Finish {
+        cause: RunEndCause::Parked,
     };
-    assert_eq!(feed(&mut stuck, Event::Restarted { at: 2 }), [parked]);
-    feed(&mut turn, asks_for(vec![call("a", EffectClass::Pure)]));
-    let ask = Effect::Ask { call: "a".into() };
-    assert_eq!(feed(&mut turn, Event::Restarted { at: 2 }), [ask]);
+    assert_eq!(feed(&mut stuck, TurnEvent::Restarted { at: 2 }), [parked]);
+    feed(&mut turn, asks_for(vec![call("a", Idempotency::Pure)]));
+    let ask = TurnEffect::Ask { call: "a".into() };
+    assert_eq!(feed(&mut turn, TurnEvent::Restarted { at: 2 }), [ask]);
 }
 
 #[test]
 fn a_person_settles_a_call_in_doubt() {
     let in_doubt = || {
         let mut turn = turn();
-        feed(&mut turn, Event::Begin { at: 1 });
-        feed(&mut turn, asks_for(vec![call("a", EffectClass::Opaque)]));
+        feed(&mut turn, TurnEvent::Begin { at: 1 });
+        feed(&mut turn, asks_for(vec![call("a", Idempotency::Opaque)]));
         feed(&mut turn, allowed("a"));
         feed(&mut turn, begun("a"));
-        feed(&mut turn, Event::Restarted { at: 6 });
+        feed(&mut turn, TurnEvent::Restarted { at: 6 });
         turn
     };
-    let resolve = |answer| Event::Resolved {
+    let resolve = |answer| TurnEvent::Resolved {
         call: "a".into(),
         answer,
         at: 7,
     };
-    let next = Effect::CallModel {
+    let next = TurnEffect::CallModel {
         step: 2,
         attempt: 1,
     };
@@ -195,9 +200,9 @@ fn a_person_settles_a_call_in_doubt() {
         [run("a", true)]
     );
     let ended = [
-        Effect::StopAll,
-        Effect::Finish {
-            cause: Cause::GivenUp,
+        TurnEffect::StopAll,
+        TurnEffect::Finish {
+            cause: RunEndCause::GivenUp,
         },
     ];
     assert_eq!(feed(&mut in_doubt(), resolve(DoubtAnswer::GiveUp)), ended);
@@ -207,72 +212,72 @@ fn a_person_settles_a_call_in_doubt() {
 fn each_limit_ends_the_run_with_its_cause() {
     let cases = [
         (
-            Limits {
+            RunLimits {
                 steps: 1,
-                ..Limits::DEFAULT
+                ..RunLimits::DEFAULT
             },
-            Cause::StepLimit,
+            RunEndCause::StepLimit,
         ),
         (
-            Limits {
+            RunLimits {
                 tokens: 10,
-                ..Limits::DEFAULT
+                ..RunLimits::DEFAULT
             },
-            Cause::TokenLimit,
+            RunEndCause::TokenLimit,
         ),
         (
-            Limits {
+            RunLimits {
                 micro_dollars: 1,
-                ..Limits::DEFAULT
+                ..RunLimits::DEFAULT
             },
-            Cause::MoneyLimit,
+            RunEndCause::MoneyLimit,
         ),
         (
-            Limits {
+            RunLimits {
                 wall_ms: 4,
-                ..Limits::DEFAULT
+                ..RunLimits::DEFAULT
             },
-            Cause::TimeLimit,
+            RunEndCause::TimeLimit,
         ),
     ];
     for (limits, cause) in cases {
-        let mut turn = Turn::new(limits);
-        feed(&mut turn, Event::Begin { at: 1 });
-        feed(&mut turn, asks_for(vec![call("a", EffectClass::Pure)]));
+        let mut turn = TurnMachine::new(limits);
+        feed(&mut turn, TurnEvent::Begin { at: 1 });
+        feed(&mut turn, asks_for(vec![call("a", Idempotency::Pure)]));
         feed(&mut turn, allowed("a"));
-        assert_eq!(feed(&mut turn, done("a")), [Effect::Finish { cause }]);
+        assert_eq!(feed(&mut turn, done("a")), [TurnEffect::Finish { cause }]);
     }
 }
 
 #[test]
 fn the_same_call_again_and_again_ends_the_run() {
-    let mut turn = Turn::new(Limits {
+    let mut turn = TurnMachine::new(RunLimits {
         repeats: 2,
-        ..Limits::DEFAULT
+        ..RunLimits::DEFAULT
     });
-    feed(&mut turn, Event::Begin { at: 1 });
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
     for _ in 0..2 {
-        feed(&mut turn, asks_for(vec![call("a", EffectClass::Pure)]));
+        feed(&mut turn, asks_for(vec![call("a", Idempotency::Pure)]));
         feed(&mut turn, allowed("a"));
         feed(&mut turn, done("a"));
     }
-    let ended = Effect::Finish {
-        cause: Cause::RepeatedCall,
+    let ended = TurnEffect::Finish {
+        cause: RunEndCause::RepeatedCall,
     };
     assert_eq!(
-        feed(&mut turn, asks_for(vec![call("a", EffectClass::Pure)])),
+        feed(&mut turn, asks_for(vec![call("a", Idempotency::Pure)])),
         [ended]
     );
 }
 
 #[test]
 fn failures_in_a_row_end_the_run_and_a_success_forgives() {
-    let mut turn = Turn::new(Limits {
+    let mut turn = TurnMachine::new(RunLimits {
         error_streak: 2,
-        ..Limits::DEFAULT
+        ..RunLimits::DEFAULT
     });
-    feed(&mut turn, Event::Begin { at: 1 });
-    let denied = |id: &str| Event::Decided {
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
+    let denied = |id: &str| TurnEvent::Decided {
         call: id.into(),
         allowed: false,
         at: 3,
@@ -280,28 +285,28 @@ fn failures_in_a_row_end_the_run_and_a_success_forgives() {
     feed(
         &mut turn,
         asks_for(vec![
-            call("a", EffectClass::Pure),
-            call("b", EffectClass::Pure),
+            call("a", Idempotency::Pure),
+            call("b", Idempotency::Pure),
         ]),
     );
     feed(&mut turn, denied("a"));
     feed(&mut turn, allowed("b"));
     assert!(matches!(
         feed(&mut turn, done("b"))[..],
-        [Effect::CallModel { .. }]
+        [TurnEffect::CallModel { .. }]
     ));
     feed(
         &mut turn,
         asks_for(vec![
-            call("c", EffectClass::Pure),
-            call("d", EffectClass::Pure),
+            call("c", Idempotency::Pure),
+            call("d", Idempotency::Pure),
         ]),
     );
     feed(&mut turn, denied("c"));
     assert_eq!(
         feed(&mut turn, denied("d")),
-        [Effect::Finish {
-            cause: Cause::ErrorStreak
+        [TurnEffect::Finish {
+            cause: RunEndCause::ErrorStreak
         }]
     );
 }
@@ -309,77 +314,77 @@ fn failures_in_a_row_end_the_run_and_a_success_forgives() {
 #[test]
 fn money_beyond_the_run_pauses_and_asks() {
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
     assert_eq!(
-        feed(&mut turn, Event::OutOfMoney { at: 2 }),
-        [Effect::AskForMoney]
+        feed(&mut turn, TurnEvent::OutOfMoney { at: 2 }),
+        [TurnEffect::AskForMoney]
     );
     assert_eq!(
-        feed(&mut turn, Event::Tick { at: u64::MAX }),
+        feed(&mut turn, TurnEvent::Tick { at: u64::MAX }),
         [],
         "a question does not time out"
     );
-    let again = Effect::CallModel {
+    let again = TurnEffect::CallModel {
         step: 1,
         attempt: 2,
     };
-    assert_eq!(feed(&mut turn, Event::MoneyAllowed { at: 3 }), [again]);
+    assert_eq!(feed(&mut turn, TurnEvent::MoneyAllowed { at: 3 }), [again]);
 }
 
 #[test]
 fn money_beyond_the_run_ends_it_where_nobody_is_there_to_be_asked() {
-    let ends = [Effect::Finish {
-        cause: Cause::Budget,
+    let ends = [TurnEffect::Finish {
+        cause: RunEndCause::Budget,
     }];
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
     let mut paused = turn.clone();
-    assert_eq!(feed(&mut turn, Event::Unaffordable { at: 2 }), ends);
-    assert_eq!(feed(&mut turn, Event::MoneyAllowed { at: 3 }), []);
+    assert_eq!(feed(&mut turn, TurnEvent::Unaffordable { at: 2 }), ends);
+    assert_eq!(feed(&mut turn, TurnEvent::MoneyAllowed { at: 3 }), []);
     // One that a former version let wait ends when it is taken up.
-    feed(&mut paused, Event::OutOfMoney { at: 2 });
-    feed(&mut paused, Event::Restarted { at: 3 });
-    assert_eq!(feed(&mut paused, Event::Unaffordable { at: 3 }), ends);
+    feed(&mut paused, TurnEvent::OutOfMoney { at: 2 });
+    feed(&mut paused, TurnEvent::Restarted { at: 3 });
+    assert_eq!(feed(&mut paused, TurnEvent::Unaffordable { at: 3 }), ends);
 }
 
 #[test]
 fn words_that_arrive_during_the_last_answer_get_a_step_of_their_own() {
     let mut turn = turn();
-    feed(&mut turn, Event::Begin { at: 1 });
-    feed(&mut turn, Event::Steered { at: 1 });
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
+    feed(&mut turn, TurnEvent::Steered { at: 1 });
     assert_eq!(
         feed(&mut turn, answers()),
-        [Effect::CallModel {
+        [TurnEffect::CallModel {
             step: 2,
             attempt: 1
         }]
     );
     assert_eq!(
         feed(&mut turn, answers()),
-        [Effect::Finish {
-            cause: Cause::Answered
+        [TurnEffect::Finish {
+            cause: RunEndCause::Answered
         }]
     );
 }
 
-fn any_class() -> impl Strategy<Value = EffectClass> {
+fn any_class() -> impl Strategy<Value = Idempotency> {
     prop::sample::select(vec![
-        EffectClass::Pure,
-        EffectClass::Keyed,
-        EffectClass::Probeable,
-        EffectClass::Opaque,
+        Idempotency::Pure,
+        Idempotency::Keyed,
+        Idempotency::Probeable,
+        Idempotency::Opaque,
     ])
 }
 
-fn any_event() -> impl Strategy<Value = Event> {
+fn any_event() -> impl Strategy<Value = TurnEvent> {
     let id = || prop::sample::select(vec!["a".to_owned(), "b".into(), "c".into()]);
     let at = 1..100_u64;
     prop_oneof![
-        at.clone().prop_map(|at| Event::Begin { at }),
+        at.clone().prop_map(|at| TurnEvent::Begin { at }),
         (prop::collection::vec((id(), any_class()), 0..3), at.clone()).prop_map(|(calls, at)| {
             let calls = calls.iter().map(|(id, class)| call(id, *class)).collect();
-            Event::ModelDone {
-                answer: Answer {
+            TurnEvent::ModelDone {
+                answer: ModelAnswer {
                     calls,
                     tokens: 1,
                     micro_dollars: None,
@@ -388,45 +393,45 @@ fn any_event() -> impl Strategy<Value = Event> {
                 at,
             }
         }),
-        (id(), any::<bool>()).prop_map(|(call, allowed)| Event::Decided {
+        (id(), any::<bool>()).prop_map(|(call, allowed)| TurnEvent::Decided {
             call,
             allowed,
             at: 1
         }),
-        id().prop_map(|call| Event::Begun { call, at: 1 }),
-        (id(), any::<bool>()).prop_map(|(call, failed)| Event::ToolDone {
+        id().prop_map(|call| TurnEvent::Begun { call, at: 1 }),
+        (id(), any::<bool>()).prop_map(|(call, failed)| TurnEvent::ToolDone {
             call,
             failed,
             at: 1
         }),
-        id().prop_map(|call| Event::Probed {
+        id().prop_map(|call| TurnEvent::Probed {
             call,
-            found: Found::Unknown,
+            found: ProbeResult::Unknown,
             at: 1
         }),
-        id().prop_map(|call| Event::Resolved {
+        id().prop_map(|call| TurnEvent::Resolved {
             call,
             answer: DoubtAnswer::DidNot,
             at: 1
         }),
-        id().prop_map(|call| Event::Unanswered { call, at: 1 }),
-        Just(Event::Lost {
+        id().prop_map(|call| TurnEvent::Unanswered { call, at: 1 }),
+        Just(TurnEvent::Lost {
             tokens: 1,
             micro_dollars: None,
             at: 1
         }),
-        Just(Event::Charged {
+        Just(TurnEvent::Charged {
             tokens: 1,
             micro_dollars: 1,
             at: 1
         }),
-        Just(Event::Retried { at: 1 }),
-        Just(Event::Restarted { at: 1 }),
-        Just(Event::OutOfMoney { at: 1 }),
-        Just(Event::MoneyAllowed { at: 1 }),
-        Just(Event::Unaffordable { at: 1 }),
-        Just(Event::Steered { at: 1 }),
-        Just(Event::Tick { at: 1 }),
+        Just(TurnEvent::Retried { at: 1 }),
+        Just(TurnEvent::Restarted { at: 1 }),
+        Just(TurnEvent::OutOfMoney { at: 1 }),
+        Just(TurnEvent::MoneyAllowed { at: 1 }),
+        Just(TurnEvent::Unaffordable { at: 1 }),
+        Just(TurnEvent::Steered { at: 1 }),
+        Just(TurnEvent::Tick { at: 1 }),
     ]
 }
 
@@ -435,21 +440,21 @@ proptest! {
     /// opaque call that began never runs again without a person's word.
     #[test]
     fn what_always_holds(events in prop::collection::vec(any_event(), 0..60)) {
-        let mut turn = Turn::new(Limits { repeats: 1_000, ..Limits::DEFAULT });
+        let mut turn = TurnMachine::new(RunLimits { repeats: 1_000, ..RunLimits::DEFAULT });
         let mut finished = false;
         for event in events {
             let before = turn.calls().to_vec();
             let effects = feed(&mut turn, event.clone());
             prop_assert!(!finished || effects.is_empty(), "effects after the end: {effects:?}");
             for effect in &effects {
-                finished |= matches!(effect, Effect::Finish { .. });
-                let Effect::Run { call: id, .. } = effect else { continue };
+                finished |= matches!(effect, TurnEffect::Finish { .. });
+                let TurnEffect::Run { call: id, .. } = effect else { continue };
                 let was = before.iter().find(|call| call.spec.id == *id);
                 let was = was.expect("a call runs only if the step has it");
-                let yes = matches!(&event, Event::Decided { allowed: true, .. });
-                prop_assert!(yes || was.state != CallState::Asked, "ran unasked");
-                let opaque = was.spec.effect == EffectClass::Opaque;
-                prop_assert!(!(opaque && was.state == CallState::Begun), "ran twice in silence");
+                let yes = matches!(&event, TurnEvent::Decided { allowed: true, .. });
+                prop_assert!(yes || was.state != TurnCallState::Asked, "ran unasked");
+                let opaque = was.spec.effect == Idempotency::Opaque;
+                prop_assert!(!(opaque && was.state == TurnCallState::Begun), "ran twice in silence");
             }
         }
     }

@@ -1,40 +1,42 @@
-//! The agent turn. Pure: events in, effects out.
+//! The state machine of an agent run. Pure: events in, effects out.
 //!
-//! A run is a chain of steps. A step asks the model; if the answer holds tool calls, each is asked
-//! for permission, begun, and answered, and the next step follows; an answer without calls ends
-//! the run. The journal of a run is the ordered list of [`Event`]s: feeding it to a fresh machine
-//! gives the same state again, which is all that resuming after a crash needs.
+//! A run is a chain of steps. A step asks the model. If the answer contains tool calls, each one is
+//! checked for permission, begun and answered, and the next step follows. An answer without calls
+//! ends the run. The journal of a run is the ordered list of [`TurnEvent`]s. Feeding it to a fresh
+//! machine restores the state, which is all that resuming after a crash needs.
 //!
 //! Invariants:
-//! - once [`Effect::Finish`] is out, no other effect follows
-//! - a tool runs only after it was allowed, and [`Effect::Run`] says whether its intent must be on
-//!   disk before it begins
+//! - no effect follows [`TurnEffect::Finish`]
+//! - a tool runs only after it was allowed, and [`TurnEffect::Run`] tells whether its intent must
+//!   be on disk before it begins
 //! - after a restart a pure or keyed call runs again, a probeable one is probed, an opaque one is
 //!   in doubt: never a silent repeat, never a silent loss
-//! - every limit ends the run with its own cause, and none is overrun by more than one model call
-//! - a run that nobody watches waits for nobody: at a ceiling it ends
-//! - the time a person takes to answer for money or for a call in doubt is not the run's time
+//! - every limit ends the run with its own cause, and none is exceeded by more than one model call
+//! - an unattended run never waits for a person: at a ceiling it ends
+//! - time a person takes to decide about money or a call in doubt does not count as run time
 
+mod call_events;
 mod calls;
 mod limits;
 mod machine;
 
-pub use calls::{Call, CallState};
-pub use limits::{Limits, Spent};
-pub use machine::{Phase, Turn};
+pub use calls::{TurnCall, TurnCallState};
+pub use limits::{RunLimits, RunUsage};
+pub use machine::{TurnMachine, TurnPhase};
 
-use hob_wire::work::Effect as EffectClass;
-use hob_wire::work::{Cause, DoubtAnswer};
+use hob_wire::work::Idempotency;
+use hob_wire::work::{DoubtAnswer, RunEndCause};
 use serde::{Deserialize, Serialize};
 
-/// What happened. Times are milliseconds of the wall, written into the journal with the event.
+/// An input of the machine. Times are wall-clock milliseconds, stored in the journal with the
+/// event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
-pub enum Event {
-    /// The run's turn has come.
+pub enum TurnEvent {
+    /// The run leaves the queue.
     Begin { at: u64 },
     /// The model's answer is complete.
-    ModelDone { answer: Answer, at: u64 },
+    ModelDone { answer: ModelAnswer, at: u64 },
     /// A model call ended without an answer and may have cost this much.
     Lost {
         tokens: u64,
@@ -47,7 +49,7 @@ pub enum Event {
         micro_dollars: u64,
         at: u64,
     },
-    /// The same step is tried once more, with the same model or another.
+    /// The same step is retried, with the same model or another.
     Retried { at: u64 },
     /// The model could not answer, after all retries and fallbacks.
     ModelFailed { at: u64 },
@@ -61,71 +63,75 @@ pub enum Event {
     Begun { call: String, at: u64 },
     /// A call has its result.
     ToolDone { call: String, failed: bool, at: u64 },
-    /// Whoever ran a call went away or stayed silent: it is treated as after a restart.
+    /// The executor of a call went away or stayed silent: the call is treated as after a restart.
     Unanswered { call: String, at: u64 },
-    /// A probe said whether an earlier call happened.
-    Probed { call: String, found: Found, at: u64 },
-    /// A person answered for a call in doubt.
+    /// A probe reported whether an earlier call happened.
+    Probed {
+        call: String,
+        found: ProbeResult,
+        at: u64,
+    },
+    /// A person decided about a call in doubt.
     Resolved {
         call: String,
         answer: DoubtAnswer,
         at: u64,
     },
-    /// A person adds words to the running task; they are seen at the next step.
+    /// A person adds text to the running task; the model sees it at the next step.
     Steered { at: u64 },
-    /// Money beyond this run's own budget is used up: the session's, the day's or the total.
+    /// A budget beyond the run's own is used up: the session's, the day's or the total.
     OutOfMoney { at: u64 },
     /// A person allowed more money.
     MoneyAllowed { at: u64 },
-    /// Money beyond this run's own budget is used up, and nobody is there to allow more.
+    /// A budget beyond the run's own is used up, and nobody can allow more.
     Unaffordable { at: u64 },
     /// Somebody stops the run.
     Cancelled { at: u64 },
-    /// The daemon stops and leaves the run to its next start.
+    /// The daemon stops and leaves the run for its next start.
     Left { at: u64 },
-    /// The daemon was started again and takes the run up.
+    /// The daemon started again and resumes the run.
     Restarted { at: u64 },
     /// Time passed.
     Tick { at: u64 },
 }
 
-impl Event {
-    /// When it happened.
+impl TurnEvent {
+    /// The time of the event.
     pub fn at(&self) -> u64 {
         match self {
-            Event::Begin { at }
-            | Event::ModelDone { at, .. }
-            | Event::Lost { at, .. }
-            | Event::Charged { at, .. }
-            | Event::Retried { at }
-            | Event::ModelFailed { at }
-            | Event::Decided { at, .. }
-            | Event::Begun { at, .. }
-            | Event::ToolDone { at, .. }
-            | Event::Unanswered { at, .. }
-            | Event::Probed { at, .. }
-            | Event::Resolved { at, .. }
-            | Event::Steered { at }
-            | Event::OutOfMoney { at }
-            | Event::MoneyAllowed { at }
-            | Event::Unaffordable { at }
-            | Event::Cancelled { at }
-            | Event::Left { at }
-            | Event::Restarted { at }
-            | Event::Tick { at } => *at,
+            TurnEvent::Begin { at }
+            | TurnEvent::ModelDone { at, .. }
+            | TurnEvent::Lost { at, .. }
+            | TurnEvent::Charged { at, .. }
+            | TurnEvent::Retried { at }
+            | TurnEvent::ModelFailed { at }
+            | TurnEvent::Decided { at, .. }
+            | TurnEvent::Begun { at, .. }
+            | TurnEvent::ToolDone { at, .. }
+            | TurnEvent::Unanswered { at, .. }
+            | TurnEvent::Probed { at, .. }
+            | TurnEvent::Resolved { at, .. }
+            | TurnEvent::Steered { at }
+            | TurnEvent::OutOfMoney { at }
+            | TurnEvent::MoneyAllowed { at }
+            | TurnEvent::Unaffordable { at }
+            | TurnEvent::Cancelled { at }
+            | TurnEvent::Left { at }
+            | TurnEvent::Restarted { at }
+            | TurnEvent::Tick { at } => *at,
         }
     }
 }
 
-/// A complete answer of a model, as far as the machine cares.
+/// The parts of a complete model answer that the machine needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ModelAnswer {
     pub calls: Vec<CallSpec>,
     /// Tokens in and out.
     pub tokens: u64,
-    /// Millionths of a dollar; nothing when the price is unknown.
+    /// Millionths of a dollar; `None` if the price is unknown.
     pub micro_dollars: Option<u64>,
-    /// It is not of the form that was asked for; the model is told so once.
+    /// The answer does not have the requested form; the model is told so once.
     #[serde(default)]
     pub misfit: bool,
 }
@@ -137,13 +143,13 @@ pub struct CallSpec {
     pub tool: String,
     /// The arguments as canonical JSON.
     pub args: String,
-    pub effect: EffectClass,
+    pub effect: Idempotency,
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Found {
+pub enum ProbeResult {
     /// It happened; its result is stored.
     Happened {
         failed: bool,
@@ -152,11 +158,11 @@ pub enum Found {
     Unknown,
 }
 
-/// What to do.
+/// An action for the driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "camelCase")]
-pub enum Effect {
-    /// Ask the model; a former attempt of the same step is void.
+pub enum TurnEffect {
+    /// Call the model; an earlier attempt of the same step is void.
     CallModel { step: u32, attempt: u32 },
     /// Ask the permission machine.
     Ask { call: String },
@@ -168,8 +174,8 @@ pub enum Effect {
     Doubt { call: String },
     /// Ask a person for more money.
     AskForMoney,
-    /// Stop the model call and every tool call under way.
+    /// Stop the model call and all running tool calls.
     StopAll,
     /// The run is over.
-    Finish { cause: Cause },
+    Finish { cause: RunEndCause },
 }

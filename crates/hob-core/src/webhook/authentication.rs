@@ -1,4 +1,4 @@
-//! Who may call a job.
+//! Authentication of webhook calls, and detection of replays.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, KeyInit, Mac};
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use subtle::ConstantTimeEq;
 
-/// How far the time of a signature may be from ours.
+/// The greatest difference between a signature's timestamp and the clock.
 pub const REPLAY_MS: u64 = 300_000;
-/// `t=UNIX,v1=HEX`.
+/// Its value is `t=UNIX,v1=HEX`.
 const TIMED_SIGNATURE: &str = "x-hob-signature";
-/// `sha256=HEX`, as GitHub and others sign.
+/// Its value is `sha256=HEX`, as GitHub and others sign.
 const BODY_SIGNATURE: &str = "x-hub-signature-256";
-/// What makes a job's secret recognisable.
-const PREFIX: &str = "hobhook_";
-const MARK_BYTES_MAX: usize = 128;
+/// The prefix that makes a job's secret recognisable.
+const SECRET_PREFIX: &str = "hobhook_";
+const DELIVERY_KEY_BYTES_MAX: usize = 128;
 
-/// Headers with which senders name a delivery.
+/// Headers in which senders name a delivery.
 const DELIVERY_HEADERS: [&str; 4] = [
     "x-github-delivery",
     "x-gitea-delivery",
@@ -24,99 +24,107 @@ const DELIVERY_HEADERS: [&str; 4] = [
     "idempotency-key",
 ];
 
-/// How long what was signed is remembered. A signature of the body alone never gets old by itself,
-/// so this is as long as the record of calls is kept.
+/// The time a signed call is remembered. A signature of the body alone never expires by itself, so
+/// this is as long as the record of calls is kept.
 const SIGNED_REPLAY_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
-/// What makes two calls the same one.
+/// The identity of a call, for detecting replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// Nothing: the caller showed the secret itself and gave the call no name.
-    Unmarked,
-    /// The name a caller gave the call, having shown the secret itself.
+pub enum ReplayKey {
+    /// None: the caller showed the secret itself and did not name the call.
+    Absent,
+    /// The name a caller gave the call after showing the secret itself.
     Delivery(String),
-    /// The digest of what was signed. Headers that nobody signed have no part in it.
+    /// The digest of the signed bytes. Unsigned headers are not part of it.
     Signed(String),
 }
 
-impl Mark {
-    /// The same text for the same call; none where each call counts.
+impl ReplayKey {
+    /// Returns the same text for the same call; `None` if every call counts.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Mark::Unmarked => None,
-            Mark::Delivery(key) | Mark::Signed(key) => Some(key),
+            ReplayKey::Absent => None,
+            ReplayKey::Delivery(key) | ReplayKey::Signed(key) => Some(key),
         }
     }
 
-    /// For how long a call with this mark is the same one.
-    pub fn same_within_ms(&self) -> u64 {
+    /// Returns the time during which a call with this key counts as the same one.
+    pub fn remembered_ms(&self) -> u64 {
         match self {
-            Mark::Unmarked => 0,
-            // Its sender sends again within minutes, or not at all.
-            Mark::Delivery(_) => 2 * REPLAY_MS,
-            Mark::Signed(_) => SIGNED_REPLAY_MS,
+            ReplayKey::Absent => 0,
+            // A sender retries within minutes or not at all.
+            ReplayKey::Delivery(_) => 2 * REPLAY_MS,
+            ReplayKey::Signed(_) => SIGNED_REPLAY_MS,
         }
     }
 }
 
-/// Why a call is not taken. Callers are told none of it.
+/// The reason a call is rejected. The caller does not learn it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It shows nothing.
+pub enum WebhookAuthError {
+    /// It has no credential.
     Missing,
-    /// What it shows is wrong.
-    Wrong,
-    /// Its signature is too old, or from the future.
+    /// Its credential is wrong.
+    Invalid,
+    /// Its timestamp is too old or in the future.
     Stale,
 }
 
-/// The secret of a job's callers: the house's key, the job and a nonce that a new secret changes.
-pub fn secret(key: &[u8], job: &str, nonce: &str) -> String {
+/// Derives the secret of a job's callers from hob's key, the job and a nonce; a new nonce makes a
+/// new secret.
+pub fn job_secret(key: &[u8], job: &str, nonce: &str) -> String {
     let words = format!("hook\0{job}\0{nonce}");
     let made = mac(key, &[words.as_bytes()]);
-    format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&made))
+    format!("{SECRET_PREFIX}{}", BASE64URL_NOPAD.encode(&made))
 }
 
-/// The header `X-Hob-Signature` for a body at a time in seconds.
-pub fn sign(secret: &str, at_s: u64, body: &[u8]) -> String {
-    let made = timed(secret, at_s, body);
+/// Returns the header `X-Hob-Signature` for a body at a time in seconds.
+pub fn sign_body(secret: &str, at_s: u64, body: &[u8]) -> String {
+    let made = timed_mac(secret, at_s, body);
     format!("t={at_s},v1={}", HEXLOWER.encode(&made))
 }
 
-/// Whether the sender of a call knows the secret; headers by lower-case name.
+/// Verifies that the sender of a call knows the secret; headers are keyed by lower-case name.
 pub fn verify(
     secret: &str,
     headers: &BTreeMap<String, String>,
     body: &[u8],
     now_ms: u64,
-) -> Result<Mark, Refusal> {
+) -> Result<ReplayKey, WebhookAuthError> {
+    // Signatures come first: a wrong one is not saved by a good token beside it.
     if let Some(signature) = header(headers, TIMED_SIGNATURE) {
-        return timed_signature(secret, signature, body, now_ms);
+        return verify_timed_signature(secret, signature, body, now_ms);
     }
     if let Some(signature) = header(headers, BODY_SIGNATURE) {
         let given = signature.strip_prefix("sha256=").unwrap_or(signature);
         let made = mac(secret.as_bytes(), &[body]);
-        same_hex(given, &made)?;
-        return Ok(signed(&[body]));
+        check_hex(given, &made)?;
+        return Ok(signed_key(&[body]));
     }
     verify_bearer(secret, headers)?;
-    Ok(delivery(headers).map_or(Mark::Unmarked, Mark::Delivery))
+    Ok(delivery_key(headers).map_or(ReplayKey::Absent, ReplayKey::Delivery))
 }
 
-/// Whether a call can be judged by its headers alone: it shows the secret itself, not a signature.
-pub fn shows_secret(headers: &BTreeMap<String, String>) -> bool {
+/// Returns true if headers alone authenticate the call: it shows the secret itself instead of a
+/// signature.
+pub fn uses_bearer(headers: &BTreeMap<String, String>) -> bool {
     header(headers, TIMED_SIGNATURE).is_none() && header(headers, BODY_SIGNATURE).is_none()
 }
 
-/// Whether the headers hold the secret itself.
-pub fn verify_bearer(secret: &str, headers: &BTreeMap<String, String>) -> Result<(), Refusal> {
-    let authorization = header(headers, "authorization").ok_or(Refusal::Missing)?;
-    let (scheme, token) = authorization.split_once(' ').ok_or(Refusal::Wrong)?;
-    // Hashes have one length, so that comparing tells nothing of the secret's.
+/// Verifies that the headers contain the secret itself.
+pub fn verify_bearer(
+    secret: &str,
+    headers: &BTreeMap<String, String>,
+) -> Result<(), WebhookAuthError> {
+    let authorization = header(headers, "authorization").ok_or(WebhookAuthError::Missing)?;
+    let (scheme, token) = authorization
+        .split_once(' ')
+        .ok_or(WebhookAuthError::Invalid)?;
+    // Hashes have one length, so comparing them leaks nothing about the secret's length.
     let (given, known) = (Sha256::digest(token.trim()), Sha256::digest(secret));
     let same = bool::from(given.as_slice().ct_eq(known.as_slice()));
     if !scheme.eq_ignore_ascii_case("bearer") || !same {
-        return Err(Refusal::Wrong);
+        return Err(WebhookAuthError::Invalid);
     }
     Ok(())
 }
@@ -125,44 +133,47 @@ fn header<'h>(headers: &'h BTreeMap<String, String>, name: &str) -> Option<&'h s
     headers.get(name).map(|value| value.trim())
 }
 
-/// The mark of these signed bytes. Both kinds of signature share it: a signature with a time is one
-/// of the body `TIME.BODY` as well, and must not count a second time as that.
-fn signed(parts: &[&[u8]]) -> Mark {
+/// Returns the replay key of these signed bytes. Both kinds of signature share it: a signature with
+/// a timestamp is also a valid signature of the body `TIME.BODY`, and must not count twice.
+fn signed_key(parts: &[&[u8]]) -> ReplayKey {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part);
     }
-    Mark::Signed(format!("body-{}", HEXLOWER.encode(&digest.finalize())))
+    ReplayKey::Signed(format!("body-{}", HEXLOWER.encode(&digest.finalize())))
 }
 
-/// `t=UNIX,v1=HEX`.
-fn timed_signature(
+/// Verifies `t=UNIX,v1=HEX`.
+fn verify_timed_signature(
     secret: &str,
     signature: &str,
     body: &[u8],
     now_ms: u64,
-) -> Result<Mark, Refusal> {
+) -> Result<ReplayKey, WebhookAuthError> {
     let part = |name: &str| {
         let mut parts = signature.split(',').filter_map(|part| part.split_once('='));
         let found = parts.find(|(part, _)| part.trim() == name);
-        found.map(|(_, value)| value.trim()).ok_or(Refusal::Wrong)
+        found
+            .map(|(_, value)| value.trim())
+            .ok_or(WebhookAuthError::Invalid)
     };
-    let at_s: u64 = part("t")?.parse().map_err(|_| Refusal::Wrong)?;
+    let at_s: u64 = part("t")?.parse().map_err(|_| WebhookAuthError::Invalid)?;
     let given = part("v1")?;
-    same_hex(given, &timed(secret, at_s, body))?;
+    check_hex(given, &timed_mac(secret, at_s, body))?;
+    // Checked after the signature, so a forged time looks like any other forgery.
     if at_s.saturating_mul(1_000).abs_diff(now_ms) > REPLAY_MS {
-        return Err(Refusal::Stale);
+        return Err(WebhookAuthError::Stale);
     }
-    // Who signs the same body twice in one second says the same thing twice.
-    Ok(signed(&[format!("{at_s}.").as_bytes(), body]))
+    // The same body signed twice in one second is the same call.
+    Ok(signed_key(&[format!("{at_s}.").as_bytes(), body]))
 }
 
-fn timed(secret: &str, at_s: u64, body: &[u8]) -> Vec<u8> {
+fn timed_mac(secret: &str, at_s: u64, body: &[u8]) -> Vec<u8> {
     mac(secret.as_bytes(), &[format!("{at_s}.").as_bytes(), body])
 }
 
 fn mac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
-    // A key of any length is taken.
+    // HMAC accepts a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
         return Vec::new();
     };
@@ -172,24 +183,33 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-fn same_hex(given: &str, made: &[u8]) -> Result<(), Refusal> {
+fn check_hex(given: &str, made: &[u8]) -> Result<(), WebhookAuthError> {
     let given = HEXLOWER_PERMISSIVE
         .decode(given.as_bytes())
-        .map_err(|_| Refusal::Wrong)?;
+        .map_err(|_| WebhookAuthError::Invalid)?;
+    // An empty MAC would equal an empty credential.
     let same = !made.is_empty() && bool::from(given.as_slice().ct_eq(made));
-    if same { Ok(()) } else { Err(Refusal::Wrong) }
+    if same {
+        Ok(())
+    } else {
+        Err(WebhookAuthError::Invalid)
+    }
 }
 
-/// What the sender calls this delivery.
-fn delivery(headers: &BTreeMap<String, String>) -> Option<String> {
+/// Returns the sender's name for this delivery, reduced to plain characters.
+fn delivery_key(headers: &BTreeMap<String, String>) -> Option<String> {
     let named = DELIVERY_HEADERS
         .iter()
         .find_map(|name| headers.get(*name))?;
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let mark: String = named.chars().filter(plain).take(MARK_BYTES_MAX).collect();
+    let mark: String = named
+        .chars()
+        .filter(plain)
+        .take(DELIVERY_KEY_BYTES_MAX)
+        .collect();
     (!mark.is_empty()).then(|| format!("id-{mark}"))
 }
 
 #[cfg(test)]
-#[path = "proof_tests.rs"]
+#[path = "authentication_tests.rs"]
 mod tests;

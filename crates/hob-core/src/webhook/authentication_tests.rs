@@ -1,6 +1,9 @@
-//! Who is let in, by each of the three proofs.
+//! Authentication of webhook calls, by each of the three proofs.
 
-use super::{Mark, REPLAY_MS, Refusal, mac, secret, shows_secret, sign, verify, verify_bearer};
+use super::{
+    REPLAY_MS, ReplayKey, WebhookAuthError, job_secret, mac, sign_body, uses_bearer, verify,
+    verify_bearer,
+};
 use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
@@ -13,16 +16,16 @@ fn headers(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 fn made() -> String {
-    secret(b"the key of the house", "job-1", "n1")
+    job_secret(b"the key of the house", "job-1", "n1")
 }
 
 #[test]
 fn a_secret_is_of_its_house_job_and_nonce() {
     let all = [
         made(),
-        secret(b"another key", "job-1", "n1"),
-        secret(b"the key of the house", "job-2", "n1"),
-        secret(b"the key of the house", "job-1", "n2"),
+        job_secret(b"another key", "job-1", "n1"),
+        job_secret(b"the key of the house", "job-2", "n1"),
+        job_secret(b"the key of the house", "job-1", "n2"),
     ];
     for (index, one) in all.iter().enumerate() {
         assert!(one.starts_with("hobhook_") && one.len() > 40);
@@ -34,14 +37,14 @@ fn a_secret_is_of_its_house_job_and_nonce() {
 #[test]
 fn a_bearer_token_opens() {
     let good = headers(&[("authorization", &format!("Bearer {}", made()))]);
-    assert_eq!(verify(&made(), &good, BODY, NOW), Ok(Mark::Unmarked));
+    assert_eq!(verify(&made(), &good, BODY, NOW), Ok(ReplayKey::Absent));
     let named = headers(&[
         ("authorization", &format!("bearer {}", made())),
         ("idempotency-key", "a b/1"),
     ]);
     assert_eq!(
         verify(&made(), &named, BODY, NOW),
-        Ok(Mark::Delivery("id-ab1".to_owned()))
+        Ok(ReplayKey::Delivery("id-ab1".to_owned()))
     );
     for wrong in [
         "Bearer ",
@@ -53,20 +56,21 @@ fn a_bearer_token_opens() {
         let wrong = headers(&[("authorization", wrong)]);
         assert_eq!(
             verify(&made(), &wrong, BODY, NOW),
-            Err(Refusal::Wrong),
+            Err(WebhookAuthError::Invalid),
             "{wrong:?}"
         );
     }
     assert_eq!(
         verify(&made(), &headers(&[]), BODY, NOW),
-        Err(Refusal::Missing)
+        Err(WebhookAuthError::Missing)
     );
 }
 
 #[test]
 fn a_signature_with_a_time_opens_for_a_while() {
     let at_s = NOW / 1_000;
-    let signed = |at_s, body: &[u8]| headers(&[("x-hob-signature", &sign(&made(), at_s, body))]);
+    let signed =
+        |at_s, body: &[u8]| headers(&[("x-hob-signature", &sign_body(&made(), at_s, body))]);
     let mark = verify(&made(), &signed(at_s, BODY), BODY, NOW).unwrap();
     assert_eq!(
         verify(&made(), &signed(at_s, BODY), BODY, NOW + 5_000),
@@ -78,23 +82,23 @@ fn a_signature_with_a_time_opens_for_a_while() {
     );
     assert_eq!(
         verify(&made(), &signed(at_s, b"else"), BODY, NOW),
-        Err(Refusal::Wrong)
+        Err(WebhookAuthError::Invalid)
     );
     let later = NOW + REPLAY_MS + 1_000;
     assert_eq!(
         verify(&made(), &signed(at_s, BODY), BODY, later),
-        Err(Refusal::Stale)
+        Err(WebhookAuthError::Stale)
     );
     let future = NOW - REPLAY_MS - 1_000;
     assert_eq!(
         verify(&made(), &signed(at_s, BODY), BODY, future),
-        Err(Refusal::Stale)
+        Err(WebhookAuthError::Stale)
     );
     for wrong in ["", "t=1", "v1=00", "t=x,v1=00", "t=1,v1=zz", "t=1,v1="] {
         let wrong = headers(&[("x-hob-signature", wrong)]);
         assert_eq!(
             verify(&made(), &wrong, BODY, NOW),
-            Err(Refusal::Wrong),
+            Err(WebhookAuthError::Invalid),
             "{wrong:?}"
         );
     }
@@ -108,7 +112,7 @@ fn a_signature_of_the_body_is_known_by_the_body_alone() {
     let known = headers(&[("x-hub-signature-256", given)]);
     let opened = verify(secret, &known, b"Hello, World!", NOW).unwrap();
     assert!(
-        matches!(&opened, Mark::Signed(mark) if mark.starts_with("body-")),
+        matches!(&opened, ReplayKey::Signed(mark) if mark.starts_with("body-")),
         "{opened:?}"
     );
     // Headers that nobody signed do not make another call of it.
@@ -132,21 +136,24 @@ fn a_signature_of_the_body_is_known_by_the_body_alone() {
     let other = headers(&[("x-hub-signature-256", &other)]);
     let other = verify(secret, &other, b"Hello, World?", NOW).unwrap();
     assert_ne!(other, opened);
-    assert!(opened.same_within_ms() >= 7 * 86_400_000);
+    assert!(opened.remembered_ms() >= 7 * 86_400_000);
     let wrong = verify("another", &known, b"Hello, World!", NOW);
-    assert_eq!(wrong, Err(Refusal::Wrong));
+    assert_eq!(wrong, Err(WebhookAuthError::Invalid));
     // A wrong signature is not saved by a good token beside it.
     let both = headers(&[
         ("x-hub-signature-256", "sha256=00"),
         ("authorization", &format!("Bearer {}", made())),
     ]);
-    assert_eq!(verify(&made(), &both, BODY, NOW), Err(Refusal::Wrong));
+    assert_eq!(
+        verify(&made(), &both, BODY, NOW),
+        Err(WebhookAuthError::Invalid)
+    );
 }
 
 #[test]
 fn a_signature_with_a_time_is_no_second_call_as_one_without() {
     let at_s = NOW / 1_000;
-    let timed = headers(&[("x-hob-signature", &sign(&made(), at_s, BODY))]);
+    let timed = headers(&[("x-hob-signature", &sign_body(&made(), at_s, BODY))]);
     let first = verify(&made(), &timed, BODY, NOW).unwrap();
     // The same signed bytes, shown as a body of their own when the time has passed.
     let body = [format!("{at_s}.").as_bytes(), BODY].concat();
@@ -160,12 +167,15 @@ fn a_signature_with_a_time_is_no_second_call_as_one_without() {
 fn only_the_secret_itself_can_be_judged_before_the_body() {
     let bearer = format!("Bearer {}", made());
     let right = headers(&[("authorization", &bearer)]);
-    assert!(shows_secret(&right));
+    assert!(uses_bearer(&right));
     assert_eq!(verify_bearer(&made(), &right), Ok(()));
     let wrong = headers(&[("authorization", "Bearer nonsense")]);
-    assert_eq!(verify_bearer(&made(), &wrong), Err(Refusal::Wrong));
+    assert_eq!(
+        verify_bearer(&made(), &wrong),
+        Err(WebhookAuthError::Invalid)
+    );
     for name in ["x-hob-signature", "x-hub-signature-256"] {
         let both = headers(&[("authorization", &bearer), (name, "")]);
-        assert!(!shows_secret(&both), "{name}");
+        assert!(!uses_bearer(&both), "{name}");
     }
 }

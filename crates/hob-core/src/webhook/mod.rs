@@ -1,16 +1,19 @@
-//! Calls of other systems to `POST /hooks/NAME`. Pure.
+//! Webhook calls to `POST /hooks/NAME`. Pure.
 //!
-//! - [`secret`]: what a job's callers must know, derived so that it is stored nowhere
-//! - [`verify`]: whether a call shows that its sender knows it; [`verify_bearer`]: the same by
-//!   headers alone, where [`shows_secret`]
-//! - [`fill`]: the task that a template and a call make
+//! - [`job_secret`]: the secret of a job's callers, derived so it is never stored
+//! - [`verify`]: authenticates a call; [`verify_bearer`] does it by headers alone where
+//!   [`uses_bearer`] is true
+//! - [`fill_template`]: the task made from a template and a call
 //!
-//! Invariants: credentials are compared in constant time; a signature with a time is good for a
-//! few minutes; a signed call that is sent again has the same [`Mark`], whatever its other headers
-//! say.
+//! Invariants: credentials are compared in constant time; a signature with a timestamp is valid for
+//! a few minutes; a signed call that is sent again has the same [`ReplayKey`], whatever its other
+//! headers say.
 
-mod proof;
+mod authentication;
 mod template;
 
-pub use proof::{Mark, REPLAY_MS, Refusal, secret, shows_secret, sign, verify, verify_bearer};
-pub use template::{Call, fill};
+pub use authentication::{
+    REPLAY_MS, ReplayKey, WebhookAuthError, job_secret, sign_body, uses_bearer, verify,
+    verify_bearer,
+};
+pub use template::{WebhookCall, fill_template};

@@ -1,31 +1,31 @@
-//! The task that a call makes: what came from outside stands in it as data, never as words of the
-//! person who wrote the template.
+//! Fills a task template with a webhook call. Text from outside is inserted as data, never as
+//! instructions of the person who wrote the template.
 //!
-//! Invariants: a text from the call is quoted or fenced; the fence is longer than any run of
-//! backticks inside it; the whole is bounded.
+//! Invariants: text from the call is quoted or fenced; a fence is longer than any run of backticks
+//! inside it; the result is bounded.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The most of a body that a task holds.
+/// The most bytes of a body in a task.
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// The most of one value.
+/// The most bytes of one value.
 const VALUE_BYTES_MAX: usize = 4 * 1024;
-/// Placeholders of one template that are filled.
+/// The most placeholders filled in one template.
 const PLACEHOLDERS_MAX: usize = 100;
 
-/// What came.
+/// A webhook call.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct WebhookCall<'a> {
     pub body: &'a [u8],
-    /// By lower-case name.
+    /// Keyed by lower-case name.
     pub headers: &'a BTreeMap<String, String>,
     pub query: &'a BTreeMap<String, String>,
 }
 
-/// Fills a template. One that names nothing of the call gets the body at its end.
-pub fn fill(template: &str, call: Call<'_>) -> String {
+/// Fills a template. If it has no placeholder, the body is appended.
+pub fn fill_template(template: &str, call: WebhookCall<'_>) -> String {
     let text = String::from_utf8_lossy(call.body);
     let json: Option<Value> = serde_json::from_slice(call.body).ok();
     let mut task = String::with_capacity(template.len() + text.len().min(BODY_BYTES_MAX));
@@ -38,14 +38,14 @@ pub fn fill(template: &str, call: Call<'_>) -> String {
         task.push_str(before);
         rest = after;
         let value = (filled < PLACEHOLDERS_MAX)
-            .then(|| value(name.trim(), &text, json.as_ref(), call))
+            .then(|| placeholder_value(name.trim(), &text, json.as_ref(), call))
             .flatten();
         match value {
             Some(value) => {
                 filled += 1;
                 task.push_str(&value);
             }
-            // Not ours: it stays as it was written.
+            // An unknown placeholder stays as written.
             None => {
                 let _ = write!(task, "{{{{{name}}}}}");
             }
@@ -59,39 +59,44 @@ pub fn fill(template: &str, call: Call<'_>) -> String {
     task
 }
 
-fn value(name: &str, text: &str, json: Option<&Value>, call: Call<'_>) -> Option<String> {
+fn placeholder_value(
+    name: &str,
+    text: &str,
+    json: Option<&Value>,
+    call: WebhookCall<'_>,
+) -> Option<String> {
     if name == "body" {
         return Some(format!("\n{}\n", fenced(text)));
     }
     let (root, path) = name.split_once('.')?;
     match root {
         "body" => Some(
-            json.and_then(|json| field(json, path))
-                .map_or_else(missing, shown),
+            json.and_then(|json| json_field(json, path))
+                .map_or_else(missing_value, json_as_text),
         ),
         "header" => {
             let found = call.headers.get(&path.to_ascii_lowercase());
-            // What proves who the sender is stays out of a model's sight.
+            // Credentials must never reach a model.
             let open = !path.eq_ignore_ascii_case("authorization")
                 && !path.to_ascii_lowercase().contains("signature");
             let found = found.filter(|_| open);
-            Some(found.map_or_else(missing, |value| quoted(value)))
+            Some(found.map_or_else(missing_value, |value| quoted(value)))
         }
         "query" => Some(
             call.query
                 .get(path)
-                .map_or_else(missing, |value| quoted(value)),
+                .map_or_else(missing_value, |value| quoted(value)),
         ),
         _ => None,
     }
 }
 
-fn missing() -> String {
+fn missing_value() -> String {
     "(not given)".to_owned()
 }
 
-/// `issue.labels.0.name`.
-fn field<'v>(json: &'v Value, path: &str) -> Option<&'v Value> {
+/// Looks up a path such as `issue.labels.0.name`.
+fn json_field<'v>(json: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(json, |value, part| match value {
         Value::Object(fields) => fields.get(part),
         Value::Array(items) => items.get(part.parse::<usize>().ok()?),
@@ -99,7 +104,7 @@ fn field<'v>(json: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-fn shown(value: &Value) -> String {
+fn json_as_text(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => quoted(text),
@@ -110,9 +115,9 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A text in quotes, its line breaks and quotes escaped.
+/// Quotes a text, with its line breaks and quotes escaped.
 fn quoted(text: &str) -> String {
-    let (head, is_cut) = head(text, VALUE_BYTES_MAX);
+    let (head, is_cut) = cut_to(text, VALUE_BYTES_MAX);
     let quoted = Value::from(head).to_string();
     if is_cut {
         format!("{quoted} (cut off)")
@@ -122,14 +127,15 @@ fn quoted(text: &str) -> String {
 }
 
 fn fenced(text: &str) -> String {
-    let (head, is_cut) = head(text, BODY_BYTES_MAX);
+    let (head, is_cut) = cut_to(text, BODY_BYTES_MAX);
+    // Data cannot close a fence that is longer than any run of backticks in it.
     let longest = head.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let cut = if is_cut { "\n(cut off here)" } else { "" };
     format!("{fence}\n{}\n{fence}{cut}", head.trim_end())
 }
 
-fn head(text: &str, bytes_max: usize) -> (&str, bool) {
+fn cut_to(text: &str, bytes_max: usize) -> (&str, bool) {
     if text.len() <= bytes_max {
         return (text, false);
     }

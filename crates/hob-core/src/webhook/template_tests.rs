@@ -1,6 +1,6 @@
-//! What a call makes of a template.
+//! Filling a template with a webhook call.
 
-use super::{BODY_BYTES_MAX, Call, fill};
+use super::{BODY_BYTES_MAX, WebhookCall, fill_template};
 use std::collections::BTreeMap;
 
 fn filled(template: &str, body: &str) -> String {
@@ -11,12 +11,12 @@ fn filled(template: &str, body: &str) -> String {
     ];
     let headers: BTreeMap<_, _> = headers.map(|(n, v)| (n.to_owned(), v.to_owned())).into();
     let query = BTreeMap::from([("who".to_owned(), "me \"and\"\nyou".to_owned())]);
-    let call = Call {
+    let call = WebhookCall {
         body: body.as_bytes(),
         headers: &headers,
         query: &query,
     };
-    fill(template, call)
+    fill_template(template, call)
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn a_large_body_is_cut_and_bytes_are_no_harm() {
     assert!(shown.len() < BODY_BYTES_MAX + 200);
     assert!(shown.contains("(cut off here)"));
     let headers = BTreeMap::new();
-    let call = Call {
+    let call = WebhookCall {
         body: &[0xff, 0xfe, b'a'],
         headers: &headers,
         query: &headers,
     };
-    assert!(fill("x", call).contains('a'));
+    assert!(fill_template("x", call).contains('a'));
 }

@@ -1,4 +1,4 @@
-//! The mind beside the world it mirrors.
+//! Compares the terminal screen with a real tmux.
 
 #[cfg(test)]
 mod mirror;

@@ -1,215 +1,248 @@
-//! The one place where a run is written: inputs go into the journal together with all that they
-//! mean, and only then is anything carried out.
+//! The only place that writes a run. Inputs go into the journal together with everything they mean;
+//! work starts only after that write.
 
-use super::draft::Draft;
-use super::driver::{Driver, OpenCall};
-use super::journal::{Entry, With};
-use super::order::{self, Order};
-use super::settings::dollars;
-use super::shared::Shared;
-use super::story::Story;
+use super::agent_context::AgentContext;
+use super::driver::{PendingModelCall, RunDriver};
+use super::journal::{EntryData, JournalEntry};
+use super::model_call::{self, ModelCall};
+use super::replayed_run::ReplayedRun;
+use super::settings::format_dollars;
+use super::step_draft::StepDraft;
 use super::unattended::unaffordable_sentence;
-use hob_core::turn::{CallState, Effect, Event, Phase};
-use hob_store::{Purse, Reserve, RunSummary, StepWrite, StoreError, Written};
-use hob_wire::Usage;
+use hob_core::turn::{TurnCallState, TurnEffect, TurnEvent, TurnPhase};
+use hob_store::{BudgetScope, CostReservation, RunSummary, StepWrite, StoreError, WrittenStep};
+use hob_wire::TokenUsage;
 use hob_wire::rooms::agent::{Cost, RunCompleted, RunCompletedPayload, RunState};
-use hob_wire::work::Cause;
+use hob_wire::work::RunEndCause;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Notes of one run.
+/// Most notes kept for one run.
 const NOTES_MAX: usize = 32;
-/// Denied calls that the end of a run names.
+/// Most denied calls listed in `run.completed`.
 const DENIED_MAX: usize = 32;
-/// The shortest and the longest wait before a write is tried again.
+/// Shortest wait before a failed write is retried; it doubles up to the longest.
 const WRITE_WAIT_MIN: Duration = Duration::from_millis(50);
 const WRITE_WAIT_MAX: Duration = Duration::from_secs(5);
 
-impl Driver {
-    /// Takes what a draft says: writes it with everything it means, then carries it out.
-    pub(super) async fn advance(&mut self, mut draft: Draft) -> Result<(), StoreError> {
-        // Looked at once, so that one write is wholly before or wholly after the stop began.
+impl RunDriver {
+    /// Writes a draft with everything that follows from it, then starts the resulting work.
+    pub(super) async fn advance(&mut self, mut draft: StepDraft) -> Result<(), StoreError> {
+        // Read once, so that one write is wholly before or wholly after the drain began.
         let draining = self.is_draining();
-        let mut story = self.story.clone();
+        // The machine is stepped on a copy: if the write fails, the driver still holds what is on
+        // disk.
+        let mut replayed = self.replayed.clone();
         let mut effects = Vec::new();
-        let mut cause_of_call = None;
+        let mut call_entry = None;
         for (index, entry) in draft.entries.iter().enumerate() {
             let before = effects.len();
-            story.take(entry, &mut effects);
+            replayed.apply(entry, &mut effects);
             if effects[before..].iter().any(calls_model) {
-                cause_of_call = Some(index);
+                call_entry = Some(index);
             }
         }
-        self.end_vain_wait(&mut story, &mut effects, &mut draft);
-        if effects.contains(&Effect::StopAll) {
+        self.end_unattended_wait(&mut replayed, &mut effects, &mut draft);
+        if effects.contains(&TurnEffect::StopAll) {
+            // Results that the stopped tools still returned belong to this write, so that the end
+            // of the run and their outcome are recorded together.
             for entry in self.stop_all().await {
-                story.take(&entry, &mut Vec::new());
+                replayed.apply(&entry, &mut Vec::new());
                 draft.entries.push(entry);
             }
         }
         if !draining {
-            self.begin_calls(&mut story, &effects, &mut draft);
+            self.begin_calls(&mut replayed, &effects, &mut draft);
         }
-        draft.tell_model(&self.story, &story);
-        let mut order = match cause_of_call.filter(|_| *story.turn.phase() == Phase::Model) {
+        // Messages come before the model call is prepared: its prompt must contain them.
+        draft.add_messages(&self.replayed, &replayed);
+        let mut model_call = match call_entry.filter(|_| *replayed.turn.phase() == TurnPhase::Model)
+        {
             Some(index) if draining => {
-                leave_unasked(index, &mut draft, &mut story);
+                defer_model_call(index, &mut draft, &mut replayed);
                 None
             }
-            Some(index) => self.prepare_call(index, &mut draft, &mut story).await?,
+            Some(index) => self.prepare_call(index, &mut draft, &mut replayed).await?,
             None => None,
         };
-        let begun = draft.begun();
-        self.commit(draft, &mut story, &mut order).await?;
-        self.story = story;
+        // Collected before `commit` consumes the draft. Tools start only after the commit: a crash
+        // in between leaves a call recorded as begun, which the next start repeats, probes or asks
+        // about.
+        let begun = draft.begun_calls();
+        self.commit(draft, &mut replayed, &mut model_call).await?;
+        self.replayed = replayed;
         for call in begun {
             self.run_or_ask(call);
         }
-        // What was begun on disk is begun; nothing else is, once hob stops.
-        self.carry_out(if draining { Vec::new() } else { effects }, order.is_some());
+        // Calls recorded as begun must run. No other effect starts once hob drains.
+        self.start_effects(
+            if draining { Vec::new() } else { effects },
+            model_call.is_some(),
+        );
         Ok(())
     }
 
-    /// Prepares the model call that the entry at `index` leads to. One that cannot be made ends the
-    /// run; while hob stops it is left to the next start.
+    /// Prepares the model call that the entry at `index` triggers. If it cannot be made, the run
+    /// ends; during a drain the call is left to the next start.
     async fn prepare_call(
         &mut self,
         index: usize,
-        draft: &mut Draft,
-        story: &mut Story,
-    ) -> Result<Option<Order>, StoreError> {
-        match self.order(story, &draft.messages).await? {
+        draft: &mut StepDraft,
+        replayed: &mut ReplayedRun,
+    ) -> Result<Option<ModelCall>, StoreError> {
+        match self.build_model_call(replayed, &draft.messages).await? {
             Ok(made) => {
-                let with = &mut draft.entries[index].with;
-                with.reserved = made.reserved;
-                with.asks = Some(made.candidate.id());
-                story.reserved = made.reserved;
-                story.model = Some(made.candidate.id());
+                // The reservation is journaled with its cause, so that a crash after the write
+                // knows what the lost call may have cost.
+                let data = &mut draft.entries[index].data;
+                data.reserved = made.reserved;
+                data.asks = Some(made.candidate.id());
+                replayed.reserved = made.reserved;
+                replayed.model = Some(made.candidate.id());
                 draft.notes.extend(made.notes.iter().cloned());
                 return Ok(Some(made));
             }
-            // What failed may have failed because of the stop.
-            Err(_) if self.is_draining() => leave_unasked(index, draft, story),
+            // The stop itself may have caused the failure.
+            Err(_) if self.is_draining() => defer_model_call(index, draft, replayed),
             Err(reason) => {
-                let at = self.at();
-                draft.take(story, Entry::new(Event::ModelFailed { at }));
+                let at = self.now_ms();
+                draft.apply(replayed, JournalEntry::new(TurnEvent::ModelFailed { at }));
                 draft.message = Some(reason);
             }
         }
         Ok(None)
     }
 
-    /// Writes a draft; if a ceiling forbids its model call, writes that the run is paused, or that
-    /// it ends where nobody is there to allow more.
+    /// Writes a draft. If a budget ceiling forbids its model call, writes instead that the run is
+    /// paused, or that it ends when it is unattended.
     async fn commit(
         &mut self,
-        draft: Draft,
-        story: &mut Story,
-        order: &mut Option<Order>,
+        draft: StepDraft,
+        replayed: &mut ReplayedRun,
+        model_call: &mut Option<ModelCall>,
     ) -> Result<(), StoreError> {
-        let over = match self.write(&draft, story, order.as_ref()).await {
+        let over = match self.write_step(&draft, replayed, model_call.as_ref()).await {
             Err(StoreError::OverBudget {
-                which,
+                scope: which,
                 limit,
                 spent,
             }) => (which, limit, spent),
             written => return written,
         };
-        let (purse, limit, spent) = over;
+        let (budget, limit, spent) = over;
         let mut draft = draft;
-        let at = self.at();
+        let at = self.now_ms();
         let (event, sentence) = if self.is_unattended_work() {
-            (Event::Unaffordable { at }, unaffordable_sentence(purse))
+            (
+                TurnEvent::Unaffordable { at },
+                unaffordable_sentence(budget),
+            )
         } else {
             (
-                Event::OutOfMoney { at },
+                TurnEvent::OutOfMoney { at },
                 "Allow more to go on, or stop the run.",
             )
         };
-        let with = With {
-            purse: Some(purse.into()),
-            ..With::default()
+        let data = EntryData {
+            budget: Some(budget.into()),
+            ..EntryData::default()
         };
-        draft.take(story, Entry::with(event, with));
-        draft.message = Some(ceiling_sentence(purse, limit, spent, sentence));
-        *order = None;
-        self.write(&draft, story, None).await
+        // The refused write changed nothing, so the same draft is written again with this entry and
+        // without the model call.
+        draft.apply(replayed, JournalEntry::with_data(event, data));
+        draft.message = Some(ceiling_sentence(budget, limit, spent, sentence));
+        *model_call = None;
+        self.write_step(&draft, replayed, None).await
     }
 
-    pub(super) async fn write(
+    pub(super) async fn write_step(
         &mut self,
-        draft: &Draft,
-        story: &Story,
-        order: Option<&Order>,
+        draft: &StepDraft,
+        replayed: &ReplayedRun,
+        model_call: Option<&ModelCall>,
     ) -> Result<(), StoreError> {
         let mut draft = draft.clone();
-        if let Some(cause) = story.cause() {
-            self.close(&mut draft, story, cause);
+        // The draft is cloned because `commit` may need it for a second write.
+        if let Some(cause) = replayed.cause() {
+            self.close_run(&mut draft, replayed, cause);
         }
-        let summary = self.summary_after(&draft, story);
-        draft.tell_watchers(self.now.of(), &self.story, story);
+        let summary = self.summary_after(&draft, replayed);
+        draft.add_events(self.live_view.run_of(), &self.replayed, replayed);
         if let Some(cause) = summary.cause {
-            draft.event::<RunCompleted>(&self.completed(&summary, cause, story));
+            draft.event::<RunCompleted>(&self.completed_payload(&summary, cause, replayed));
         }
-        let (step, attempt) = story.turn.place();
+        let (step, attempt) = replayed.turn.step_and_attempt();
         let entries = draft.entries.len() as u64;
         let write = StepWrite {
-            journal: draft.entries.iter().map(Entry::to_json).collect(),
+            journal: draft.entries.iter().map(JournalEntry::to_json).collect(),
             messages: draft.messages,
             ledger: draft.ledger,
-            reserve: order.map(|order| Reserve {
+            reserve: model_call.map(|model_call| CostReservation {
                 call_key: self.call_key(step, attempt),
-                model: order.candidate.id(),
-                micro_dollars: order.reserved,
-                ceilings: story.ceilings(self.shared.ceilings()),
+                model: model_call.candidate.id(),
+                micro_dollars: model_call.reserved,
+                ceilings: replayed.ceilings(self.shared.ceilings()),
             }),
             events: draft.events,
-            steer_keys: draft.entries.iter().filter_map(Entry::steer_key).collect(),
+            steer_keys: draft
+                .entries
+                .iter()
+                .filter_map(JournalEntry::steer_key)
+                .collect(),
+            // The store checks `index` against the journal's length: a second driver of the same
+            // run gets a conflict.
             ..StepWrite::new(self.row.id, self.index, summary.clone())
         };
-        let written = write_patiently(&self.shared, write).await?;
+        let written = write_with_retry(&self.shared, write).await?;
+        // Everything below runs only after the commit: memory never gets ahead of the disk.
         let first = written.messages.first().map(|message| message.seq);
         self.row.first_message = self.row.first_message.or(first);
         self.index += entries;
         self.summary = summary;
-        if let Some(order) = order {
-            self.call = Some(OpenCall {
+        if let Some(model_call) = model_call {
+            self.pending_call = Some(PendingModelCall {
                 key: self.call_key(step, attempt),
-                order: order.clone(),
+                model_call: model_call.clone(),
                 sent: Arc::new(AtomicBool::new(false)),
-                heard: Arc::new(AtomicBool::new(false)),
+                received: Arc::new(AtomicBool::new(false)),
             });
         }
-        self.now.wrote(self.summary.clone(), story.calls.clone());
+        self.live_view
+            .update(self.summary.clone(), replayed.calls.clone());
         Ok(())
     }
 
-    /// Calls whose approval is at hand begin with this write: taking up an approval and the
-    /// intent are one transaction.
-    fn begin_calls(&self, story: &mut Story, effects: &[Effect], draft: &mut Draft) {
+    /// Marks calls that hold a ticket as begun. The begin mark is in the same transaction as the
+    /// approval, before the tool starts.
+    fn begin_calls(
+        &self,
+        replayed: &mut ReplayedRun,
+        effects: &[TurnEffect],
+        draft: &mut StepDraft,
+    ) {
         for effect in effects {
-            let Effect::Run { call, .. } = effect else {
+            let TurnEffect::Run { call, .. } = effect else {
                 continue;
             };
-            let allowed = story.state_of(call) == Some(CallState::Allowed);
+            let allowed = replayed.state_of(call) == Some(TurnCallState::Allowed);
             if allowed && self.tickets.contains_key(call) {
                 let call = call.clone();
-                let at = self.at();
-                draft.take(story, Entry::new(Event::Begun { call, at }));
+                let at = self.now_ms();
+                draft.apply(replayed, JournalEntry::new(TurnEvent::Begun { call, at }));
             }
         }
     }
 
-    fn summary_after(&self, draft: &Draft, story: &Story) -> RunSummary {
+    fn summary_after(&self, draft: &StepDraft, replayed: &ReplayedRun) -> RunSummary {
         let mut summary = self.summary.clone();
-        let cause = story.cause();
-        (summary.step, summary.attempt) = story.turn.place();
-        summary.state = self.state_of(story);
-        summary.resumed = story.resumed;
+        let cause = replayed.cause();
+        (summary.step, summary.attempt) = replayed.turn.step_and_attempt();
+        summary.state = self.state_of(replayed);
+        summary.resumed = replayed.resumed;
         summary.cause = cause;
-        summary.success = cause == Some(Cause::Answered);
-        summary.model.clone_from(&story.model);
+        summary.success = cause == Some(RunEndCause::Answered);
+        summary.model.clone_from(&replayed.model);
         summary.cost = draft.cost.unwrap_or(summary.cost);
         if let Some(text) = &draft.text {
             summary.text.clone_from(text);
@@ -218,17 +251,19 @@ impl Driver {
         for note in &draft.notes {
             summary
                 .notes
-                .retain(|former| !order::replaces(note, former));
+                .retain(|former| !model_call::replaces_note(note, former));
             if summary.notes.len() < NOTES_MAX && !summary.notes.contains(note) {
                 summary.notes.push(note.clone());
             }
         }
+        // The time of the cause, not of the write, which may have been retried for long.
         let at = draft.entries.first().map(|entry| entry.event.at());
         if summary.started_at.is_none() && summary.step > 0 {
             summary.started_at = at;
         }
         if cause.is_some() {
-            summary.ended_at = at.or(Some(self.at()));
+            summary.ended_at = at.or(Some(self.now_ms()));
+            // Without a model call the cost is known to be zero, not unknown.
             if summary.cost.calls == 0 {
                 summary.cost.micro_dollars = Some(0);
             }
@@ -236,24 +271,29 @@ impl Driver {
         summary
     }
 
-    fn state_of(&self, story: &Story) -> RunState {
-        let in_doubt = |state| state == CallState::InDoubt;
-        match story.turn.phase() {
-            Phase::Queued => RunState::Queued,
-            Phase::Tools { calls } if calls.iter().any(|call| in_doubt(call.state)) => {
+    fn state_of(&self, replayed: &ReplayedRun) -> RunState {
+        let in_doubt = |state| state == TurnCallState::InDoubt;
+        match replayed.turn.phase() {
+            TurnPhase::Queued => RunState::Queued,
+            TurnPhase::Tools { calls } if calls.iter().any(|call| in_doubt(call.state)) => {
                 RunState::InDoubt
             }
-            Phase::Tools { .. } if self.waiting => RunState::Waiting,
-            Phase::Model | Phase::Tools { .. } => RunState::Running,
-            Phase::Paused => RunState::Paused,
-            Phase::Finished { .. } => RunState::Done,
+            TurnPhase::Tools { .. } if self.waits_for_person => RunState::Waiting,
+            TurnPhase::Model | TurnPhase::Tools { .. } => RunState::Running,
+            TurnPhase::Paused => RunState::Paused,
+            TurnPhase::Finished { .. } => RunState::Done,
         }
     }
 
-    fn completed(&self, summary: &RunSummary, cause: Cause, story: &Story) -> RunCompletedPayload {
-        let denied = story.calls.iter().filter_map(|view| view.denial.clone());
+    fn completed_payload(
+        &self,
+        summary: &RunSummary,
+        cause: RunEndCause,
+        replayed: &ReplayedRun,
+    ) -> RunCompletedPayload {
+        let denied = replayed.calls.iter().filter_map(|view| view.denial.clone());
         RunCompletedPayload {
-            of: self.now.of().clone(),
+            run: self.live_view.run_of().clone(),
             response: summary.text.clone(),
             success: summary.success,
             cause,
@@ -265,36 +305,36 @@ impl Driver {
         }
     }
 
-    /// What names a model call for ever.
+    /// The ledger key of a model call, stable across restarts.
     pub(super) fn call_key(&self, step: u32, attempt: u32) -> String {
         format!("{}/{step}/{attempt}", self.row.id)
     }
 
-    /// The run's cost after one more call. An unknown price makes the sum unknown.
-    pub(super) fn cost_with(&self, usage: Usage, micro_dollars: Option<u64>) -> Cost {
+    /// The run's cost after one more call. One unknown price makes the sum unknown.
+    pub(super) fn cost_with(&self, usage: TokenUsage, micro_dollars: Option<u64>) -> Cost {
         add_cost(self.summary.cost, usage, micro_dollars)
     }
 }
 
-impl Draft {
-    /// Calls that begin with this write.
-    fn begun(&self) -> Vec<String> {
+impl StepDraft {
+    /// Calls that this write marks as begun.
+    fn begun_calls(&self) -> Vec<String> {
         let begun = self.entries.iter().filter_map(|entry| match &entry.event {
-            Event::Begun { call, .. } => Some(call.clone()),
+            TurnEvent::Begun { call, .. } => Some(call.clone()),
             _ => None,
         });
         begun.collect()
     }
 
-    /// Adds an entry whose effects are known to be none, or not to be carried out.
-    fn take(&mut self, story: &mut Story, entry: Entry) {
-        story.take(&entry, &mut Vec::new());
+    /// Adds an entry whose effects are none or must not be carried out.
+    fn apply(&mut self, replayed: &mut ReplayedRun, entry: JournalEntry) {
+        replayed.apply(&entry, &mut Vec::new());
         self.entries.push(entry);
     }
 }
 
-/// A cost after one more call.
-pub(crate) fn add_cost(cost: Cost, usage: Usage, micro_dollars: Option<u64>) -> Cost {
+/// The sum of a cost and one more call.
+pub(crate) fn add_cost(cost: Cost, usage: TokenUsage, micro_dollars: Option<u64>) -> Cost {
     let known = match cost.calls {
         0 => Some(0),
         _ => cost.micro_dollars,
@@ -309,13 +349,16 @@ pub(crate) fn add_cost(cost: Cost, usage: Usage, micro_dollars: Option<u64>) -> 
     }
 }
 
-/// Writes, and waits out what passes by itself: a full disk, a busy store.
-async fn write_patiently(shared: &Shared, write: StepWrite) -> Result<Written, StoreError> {
-    let stop = shared.parts.tasks.stop_token();
+/// Writes a step and retries transient failures: a full disk, a busy store.
+async fn write_with_retry(
+    shared: &AgentContext,
+    write: StepWrite,
+) -> Result<WrittenStep, StoreError> {
+    let stop = shared.deps.tasks.stop_token();
     let mut wait = WRITE_WAIT_MIN;
     loop {
-        let failed = match shared.parts.store.write_step(write.clone()).await {
-            Err(error) if passes(&error) => error,
+        let failed = match shared.deps.store.write_step(write.clone()).await {
+            Err(error) if is_transient(&error) => error,
             done => return done,
         };
         tracing::warn!(run = %write.run, "a step could not be written yet: {failed}");
@@ -326,29 +369,29 @@ async fn write_patiently(shared: &Shared, write: StepWrite) -> Result<Written, S
     }
 }
 
-/// Leaves the model call that the entry at `index` leads to for the next start: nothing is reserved
+/// Leaves the model call that the entry at `index` triggers to the next start. Nothing is reserved
 /// and nothing is sent.
-fn leave_unasked(index: usize, draft: &mut Draft, story: &mut Story) {
-    draft.entries[index].with.unasked = true;
-    story.unasked = true;
+fn defer_model_call(index: usize, draft: &mut StepDraft, replayed: &mut ReplayedRun) {
+    draft.entries[index].data.unasked = true;
+    replayed.unasked = true;
 }
 
-fn calls_model(effect: &Effect) -> bool {
-    matches!(effect, Effect::CallModel { .. })
+fn calls_model(effect: &TurnEffect) -> bool {
+    matches!(effect, TurnEffect::CallModel { .. })
 }
 
-/// Whether a write that failed may work by itself later.
-fn passes(error: &StoreError) -> bool {
+/// True if a failed write may succeed later without help.
+fn is_transient(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Full | StoreError::Io(_) | StoreError::Overloaded(_)
     )
 }
 
-fn ceiling_sentence(purse: Purse, limit: u64, spent: u64, next: &str) -> String {
+fn ceiling_sentence(budget: BudgetScope, limit: u64, spent: u64, next: &str) -> String {
     format!(
-        "The {purse} budget of {} does not cover the next model call ({} are spent or reserved). {next}",
-        dollars(limit),
-        dollars(spent)
+        "The {budget} budget of {} does not cover the next model call ({} are spent or reserved). {next}",
+        format_dollars(limit),
+        format_dollars(spent)
     )
 }

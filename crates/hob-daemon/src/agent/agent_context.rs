@@ -1,94 +1,94 @@
-//! What every part of the agent room shares.
+//! State and dependencies that every part of the agent room shares.
 
-use super::live::Live;
+use super::live_runs::LiveRuns;
 use super::settings;
-use super::tool_list::ToolList;
-use crate::library::Library;
-use hob_bus::{Bus, Emitter};
+use super::tool_list_cache::ToolListCache;
+use crate::model_library::ModelLibrary;
+use hob_bus::{Bus, EventEmitter};
+use hob_core::child_runs::DEPTH_MAX;
 use hob_core::failover::RetryPolicy;
-use hob_core::family::DEPTH_MAX;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
-use hob_models::Book;
-use hob_store::{Ceilings, Store};
-use hob_wire::{RunId, WireError};
+use hob_kit::tasks::TaskGroup;
+use hob_models::ModelCatalog;
+use hob_store::{SpendingCeilings, Store};
+use hob_wire::RunId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// What the room is made of.
-pub struct Parts {
+/// Dependencies of the agent room.
+pub struct AgentDeps {
     pub store: Store,
     pub bus: Bus,
-    pub tasks: Tasks,
-    pub library: Library,
+    pub tasks: TaskGroup,
+    pub library: ModelLibrary,
     pub home: Home,
-    /// The secrets that no prompt may hold.
-    pub mask: Mask,
+    /// Secrets that no prompt may contain.
+    pub mask: SecretMask,
     pub clock: Clock,
-    pub dice: Dice,
+    pub randomness: Randomness,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for AgentDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("AgentDeps").finish_non_exhaustive()
     }
 }
 
-/// The parts, and what the room adds to them.
-pub(crate) struct Shared {
-    pub(crate) parts: Parts,
-    pub(crate) live: Live,
-    /// One permit for each run at work, by generation: a run waits for its children, so they must
+/// Dependencies and shared state of the room.
+pub(crate) struct AgentContext {
+    pub(crate) deps: AgentDeps,
+    pub(crate) live: LiveRuns,
+    /// One permit for each active run, by generation. A run waits for its children, so they must
     /// never wait for its slot.
     slots: Vec<Arc<Semaphore>>,
-    pub(crate) emitter: Emitter,
-    pub(crate) tools: Arc<ToolList>,
-    /// Conversations that are answered now and stored nowhere. A std mutex, because it is held
-    /// for a lookup.
+    pub(crate) emitter: EventEmitter,
+    pub(crate) tools: Arc<ToolListCache>,
+    /// Stop tokens of the chats in progress, which are stored nowhere. A std mutex, because it is
+    /// held for one lookup.
     pub(crate) chats: Mutex<HashMap<RunId, CancellationToken>>,
 }
 
-impl Shared {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let slots = parts.library.settings().usize("agent.concurrency");
-        Shared {
-            live: Live::default(),
+impl AgentContext {
+    pub(crate) fn new(deps: AgentDeps) -> Self {
+        let slots = deps.library.settings().usize("agent.concurrency");
+        AgentContext {
+            live: LiveRuns::default(),
             slots: (0..=DEPTH_MAX)
                 .map(|_| Arc::new(Semaphore::new(slots)))
                 .collect(),
-            emitter: parts.bus.emitter("agent"),
+            emitter: deps.bus.emitter("agent"),
             tools: Arc::default(),
             chats: Mutex::default(),
-            parts,
+            deps,
         }
     }
 
-    /// The slots of a generation; all beyond the last one share its.
+    /// The slots of a generation. Generations beyond the last share its slots.
     pub(crate) fn slots(&self, depth: usize) -> Arc<Semaphore> {
         Arc::clone(&self.slots[depth.min(DEPTH_MAX)])
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.parts.clock.wall_ms()
+        self.deps.clock.wall_ms()
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        self.parts.library.settings()
+        self.deps.library.settings()
     }
 
-    /// The models as they are configured this moment.
-    pub(crate) fn book(&self) -> Book {
-        self.parts.library.book()
+    /// The models as configured now.
+    pub(crate) fn models(&self) -> ModelCatalog {
+        self.deps.library.models()
     }
 
-    pub(crate) fn ceilings(&self) -> Ceilings {
+    pub(crate) fn ceilings(&self) -> SpendingCeilings {
         settings::ceilings(&self.settings())
     }
 
@@ -97,26 +97,21 @@ impl Shared {
     }
 
     pub(crate) fn new_run_id(&self) -> RunId {
-        RunId(self.parts.dice.uuid(self.now_ms()))
+        RunId(self.deps.randomness.uuid(self.now_ms()))
     }
 
-    /// A fresh id for a tool call: letters and digits, nine of them, which every provider takes.
+    /// A new id for a tool call: nine letters and digits, a form that every provider accepts.
     pub(crate) fn new_call_id(&self) -> String {
         const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
         let mut bytes = [0; 9];
-        self.parts.dice.fill(&mut bytes);
+        self.deps.randomness.fill(&mut bytes);
         let digit = |byte: &u8| char::from(DIGITS[usize::from(*byte) % DIGITS.len()]);
         bytes.iter().map(digit).collect()
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for AgentContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent").finish_non_exhaustive()
+        f.debug_struct("AgentContext").finish_non_exhaustive()
     }
-}
-
-/// A refusal of a request, in the wire's words.
-pub(crate) fn refused(code: hob_wire::ErrorCode, message: impl Into<String>) -> WireError {
-    WireError::new(code, message)
 }

@@ -1,76 +1,83 @@
-//! What a caller may have a model do. One rule for every surface, here where a run begins.
+//! Limits on what a caller may have a model do. One rule for every surface, applied where a run
+//! begins.
 //!
 //! Invariant: without the scope `control` a model only reads for its caller, and only in folders
-//! that were configured for that token or for all; where a session, its rules or a run under way
-//! may do more, that is not theirs to use.
+//! configured for that token or for all tokens. Wider rights of the session, its rules or a run in
+//! progress do not extend to that caller.
 
-use super::shared::{Shared, refused};
-use hob_bus::Call;
-use hob_wire::rooms::agent::{ChatParams, RunParams};
+use super::agent_context::AgentContext;
+use hob_bus::RequestContext;
+use hob_wire::rooms::agent::{AgentChatParams, AgentRunParams};
 use hob_wire::work::Tier;
 use hob_wire::{ErrorCode, Scope, WireError};
 use std::path::{Path, PathBuf};
 
-/// The setting that names folders for every token.
-const SETTING: &str = "agent.workspaces";
+/// The setting with folders for every token.
+const WORKSPACES_KEY: &str = "agent.workspaces";
 
-/// The farthest that tools may reach for a caller; none for one that may act.
-pub(super) fn ceiling(call: &Call, asked: Option<Tier>) -> Option<Tier> {
+/// The widest tier that tools may use for a caller; `None` for a caller with the scope `control`.
+pub(super) fn ceiling(call: &RequestContext, asked: Option<Tier>) -> Option<Tier> {
     if call.scopes.allow(Scope::Control) {
         return asked;
     }
     Some(asked.map_or(Tier::Read, |asked| asked.min(Tier::Read)))
 }
 
-/// A run as its caller may have it.
+/// Narrows the parameters of a run to the caller's rights.
 pub(super) async fn narrow_run(
-    shared: &Shared,
-    call: &Call,
-    params: RunParams,
-) -> Result<RunParams, WireError> {
+    shared: &AgentContext,
+    call: &RequestContext,
+    params: AgentRunParams,
+) -> Result<AgentRunParams, WireError> {
     if call.scopes.allow(Scope::Control) {
         return Ok(params);
     }
     let workspace = match &params.workspace {
-        Some(folder) => Some(configured(shared, call, folder).await?),
+        Some(folder) => Some(find_allowed_folder(shared, call, folder).await?),
         None => None,
     };
-    Ok(RunParams {
+    Ok(AgentRunParams {
         ceiling: ceiling(call, params.ceiling),
         workspace,
         ..params
     })
 }
 
-/// A conversation as its caller may have it.
-pub(super) fn narrow_chat(call: &Call, params: ChatParams) -> ChatParams {
-    ChatParams {
+/// Narrows the parameters of a chat to the caller's rights.
+pub(super) fn narrow_chat(call: &RequestContext, params: AgentChatParams) -> AgentChatParams {
+    AgentChatParams {
         ceiling: ceiling(call, params.ceiling),
         ..params
     }
 }
 
-/// The folder by its real path, if it is one that the caller may have read, or is below one.
-async fn configured(shared: &Shared, call: &Call, folder: &str) -> Result<String, WireError> {
-    let parts = &shared.parts;
-    let mut allowed = parts.store.token_workspaces(&call.principal).await?;
-    allowed.extend(shared.settings().list(SETTING).iter().cloned());
-    let own = parts
+/// Returns the real path of a folder that the caller may read, or of a folder below one.
+async fn find_allowed_folder(
+    shared: &AgentContext,
+    call: &RequestContext,
+    folder: &str,
+) -> Result<String, WireError> {
+    let deps = &shared.deps;
+    let mut allowed = deps.store.token_workspaces(&call.principal).await?;
+    allowed.extend(shared.settings().list(WORKSPACES_KEY).iter().cloned());
+    let own = deps
         .home
         .folders()
         .into_iter()
         .map(Path::to_owned)
         .collect();
     let (wanted, folders) = (PathBuf::from(folder), allowed.clone());
-    let found = tokio::task::spawn_blocking(move || resolve(&wanted, &folders, own)).await;
-    // Whether a folder exists elsewhere is not told either.
+    // Resolving paths reads the disk, which may block.
+    let found = tokio::task::spawn_blocking(move || resolve_folder(&wanted, &folders, own)).await;
+    // The same error for a missing and a forbidden folder: the answer must not reveal which folders
+    // exist.
     let found = found.ok().flatten();
-    found.ok_or_else(|| not_configured(&allowed))
+    found.ok_or_else(|| folder_not_allowed(&allowed))
 }
 
-/// The real path of `wanted`, if it is in one of `allowed` and not in one of `own`. Links count as
-/// what they lead to.
-fn resolve(wanted: &Path, allowed: &[String], own: Vec<PathBuf>) -> Option<String> {
+/// The real path of `wanted`, if it is in one of `allowed` and not in one of `own`. Symbolic links
+/// are followed first.
+fn resolve_folder(wanted: &Path, allowed: &[String], own: Vec<PathBuf>) -> Option<String> {
     if !wanted.is_absolute() {
         return None;
     }
@@ -81,6 +88,7 @@ fn resolve(wanted: &Path, allowed: &[String], own: Vec<PathBuf>) -> Option<Strin
         .filter(|path| path.is_absolute())
         .filter_map(resolved)
         .any(|folder| real.starts_with(folder));
+    // hob's own folders stay closed even below a configured one.
     let is_own = own
         .into_iter()
         .map(|folder| resolved(&folder).unwrap_or(folder))
@@ -89,7 +97,7 @@ fn resolve(wanted: &Path, allowed: &[String], own: Vec<PathBuf>) -> Option<Strin
     fits.then(|| real.to_str().map(str::to_owned)).flatten()
 }
 
-fn not_configured(allowed: &[String]) -> WireError {
+fn folder_not_allowed(allowed: &[String]) -> WireError {
     let which = if allowed.is_empty() {
         "This token may use no folder.".to_owned()
     } else {
@@ -99,9 +107,9 @@ fn not_configured(allowed: &[String]) -> WireError {
         )
     };
     let message = format!(
-        "{which} Leave `workspace` out, use a token made with `hob token create --workspace DIR`, name the folder in the setting `{SETTING}`, or use a token with the scope `control`."
+        "{which} Leave `workspace` out, use a token made with `hob token create --workspace DIR`, name the folder in the setting `{WORKSPACES_KEY}`, or use a token with the scope `control`."
     );
-    refused(ErrorCode::Forbidden, message)
+    WireError::new(ErrorCode::Forbidden, message)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Folders that a token may name, with links, near names and hob's own in the way.
 
-use super::resolve;
+use super::resolve_folder;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl Tree {
             .iter()
             .map(|name| self.at(name).display().to_string())
             .collect();
-        resolve(wanted, &allowed, vec![self.at("home/hob")]).map(PathBuf::from)
+        resolve_folder(wanted, &allowed, vec![self.at("home/hob")]).map(PathBuf::from)
     }
 }
 
@@ -68,5 +68,8 @@ fn everything_else_is_refused() {
     assert_eq!(tree.resolve(&tree.at("home/hob"), &["home"]), None);
     assert!(tree.resolve(&tree.at("home"), &["home"]).is_some());
     // A relative entry would depend on where the daemon was started.
-    assert_eq!(resolve(Path::new("/"), &[".".to_owned()], Vec::new()), None);
+    assert_eq!(
+        resolve_folder(Path::new("/"), &[".".to_owned()], Vec::new()),
+        None
+    );
 }

@@ -1,79 +1,81 @@
-//! One model call of a conversation that its caller keeps: reserved, made, settled.
+//! One model call of a chat: reserved, made, settled.
 
 use super::advance::add_cost;
-use super::answers::{REPEATED_CALL, may_have_cost, text_of};
-use super::chat::Chat;
-use super::order::{self, Order, Request};
+use super::chat::StatelessChat;
+use super::model_call::{self, ModelCall, PromptInput};
+use super::model_results::{REPEATED_CALL, may_have_cost, text_of};
+use super::replayed_run::text_result;
 use super::schema;
-use super::settings::dollars;
-use super::shared::refused;
-use super::story::told;
-use hob_core::failover::{Failover, Next};
-use hob_core::permission::canonical;
-use hob_core::turn::{Answer, CallSpec, Effect, Event};
-use hob_models::{ModelError, Piece, Reply, Stop, ToolWord};
-use hob_store::{LedgerEntry, LedgerWrite, Reserve, StoreError};
-use hob_wire::work::Effect as EffectClass;
-use hob_wire::{Content, ErrorCode, Part, Role, ToolCall, Usage, WireError};
+use super::settings::format_dollars;
+use hob_core::failover::{FailoverStep, ModelFailover};
+use hob_core::permission::canonical_json;
+use hob_core::turn::{CallSpec, ModelAnswer, TurnEffect, TurnEvent};
+use hob_models::{ModelError, ModelReply, ReplyDelta, StopReason, ToolDefinition};
+use hob_store::{CostReservation, LedgerEntry, LedgerWrite, StoreError};
+use hob_wire::work::Idempotency as EffectClass;
+use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, TokenUsage, ToolCall, WireError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-impl Chat {
-    /// One model call; nothing follows when a client's tool ends the answer.
-    pub(super) async fn ask(
+impl StatelessChat {
+    /// Makes one model call. Returns `None` when a client's tool ends the answer.
+    pub(super) async fn call_model(
         &mut self,
         step: u32,
         attempt: u32,
-    ) -> Result<Option<Vec<Effect>>, WireError> {
-        let order = self.order().await?;
+    ) -> Result<Option<Vec<TurnEffect>>, WireError> {
+        let model_call = self.prepare_call().await?;
         let key = format!("{}/{step}/{attempt}", self.ledger_prefix);
-        // What costs nothing needs no budget's yes: its row is written while the model thinks.
-        let free = order.reserved == Some(0);
+        // A free call needs no budget check: its ledger row is written while the model works.
+        let free = model_call.reserved == Some(0);
         if !free {
-            self.reserve(&order, &key).await?;
+            self.reserve(&model_call, &key).await?;
         }
         tokio::time::sleep(Duration::from_millis(std::mem::take(&mut self.wait_ms))).await;
-        self.voice.begin(step, attempt);
-        let voice = Arc::clone(&self.voice);
-        let mut heard = false;
+        self.deltas.begin_attempt(step, attempt);
+        let deltas = Arc::clone(&self.deltas);
+        let mut received = false;
         let mut say = |piece| {
-            // Who keeps a conversation of its own hears answers only.
-            if !matches!(piece, Piece::Server { .. }) {
-                heard = true;
-                voice.say(piece);
+            // Chat clients get only the answer, not the name of the server.
+            if !matches!(piece, ReplyDelta::Server { .. }) {
+                received = true;
+                deltas.emit_piece(piece);
             }
         };
-        let asked = async { Ok(order.candidate.ask(&order.prompt, &mut say).await) };
+        let request = async { Ok(model_call.candidate.ask(&model_call.prompt, &mut say).await) };
         let answer = if free {
-            tokio::try_join!(self.reserve(&order, &key), asked)?.1
+            tokio::try_join!(self.reserve(&model_call, &key), request)?.1
         } else {
-            asked.await?
+            request.await?
         };
         match answer {
-            Ok(reply) => self.reply(&order, reply).await,
-            Err(error) => self.failure(&order, &error, heard).await.map(Some),
+            Ok(reply) => self.apply_reply(&model_call, reply).await,
+            Err(error) => self
+                .apply_failure(&model_call, &error, received)
+                .await
+                .map(Some),
         }
     }
 
-    async fn order(&mut self) -> Result<Order, WireError> {
+    async fn prepare_call(&mut self) -> Result<ModelCall, WireError> {
         let index = self.failover.candidate();
         let chosen = self.candidates.get(index).or(self.candidates.first());
         let candidate = chosen.cloned().ok_or_else(|| {
             let message = "No model is configured.";
-            refused(ErrorCode::Conflict, message)
+            WireError::new(ErrorCode::Conflict, message)
         })?;
-        let client_tools = self.params.client_tools.iter().map(|tool| ToolWord {
+        let client_tools = self.params.client_tools.iter().map(|tool| ToolDefinition {
             name: tool.name.clone(),
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         });
-        let request = Request {
+        let request = PromptInput {
             system: self.system.clone(),
             callers_system: self.callers_system.clone(),
-            spoken: self.spoken.clone(),
-            tools: if order::takes_tools(&candidate) {
-                self.hands.offered().await?
+            messages: self.messages.clone(),
+            tools: if model_call::takes_tools(&candidate) {
+                self.tool_client.offered_tools().await?
             } else {
                 Vec::new()
             },
@@ -82,38 +84,38 @@ impl Chat {
             schema: self.params.schema.clone(),
             options: self.params.options.clone(),
             keep_thoughts: true,
-            ..Request::default()
+            ..PromptInput::default()
         };
-        Ok(Order::new(candidate, request))
+        Ok(ModelCall::new(candidate, request))
     }
 
-    async fn reserve(&mut self, order: &Order, key: &str) -> Result<(), WireError> {
-        let reserve = Reserve {
+    async fn reserve(&mut self, model_call: &ModelCall, key: &str) -> Result<(), WireError> {
+        let reserve = CostReservation {
             call_key: key.to_owned(),
-            model: order.candidate.id(),
-            micro_dollars: order.reserved,
+            model: model_call.candidate.id(),
+            micro_dollars: model_call.reserved,
             ceilings: self.shared.ceilings(),
         };
         let entry = LedgerEntry {
             reserve: Some(reserve),
             ..LedgerEntry::default()
         };
-        match self.shared.parts.store.add_ledger(entry).await {
+        match self.shared.deps.store.add_ledger(entry).await {
             Ok(()) => {
-                self.reserved = Some((key.to_owned(), order.reserved));
+                self.reserved = Some((key.to_owned(), model_call.reserved));
                 Ok(())
             }
             Err(StoreError::OverBudget {
-                which,
+                scope: which,
                 limit,
                 spent,
             }) => {
                 let message = format!(
                     "The {which} budget of {} does not cover this ({} are spent or reserved). Raise it in the settings.",
-                    dollars(limit),
-                    dollars(spent)
+                    format_dollars(limit),
+                    format_dollars(spent)
                 );
-                let refusal = refused(ErrorCode::Overloaded, message);
+                let refusal = WireError::new(ErrorCode::Overloaded, message);
                 Err(refusal.with_details(serde_json::json!({ "reason": "budget" })))
             }
             Err(error) => Err(error.into()),
@@ -129,18 +131,20 @@ impl Chat {
                 writes: vec![write(key)],
                 ..LedgerEntry::default()
             };
-            self.shared.parts.store.add_ledger(entry).await?;
+            self.shared.deps.store.add_ledger(entry).await?;
         }
         Ok(())
     }
 
-    async fn reply(
+    async fn apply_reply(
         &mut self,
-        order: &Order,
-        reply: Reply,
-    ) -> Result<Option<Vec<Effect>>, WireError> {
+        model_call: &ModelCall,
+        reply: ModelReply,
+    ) -> Result<Option<Vec<TurnEffect>>, WireError> {
         let usage = reply.usage.unwrap_or_default();
-        let price = reply.micro_dollars.or_else(|| order.price_of(&usage));
+        let price = reply
+            .micro_dollars
+            .or_else(|| model_call.price_usage(&usage));
         let model = reply.model.clone();
         self.settle(|call_key| LedgerWrite::Settle {
             call_key,
@@ -151,120 +155,135 @@ impl Chat {
         .await?;
         self.cost = add_cost(self.cost, usage, price);
         self.model = Some(reply.model);
-        self.cut = reply.stop == Stop::Length;
+        self.cut = reply.stop == StopReason::Length;
         let is_client = |call: &ToolCall| {
             let mut tools = self.params.client_tools.iter();
             tools.any(|tool| tool.name == call.name)
         };
-        let calls_client = |part: &Part| matches!(part, Part::ToolCall(call) if is_client(call));
+        let calls_client =
+            |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if is_client(call));
         if reply.parts.iter().any(calls_client) {
-            let ours = |part: &Part| matches!(part, Part::ToolCall(call) if !is_client(call));
-            let repeats = |part: &Part| matches!(part, Part::ToolCall(call) if reply.repeated_calls.contains(&call.id));
+            let ours = |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if !is_client(call));
+            let repeats = |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if reply.repeated_calls.contains(&call.id));
             let mut content = reply.parts;
-            // What we would run cannot be run any more: the caller goes on from here.
+            // hob's own tool calls of this answer are dropped: the client continues the
+            // conversation from here.
             content.retain(|part| !ours(part) && !repeats(part));
             self.content = content;
             return Ok(None);
         }
         let text = text_of(&reply.parts);
-        let (parts, specs, repeated) = self.own_calls(order, reply.parts, &reply.repeated_calls);
+        let (parts, specs, repeated) =
+            self.assign_call_ids(model_call, reply.parts, &reply.repeated_calls);
         let unfit = match &self.params.schema {
-            Some(schema) if specs.is_empty() => schema::misfit(schema, &text),
+            Some(schema) if specs.is_empty() => schema::mismatch(schema, &text),
             _ => None,
         };
-        let answer = Answer {
+        let answer = ModelAnswer {
             calls: specs,
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
             micro_dollars: price,
             misfit: unfit.is_some(),
         };
         self.content.clone_from(&parts);
-        self.say(Role::Assistant, Content::Parts(parts));
+        self.push_message(Role::Assistant, MessageContent::Parts(parts));
         if let Some(reason) = unfit {
-            self.say(Role::User, Content::Text(schema::ask_again(&reason)));
+            self.push_message(
+                Role::User,
+                MessageContent::Text(schema::retry_request(&reason)),
+            );
             self.message = Some(format!("The answer does not fit the schema: {reason}"));
         } else {
             self.message = None;
         }
         let at = self.shared.now_ms();
-        self.failover = Failover::new(self.shared.retry_policy(), self.candidates.len());
+        // A success resets the failover, and the model that answered stays first.
+        self.failover = ModelFailover::new(self.shared.retry_policy(), self.candidates.len());
         let last = self.model.clone();
-        self.candidates = order::from_last(std::mem::take(&mut self.candidates), last.as_deref());
-        let mut effects = self.feed(Event::ModelDone { answer, at });
+        self.candidates =
+            model_call::with_last_first(std::mem::take(&mut self.candidates), last.as_deref());
+        let mut effects = self.step_turn(TurnEvent::ModelDone { answer, at });
         for call in repeated {
-            let result = told(&call, REPEATED_CALL, true);
-            self.say(Role::Tool, Content::Parts(vec![Part::ToolResult(result)]));
-            effects
-                .retain(|effect| !matches!(effect, Effect::Ask { call: asked } if *asked == call));
+            let result = text_result(&call, REPEATED_CALL, true);
+            self.push_message(
+                Role::Tool,
+                MessageContent::Parts(vec![ContentPart::ToolResult(result)]),
+            );
+            effects.retain(
+                |effect| !matches!(effect, TurnEffect::Ask { call: open } if *open == call),
+            );
             let allowed = false;
-            effects.extend(self.feed(Event::Decided { call, allowed, at }));
+            effects.extend(self.step_turn(TurnEvent::Decided { call, allowed, at }));
         }
         Ok(Some(effects))
     }
 
-    /// Gives every call an id of our own. Comes with our ids of the calls that the model gave the
-    /// id of another.
-    fn own_calls(
+    /// Gives every call a new id. Also returns the new ids of calls whose id the model used twice.
+    fn assign_call_ids(
         &self,
-        order: &Order,
-        parts: Vec<Part>,
+        model_call: &ModelCall,
+        parts: Vec<ContentPart>,
         repeated: &BTreeSet<String>,
-    ) -> (Vec<Part>, Vec<CallSpec>, Vec<String>) {
+    ) -> (Vec<ContentPart>, Vec<CallSpec>, Vec<String>) {
         let mut refused = Vec::new();
         let mut specs = Vec::new();
-        let mut kept = parts;
-        for part in &mut kept {
-            let Part::ToolCall(call) = part else { continue };
+        let mut new_parts = parts;
+        for part in &mut new_parts {
+            let ContentPart::ToolCall(call) = part else {
+                continue;
+            };
             let is_repeated = repeated.contains(&call.id);
             call.id = self.shared.new_call_id();
             refused.extend(is_repeated.then(|| call.id.clone()));
-            let effect = order.effects.get(&call.name).copied();
+            let effect = model_call.effects.get(&call.name).copied();
             specs.push(CallSpec {
                 id: call.id.clone(),
                 tool: call.name.clone(),
-                args: canonical(&call.args),
+                args: canonical_json(&call.args),
+                // A chat never resumes, so the class of an unknown tool does not matter.
                 effect: effect.unwrap_or(EffectClass::Pure),
             });
         }
-        (kept, specs, refused)
+        (new_parts, specs, refused)
     }
 
-    async fn failure(
+    async fn apply_failure(
         &mut self,
-        order: &Order,
+        model_call: &ModelCall,
         error: &ModelError,
-        heard: bool,
-    ) -> Result<Vec<Effect>, WireError> {
+        received: bool,
+    ) -> Result<Vec<TurnEffect>, WireError> {
         let at = self.shared.now_ms();
-        let model = order.candidate.id();
-        if heard || may_have_cost(error.class) {
+        let model = model_call.candidate.id();
+        // The provider may have worked and may charge for it.
+        if received || may_have_cost(error.class) {
             self.settle(|call_key| LedgerWrite::Unknown { call_key })
                 .await?;
-            self.cost = add_cost(self.cost, Usage::default(), order.reserved);
+            self.cost = add_cost(self.cost, TokenUsage::default(), model_call.reserved);
         } else {
             self.settle(|call_key| LedgerWrite::Settle {
                 call_key,
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
                 micro_dollars: Some(0),
                 model,
             })
             .await?;
         }
-        let jitter = self.shared.parts.dice.below(1_001);
+        let jitter = self.shared.deps.randomness.below(1_001);
         let next = self
             .failover
-            .failed(error.class, error.retry_after_ms, jitter);
+            .on_failure(error.class, error.retry_after_ms, jitter);
         let event = match next {
-            Next::Retry { wait_ms } => {
+            FailoverStep::Retry { wait_ms } => {
                 self.wait_ms = wait_ms;
-                Event::Retried { at }
+                TurnEvent::Retried { at }
             }
-            Next::NextModel { .. } => Event::Retried { at },
-            Next::GiveUp => {
+            FailoverStep::NextModel { .. } => TurnEvent::Retried { at },
+            FailoverStep::GiveUp => {
                 self.message = Some(format!("No model could answer. {}", error.message));
-                Event::ModelFailed { at }
+                TurnEvent::ModelFailed { at }
             }
         };
-        Ok(self.feed(event))
+        Ok(self.step_turn(event))
     }
 }

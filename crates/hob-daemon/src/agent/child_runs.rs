@@ -1,91 +1,105 @@
-//! Runs that other runs start: narrowed from what their parent may do, joined once, ended with it.
+//! Child runs: started for a tool call of their parent, with no more rights than the parent, ended
+//! with it.
 //!
-//! Invariants: only the house starts a child, for a call of its parent; a repeat of that call finds
-//! the same child; no child goes on when its parent has ended.
+//! Invariants: only the daemon itself starts a child, for a call of its parent; a repeat of that
+//! call finds the same child; no child continues when its parent has ended.
 
-use super::draft::Draft;
-use super::driver::Driver;
-use super::journal::Entry;
-use super::live::Command;
-use super::queue::{Queue, fail_unreadable, unreadable};
-use super::requests::{RETRY_AFTER_MS, Requests};
-use super::shared::{Shared, refused};
+use super::agent_context::AgentContext;
+use super::driver::RunDriver;
+use super::handlers::{AgentHandlers, RETRY_AFTER_MS};
+use super::journal::JournalEntry;
+use super::live_runs::RunAction;
+use super::queue::RunQueue;
+use super::session_turn::{fail_unreadable, unreadable_message};
+use super::step_draft::StepDraft;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
-use hob_bus::Call;
-use hob_core::family::{self, DEPTH_MAX, KIND};
-use hob_core::turn::{Event, Limits, Spent};
+use hob_bus::RequestContext;
+use hob_core::child_runs::{self, DEPTH_MAX, SESSION_KIND};
+use hob_core::turn::{RunLimits, RunUsage, TurnEvent};
 use hob_store::{RunRow, StoreError};
 use hob_wire::limits::SESSION_KEY_BYTES_MAX;
-use hob_wire::rooms::agent::{Budget, Cost, RunParams, RunState, RunView};
-use hob_wire::work::{Cause, Effect};
+use hob_wire::rooms::agent::{AgentRunParams, Budget, Cost, RunState, RunView};
+use hob_wire::work::{Idempotency, RunEndCause};
 use hob_wire::{ErrorCode, RunId, WireError};
 use std::sync::Arc;
 
-/// How often an abort tries to catch a run that changes hands.
-const ABORT_TRIES: usize = 8;
-/// The surface of the house's own callers.
-const HOUSE: &str = "house";
-/// What a child is told of its place, unless its caller says more.
-const SYSTEM: &str = "You work on one task for another assistant, which waits for you. It sees nothing but your last answer: put everything it needs to know there. It cannot answer questions.";
+/// Attempts of an abort to catch a run that moves between queue and driver.
+const ABORT_ATTEMPTS_MAX: usize = 8;
+/// The surface of the daemon's own callers.
+const INTERNAL_SURFACE: &str = "house";
+/// System prompt of a child whose caller gives none.
+const CHILD_SYSTEM_PROMPT: &str = "You work on one task for another assistant, which waits for you. It sees nothing but your last answer: put everything it needs to know there. It cannot answer questions.";
 
-impl Requests {
-    /// Starts the child that a call of `parent` makes, or finds the one it made before.
-    pub(super) async fn bear(
+impl AgentHandlers {
+    /// Starts the child run for a call of `parent`, or returns the one that the same call started
+    /// before.
+    pub(super) async fn spawn_child(
         &self,
-        call: &Call,
+        call: &RequestContext,
         parent: RunId,
-        params: RunParams,
+        params: AgentRunParams,
     ) -> Result<RunRow, WireError> {
-        if call.surface != HOUSE {
+        if call.surface != INTERNAL_SURFACE {
             let message =
-                "`parent` is set by the house alone, for a call of that run. Leave it out.";
-            return Err(refused(ErrorCode::Forbidden, message));
+                "`parent` is set only by hob itself, for a tool call of that run. Leave it out.";
+            return Err(WireError::new(ErrorCode::Forbidden, message));
         }
         let Some(key) = params.idempotency_key.clone() else {
-            let message = "A run that another one starts needs an `idempotencyKey`.";
-            return Err(refused(ErrorCode::InvalidParams, message));
+            let message = "A child run needs an `idempotencyKey`.";
+            return Err(WireError::new(ErrorCode::InvalidParams, message));
         };
-        let store = &self.shared.parts.store;
+        let store = &self.shared.deps.store;
         let parent = store.run(&parent).await?;
-        let name = family::name(parent.id, &parent.session_key, &key);
+        // Run id and session key derive from the parent and the key, so a repeated call finds the
+        // same child.
+        let name = child_runs::identity(parent.id, &parent.session_key, &key);
         match store.run(&name.run).await {
             Err(StoreError::NotFound(_)) => {}
             found => return Ok(found?),
         }
-        check_place(&parent, &name.session_key)?;
-        let limits = self.limits_below(&parent, &params).await?;
+        // Checked only for a new child: a repeat must find the existing one even after the parent
+        // has ended.
+        check_may_spawn(&parent, &name.session_key)?;
+        let limits = self.child_limits(&parent, &params).await?;
         let of_parent = store.run_params(&parent.id).await?;
-        let of_parent: RunParams = serde_json::from_value(of_parent).map_err(|error| {
+        let of_parent: AgentRunParams = serde_json::from_value(of_parent).map_err(|error| {
             let message = format!("The parameters of run {} are damaged: {error}", parent.id);
-            refused(ErrorCode::Internal, message)
+            WireError::new(ErrorCode::Internal, message)
         })?;
-        let narrowed = RunParams {
+        let narrowed = AgentRunParams {
             session_key: name.session_key,
-            ..narrow(&of_parent, params, &limits)
+            ..narrow_child(&of_parent, params, &limits)
         };
-        self.check(&narrowed)?;
-        self.accept_as(name.run, Some(KIND.to_owned()), limits, narrowed)
+        self.check_params(&narrowed)?;
+        self.accept_run_as(name.run, Some(SESSION_KIND.to_owned()), limits, narrowed)
             .await
     }
 
-    /// The bounds of one more child: what the parent has left when all its other children use all
-    /// that they may.
-    async fn limits_below(&self, parent: &RunRow, params: &RunParams) -> Result<Limits, WireError> {
-        let store = &self.shared.parts.store;
-        let mut spent = Spent {
+    /// The limits of one more child: the parent's remaining budget, minus all that its other
+    /// children may still use.
+    async fn child_limits(
+        &self,
+        parent: &RunRow,
+        params: &AgentRunParams,
+    ) -> Result<RunLimits, WireError> {
+        let store = &self.shared.deps.store;
+        let mut spent = RunUsage {
             steps: parent.summary.step,
-            ..Spent::default()
+            ..RunUsage::default()
         };
-        add(&mut spent, &parent.summary.cost);
-        add(&mut spent, &store.family_cost(&parent.id).await?);
+        add_spent(&mut spent, &parent.summary.cost);
+        add_spent(&mut spent, &store.descendants_cost(&parent.id).await?);
         for child in store.children(&parent.id).await? {
+            // Ended children are part of the family cost already.
             if child.summary.state == RunState::Done {
                 continue;
             }
-            let mut used = Spent::default();
-            add(&mut used, &child.summary.cost);
-            add(&mut used, &store.family_cost(&child.id).await?);
+            // An active child counts at its full budget, so that siblings together cannot exceed
+            // the parent's.
+            let mut used = RunUsage::default();
+            add_spent(&mut used, &child.summary.cost);
+            add_spent(&mut used, &store.descendants_cost(&child.id).await?);
             let (may, money) = (child.limits.tokens, child.limits.micro_dollars);
             spent.tokens = spent.tokens.saturating_add(may.saturating_sub(used.tokens));
             let money = money.saturating_sub(used.micro_dollars);
@@ -93,50 +107,65 @@ impl Requests {
         }
         let now_ms = self.shared.now_ms();
         let elapsed_ms = now_ms.saturating_sub(parent.summary.started_at.unwrap_or(now_ms));
-        let asked = params.budget.unwrap_or_default();
-        family::limits(&parent.limits, &spent, elapsed_ms, &asked).map_err(|what| {
-            let message = format!("The run has no {what} left to give. Go on without another.");
-            refused(ErrorCode::Conflict, message)
+        let requested = params.budget.unwrap_or_default();
+        child_runs::limits(&parent.limits, &spent, elapsed_ms, &requested).map_err(|what| {
+            let message =
+                format!("The run has no {what} left for another run. Continue without one.");
+            WireError::new(ErrorCode::Conflict, message)
         })
     }
 }
 
-impl Driver {
-    /// Counts what runs below this one have cost since the last time, before what ended is taken:
+impl RunDriver {
+    /// Adds the cost of child runs since the last charge in front of the draft's entries, so that
     /// the limits see it.
-    pub(super) async fn charge(&mut self, draft: &mut Draft) -> Result<(), StoreError> {
-        let is_keyed = |entry: &Entry| match &entry.event {
-            Event::ToolDone { call, .. } => {
-                let mut calls = self.story.turn.calls().iter();
+    pub(super) async fn charge_children(
+        &mut self,
+        draft: &mut StepDraft,
+    ) -> Result<(), StoreError> {
+        let is_keyed = |entry: &JournalEntry| match &entry.event {
+            TurnEvent::ToolDone { call, .. } => {
+                let mut calls = self.replayed.turn.calls().iter();
                 let spec = calls.find(|known| known.spec.id == *call);
-                spec.is_some_and(|known| known.spec.effect == Effect::Keyed)
+                spec.is_some_and(|known| known.spec.effect == Idempotency::Keyed)
             }
             _ => false,
         };
+        // Only keyed tools start child runs; other results need no query.
         if !draft.entries.iter().any(is_keyed) {
             return Ok(());
         }
-        let cost = self.shared.parts.store.family_cost(&self.row.id).await?;
+        let cost = self
+            .shared
+            .deps
+            .store
+            .descendants_cost(&self.row.id)
+            .await?;
         let all_tokens = cost.input_tokens.saturating_add(cost.output_tokens);
         let all_money = cost.micro_dollars.unwrap_or(0);
-        let tokens = all_tokens.saturating_sub(self.story.charged.0);
-        let micro_dollars = all_money.saturating_sub(self.story.charged.1);
+        let tokens = all_tokens.saturating_sub(self.replayed.charged.0);
+        let micro_dollars = all_money.saturating_sub(self.replayed.charged.1);
         if tokens > 0 || micro_dollars > 0 {
-            let charged = Event::Charged {
+            let charged = TurnEvent::Charged {
                 tokens,
                 micro_dollars,
-                at: self.at(),
+                at: self.now_ms(),
             };
-            draft.entries.insert(0, Entry::new(charged));
+            // First, so that the limits apply before the result is taken.
+            draft.entries.insert(0, JournalEntry::new(charged));
         }
         Ok(())
     }
 }
 
-/// What a child may do: of what is asked for it, no more than its parent may.
-fn narrow(parent: &RunParams, asked: RunParams, limits: &Limits) -> RunParams {
-    RunParams {
-        model: asked.model.or_else(|| parent.model.clone()),
+/// The parameters of a child: those requested, limited to the parent's rights.
+fn narrow_child(
+    parent: &AgentRunParams,
+    requested: AgentRunParams,
+    limits: &RunLimits,
+) -> AgentRunParams {
+    AgentRunParams {
+        model: requested.model.or_else(|| parent.model.clone()),
         channel: parent.channel.clone(),
         context: None,
         mode: None,
@@ -147,88 +176,97 @@ fn narrow(parent: &RunParams, asked: RunParams, limits: &Limits) -> RunParams {
             micro_dollars: Some(limits.micro_dollars),
             wall_ms: Some(limits.wall_ms),
         }),
-        system: asked.system.or_else(|| Some(SYSTEM.to_owned())),
-        tools: family::tools(parent.tools.as_deref(), asked.tools),
+        system: requested
+            .system
+            .or_else(|| Some(CHILD_SYSTEM_PROMPT.to_owned())),
+        tools: child_runs::tools(parent.tools.as_deref(), requested.tools),
         workspace: parent.workspace.clone(),
-        ceiling: family::ceiling(parent.ceiling, asked.ceiling),
-        unattended: parent.unattended || asked.unattended,
-        ..asked
+        ceiling: child_runs::ceiling(parent.ceiling, requested.ceiling),
+        unattended: parent.unattended || requested.unattended,
+        ..requested
     }
 }
 
-fn check_place(parent: &RunRow, session_key: &str) -> Result<(), WireError> {
-    let message = if family::depth(&parent.session_key) >= DEPTH_MAX {
-        format!("Runs may start others {DEPTH_MAX} generations deep, and this is the last one.")
+fn check_may_spawn(parent: &RunRow, session_key: &str) -> Result<(), WireError> {
+    let message = if child_runs::depth(&parent.session_key) >= DEPTH_MAX {
+        format!("Runs can nest {DEPTH_MAX} levels deep, and this is the last level.")
     } else if session_key.len() > SESSION_KEY_BYTES_MAX {
         "The session's key is too long for a session below it.".to_owned()
     } else if parent.summary.state == RunState::Done {
-        format!("Run {} has ended and starts nothing more.", parent.id)
+        format!("Run {} has ended and cannot start another.", parent.id)
     } else {
         return Ok(());
     };
-    Err(refused(ErrorCode::Conflict, message))
+    Err(WireError::new(ErrorCode::Conflict, message))
 }
 
-fn add(spent: &mut Spent, cost: &Cost) {
+fn add_spent(spent: &mut RunUsage, cost: &Cost) {
     let tokens = cost.input_tokens.saturating_add(cost.output_tokens);
     spent.tokens = spent.tokens.saturating_add(tokens);
     let money = cost.micro_dollars.unwrap_or(0);
     spent.micro_dollars = spent.micro_dollars.saturating_add(money);
 }
 
-/// Whether the parent of a run has ended, or is gone.
-pub(super) async fn is_orphan(shared: &Shared, row: &RunRow) -> bool {
+/// True if the parent of a run has ended or was deleted.
+pub(super) async fn is_orphan(shared: &AgentContext, row: &RunRow) -> bool {
     let Some(parent) = row.parent else {
         return false;
     };
-    match shared.parts.store.run(&parent).await {
+    match shared.deps.store.run(&parent).await {
         Ok(parent) => parent.summary.state == RunState::Done,
         Err(StoreError::NotFound(_)) => true,
-        // What cannot be read now does not end a run.
+        // A read error is no proof; the run continues.
         Err(_) => false,
     }
 }
 
-/// Ends one run; nothing when it had ended by itself.
+/// Ends one run. Returns `None` if it had already ended.
 pub(super) async fn end_run(
-    shared: &Arc<Shared>,
-    queue: &Queue,
+    shared: &Arc<AgentContext>,
+    queue: &RunQueue,
     run: RunId,
 ) -> Result<Option<RunView>, WireError> {
-    for _ in 0..ABORT_TRIES {
+    for _ in 0..ABORT_ATTEMPTS_MAX {
+        // A driver must write its own end. Only a run without one is ended from here.
         if let Some(live) = shared.live.find(&run)
-            && let Some(ended) = live.tell(Command::Abort).await
+            && let Some(ended) = live.send_action(RunAction::Abort).await
         {
             return ended.map(Some);
         }
-        let row = shared.parts.store.run(&run).await?;
+        let row = shared.deps.store.run(&run).await?;
         if row.summary.state == RunState::Done {
             return Ok(None);
         }
-        let ended = match Driver::load(shared, row.clone()).await {
+        let ended = match RunDriver::load(shared, row.clone()).await {
             Ok(driver) => driver.cancel().await,
-            // It can be ended all the same.
+            // Its end can still be written without reading the journal.
             Err(error) if is_unreadable(&error) => {
-                fail_unreadable(shared, row.clone(), Cause::Aborted, unreadable(&error)).await
+                fail_unreadable(
+                    shared,
+                    row.clone(),
+                    RunEndCause::Aborted,
+                    unreadable_message(&error),
+                )
+                .await
             }
             Err(error) => Err(error),
         };
         match ended {
             Ok(view) => {
-                shared.live.end(&run, view.clone());
-                queue.look(&row).await;
+                shared.live.finish(&run, view.clone());
+                queue.wake(&row).await;
                 return Ok(Some(view));
             }
-            // A driver took it up meanwhile; it is told the next time round.
+            // A driver took the run in the meantime; the next attempt sends it the abort.
             Err(StoreError::Conflict(_)) => tokio::task::yield_now().await,
             Err(error) => return Err(error.into()),
         }
     }
-    let message = "The run changes hands; try again.";
-    Err(refused(ErrorCode::Conflict, message).retry_after(RETRY_AFTER_MS))
+    let message = "The run is being handed over. Try again.";
+    Err(WireError::new(ErrorCode::Conflict, message).retry_after(RETRY_AFTER_MS))
 }
 
-/// Whether what a run had written is lost, so that reading it again gives the same.
+/// True if stored data of a run is damaged, so that reading it again fails the same way.
 fn is_unreadable(error: &StoreError) -> bool {
     matches!(
         error,
@@ -236,18 +274,18 @@ fn is_unreadable(error: &StoreError) -> bool {
     )
 }
 
-/// Ends all that a run started and that has not ended, and all below; all at once, because a stop
-/// takes effect within a second.
+/// Ends all unfinished descendants of a run, in parallel, because a stop must take effect within a
+/// second.
 pub(super) fn end_children<'a>(
-    shared: &'a Arc<Shared>,
-    queue: &'a Queue,
+    shared: &'a Arc<AgentContext>,
+    queue: &'a RunQueue,
     run: RunId,
 ) -> BoxFuture<'a, Vec<RunView>> {
     async move {
-        let children = match shared.parts.store.children(&run).await {
+        let children = match shared.deps.store.children(&run).await {
             Ok(children) => children,
             Err(error) => {
-                tracing::error!(%run, "the runs it started cannot be read: {error}");
+                tracing::error!(%run, "the child runs cannot be read: {error}");
                 return Vec::new();
             }
         };
@@ -260,7 +298,9 @@ pub(super) fn end_children<'a>(
             let (ended, mut below) = tokio::join!(ended, below);
             match ended {
                 Ok(view) => below.extend(view),
-                Err(error) => tracing::warn!(run = %child.id, "it could not be ended: {error}"),
+                Err(error) => {
+                    tracing::warn!(run = %child.id, "the child run could not be ended: {error}");
+                }
             }
             below
         });

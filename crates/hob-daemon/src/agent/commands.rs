@@ -1,93 +1,104 @@
-//! What people tell a run while it is driven: stop, these words too, it happened, here is money.
+//! Commands for a run in progress: abort, steer, resolve a call in doubt, allow more money.
 
-use super::draft::Draft;
-use super::driver::Driver;
-use super::journal::{Entry, With, Words};
-use super::live::{Command, Letter};
-use super::shared::refused;
-use super::story::told;
-use hob_core::turn::{CallState, Event, Phase};
+use super::driver::RunDriver;
+use super::journal::{EntryData, JournalEntry, SteeringText};
+use super::live_runs::{DriverCommand, RunAction};
+use super::replayed_run::text_result;
+use super::step_draft::StepDraft;
+use hob_core::turn::{TurnCallState, TurnEvent, TurnPhase};
 use hob_store::StoreError;
 use hob_wire::work::DoubtAnswer;
 use hob_wire::{ErrorCode, WireError};
 
-impl Driver {
-    /// Takes a command and answers with the run after it.
-    pub(super) async fn hear(&mut self, letter: Letter) -> Result<(), StoreError> {
-        let entry = match self.entry_of(letter.command) {
+impl RunDriver {
+    /// Handles a command and replies with the run's view after it.
+    pub(super) async fn handle_command(
+        &mut self,
+        command: DriverCommand,
+    ) -> Result<(), StoreError> {
+        let entry = match self.journal_entry_for(command.action) {
             Ok(entry) => entry,
             Err(error) => {
-                let _ = letter.reply.send(Err(error));
+                let _ = command.reply.send(Err(error));
                 return Ok(());
             }
         };
         if let Some(entry) = entry {
-            self.advance(Draft::of(entry)).await?;
+            self.advance(StepDraft::of(entry)).await?;
         }
-        // Whoever asked may have gone; what was done stays done.
-        let _ = letter.reply.send(Ok(self.view()));
+        // The caller may be gone; the command took effect anyway.
+        let _ = command.reply.send(Ok(self.view()));
         Ok(())
     }
 
-    /// What a command means for the journal; nothing when it was heard before.
-    fn entry_of(&self, command: Command) -> Result<Option<Entry>, WireError> {
-        let at = self.at();
-        match command {
-            Command::Abort => Ok(Some(Entry::new(Event::Cancelled { at }))),
-            Command::Steer(words) if self.knows_words(&words) => Ok(None),
-            Command::Steer(words) => {
-                let with = With {
-                    words: Some(words),
-                    ..With::default()
+    /// The journal entry of a command; `None` for a steering text that was taken before.
+    fn journal_entry_for(&self, action: RunAction) -> Result<Option<JournalEntry>, WireError> {
+        let at = self.now_ms();
+        match action {
+            RunAction::Abort => Ok(Some(JournalEntry::new(TurnEvent::Cancelled { at }))),
+            RunAction::Steer(steering) if self.has_steering(&steering) => Ok(None),
+            RunAction::Steer(steering) => {
+                let data = EntryData {
+                    steering: Some(steering),
+                    ..EntryData::default()
                 };
-                Ok(Some(Entry::with(Event::Steered { at }, with)))
+                Ok(Some(JournalEntry::with_data(
+                    TurnEvent::Steered { at },
+                    data,
+                )))
             }
-            Command::Resolve {
+            RunAction::Resolve {
                 call,
                 answer,
                 result,
-            } => self.resolution(call, answer, result).map(Some),
-            Command::Allow { micro_dollars } => {
-                if *self.story.turn.phase() != Phase::Paused {
+            } => self.resolution_entry(call, answer, result).map(Some),
+            RunAction::Allow { micro_dollars } => {
+                if *self.replayed.turn.phase() != TurnPhase::Paused {
                     let message = "This run does not wait for money.";
-                    return Err(refused(ErrorCode::Conflict, message));
+                    return Err(WireError::new(ErrorCode::Conflict, message));
                 }
-                let with = With {
-                    purse: self.story.stopped_by,
+                let data = EntryData {
+                    budget: self.replayed.stopped_by,
                     allowance: Some(micro_dollars),
-                    ..With::default()
+                    ..EntryData::default()
                 };
-                Ok(Some(Entry::with(Event::MoneyAllowed { at }, with)))
+                Ok(Some(JournalEntry::with_data(
+                    TurnEvent::MoneyAllowed { at },
+                    data,
+                )))
             }
         }
     }
 
-    /// Whether these words were taken before, by this run or as its task.
-    fn knows_words(&self, words: &Words) -> bool {
-        let key = words.key.as_deref();
+    /// True if this run took the text before, as steering or as its task.
+    fn has_steering(&self, steering: &SteeringText) -> bool {
+        let key = steering.key.as_deref();
         let is_task = key.is_some() && self.params.idempotency_key.as_deref() == key;
-        is_task || self.story.knows_words(key)
+        is_task || self.replayed.knows_steering_key(key)
     }
 
-    fn resolution(
+    fn resolution_entry(
         &self,
         call: String,
         answer: DoubtAnswer,
         result: Option<String>,
-    ) -> Result<Entry, WireError> {
-        if self.story.state_of(&call) != Some(CallState::InDoubt) {
+    ) -> Result<JournalEntry, WireError> {
+        if self.replayed.state_of(&call) != Some(TurnCallState::InDoubt) {
             let message = format!("The call '{call}' of this run is not in doubt.");
-            return Err(refused(ErrorCode::Conflict, message));
+            return Err(WireError::new(ErrorCode::Conflict, message));
         }
         let happened = (answer == DoubtAnswer::Happened).then(|| {
-            let text = result.unwrap_or_else(|| "It happened; what it gave is not known.".into());
-            told(&call, text, false)
+            let text = result.unwrap_or_else(|| "It happened; its result is not known.".into());
+            text_result(&call, text, false)
         });
-        let with = With {
+        let data = EntryData {
             result: happened,
-            ..With::default()
+            ..EntryData::default()
         };
-        let at = self.at();
-        Ok(Entry::with(Event::Resolved { call, answer, at }, with))
+        let at = self.now_ms();
+        Ok(JournalEntry::with_data(
+            TurnEvent::Resolved { call, answer, at },
+            data,
+        ))
     }
 }

@@ -4,51 +4,51 @@ use super::*;
 use hob_wire::ToolCall;
 use serde_json::json;
 
-fn said(role: Role, text: &str, own: bool) -> Spoken {
-    Spoken::new(role, Content::from(text), own)
+fn said(role: Role, text: &str, own: bool) -> ContextMessage {
+    ContextMessage::new(role, MessageContent::from(text), own)
 }
 
-fn weigh(parts: &[Part]) -> u64 {
+fn weigh(parts: &[ContentPart]) -> u64 {
     let words = parts.iter().map(|part| match part {
-        Part::Text { text } => text.len() as u64 / 4,
+        ContentPart::Text { text } => text.len() as u64 / 4,
         _ => 1,
     });
     words.sum()
 }
 
-fn calls(ids: &[&str]) -> Spoken {
+fn calls(ids: &[&str]) -> ContextMessage {
     let call = |id: &&str| {
-        Part::ToolCall(ToolCall {
+        ContentPart::ToolCall(ToolCall {
             id: (*id).to_owned(),
             name: "read".to_owned(),
             args: json!({}),
         })
     };
-    let parts = Content::Parts(ids.iter().map(call).collect());
-    Spoken::new(Role::Assistant, parts, true)
+    let parts = MessageContent::Parts(ids.iter().map(call).collect());
+    ContextMessage::new(Role::Assistant, parts, true)
 }
 
-fn result(id: &str, text: &str) -> Spoken {
+fn result(id: &str, text: &str) -> ContextMessage {
     let result = ToolResult {
         id: id.to_owned(),
-        content: vec![Part::Text {
+        content: vec![ContentPart::Text {
             text: text.to_owned(),
         }],
         is_error: false,
     };
-    Spoken::new(
+    ContextMessage::new(
         Role::Tool,
-        Content::Parts(vec![Part::ToolResult(result)]),
+        MessageContent::Parts(vec![ContentPart::ToolResult(result)]),
         true,
     )
 }
 
-fn shape(fitted: &Fitted) -> Vec<String> {
-    let part = |part: &Part| match part {
-        Part::Text { text } => text.clone(),
-        Part::ToolCall(call) => format!("call {}", call.id),
-        Part::ToolResult(result) => match &result.content[..] {
-            [Part::Text { text }] => format!("{}={text}", result.id),
+fn shape(fitted: &FittedConversation) -> Vec<String> {
+    let part = |part: &ContentPart| match part {
+        ContentPart::Text { text } => text.clone(),
+        ContentPart::ToolCall(call) => format!("call {}", call.id),
+        ContentPart::ToolResult(result) => match &result.content[..] {
+            [ContentPart::Text { text }] => format!("{}={text}", result.id),
             _ => result.id.clone(),
         },
         other => format!("{other:?}"),
@@ -71,7 +71,7 @@ fn results_follow_their_calls_whenever_they_came() {
         result("stray", "zero"),
     ];
     assert_eq!(
-        shape(&fit(spoken, None, false, &weigh)),
+        shape(&fit_to_window(spoken, None, false, &weigh)),
         [
             "user: do",
             "assistant: call a, call b, call c",
@@ -93,10 +93,10 @@ fn the_oldest_turns_go_first_and_the_runs_own_turn_stays_whole() {
         said(Role::Assistant, "working", true),
         said(Role::User, &format!("steer {long}"), true),
     ];
-    let fitted = fit(spoken.clone(), Some(170), false, &weigh);
+    let fitted = fit_to_window(spoken.clone(), Some(170), false, &weigh);
     assert_eq!(fitted.messages_left_out, 2);
     assert_eq!(shape(&fitted)[0], "user: two");
-    let tight = fit(spoken, Some(10), false, &weigh);
+    let tight = fit_to_window(spoken, Some(10), false, &weigh);
     assert_eq!(tight.messages_left_out, 4);
     assert_eq!(shape(&tight)[..2], ["user: task", "assistant: working"]);
     assert_eq!(tight.messages.len(), 3);
@@ -104,34 +104,37 @@ fn the_oldest_turns_go_first_and_the_runs_own_turn_stays_whole() {
 
 #[test]
 fn thoughts_go_back_only_to_the_run_that_had_them() {
-    let thinking = |own| Spoken {
+    let thinking = |own| ContextMessage {
         role: Role::Assistant,
         parts: vec![
-            Part::Thinking {
+            ContentPart::Thinking {
                 text: "hm".to_owned(),
                 signature: Some("proof".to_owned()),
             },
-            Part::Text {
+            ContentPart::Text {
                 text: "so".to_owned(),
             },
         ],
-        own,
+        is_own: own,
     };
-    let thoughts = |fitted: &Fitted| {
+    let thoughts = |fitted: &FittedConversation| {
         let parts = fitted.messages.iter().flat_map(|message| &message.parts);
         parts
-            .filter(|part| matches!(part, Part::Thinking { .. }))
+            .filter(|part| matches!(part, ContentPart::Thinking { .. }))
             .count()
     };
     let spoken = vec![thinking(false), thinking(true)];
-    assert_eq!(thoughts(&fit(spoken.clone(), None, true, &weigh)), 1);
-    assert_eq!(thoughts(&fit(spoken, None, false, &weigh)), 0);
+    assert_eq!(
+        thoughts(&fit_to_window(spoken.clone(), None, true, &weigh)),
+        1
+    );
+    assert_eq!(thoughts(&fit_to_window(spoken, None, false, &weigh)), 0);
 }
 
 #[test]
 fn messages_left_out_are_counted_as_they_were_stored() {
-    let old = |message: Spoken| Spoken {
-        own: false,
+    let old = |message: ContextMessage| ContextMessage {
+        is_own: false,
         ..message
     };
     let spoken = vec![
@@ -143,7 +146,7 @@ fn messages_left_out_are_counted_as_they_were_stored() {
         said(Role::Assistant, "", false),
         said(Role::User, "task", true),
     ];
-    let fitted = fit(spoken, Some(1), false, &weigh);
+    let fitted = fit_to_window(spoken, Some(1), false, &weigh);
     assert_eq!(shape(&fitted), ["user: task"]);
     assert_eq!(fitted.messages_left_out, 5);
 }
@@ -158,7 +161,7 @@ fn a_repeated_id_gets_its_results_in_the_order_they_came() {
         result("a", "two"),
     ];
     assert_eq!(
-        shape(&fit(spoken, None, false, &weigh)),
+        shape(&fit_to_window(spoken, None, false, &weigh)),
         [
             "user: do",
             "assistant: call a",

@@ -1,150 +1,163 @@
-//! One run, driven: a task of its own that feeds the turn machine and carries out what it says.
+//! The driver of one run: a task that feeds the turn machine and carries out its effects.
 //!
-//! - [`Driver::drive`]: the loop; `advance` writes, `work` carries out, `answers` reads what came
-//!   back, `stopping` ends things, `commands` hears people
+//! - [`RunDriver::drive`]: the loop; `advance` writes, `effects` starts work, `model_results` and
+//!   `tool_results` take what came back, `stopping` ends work, `commands` handles requests of
+//!   people
 //!
-//! Invariants: what an input means is on disk before anything of it is carried out; the driver is
-//! the only writer of its run; while a run waits for nothing but people it holds no slot.
+//! Invariants: the meaning of an input is on disk before any of it is carried out; the driver is
+//! the only writer of its run; a run that waits only for people holds no slot.
 
-use super::draft::{Draft, content};
-use super::hands::{Asked, Hands, Ran};
-use super::journal::Entry;
-use super::live::{Letter, Now};
-use super::order::Order;
-use super::shared::Shared;
-use super::story::Story;
+use super::agent_context::AgentContext;
+use super::journal::JournalEntry;
+use super::live_runs::{DriverCommand, LiveView};
+use super::model_call::ModelCall;
+use super::replayed_run::ReplayedRun;
+use super::step_draft::{StepDraft, user_content};
+use super::tool_client::{ExecutionOutcome, PermissionOutcome, ToolClient};
 use super::views;
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::FuturesUnordered;
-use hob_core::failover::Failover;
-use hob_core::family::depth;
-use hob_core::turn::{CallState, Event, Phase};
+use hob_core::child_runs::depth;
+use hob_core::failover::ModelFailover;
+use hob_core::turn::{TurnCallState, TurnEvent, TurnPhase};
 use hob_kit::failpoint;
-use hob_models::{ModelError, Reply};
+use hob_models::{ModelError, ModelReply};
 use hob_store::{LedgerWrite, NewMessage, RunRow, RunSummary, StoreError};
-use hob_wire::rooms::agent::{RunParams, RunView};
-use hob_wire::rooms::tool::Probed;
-use hob_wire::{Role, ToolCall, Usage};
+use hob_wire::rooms::agent::{AgentRunParams, RunView};
+use hob_wire::rooms::tool::ToolProbeResult;
+use hob_wire::{Role, TokenUsage, ToolCall};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// How long a permission may take before a person is taken to be asked.
-pub(super) const ASK_PATIENCE: Duration = Duration::from_millis(150);
-/// The longest the clock is trusted before the deadline is looked at again.
-const DEADLINE_LOOK: Duration = Duration::from_mins(1);
+/// Time after which an unanswered permission question counts as waiting for a person.
+pub(super) const ASK_GRACE: Duration = Duration::from_millis(150);
+/// Longest sleep before the deadline is checked again. The wall clock may jump.
+const DEADLINE_CHECK_MAX: Duration = Duration::from_mins(1);
 
-/// A run and everything that is under way for it.
-pub(crate) struct Driver {
-    pub(super) shared: Arc<Shared>,
+/// A run and all its work in progress.
+pub(crate) struct RunDriver {
+    pub(super) shared: Arc<AgentContext>,
     pub(super) row: RunRow,
-    pub(super) params: RunParams,
-    pub(super) story: Story,
+    pub(super) params: AgentRunParams,
+    pub(super) replayed: ReplayedRun,
     pub(super) summary: RunSummary,
-    /// Entries of the journal.
+    /// Number of journal entries.
     pub(super) index: u64,
-    pub(super) now: Arc<Now>,
-    pub(super) hands: Hands,
-    /// Approvals that were not taken up yet.
+    pub(super) live_view: Arc<LiveView>,
+    pub(super) tool_client: ToolClient,
+    /// Tickets of approved calls that have not started yet.
     pub(super) tickets: BTreeMap<String, Option<String>>,
-    /// Questions and tools under way.
-    pub(super) work: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// Calls whose permission is asked for.
+    /// Permission questions, tool calls and probes in progress.
+    pub(super) in_flight: FuturesUnordered<BoxFuture<'static, FinishedWork>>,
+    /// Calls with an open permission question.
     pub(super) asking: BTreeSet<String>,
-    /// Calls that run.
+    /// Calls in execution.
     pub(super) running: BTreeSet<String>,
-    /// The model call that money is reserved for.
-    pub(super) call: Option<OpenCall>,
-    /// Its answer, once it is asked.
-    pub(super) answer: Option<BoxFuture<'static, Result<Reply, ModelError>>>,
-    pub(super) tries: Tries,
-    /// What waits for a slot.
-    pub(super) todo: VecDeque<Todo>,
+    /// The model call with a ledger reservation.
+    pub(super) pending_call: Option<PendingModelCall>,
+    /// Its reply, once the request is started.
+    pub(super) model_reply: Option<BoxFuture<'static, Result<ModelReply, ModelError>>>,
+    pub(super) attempts: StepAttempts,
+    /// Work that waits for a slot.
+    pub(super) slot_work: VecDeque<SlotWork>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
-    /// A person is asked for a permission.
-    pub(super) waiting: bool,
+    /// True while a person is asked for a permission.
+    pub(super) waits_for_person: bool,
 }
 
-/// How often the present step was tried.
+/// Attempts of the current step.
 #[derive(Debug, Default)]
-pub(super) struct Tries {
-    pub(super) failover: Option<Failover>,
-    /// How long to wait before the next.
+pub(super) struct StepAttempts {
+    pub(super) failover: Option<ModelFailover>,
+    /// Delay before the next attempt.
     pub(super) wait_ms: u64,
-    /// The room left after a provider found the conversation too long.
+    /// Token limit after a provider rejected the conversation as too long.
     pub(super) room_cap: Option<u64>,
-    pub(super) squeezes: u32,
+    pub(super) context_cuts: u32,
 }
 
-/// A model call in the ledger.
+/// A model call with an open ledger row.
 #[derive(Clone, Debug)]
-pub(super) struct OpenCall {
+pub(super) struct PendingModelCall {
     pub(super) key: String,
-    pub(super) order: Order,
-    /// Whether the request went out, and whether anything came back.
+    pub(super) model_call: ModelCall,
+    /// Set when the request was sent, and when any part of the answer arrived.
     pub(super) sent: Arc<AtomicBool>,
-    pub(super) heard: Arc<AtomicBool>,
+    pub(super) received: Arc<AtomicBool>,
 }
 
-/// Something that was under way and has ended.
+/// Work that has ended.
 #[derive(Debug)]
-pub(super) enum Done {
-    Asked { call: String, asked: Asked },
-    Ran { call: String, ran: Ran },
-    Probed { call: String, probed: Probed },
+pub(super) enum FinishedWork {
+    Permission {
+        call: String,
+        outcome: PermissionOutcome,
+    },
+    Execution {
+        call: String,
+        outcome: ExecutionOutcome,
+    },
+    Probe {
+        call: String,
+        probed: ToolProbeResult,
+    },
 }
 
 /// Work that needs a slot.
 #[derive(Debug)]
-pub(super) enum Todo {
+pub(super) enum SlotWork {
     Model,
     Run(String),
     Probe(String),
 }
 
-/// What the loop meets next.
-enum Input {
+/// The next input of the driver loop.
+enum DriverInput {
     Stop,
-    Letter(Option<Letter>),
-    Answer(Result<Reply, ModelError>),
-    Done(Done),
+    Command(Option<DriverCommand>),
+    ModelResult(Result<ModelReply, ModelError>),
+    Finished(FinishedWork),
     Slot(Option<OwnedSemaphorePermit>),
     Deadline,
-    Patience,
+    AskTimeout,
 }
 
-/// How driving ended.
+/// The result of driving a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// The run is over.
+pub(crate) enum DriveOutcome {
+    /// The run has ended.
     Over,
-    /// The house is closing: the run goes on at the next start.
+    /// hob is stopping; the run resumes at the next start.
     Left,
 }
 
-impl Driver {
-    /// Reads everything a run is from the store.
-    pub(crate) async fn load(shared: &Arc<Shared>, row: RunRow) -> Result<Driver, StoreError> {
-        let kept = &shared.parts.store;
-        let params = kept.run_params(&row.id).await?;
-        let params: RunParams = serde_json::from_value(params).map_err(|error| {
+impl RunDriver {
+    /// Loads a run from the store and replays its journal.
+    pub(crate) async fn load(
+        shared: &Arc<AgentContext>,
+        row: RunRow,
+    ) -> Result<RunDriver, StoreError> {
+        let store = &shared.deps.store;
+        let params = store.run_params(&row.id).await?;
+        let params: AgentRunParams = serde_json::from_value(params).map_err(|error| {
             StoreError::Internal(format!(
                 "the parameters of run {} are damaged: {error}",
                 row.id
             ))
         })?;
-        let story = views::replay(kept, &row).await?;
-        let calls = story.calls.clone();
-        let now = Arc::new(Now::new(row.clone(), calls, shared.emitter.clone()));
+        let replayed = views::replay(store, &row).await?;
+        let calls = replayed.calls.clone();
+        let live_view = Arc::new(LiveView::new(row.clone(), calls, shared.emitter.clone()));
         let only = params.tools.clone();
-        Ok(Driver {
-            hands: Hands {
-                caller: shared.parts.bus.caller("agent"),
-                tools: Arc::clone(&shared.tools),
-                run: row.id,
+        Ok(RunDriver {
+            tool_client: ToolClient {
+                caller: shared.deps.bus.caller("agent"),
+                tool_list: Arc::clone(&shared.tools),
+                run_id: row.id,
                 session_key: row.session_key.clone(),
                 workspace: params.workspace.clone(),
                 ceiling: params.ceiling,
@@ -158,203 +171,237 @@ impl Driver {
             index: row.journal_len,
             row,
             params,
-            story,
-            now,
+            replayed,
+            live_view,
             tickets: BTreeMap::new(),
-            work: FuturesUnordered::new(),
+            in_flight: FuturesUnordered::new(),
             asking: BTreeSet::new(),
             running: BTreeSet::new(),
-            call: None,
-            answer: None,
-            tries: Tries::default(),
-            todo: VecDeque::new(),
+            pending_call: None,
+            model_reply: None,
+            attempts: StepAttempts::default(),
+            slot_work: VecDeque::new(),
             slot: None,
-            waiting: false,
+            waits_for_person: false,
         })
     }
 
-    /// Drives the run to its end, beginning with the slot it was given.
-    pub(crate) async fn drive(&mut self, slot: OwnedSemaphorePermit) -> Result<Ending, StoreError> {
-        let mut letters = self.shared.live.take_up(&self.row, &self.now);
+    /// Drives the run to its end, starting with the given slot.
+    pub(crate) async fn drive(
+        &mut self,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<DriveOutcome, StoreError> {
+        let mut commands = self.shared.live.register_driver(&self.row, &self.live_view);
         self.slot = Some(slot);
-        self.enter().await?;
-        while self.story.cause().is_none() {
-            self.rest();
-            match self.next(&mut letters).await {
-                // The registry holds the letters' other end as long as this run is driven.
-                Input::Stop | Input::Letter(None) => {
-                    self.note_left().await;
-                    return Ok(Ending::Left);
+        self.start_or_resume().await?;
+        while self.replayed.cause().is_none() {
+            self.release_idle_slot();
+            match self.next_input(&mut commands).await {
+                // The registry keeps the sender while this run is driven, so `None` means the same
+                // as a stop.
+                DriverInput::Stop | DriverInput::Command(None) => {
+                    self.record_left().await;
+                    return Ok(DriveOutcome::Left);
                 }
-                Input::Letter(Some(letter)) => self.hear(letter).await?,
-                Input::Answer(answer) => self.answered(answer).await?,
-                Input::Done(done) => self.took(done).await?,
-                Input::Slot(slot) => {
+                DriverInput::Command(Some(command)) => self.handle_command(command).await?,
+                DriverInput::ModelResult(answer) => self.apply_model_result(answer).await?,
+                DriverInput::Finished(done) => self.apply_finished_work(done).await?,
+                DriverInput::Slot(slot) => {
                     self.slot = slot;
-                    self.start_todo();
+                    self.start_slot_work();
                 }
-                Input::Deadline => self.look_at_clock().await?,
-                Input::Patience => self.note_waiting().await?,
+                DriverInput::Deadline => self.check_deadline().await?,
+                DriverInput::AskTimeout => self.mark_waiting().await?,
             }
         }
-        Ok(Ending::Over)
+        Ok(DriveOutcome::Over)
     }
 
-    /// Ends a run that nobody drives, for an abort.
+    /// Aborts a run that has no driver.
     pub(crate) async fn cancel(mut self) -> Result<RunView, StoreError> {
-        if self.story.cause().is_none() {
-            let mut draft = Draft::default();
+        if self.replayed.cause().is_none() {
+            let mut draft = StepDraft::default();
+            // A run that never began has no model call to lose.
             if self.index > 0 {
-                self.lose_cut_call(&mut draft);
+                self.record_lost_call(&mut draft);
             }
-            let at = self.at();
-            draft.entries.push(Entry::new(Event::Cancelled { at }));
+            let at = self.now_ms();
+            draft
+                .entries
+                .push(JournalEntry::new(TurnEvent::Cancelled { at }));
             self.advance(draft).await?;
         }
         Ok(self.view())
     }
 
-    /// Ends a run that cannot be driven, for this reason.
+    /// Ends a run that cannot be driven, with this reason.
     pub(crate) async fn park(mut self, reason: &str) -> Result<RunView, StoreError> {
-        let mut draft = Draft::default();
-        let at = self.at();
+        let mut draft = StepDraft::default();
+        let at = self.now_ms();
         if self.index == 0 {
-            draft.entries.push(Entry::new(Event::Begin { at }));
+            draft
+                .entries
+                .push(JournalEntry::new(TurnEvent::Begin { at }));
         }
-        self.lose_cut_call(&mut draft);
-        // Each counts as a restart in vain, so the machine itself gives up.
+        self.record_lost_call(&mut draft);
+        // The machine itself gives up after this many restarts without progress; the journal then
+        // explains the end.
         for _ in 0..=self.row.limits.resumes {
-            draft.entries.push(Entry::new(Event::Restarted { at }));
+            draft
+                .entries
+                .push(JournalEntry::new(TurnEvent::Restarted { at }));
         }
-        draft.entries.push(Entry::new(Event::Cancelled { at }));
+        draft
+            .entries
+            .push(JournalEntry::new(TurnEvent::Cancelled { at }));
         draft.message = Some(reason.to_owned());
         self.advance(draft).await?;
         Ok(self.view())
     }
 
     pub(crate) fn view(&self) -> RunView {
-        self.now.view()
+        self.live_view.view()
     }
 
-    pub(super) fn at(&self) -> u64 {
+    pub(super) fn now_ms(&self) -> u64 {
         self.shared.now_ms()
     }
 
-    /// A call of this run, as the model asked for it.
+    /// A call of this run, as the model requested it.
     pub(super) fn tool_call(&self, id: &str) -> Option<ToolCall> {
-        self.story.call(id).map(|view| view.call.clone())
+        self.replayed.call(id).map(|view| view.call.clone())
     }
 
-    /// The first input: the run begins, or goes on after a restart.
-    async fn enter(&mut self) -> Result<(), StoreError> {
-        let at = self.at();
-        let mut draft = Draft::default();
+    /// Writes the first input: the run begins, or resumes after a restart.
+    async fn start_or_resume(&mut self) -> Result<(), StoreError> {
+        let at = self.now_ms();
+        let mut draft = StepDraft::default();
         if self.index == 0 {
-            let task = content(&self.params.task, &self.params.images);
+            let task = user_content(&self.params.task, &self.params.images);
             draft.messages.push(NewMessage::new(Role::User, task));
-            draft.entries.push(Entry::new(Event::Begin { at }));
+            draft
+                .entries
+                .push(JournalEntry::new(TurnEvent::Begin { at }));
         } else {
-            self.lose_cut_call(&mut draft);
-            draft.entries.push(Entry::new(Event::Restarted { at }));
+            self.record_lost_call(&mut draft);
+            draft
+                .entries
+                .push(JournalEntry::new(TurnEvent::Restarted { at }));
         }
         self.advance(draft).await
     }
 
-    /// Notes that the model call a crash cut off may have cost what it was reserved for.
-    fn lose_cut_call(&self, draft: &mut Draft) {
-        if *self.story.turn.phase() != Phase::Model || self.story.unasked {
+    /// Records that the model call in progress at a crash may have cost its reservation.
+    fn record_lost_call(&self, draft: &mut StepDraft) {
+        // `unasked` means that a drain deferred the call: nothing was reserved or sent.
+        if *self.replayed.turn.phase() != TurnPhase::Model || self.replayed.unasked {
             return;
         }
-        let (step, attempt) = self.story.turn.place();
+        let (step, attempt) = self.replayed.turn.step_and_attempt();
         let call_key = self.call_key(step, attempt);
         draft.ledger.push(LedgerWrite::Unknown { call_key });
-        draft.entries.push(Entry::new(Event::Lost {
+        draft.entries.push(JournalEntry::new(TurnEvent::Lost {
             tokens: 0,
-            micro_dollars: self.story.reserved,
-            at: self.at(),
+            micro_dollars: self.replayed.reserved,
+            at: self.now_ms(),
         }));
-        draft.cost = Some(self.cost_with(Usage::default(), self.story.reserved));
+        draft.cost = Some(self.cost_with(TokenUsage::default(), self.replayed.reserved));
     }
 
-    async fn next(&mut self, letters: &mut mpsc::Receiver<Letter>) -> Input {
-        let tasks = &self.shared.parts.tasks;
+    async fn next_input(&mut self, commands: &mut mpsc::Receiver<DriverCommand>) -> DriverInput {
+        let tasks = &self.shared.deps.tasks;
         let (stop, drain) = (tasks.stop_token(), tasks.drain_token());
         let may_leave = !self.has_work_under_way();
-        let needs_slot = self.slot.is_none() && !self.todo.is_empty();
+        let needs_slot = self.slot.is_none() && !self.slot_work.is_empty();
         let slots = self.shared.slots(depth(&self.row.session_key));
-        let patient = !self.waiting && self.waits_for_permission();
-        let deadline = self.until_deadline();
+        let is_ask_pending = !self.waits_for_person && self.waits_for_permission();
+        let deadline = self.time_to_deadline();
         tokio::select! {
-            // A stop first: what ends because of it is for the next start to look at.
+            // The stop comes first: failures that it causes must not be recorded as results.
             biased;
-            () = stop.cancelled() => Input::Stop,
-            () = drain.cancelled(), if may_leave => Input::Stop,
-            letter = letters.recv() => Input::Letter(letter),
-            Some(answer) = OptionFuture::from(self.answer.as_mut()) => Input::Answer(answer),
-            Some(done) = self.work.next(), if !self.work.is_empty() => Input::Done(done),
-            slot = slots.acquire_owned(), if needs_slot => Input::Slot(slot.ok()),
-            () = tokio::time::sleep(deadline) => Input::Deadline,
-            () = tokio::time::sleep(ASK_PATIENCE), if patient => Input::Patience,
+            () = stop.cancelled() => DriverInput::Stop,
+            // Work in progress is finished during a drain; a run without any leaves at once.
+            () = drain.cancelled(), if may_leave => DriverInput::Stop,
+            command = commands.recv() => DriverInput::Command(command),
+            Some(answer) = OptionFuture::from(self.model_reply.as_mut()) => DriverInput::ModelResult(answer),
+            Some(done) = self.in_flight.next(), if !self.in_flight.is_empty() => DriverInput::Finished(done),
+            slot = slots.acquire_owned(), if needs_slot => DriverInput::Slot(slot.ok()),
+            () = tokio::time::sleep(deadline) => DriverInput::Deadline,
+            () = tokio::time::sleep(ASK_GRACE), if is_ask_pending => DriverInput::AskTimeout,
         }
     }
 
-    /// Gives the slot back while only people are waited for.
-    fn rest(&mut self) {
-        let idle = self.todo.is_empty() && self.running.is_empty() && self.answer.is_none();
-        let in_doubt = |call: &hob_core::turn::Call| {
-            let settled = [CallState::InDoubt, CallState::Done, CallState::Denied];
+    /// Releases the slot while the run waits only for people.
+    fn release_idle_slot(&mut self) {
+        let idle =
+            self.slot_work.is_empty() && self.running.is_empty() && self.model_reply.is_none();
+        let in_doubt = |call: &hob_core::turn::TurnCall| {
+            let settled = [
+                TurnCallState::InDoubt,
+                TurnCallState::Done,
+                TurnCallState::Denied,
+            ];
             settled.contains(&call.state)
         };
-        let only_doubts = match self.story.turn.phase() {
-            Phase::Paused => true,
-            Phase::Tools { calls } => calls.iter().all(in_doubt),
+        let only_doubts = match self.replayed.turn.phase() {
+            TurnPhase::Paused => true,
+            TurnPhase::Tools { calls } => calls.iter().all(in_doubt),
             _ => false,
         };
-        if idle && self.work.len() == self.asking.len() && (self.waiting || only_doubts) {
+        // `in_flight` also holds probes and tool calls, which need the slot.
+        if idle
+            && self.in_flight.len() == self.asking.len()
+            && (self.waits_for_person || only_doubts)
+        {
             self.slot = None;
         }
     }
 
     fn waits_for_permission(&self) -> bool {
-        !self.asking.is_empty() && self.running.is_empty() && self.answer.is_none()
+        !self.asking.is_empty() && self.running.is_empty() && self.model_reply.is_none()
     }
 
-    fn until_deadline(&self) -> Duration {
+    fn time_to_deadline(&self) -> Duration {
         if failpoint::broken(56) {
-            return DEADLINE_LOOK;
+            return DEADLINE_CHECK_MAX;
         }
-        // No time passes for the run meanwhile.
-        if self.story.turn.waits_for_a_person() {
-            return DEADLINE_LOOK;
+        // The run's clock stands still while it waits for a person.
+        if self.replayed.turn.waits_for_person() {
+            return DEADLINE_CHECK_MAX;
         }
-        let left = self.story.turn.deadline_at().saturating_sub(self.at());
-        Duration::from_millis(left).clamp(Duration::from_millis(1), DEADLINE_LOOK)
+        let left = self
+            .replayed
+            .turn
+            .deadline_at()
+            .saturating_sub(self.now_ms());
+        // At least 1 ms, so that an overdue deadline does not spin the loop.
+        Duration::from_millis(left).clamp(Duration::from_millis(1), DEADLINE_CHECK_MAX)
     }
 
-    /// Ends a run whose time is used up. Nothing is written as long as it is not.
-    async fn look_at_clock(&mut self) -> Result<(), StoreError> {
-        let at = self.at();
-        if !self.story.turn.is_overdue(at) {
+    /// Ends the run if its time is used up; otherwise writes nothing.
+    async fn check_deadline(&mut self) -> Result<(), StoreError> {
+        let at = self.now_ms();
+        if !self.replayed.turn.is_overdue(at) {
             return Ok(());
         }
-        self.advance(Draft::of(Entry::new(Event::Tick { at })))
+        self.advance(StepDraft::of(JournalEntry::new(TurnEvent::Tick { at })))
             .await
     }
 
-    async fn note_waiting(&mut self) -> Result<(), StoreError> {
-        self.waiting = true;
-        self.advance(Draft::default()).await
+    async fn mark_waiting(&mut self) -> Result<(), StoreError> {
+        self.waits_for_person = true;
+        self.advance(StepDraft::default()).await
     }
 
-    /// Whether the request of the present model call went out.
-    pub(super) fn was_sent(call: &OpenCall) -> bool {
+    /// True if the request of this model call was sent.
+    pub(super) fn was_sent(call: &PendingModelCall) -> bool {
         call.sent.load(Ordering::Relaxed)
     }
 }
 
-impl std::fmt::Debug for Driver {
+impl std::fmt::Debug for RunDriver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Driver")
+        f.debug_struct("RunDriver")
             .field("run", &self.row.id)
             .finish_non_exhaustive()
     }

@@ -1,146 +1,160 @@
-//! Carrying out what the machine says: asking models, permissions and tools. Everything started
-//! here belongs to the driver and ends with it.
+//! Carries out the effects of the turn machine: model calls, permission questions, tool calls. All
+//! work started here belongs to the driver and ends with it.
 
-use super::driver::{Done, Driver, OpenCall, Todo};
-use super::live::Voice;
+use super::driver::{FinishedWork, PendingModelCall, RunDriver, SlotWork};
+use super::live_runs::DeltaEmitter;
 use futures_util::FutureExt;
-use hob_core::turn::{CallState, Effect, Phase};
+use hob_core::turn::{TurnCallState, TurnEffect, TurnPhase};
 use hob_kit::failpoint;
-use hob_models::{ModelError, Piece, Reply};
+use hob_models::{ModelError, ModelReply, ReplyDelta};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-impl Driver {
-    /// Begins what follows from a write.
-    pub(super) fn carry_out(&mut self, effects: Vec<Effect>, has_order: bool) {
-        self.story.due.clear();
-        if has_order && *self.story.turn.phase() == Phase::Model {
-            let (step, attempt) = self.story.turn.place();
-            self.now.voice().begin(step, attempt);
-            self.todo.push_back(Todo::Model);
+impl RunDriver {
+    /// Starts the work that follows from a committed write.
+    pub(super) fn start_effects(&mut self, effects: Vec<TurnEffect>, has_model_call: bool) {
+        // The write that just committed contains them.
+        self.replayed.due_steering.clear();
+        if has_model_call && *self.replayed.turn.phase() == TurnPhase::Model {
+            let (step, attempt) = self.replayed.turn.step_and_attempt();
+            self.live_view.deltas().begin_attempt(step, attempt);
+            self.slot_work.push_back(SlotWork::Model);
         }
         for effect in effects {
             match effect {
-                Effect::Ask { call } => self.ask(call),
-                Effect::Run { call, .. } => self.run_or_ask(call),
-                Effect::Probe { call } => {
-                    if self.story.state_of(&call) == Some(CallState::Probing) {
-                        self.todo.push_back(Todo::Probe(call));
+                TurnEffect::Ask { call } => self.start_asking(call),
+                TurnEffect::Run { call, .. } => self.run_or_ask(call),
+                TurnEffect::Probe { call } => {
+                    if self.replayed.state_of(&call) == Some(TurnCallState::Probing) {
+                        self.slot_work.push_back(SlotWork::Probe(call));
                     }
                 }
-                Effect::CallModel { .. }
-                | Effect::Doubt { .. }
-                | Effect::AskForMoney
-                | Effect::StopAll
-                | Effect::Finish { .. } => {}
+                TurnEffect::CallModel { .. }
+                | TurnEffect::Doubt { .. }
+                | TurnEffect::AskForMoney
+                | TurnEffect::StopAll
+                | TurnEffect::Finish { .. } => {}
             }
         }
         if self.slot.is_some() {
-            self.start_todo();
+            self.start_slot_work();
         }
     }
 
-    /// Starts what waited for a slot.
-    pub(super) fn start_todo(&mut self) {
-        while let Some(todo) = self.todo.pop_front() {
+    /// Starts the work that waited for a slot.
+    pub(super) fn start_slot_work(&mut self) {
+        while let Some(todo) = self.slot_work.pop_front() {
             match todo {
-                Todo::Model => self.ask_model(),
-                Todo::Run(call) => self.run(call),
-                Todo::Probe(call) => self.probe(call),
+                SlotWork::Model => self.start_model_call(),
+                SlotWork::Run(call) => self.start_tool(call),
+                SlotWork::Probe(call) => self.start_probe(call),
             }
         }
     }
 
-    /// Runs a call that has begun and has its approval; asks for one where it is missing.
+    /// Queues a begun call that has its ticket; asks for a ticket where it is missing.
     pub(super) fn run_or_ask(&mut self, call: String) {
-        match self.story.state_of(&call) {
-            Some(CallState::Begun) if self.tickets.contains_key(&call) => {
-                self.todo.push_back(Todo::Run(call));
+        match self.replayed.state_of(&call) {
+            Some(TurnCallState::Begun) if self.tickets.contains_key(&call) => {
+                self.slot_work.push_back(SlotWork::Run(call));
             }
-            // After a restart: the approval's ticket went with the former daemon.
-            Some(CallState::Begun | CallState::Allowed) => self.ask(call),
+            // After a restart: tickets live only in memory and were lost with the former daemon.
+            Some(TurnCallState::Begun | TurnCallState::Allowed) => self.start_asking(call),
             _ => {}
         }
     }
 
-    fn ask(&mut self, id: String) {
-        let wanted = [CallState::Asked, CallState::Allowed, CallState::Begun];
+    fn start_asking(&mut self, id: String) {
+        let wanted = [
+            TurnCallState::Asked,
+            TurnCallState::Allowed,
+            TurnCallState::Begun,
+        ];
         let open = self
-            .story
+            .replayed
             .state_of(&id)
             .is_some_and(|it| wanted.contains(&it));
         let Some(call) = self.tool_call(&id).filter(|_| open) else {
             return;
         };
+        // One question per call: a second one would be answered twice.
         if !self.asking.insert(id.clone()) {
             return;
         }
-        let hands = self.hands.clone();
-        let approved = self.story.approved.get(&id).cloned();
-        let resumed = self.story.resumed > 0;
+        let tool_client = self.tool_client.clone();
+        let approved = self.replayed.approved.get(&id).cloned();
+        let resumed = self.replayed.resumed > 0;
         let asked = async move {
-            let asked = hands.ask(call, approved, resumed).await;
-            Done::Asked { call: id, asked }
+            let outcome = tool_client.ask_permission(call, approved, resumed).await;
+            FinishedWork::Permission { call: id, outcome }
         };
-        self.work.push(asked.boxed());
+        self.in_flight.push(asked.boxed());
     }
 
-    fn run(&mut self, id: String) {
+    fn start_tool(&mut self, id: String) {
         let ticket = self.tickets.remove(&id);
         let (Some(ticket), Some(call)) = (ticket, self.tool_call(&id)) else {
             return;
         };
         self.running.insert(id.clone());
-        let hands = self.hands.clone();
+        let tool_client = self.tool_client.clone();
         let ran = async move {
             failpoint::reach_with("run.tool.before", &call.name);
-            let ran = hands.execute(call, ticket).await;
+            let outcome = tool_client.execute(call, ticket).await;
             failpoint::reach("run.tool.after");
-            Done::Ran { call: id, ran }
+            FinishedWork::Execution { call: id, outcome }
         };
-        self.work.push(ran.boxed());
+        self.in_flight.push(ran.boxed());
     }
 
-    fn probe(&mut self, id: String) {
+    fn start_probe(&mut self, id: String) {
         let Some(call) = self.tool_call(&id) else {
             return;
         };
         self.running.insert(id.clone());
-        let hands = self.hands.clone();
+        let tool_client = self.tool_client.clone();
         let probed = async move {
-            let probed = hands.probe(call).await;
-            Done::Probed { call: id, probed }
+            let probed = tool_client.probe(call).await;
+            FinishedWork::Probe { call: id, probed }
         };
-        self.work.push(probed.boxed());
+        self.in_flight.push(probed.boxed());
     }
 
-    fn ask_model(&mut self) {
-        let Some(call) = self.call.clone() else {
+    fn start_model_call(&mut self) {
+        let Some(call) = self.pending_call.clone() else {
             return;
         };
-        let wait = Duration::from_millis(std::mem::take(&mut self.tries.wait_ms));
-        let voice = Arc::clone(self.now.voice());
-        self.answer = Some(listen(call, voice, wait).boxed());
+        let wait = Duration::from_millis(std::mem::take(&mut self.attempts.wait_ms));
+        let deltas = Arc::clone(self.live_view.deltas());
+        self.model_reply = Some(stream_reply(call, deltas, wait).boxed());
     }
 }
 
-/// Asks a model after a wait; each piece is said as it comes.
-async fn listen(call: OpenCall, voice: Arc<Voice>, wait: Duration) -> Result<Reply, ModelError> {
+/// Calls a model after a delay and emits each piece as it comes.
+async fn stream_reply(
+    call: PendingModelCall,
+    deltas: Arc<DeltaEmitter>,
+    wait: Duration,
+) -> Result<ModelReply, ModelError> {
     if !wait.is_zero() {
         tokio::time::sleep(wait).await;
     }
+    // Set before the request: from here on the call may cost money.
     call.sent.store(true, Ordering::Relaxed);
-    let heard = Arc::clone(&call.heard);
+    let received = Arc::clone(&call.received);
     let mut say = move |piece| {
         match piece {
-            // Nothing of an answer yet: another model may still be asked instead.
-            Piece::Server { server, model } => voice.name_server(server, model),
+            // No part of an answer yet: another model may still be chosen.
+            ReplyDelta::Server { server, model } => deltas.announce_server(server, model),
             piece => {
-                heard.store(true, Ordering::Relaxed);
-                voice.say(piece);
+                received.store(true, Ordering::Relaxed);
+                deltas.emit_piece(piece);
             }
         }
     };
-    call.order.candidate.ask(&call.order.prompt, &mut say).await
+    call.model_call
+        .candidate
+        .ask(&call.model_call.prompt, &mut say)
+        .await
 }

@@ -1,144 +1,145 @@
-//! Reading a session's past: its own messages, and those of the session it was forked from. It is
-//! read from its end, page by page, and only as far as the model can be shown it.
+//! Reads the past of a session: its own messages and those of the session it was forked from. It
+//! reads backwards, page by page, only as far as the model's window.
 //!
-//! Invariants: what is read is bounded by tokens and bytes, and begins with a person's message; the
-//! run's own messages are read whatever they weigh; messages that are not read are counted, not
-//! guessed; the same messages and limit give the same past, stored or about to be.
+//! Invariants: the read is bounded by tokens and bytes, and begins with a user message; the run's
+//! own messages are read regardless of tokens; unread messages are counted exactly; the same
+//! messages and limit give the same past, stored or about to be.
 
-use super::conversation::Spoken;
-use hob_models::Candidate;
+use super::conversation::ContextMessage;
+use hob_models::ModelCandidate;
 use hob_store::{RunRow, Store, StoreError};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::ContextPolicy;
-use hob_wire::rooms::session::{HistoryParams, Session};
-use hob_wire::{Message, Part, Role};
+use hob_wire::rooms::session::{Session, SessionHistoryParams};
+use hob_wire::{ContentPart, Message, Role};
 
-/// Bytes of the past that are read for one model call, whatever its window.
+/// Most bytes read for one model call, regardless of its window.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Messages read at once.
+/// Messages per page.
 const PAGE_ROWS: u32 = 500;
-/// Forks of forks that are followed.
+/// Most ancestors followed through forks.
 const ANCESTORS_MAX: usize = 64;
 
-/// What a run sees.
+/// The past that a run's model sees.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct SessionPast {
     pub(crate) session: Session,
-    /// Oldest first; those that are about to be stored come last.
-    pub(crate) spoken: Vec<Spoken>,
-    pub(crate) unread: Unread,
+    /// Oldest first; messages that are not stored yet come last.
+    pub(crate) messages: Vec<ContextMessage>,
+    pub(crate) unread: UnreadCount,
 }
 
-/// Messages before those that were read.
+/// The number of older messages that were not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadCount {
     pub(crate) messages: u64,
-    /// There are forks beyond those that were followed.
+    /// True if there are more ancestors than were followed.
     pub(crate) or_more: bool,
 }
 
-/// The past of one run.
+/// Reads the past for one run.
 #[derive(Debug)]
-pub(crate) struct History<'a> {
+pub(crate) struct HistoryReader<'a> {
     pub(crate) store: &'a Store,
     pub(crate) row: &'a RunRow,
     pub(crate) policy: ContextPolicy,
-    /// The run's messages that are not stored yet.
-    pub(crate) coming: &'a [Spoken],
+    /// Messages of the run that are not stored yet.
+    pub(crate) pending: &'a [ContextMessage],
 }
 
-/// Where reading goes on: in this session, before this message.
-struct Place {
+/// The position where reading continues.
+struct ReadPosition {
     session: Session,
     before: Option<u64>,
-    /// The run's own messages begin here.
+    /// Number of the run's first own message.
     own_from: Option<u64>,
 }
 
-/// What was read so far.
-struct Reading<'a> {
-    candidate: &'a Candidate,
+/// Messages read so far and the remaining budget.
+struct ReadProgress<'a> {
+    candidate: &'a ModelCandidate,
     tokens_left: u64,
     bytes_left: usize,
-    newest_first: Vec<Spoken>,
+    newest_first: Vec<ContextMessage>,
 }
 
-impl History<'_> {
-    /// Reads up to `tokens_max` tokens as this model counts them.
+impl HistoryReader<'_> {
+    /// Reads up to `tokens_max` tokens, counted for this model.
     pub(crate) async fn read(
         &self,
-        candidate: &Candidate,
+        candidate: &ModelCandidate,
         tokens_max: u64,
-    ) -> Result<Past, StoreError> {
+    ) -> Result<SessionPast, StoreError> {
         let id = SessionRef::Id(self.row.session_id);
         let session = self.store.get_session(&id).await?;
-        let mut reading = Reading {
+        let mut reading = ReadProgress {
             candidate,
             tokens_left: tokens_max,
             bytes_left: BYTES_MAX,
             newest_first: Vec::new(),
         };
-        for message in self.coming {
-            reading.count(&message.parts);
+        for message in self.pending {
+            reading.count_tokens(&message.parts);
             let bytes: usize = message.parts.iter().map(bytes_of).sum();
+            // Pending messages are always in the prompt, so they reduce the budget first.
             reading.bytes_left = reading.bytes_left.saturating_sub(bytes);
         }
         let mut unread = match self.policy {
             ContextPolicy::Fresh => self.read_own(&session, &mut reading).await?,
             _ => self.read_all(&session, &mut reading).await?,
         };
-        let mut spoken = reading.newest_first;
-        spoken.reverse();
-        if unread != Unread::default() {
-            // The end of a turn whose beginning was not read means nothing.
-            let opens = |message: &Spoken| message.role == Role::User;
-            let first = spoken.iter().position(opens);
-            let first = first.unwrap_or(if self.coming.iter().any(opens) {
-                spoken.len()
+        let mut messages = reading.newest_first;
+        messages.reverse();
+        if unread != UnreadCount::default() {
+            // A turn without its beginning makes no sense to the model.
+            let opens = |message: &ContextMessage| message.role == Role::User;
+            let first = messages.iter().position(opens);
+            let first = first.unwrap_or(if self.pending.iter().any(opens) {
+                messages.len()
             } else {
                 0
             });
             unread.messages += first as u64;
-            spoken.drain(..first);
+            messages.drain(..first);
         }
-        spoken.extend_from_slice(self.coming);
-        Ok(Past {
+        messages.extend_from_slice(self.pending);
+        Ok(SessionPast {
             session,
-            spoken,
+            messages,
             unread,
         })
     }
 
-    /// The run's own messages only.
+    /// Reads only the run's own messages.
     async fn read_own(
         &self,
         session: &Session,
-        reading: &mut Reading<'_>,
-    ) -> Result<Unread, StoreError> {
+        reading: &mut ReadProgress<'_>,
+    ) -> Result<UnreadCount, StoreError> {
         let Some(first) = self.row.first_message else {
-            return Ok(Unread::default());
+            return Ok(UnreadCount::default());
         };
-        let place = Place {
+        let place = ReadPosition {
             session: session.clone(),
             before: None,
             own_from: Some(first),
         };
-        let below = reading.back(self.store, &place, first).await?;
-        Ok(Unread {
+        let below = reading.read_back_to(self.store, &place, first).await?;
+        Ok(UnreadCount {
             messages: below.saturating_sub(first),
             or_more: false,
         })
     }
 
-    /// The session back to its beginning, then what it was forked from. Once the room is full the
-    /// rest is counted: messages have numbers.
+    /// Reads the session back to its beginning, then its ancestors. Once the budget is used up, the
+    /// rest is counted from message numbers.
     async fn read_all(
         &self,
         session: &Session,
-        reading: &mut Reading<'_>,
-    ) -> Result<Unread, StoreError> {
-        let mut unread = Unread::default();
-        let mut next = Some(Place {
+        reading: &mut ReadProgress<'_>,
+    ) -> Result<UnreadCount, StoreError> {
+        let mut unread = UnreadCount::default();
+        let mut next = Some(ReadPosition {
             session: session.clone(),
             before: None,
             own_from: self.row.first_message,
@@ -149,7 +150,7 @@ impl History<'_> {
             };
             let below = match place.before {
                 Some(before) if unread.messages > 0 => before,
-                _ => reading.back(self.store, &place, 1).await?,
+                _ => reading.read_back_to(self.store, &place, 1).await?,
             };
             unread.messages += below.saturating_sub(1);
             next = forked_from(self.store, &place.session).await?;
@@ -159,13 +160,18 @@ impl History<'_> {
     }
 }
 
-impl Reading<'_> {
-    /// Reads back to the message `first`. Answers the number of the oldest message that was read;
-    /// those from `first` up to it were not.
-    async fn back(&mut self, store: &Store, place: &Place, first: u64) -> Result<u64, StoreError> {
+impl ReadProgress<'_> {
+    /// Reads back to the message `first`. Returns the number of the oldest message read; those from
+    /// `first` up to it were not read.
+    async fn read_back_to(
+        &mut self,
+        store: &Store,
+        place: &ReadPosition,
+        first: u64,
+    ) -> Result<u64, StoreError> {
         let mut before = place.before;
         loop {
-            let page = store.history(HistoryParams {
+            let page = store.history(SessionHistoryParams {
                 session_key: place.session.id.to_string(),
                 limit: Some(PAGE_ROWS),
                 before,
@@ -177,7 +183,7 @@ impl Reading<'_> {
                 }
                 let below = message.seq.saturating_add(1);
                 let own = place.own_from.is_some_and(|from| message.seq >= from);
-                if !self.take(message, own) {
+                if !self.try_take(message, own) {
                     return Ok(below);
                 }
             }
@@ -188,25 +194,26 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes a message if it fits. The run's own always fit, but for the bound on bytes.
-    fn take(&mut self, message: Message, own: bool) -> bool {
-        let mut spoken = Spoken::of(message, own);
+    /// Takes a message if it fits. The run's own messages always fit, except for the limit on
+    /// bytes.
+    fn try_take(&mut self, message: Message, own: bool) -> bool {
+        let mut messages = ContextMessage::from_stored(message, own);
         if !own {
-            // Thoughts of other runs go back to no model.
-            spoken.parts.retain(|part| !is_thought(part));
+            // Thinking of other runs is never sent to a model.
+            messages.parts.retain(|part| !is_thought(part));
         }
-        let bytes: usize = spoken.parts.iter().map(bytes_of).sum();
-        if bytes > self.bytes_left || !(self.count(&spoken.parts) || own) {
+        let bytes: usize = messages.parts.iter().map(bytes_of).sum();
+        if bytes > self.bytes_left || !(self.count_tokens(&messages.parts) || own) {
             return false;
         }
         self.bytes_left -= bytes;
-        self.newest_first.push(spoken);
+        self.newest_first.push(messages);
         true
     }
 
-    /// Counts some parts. Answers whether they fit.
-    fn count(&mut self, parts: &[Part]) -> bool {
-        // Thoughts may be left out of the prompt, so they do not count here.
+    /// Counts parts against the budget. Returns true if they fit.
+    fn count_tokens(&mut self, parts: &[ContentPart]) -> bool {
+        // Thinking may be left out of the prompt, so it does not count here.
         let counted = parts.iter().filter(|part| !is_thought(part));
         let tokens = counted.map(|part| self.candidate.count_tokens(std::slice::from_ref(part)));
         let tokens = tokens.fold(0, u64::saturating_add);
@@ -216,35 +223,35 @@ impl Reading<'_> {
     }
 }
 
-/// The session this one was forked from, and the message before which it goes on there.
-async fn forked_from(store: &Store, session: &Session) -> Result<Option<Place>, StoreError> {
+/// The position in the session that this one was forked from.
+async fn forked_from(store: &Store, session: &Session) -> Result<Option<ReadPosition>, StoreError> {
     let forked_at = session.metadata.get("forkedAt");
     let forked_at = forked_at.and_then(serde_json::Value::as_u64);
     let (Some(parent), Some(seq)) = (session.parent, forked_at) else {
         return Ok(None);
     };
     match store.get_session(&SessionRef::Id(parent)).await {
-        Ok(parent) => Ok(Some(Place {
-            // Metadata is anybody's word: no more is counted than there is.
+        Ok(parent) => Ok(Some(ReadPosition {
+            // Any client can write metadata, so the number is limited to the messages that exist.
             before: Some(seq.min(parent.messages).saturating_add(1)),
             session: parent,
             own_from: None,
         })),
-        // A deleted parent takes its past along.
+        // The past of a deleted parent is gone.
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn is_thought(part: &Part) -> bool {
-    matches!(part, Part::Thinking { .. })
+fn is_thought(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::Thinking { .. })
 }
 
-fn bytes_of(part: &Part) -> usize {
+fn bytes_of(part: &ContentPart) -> usize {
     match part {
-        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
-        Part::Image { data, .. } => data.len(),
-        Part::ToolCall(call) => call.args.to_string().len(),
-        Part::ToolResult(result) => result.content.iter().map(bytes_of).sum(),
+        ContentPart::Text { text } | ContentPart::Thinking { text, .. } => text.len(),
+        ContentPart::Image { data, .. } => data.len(),
+        ContentPart::ToolCall(call) => call.args.to_string().len(),
+        ContentPart::ToolResult(result) => result.content.iter().map(bytes_of).sum(),
     }
 }

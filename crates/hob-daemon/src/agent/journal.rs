@@ -1,74 +1,74 @@
-//! What a run's journal holds: the inputs of its machine, each with what it carried. Invariant:
-//! a journal alone rebuilds everything a run must know to go on; the conversation itself is in
+//! Entries of a run's journal: the inputs of its turn machine with their data. Invariant: the
+//! journal alone rebuilds everything that a run needs to continue; the conversation itself is in
 //! its session.
 
-use hob_core::turn::Event;
-use hob_store::Purse;
+use hob_core::turn::TurnEvent;
+use hob_store::BudgetScope;
 use hob_wire::ToolResult;
-use hob_wire::rooms::agent::Image;
-use hob_wire::rooms::permission::Denial;
+use hob_wire::rooms::agent::InlineImage;
+use hob_wire::rooms::permission::PermissionDenial;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One line of a journal.
+/// One entry of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     #[serde(flatten)]
-    pub(crate) event: Event,
+    pub(crate) event: TurnEvent,
     #[serde(flatten)]
-    pub(crate) with: With,
+    pub(crate) data: EntryData,
 }
 
-/// What came with an event; each field belongs to few kinds of events.
+/// Data of an event; each field belongs to few kinds of events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct With {
+pub(crate) struct EntryData {
     /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    /// The model that is asked next.
+    /// The model of the call that follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) asks: Option<String>,
-    /// What the model call that follows may cost at the most.
+    /// Most that the model call that follows may cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reserved: Option<u64>,
-    /// The model call that follows was not prepared, because hob was stopping.
+    /// True if the model call that follows was deferred, because hob was stopping.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unasked: bool,
-    /// What a person's yes is bound to.
+    /// Digest that an approval is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approved: Option<String>,
-    /// Why a call was not allowed.
+    /// The denial of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) denial: Option<Denial>,
-    /// What the model is told a call gave.
+    pub(crate) denial: Option<PermissionDenial>,
+    /// The result of a call, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<ToolResult>,
-    /// The call was stopped while it ran.
+    /// True if the call was stopped while it ran.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) stopped: bool,
-    /// What is known of a call in doubt.
+    /// Known facts about a call in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) known: Option<String>,
-    /// Words for a run under way.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) words: Option<Words>,
-    /// Whose ceiling stopped the run, or who gives more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) purse: Option<PurseName>,
-    /// What a person allows on top of a ceiling.
+    /// Steering text for the run.
+    #[serde(rename = "words", skip_serializing_if = "Option::is_none")]
+    pub(crate) steering: Option<SteeringText>,
+    /// The budget that stopped the run, or that is raised.
+    #[serde(rename = "purse", skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<BudgetName>,
+    /// Amount that a person allows on top of a ceiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowance: Option<u64>,
 }
 
-/// What a person adds to a running task.
+/// A text that a person adds to a running task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Words {
+pub(crate) struct SteeringText {
     pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) images: Vec<Image>,
-    /// Makes saying them again one saying.
+    pub(crate) images: Vec<InlineImage>,
+    /// Idempotency key: the same text sent again is taken once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
 }
@@ -76,40 +76,40 @@ pub(crate) struct Words {
 /// A budget beyond the run's own, as the journal names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum PurseName {
+pub(crate) enum BudgetName {
     Session,
     Day,
     Total,
 }
 
-impl From<Purse> for PurseName {
-    fn from(purse: Purse) -> Self {
-        match purse {
-            Purse::Session => PurseName::Session,
-            Purse::Day => PurseName::Day,
-            Purse::Total => PurseName::Total,
+impl From<BudgetScope> for BudgetName {
+    fn from(budget: BudgetScope) -> Self {
+        match budget {
+            BudgetScope::Session => BudgetName::Session,
+            BudgetScope::Day => BudgetName::Day,
+            BudgetScope::Total => BudgetName::Total,
         }
     }
 }
 
-impl Entry {
-    pub(crate) fn new(event: Event) -> Self {
-        Entry {
+impl JournalEntry {
+    pub(crate) fn new(event: TurnEvent) -> Self {
+        JournalEntry {
             event,
-            with: With::default(),
+            data: EntryData::default(),
         }
     }
 
-    pub(crate) fn with(event: Event, with: With) -> Self {
-        Entry { event, with }
+    pub(crate) fn with_data(event: TurnEvent, data: EntryData) -> Self {
+        JournalEntry { event, data }
     }
 
-    /// The key of the words that came with it, if they have one.
+    /// The idempotency key of its steering text, if any.
     pub(crate) fn steer_key(&self) -> Option<String> {
-        self.with.words.as_ref()?.key.clone()
+        self.data.steering.as_ref()?.key.clone()
     }
 
-    pub(crate) fn read(json: Value) -> Result<Entry, serde_json::Error> {
+    pub(crate) fn from_json(json: Value) -> Result<JournalEntry, serde_json::Error> {
         serde_json::from_value(json)
     }
 

@@ -1,16 +1,16 @@
-//! Runs that are being driven now: the text of the present attempt, who may speak to the driver,
-//! and who waits for the end.
+//! Runs in progress: the text of the current attempt, the channel to the driver, and the waiters
+//! for the end.
 //!
-//! Invariants: a piece of text is in the view before its delta is on the bus, so that a client
-//! which listens first and then asks has no gap; an attempt's text begins empty.
+//! Invariants: a piece of text is in the view before its delta is on the bus, so that a client that
+//! subscribes first and then asks has no gap; the text of a new attempt starts empty.
 
-use super::journal::Words;
-use hob_bus::{Emitter, SessionTag};
+use super::journal::SteeringText;
+use hob_bus::{EventEmitter, SessionTag};
 use hob_kit::failpoint;
-use hob_models::Piece;
+use hob_models::ReplyDelta;
 use hob_store::{RunRow, RunSummary};
 use hob_wire::rooms::agent::{
-    CallView, DeltaKind, DoubtAnswer, RunDelta, RunDeltaPayload, RunOf, RunServer,
+    CallView, DeltaKind, DoubtAnswer, RunDelta, RunDeltaPayload, RunRef, RunServer,
     RunServerPayload, RunView,
 };
 use hob_wire::{RunId, SessionId, WireError};
@@ -18,14 +18,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Words waiting for one driver.
-const INBOX_MAX: usize = 64;
+/// Commands queued for one driver.
+const DRIVER_INBOX_MAX: usize = 64;
 
-/// What a driver is told.
+/// An action requested of a run's driver.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub(crate) enum RunAction {
     Abort,
-    Steer(Words),
+    Steer(SteeringText),
     Resolve {
         call: String,
         answer: DoubtAnswer,
@@ -36,104 +36,108 @@ pub(crate) enum Command {
     },
 }
 
-/// A command and where its answer goes: the run after it.
+/// An action and the reply channel for the run's view after it.
 #[derive(Debug)]
-pub(crate) struct Letter {
-    pub(crate) command: Command,
+pub(crate) struct DriverCommand {
+    pub(crate) action: RunAction,
     pub(crate) reply: oneshot::Sender<Result<RunView, WireError>>,
 }
 
-/// Every run that is driven or waited for.
+/// Every run that has a driver or a waiter.
 #[derive(Debug, Default)]
-pub(crate) struct Live {
-    // A std mutex: held for a lookup, never over an await.
+pub(crate) struct LiveRuns {
+    // A std mutex: held for a lookup, never across an await.
     runs: Mutex<HashMap<RunId, Arc<LiveRun>>>,
 }
 
-/// What those who wait for a run are told.
+/// The outcome reported to waiters of a run.
 #[derive(Clone, Debug)]
-pub(crate) enum Told {
-    /// It ended.
+pub(crate) enum WaitOutcome {
+    /// The run ended.
     Ended(Arc<RunView>),
-    /// hob is stopping; the run goes on at the next start.
+    /// hob is stopping; the run resumes at the next start.
     Left,
-    /// This daemon can do nothing more for it, for this reason.
+    /// This daemon cannot continue the run, for this reason.
     Stuck(String),
 }
 
-/// Waits for what is told of a run.
+/// Waits for the outcome of a run.
 #[derive(Debug)]
-pub(crate) struct Waiter(watch::Receiver<Option<Told>>);
+pub(crate) struct EndWaiter(watch::Receiver<Option<WaitOutcome>>);
 
-/// One run, as long as it is driven or waited for.
+/// One run, as long as it has a driver or a waiter.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
-    told: watch::Sender<Option<Told>>,
-    driven: Mutex<Option<Driven>>,
+    outcome: watch::Sender<Option<WaitOutcome>>,
+    driver: Mutex<Option<DriverHandle>>,
 }
 
 #[derive(Debug)]
-struct Driven {
+struct DriverHandle {
     session: SessionId,
-    inbox: mpsc::Sender<Letter>,
-    now: Arc<Now>,
+    inbox: mpsc::Sender<DriverCommand>,
+    view: Arc<LiveView>,
 }
 
-impl Live {
-    /// Waits for a run from now on: whatever is told of it after this is heard.
-    pub(crate) fn wait_for(&self, run: RunId) -> Waiter {
+impl LiveRuns {
+    /// Registers a waiter; it receives every outcome reported after this call.
+    pub(crate) fn wait_for(&self, run: RunId) -> EndWaiter {
         let mut runs = lock(&self.runs);
-        // Under the lock, so that the place cannot be removed as one that nobody waits at.
-        Waiter(place(&mut runs, run).told.subscribe())
+        // Under the lock, so that `release_driver` cannot remove the entry as one without waiters.
+        EndWaiter(entry_for(&mut runs, run).outcome.subscribe())
     }
 
     pub(crate) fn find(&self, run: &RunId) -> Option<Arc<LiveRun>> {
         lock(&self.runs).get(run).cloned()
     }
 
-    /// The run of this session that is driven now.
-    pub(crate) fn of_session(&self, session: SessionId) -> Option<Arc<LiveRun>> {
+    /// The run of this session that has a driver.
+    pub(crate) fn find_by_session(&self, session: SessionId) -> Option<Arc<LiveRun>> {
         let runs = lock(&self.runs);
         let of_it = |live: &&Arc<LiveRun>| {
-            let driven = lock(&live.driven);
-            driven.as_ref().is_some_and(|it| it.session == session)
+            let driver = lock(&live.driver);
+            driver.as_ref().is_some_and(|it| it.session == session)
         };
         runs.values().find(of_it).cloned()
     }
 
-    /// Says that a driver has the run; gives what the driver is spoken to by.
-    pub(crate) fn take_up(&self, row: &RunRow, now: &Arc<Now>) -> mpsc::Receiver<Letter> {
-        let (inbox, letters) = mpsc::channel(INBOX_MAX);
-        let place = place(&mut lock(&self.runs), row.id);
-        *lock(&place.driven) = Some(Driven {
+    /// Registers the driver; returns its command receiver.
+    pub(crate) fn register_driver(
+        &self,
+        row: &RunRow,
+        view: &Arc<LiveView>,
+    ) -> mpsc::Receiver<DriverCommand> {
+        let (inbox, commands) = mpsc::channel(DRIVER_INBOX_MAX);
+        let place = entry_for(&mut lock(&self.runs), row.id);
+        *lock(&place.driver) = Some(DriverHandle {
             session: row.session_id,
             inbox,
-            now: Arc::clone(now),
+            view: Arc::clone(view),
         });
-        letters
+        commands
     }
 
-    /// Ends a run's life here; whoever waits is told.
-    pub(crate) fn end(&self, run: &RunId, view: RunView) {
-        self.tell(run, Told::Ended(Arc::new(view)));
+    /// Reports the end of a run to its waiters and removes it.
+    pub(crate) fn finish(&self, run: &RunId, view: RunView) {
+        self.resolve_waiters(run, WaitOutcome::Ended(Arc::new(view)));
     }
 
-    /// Nobody drives the run any more, and those who wait for it are told why.
-    pub(crate) fn tell(&self, run: &RunId, told: Told) {
+    /// Removes a run that has no driver any more and reports the outcome to its waiters.
+    pub(crate) fn resolve_waiters(&self, run: &RunId, outcome: WaitOutcome) {
         let place = lock(&self.runs).remove(run);
         if let Some(place) = place {
-            *lock(&place.driven) = None;
-            place.told.send_replace(Some(told));
+            *lock(&place.driver) = None;
+            place.outcome.send_replace(Some(outcome));
         }
     }
 
-    /// The driver is gone and the run has not ended: it will be taken up again, and those who wait
-    /// for it wait on.
-    pub(crate) fn put_down(&self, run: &RunId) {
+    /// Unregisters the driver of a run that has not ended. It will be driven again, so its waiters
+    /// stay.
+    pub(crate) fn release_driver(&self, run: &RunId) {
         let mut runs = lock(&self.runs);
         if let Some(place) = runs.get(run) {
-            *lock(&place.driven) = None;
-            if place.told.receiver_count() == 0 {
+            *lock(&place.driver) = None;
+            if place.outcome.receiver_count() == 0 {
                 runs.remove(run);
             }
         }
@@ -141,93 +145,97 @@ impl Live {
 }
 
 impl LiveRun {
-    /// Whether a driver has it.
+    /// The current view, if a driver has the run.
     pub(crate) fn view(&self) -> Option<RunView> {
-        lock(&self.driven).as_ref().map(|driven| driven.now.view())
+        lock(&self.driver).as_ref().map(|driver| driver.view.view())
     }
 
-    /// Gives a command to the driver; none when it has gone meanwhile.
-    pub(crate) async fn tell(&self, command: Command) -> Option<Result<RunView, WireError>> {
-        let inbox = lock(&self.driven)
+    /// Sends an action to the driver. Returns `None` if the driver is gone.
+    pub(crate) async fn send_action(
+        &self,
+        action: RunAction,
+    ) -> Option<Result<RunView, WireError>> {
+        let inbox = lock(&self.driver)
             .as_ref()
-            .map(|driven| driven.inbox.clone())?;
+            .map(|driver| driver.inbox.clone())?;
         let (reply, answer) = oneshot::channel();
-        inbox.send(Letter { command, reply }).await.ok()?;
+        inbox.send(DriverCommand { action, reply }).await.ok()?;
         answer.await.ok()
     }
 }
 
-impl Waiter {
-    /// What is told; nothing when the run's place was given up.
-    pub(crate) async fn told(&mut self) -> Option<Told> {
-        let told = self.0.wait_for(Option::is_some).await.ok()?;
-        told.clone()
+impl EndWaiter {
+    /// Waits for the outcome; `None` if the entry was dropped.
+    pub(crate) async fn wait(&mut self) -> Option<WaitOutcome> {
+        let outcome = self.0.wait_for(Option::is_some).await.ok()?;
+        outcome.clone()
     }
 }
 
-/// The run's place, made if it has none.
-fn place(runs: &mut HashMap<RunId, Arc<LiveRun>>, run: RunId) -> Arc<LiveRun> {
+/// The run's entry, created if it is missing.
+fn entry_for(runs: &mut HashMap<RunId, Arc<LiveRun>>, run: RunId) -> Arc<LiveRun> {
     let made = runs.entry(run).or_insert_with(|| {
-        let (told, _) = watch::channel(None);
+        let (outcome, _) = watch::channel(None);
         Arc::new(LiveRun {
-            told,
-            driven: Mutex::new(None),
+            outcome,
+            driver: Mutex::new(None),
         })
     });
     Arc::clone(made)
 }
 
-/// A run as it stands this moment, and the voice of its present attempt.
+/// The current view of a run and the delta emitter of its current attempt.
 #[derive(Debug)]
-pub(crate) struct Now {
-    voice: Arc<Voice>,
-    written: Mutex<Written>,
+pub(crate) struct LiveView {
+    deltas: Arc<DeltaEmitter>,
+    last_write: Mutex<LastWrite>,
 }
 
-/// What was written last.
+/// State after the last write.
 #[derive(Debug)]
-struct Written {
+struct LastWrite {
     row: RunRow,
     calls: Vec<CallView>,
 }
 
-impl Now {
-    pub(crate) fn new(row: RunRow, calls: Vec<CallView>, emitter: Emitter) -> Self {
-        let of = RunOf {
+impl LiveView {
+    pub(crate) fn new(row: RunRow, calls: Vec<CallView>, emitter: EventEmitter) -> Self {
+        let of = RunRef {
             session_key: row.session_key.clone(),
             run_id: row.id,
         };
-        let voice = Voice::new(emitter, of, row.session_id.to_string());
-        voice.begin(row.summary.step, row.summary.attempt);
-        Now {
-            voice: Arc::new(voice),
-            written: Mutex::new(Written { row, calls }),
+        let deltas = DeltaEmitter::new(emitter, of, row.session_id.to_string());
+        deltas.begin_attempt(row.summary.step, row.summary.attempt);
+        LiveView {
+            deltas: Arc::new(deltas),
+            last_write: Mutex::new(LastWrite { row, calls }),
         }
     }
 
-    pub(crate) fn of(&self) -> &RunOf {
-        &self.voice.of
+    pub(crate) fn run_of(&self) -> &RunRef {
+        &self.deltas.of
     }
 
-    pub(crate) fn voice(&self) -> &Arc<Voice> {
-        &self.voice
+    pub(crate) fn deltas(&self) -> &Arc<DeltaEmitter> {
+        &self.deltas
     }
 
-    /// Shows what was written.
-    pub(crate) fn wrote(&self, summary: RunSummary, calls: Vec<CallView>) {
-        let mut written = lock(&self.written);
-        written.row.summary = summary;
-        written.calls = calls;
+    /// Updates the view after a write.
+    pub(crate) fn update(&self, summary: RunSummary, calls: Vec<CallView>) {
+        let mut last_write = lock(&self.last_write);
+        last_write.row.summary = summary;
+        last_write.calls = calls;
     }
 
     pub(crate) fn view(&self) -> RunView {
-        let written = lock(&self.written);
-        let mut view = super::views::view(&written.row, written.calls.clone());
+        let last_write = lock(&self.last_write);
+        let mut view = super::views::run_view(&last_write.row, last_write.calls.clone());
         if view.cause.is_none() {
-            let spoken = lock(&self.voice.spoken);
-            view.step = spoken.step;
-            view.attempt = spoken.attempt;
-            view.text.clone_from(&spoken.text);
+            // The stored text lags behind: the text of the attempt is only in memory.
+            let attempt_text = lock(&self.deltas.attempt_text);
+            view.step = attempt_text.step;
+            view.attempt = attempt_text.attempt;
+            view.text.clone_from(&attempt_text.text);
             if failpoint::broken(103) {
                 view.text.clear();
             }
@@ -236,18 +244,18 @@ impl Now {
     }
 }
 
-/// Says an answer piece by piece, as deltas.
+/// Emits an answer piece by piece as deltas.
 #[derive(Debug)]
-pub(crate) struct Voice {
-    emitter: Emitter,
-    of: RunOf,
+pub(crate) struct DeltaEmitter {
+    emitter: EventEmitter,
+    of: RunRef,
     tag: SessionTag,
-    spoken: Mutex<Spoken>,
+    attempt_text: Mutex<AttemptText>,
 }
 
-/// What the present attempt has said.
+/// Text and offsets of the current attempt.
 #[derive(Debug, Default)]
-struct Spoken {
+struct AttemptText {
     step: u32,
     attempt: u32,
     text: String,
@@ -256,39 +264,39 @@ struct Spoken {
     tool_index: Option<usize>,
 }
 
-impl Voice {
-    /// A voice in the session with this id.
-    pub(crate) fn new(emitter: Emitter, of: RunOf, session: String) -> Self {
+impl DeltaEmitter {
+    /// Creates an emitter for the session with this id.
+    pub(crate) fn new(emitter: EventEmitter, of: RunRef, session: String) -> Self {
         let named = of.session_key != session;
-        Voice {
+        DeltaEmitter {
             emitter,
             tag: SessionTag {
                 key: named.then(|| of.session_key.as_str().into()),
                 id: session.into(),
             },
             of,
-            spoken: Mutex::default(),
+            attempt_text: Mutex::default(),
         }
     }
 
-    /// Begins an attempt: what a former one said is void.
-    pub(crate) fn begin(&self, step: u32, attempt: u32) {
-        *lock(&self.spoken) = Spoken {
+    /// Begins an attempt and discards the text of the former one.
+    pub(crate) fn begin_attempt(&self, step: u32, attempt: u32) {
+        *lock(&self.attempt_text) = AttemptText {
             step,
             attempt,
-            ..Spoken::default()
+            ..AttemptText::default()
         };
     }
 
-    /// The text of the present attempt.
+    /// The text of the current attempt.
     pub(crate) fn text(&self) -> String {
-        lock(&self.spoken).text.clone()
+        lock(&self.attempt_text).text.clone()
     }
 
-    /// Tells which server of this machine gets the prompt, before it does.
-    pub(crate) fn name_server(&self, server: String, model: String) {
+    /// Announces which server of this machine gets the prompt, before it does.
+    pub(crate) fn announce_server(&self, server: String, model: String) {
         let payload = RunServerPayload {
-            of: self.of.clone(),
+            run: self.of.clone(),
             server,
             model,
         };
@@ -296,43 +304,43 @@ impl Voice {
             .emit::<RunServer>(Some(self.tag.clone()), &payload);
     }
 
-    /// Says a piece of the answer.
-    pub(crate) fn say(&self, piece: Piece) {
-        let mut spoken = lock(&self.spoken);
-        let Some((kind, offset, delta)) = spoken.take(piece) else {
+    /// Emits a piece of the answer.
+    pub(crate) fn emit_piece(&self, piece: ReplyDelta) {
+        let mut attempt_text = lock(&self.attempt_text);
+        let Some((kind, offset, delta)) = attempt_text.append(piece) else {
             return;
         };
         let payload = RunDeltaPayload {
-            of: self.of.clone(),
-            step: spoken.step,
-            attempt: spoken.attempt,
+            run: self.of.clone(),
+            step: attempt_text.step,
+            attempt: attempt_text.attempt,
             offset,
             kind,
             delta,
             cost: None,
         };
-        // Under the lock, so that deltas leave in the order of their offsets.
+        // Under the lock, so that deltas are emitted in the order of their offsets.
         self.emitter
             .emit::<RunDelta>(Some(self.tag.clone()), &payload);
     }
 }
 
-impl Spoken {
-    /// What a piece adds; nothing if it is no part of the answer.
-    fn take(&mut self, piece: Piece) -> Option<(DeltaKind, u64, String)> {
+impl AttemptText {
+    /// Appends a piece and returns its delta; `None` if it is no part of the answer.
+    fn append(&mut self, piece: ReplyDelta) -> Option<(DeltaKind, u64, String)> {
         let taken = match piece {
-            Piece::Server { .. } => return None,
-            Piece::Text(text) => {
+            ReplyDelta::Server { .. } => return None,
+            ReplyDelta::Text(text) => {
                 let offset = self.text.len() as u64;
                 self.text.push_str(&text);
                 (DeltaKind::Text, offset, text)
             }
-            Piece::Thinking(text) => {
+            ReplyDelta::Thinking(text) => {
                 let offset = self.thinking_bytes;
                 self.thinking_bytes += text.len() as u64;
                 (DeltaKind::Thinking, offset, text)
             }
-            Piece::Tool { index, name, delta } => {
+            ReplyDelta::Tool { index, name, delta } => {
                 let offset = self.tool_bytes;
                 let text = match self.tool_index.replace(index) {
                     Some(before) if before == index => delta,
@@ -352,5 +360,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-#[path = "live_tests.rs"]
+#[path = "live_runs_tests.rs"]
 mod tests;

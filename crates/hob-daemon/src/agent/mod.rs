@@ -1,111 +1,118 @@
-//! `agent.*`: tasks on sessions, executed by models and tools, durable to the step.
+//! `agent.*`: runs tasks on sessions with models and tools, durable to the step.
 //!
-//! - `requests`: what callers ask; `chat`, `chat_call`, `chat_tools`: conversations that callers
-//!   keep themselves
-//! - `authority`: what a caller may have a model do
-//! - `family`: runs that other runs start
-//! - `queue`: whose turn it is, one owner task
-//! - `driver`: one run, one task: `advance` writes, `work` carries out, `answers` takes what came
-//!   back, `stopping` ends, `commands` hears people
-//! - `journal`, `story`: the inputs of the turn machine and what they carried
-//! - `draft`: what a write holds; its messages and events derive from two stories
-//! - `unattended`: runs of loops and jobs, which wait for nobody
-//! - `steering`: whether words may be handed to a run under way
-//! - `next_call`: which model is asked next; `order`, `conversation`, `history`, `prompt`,
-//!   `schema`: what it is asked
-//! - `hands`: tools and permissions over the bus
-//! - `live`, `views`: runs as watchers see them
-//! - `settings`: what a person may choose
+//! - `handlers`, `run_admission`: requests of callers; `chat`, `chat_call`, `chat_tools`:
+//!   conversations that the caller stores itself
+//! - `authority`: limits on what a caller may have a model do
+//! - `child_runs`: runs that other runs start
+//! - `queue`, `session_turn`: scheduling of sessions onto slots, one owner task
+//! - `driver`: one run, one task. `advance` writes, `effects` starts work, `model_results` and
+//!   `tool_results` take what came back, `stopping` ends work, `commands` handles requests of
+//!   people
+//! - `journal`, `replayed_run`: the inputs of the turn machine, and the state they replay to
+//! - `step_draft`: content of the next write; its messages and events derive from the state before
+//!   and after
+//! - `unattended`: runs of loops and jobs, which wait for no person
+//! - `steering`: decides whether text may be added to a run in progress
+//! - `next_call`: choice of the next model; `model_call`, `conversation`, `history`,
+//!   `system_prompt`, `schema`: its prompt
+//! - `tool_client`: tools and permissions over the bus
+//! - `live_runs`, `views`: runs as watchers see them
+//! - `settings`: settings of runs and budgets
 //!
-//! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing is
-//! carried out before it; a run that was cut off goes on at that very step; `run.completed` is
-//! the one last event of every run; no more runs of a generation are at work than there are slots;
-//! a run that another one started reaches no farther than that one and ends with it.
+//! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing of it
+//! is carried out before that transaction; an interrupted run resumes at the same step;
+//! `run.completed` is the only last event of every run; no generation has more active runs than
+//! slots; a child run may do no more than its parent and ends with it.
 
 mod advance;
-mod answers;
+mod agent_context;
 mod authority;
 mod chat;
 mod chat_call;
 mod chat_tools;
+mod child_runs;
 mod commands;
 mod conversation;
-mod draft;
 mod driver;
-mod family;
-mod hands;
+mod effects;
+mod handlers;
 mod history;
 mod journal;
-mod live;
+mod live_runs;
+mod model_call;
+mod model_results;
 mod next_call;
-mod order;
-mod prompt;
 mod queue;
-mod requests;
+mod replayed_run;
+mod run_admission;
 mod schema;
+mod session_turn;
 mod settings;
-mod shared;
 mod steering;
+mod step_draft;
 mod stopping;
-mod story;
-mod tool_list;
+mod system_prompt;
+mod tool_client;
+mod tool_list_cache;
+mod tool_results;
 mod unattended;
 mod views;
-mod work;
 
+pub use agent_context::AgentDeps;
 pub use settings::KEYS;
-pub use shared::Parts;
 
+use agent_context::AgentContext;
+use handlers::AgentHandlers;
 use hob_bus::Room;
 use hob_wire::WireError;
 use hob_wire::rooms::agent::{
     Abort, Allow, Chat, List, Resolve, Run, RunCompleted, RunDelta, RunInDoubt, RunPaused,
     RunQueued, RunStarted, RunStep, RunTool, Stats, Status, Wait,
 };
-use queue::Queue;
-use requests::Requests;
-use shared::Shared;
+use queue::RunQueue;
 use std::sync::Arc;
 
-/// Requests handled at once. Many of them only wait for a run, and must not keep an abort out.
+/// Requests handled at once. Many only wait for a run and must not block an abort.
 const HANDLERS_MAX: usize = 8_192;
 
-/// Serves the room: first its methods, then the runs that the last daemon left. The rooms of
-/// tools and permissions are served before, because runs call them.
-pub fn serve(parts: Parts) -> Result<(), WireError> {
-    let shared = Arc::new(Shared::new(parts));
-    let (queue, owner) = Queue::new(&shared);
-    let requests = Requests::new(&shared, queue);
-    shared.parts.bus.serve(room(&requests))?;
-    let tasks = &shared.parts.tasks;
+/// Serves the room: first its methods, then the runs that the last daemon left unfinished. The
+/// rooms of tools and permissions must be served before, because runs call them.
+pub fn serve(deps: AgentDeps) -> Result<(), WireError> {
+    let shared = Arc::new(AgentContext::new(deps));
+    let (queue, owner) = RunQueue::new(&shared);
+    let handlers = AgentHandlers::new(&shared, queue);
+    // The methods are served before the queue starts, so that an abort reaches a run as soon as it
+    // is resumed.
+    shared.deps.bus.serve(room(&handlers))?;
+    let tasks = &shared.deps.tasks;
     tasks.spawn_until_stop("agent queue", owner.run());
     Ok(())
 }
 
-fn room(requests: &Requests) -> Room {
+fn room(handlers: &AgentHandlers) -> Room {
     macro_rules! handler {
         ($method:ident) => {{
-            let requests = requests.clone();
-            move |_, params| requests.clone().$method(params)
+            let handlers = handlers.clone();
+            move |_, params| handlers.clone().$method(params)
         }};
     }
     Room::new("agent")
         .concurrency(HANDLERS_MAX)
         .method::<Run, _, _>({
-            let requests = requests.clone();
-            move |call, params| requests.clone().run(call, params)
+            let handlers = handlers.clone();
+            move |call, params| handlers.clone().run(call, params)
         })
         .method::<Wait, _, _>({
-            let requests = requests.clone();
-            move |call, params| requests.clone().wait_for(call, params)
+            let handlers = handlers.clone();
+            move |call, params| handlers.clone().wait_for(call, params)
         })
         .method::<Abort, _, _>(handler!(abort))
         .method::<Status, _, _>(handler!(status))
         .method::<List, _, _>(handler!(list))
         .method::<Stats, _, _>(handler!(stats))
         .method::<Chat, _, _>({
-            let requests = requests.clone();
-            move |call, params| requests.clone().chat(call, params)
+            let handlers = handlers.clone();
+            move |call, params| handlers.clone().chat(call, params)
         })
         .method::<Allow, _, _>(handler!(allow))
         .method::<Resolve, _, _>(handler!(resolve))

@@ -1,111 +1,113 @@
-//! Preparing the next model call of a run: which model is asked, and as much of the past as it can
-//! be shown. The model is chosen before the past is read, because its window says how much is read.
+//! Prepares the next model call of a run: chooses the model and reads as much of the past as its
+//! window allows. The model is chosen first, because its window limits the read.
 //!
-//! Pictures decide about the model and are found by reading, so the past is read for the model that
-//! would be asked without them; only if another one is asked and there is more, it is read again.
+//! Images influence the choice and are found only by reading. So the past is read for the model
+//! that would be chosen without them, and read again only if another model is chosen and there is
+//! more to read.
 
-use super::conversation::{self, Spoken};
-use super::driver::{Driver, Tries};
-use super::history::{History, Past};
-use super::order::{self, Order, Request};
-use super::prompt::{self, Sources};
-use super::story::Story;
-use hob_core::failover::Failover;
-use hob_models::{Book, BookError, Candidate};
+use super::conversation::{self, ContextMessage};
+use super::driver::{RunDriver, StepAttempts};
+use super::history::{HistoryReader, SessionPast};
+use super::model_call::{self, ModelCall, PromptInput};
+use super::replayed_run::ReplayedRun;
+use super::system_prompt::{self, PromptSources};
+use hob_core::failover::ModelFailover;
+use hob_models::{ModelCandidate, ModelCatalog, ResolveError};
 use hob_store::{NewMessage, StoreError};
 
-/// The models for a conversation, and what the first of them can be shown of it.
-struct Looked {
-    candidates: Vec<Candidate>,
-    /// The model that the past was read for.
-    read_for: Candidate,
-    past: Past,
+/// Candidate models for a conversation, and the past read for the first of them.
+struct ModelChoice {
+    candidates: Vec<ModelCandidate>,
+    /// The model whose window limited the read.
+    read_for: ModelCandidate,
+    past: SessionPast,
 }
 
-impl Driver {
-    /// Prepares the model call that follows; the inner error is a sentence for the person.
-    pub(super) async fn order(
+impl RunDriver {
+    /// Prepares the next model call. The inner error is a sentence for the person.
+    pub(super) async fn build_model_call(
         &mut self,
-        story: &Story,
-        coming: &[NewMessage],
-    ) -> Result<Result<Order, String>, StoreError> {
-        let coming = coming.iter().map(|message| {
+        replayed: &ReplayedRun,
+        pending: &[NewMessage],
+    ) -> Result<Result<ModelCall, String>, StoreError> {
+        let pending = pending.iter().map(|message| {
             let content = message.content.clone();
-            Spoken::new(message.role, content, true)
+            ContextMessage::new(message.role, content, true)
         });
-        let coming: Vec<Spoken> = coming.collect();
-        if story.turn.place().1 == 1 {
-            self.tries = Tries::default();
+        let pending: Vec<ContextMessage> = pending.collect();
+        if replayed.turn.step_and_attempt().1 == 1 {
+            // Failover and cut limits last for one step.
+            self.attempts = StepAttempts::default();
         }
-        let room_cap = self.tries.room_cap;
+        let room_cap = self.attempts.room_cap;
         let shared = std::sync::Arc::clone(&self.shared);
-        let history = History {
-            store: &shared.parts.store,
+        let history = HistoryReader {
+            store: &shared.deps.store,
             row: &self.row,
             policy: self.params.context.unwrap_or_default(),
-            coming: &coming,
+            pending: &pending,
         };
-        let book = shared.book();
-        let wanted = Wanted {
+        let models = shared.models();
+        let preference = ModelPreference {
             model: self.params.model.as_deref(),
-            answered_last: story.answered_last.as_deref(),
+            answered_last: replayed.answered_last.as_deref(),
         };
-        let looked = match wanted.look(&book, &history, room_cap).await? {
-            Ok(looked) => looked,
+        let choice = match preference.choose(&models, &history, room_cap).await? {
+            Ok(choice) => choice,
             Err(error) => return Ok(Err(error.to_string())),
         };
         let policy = shared.retry_policy();
-        let failover = &mut self.tries.failover;
+        let failover = &mut self.attempts.failover;
         let failover =
-            failover.get_or_insert_with(|| Failover::new(policy, looked.candidates.len()));
-        let chosen = looked.candidates.get(failover.candidate());
-        let candidate = chosen.unwrap_or(&looked.candidates[0]).clone();
-        let past = looked.past_for(&candidate, &history, room_cap).await?;
-        self.order_for(story, candidate, past).await
+            failover.get_or_insert_with(|| ModelFailover::new(policy, choice.candidates.len()));
+        let chosen = choice.candidates.get(failover.candidate());
+        let candidate = chosen.unwrap_or(&choice.candidates[0]).clone();
+        let past = choice.past_for(&candidate, &history, room_cap).await?;
+        self.build_call_for(replayed, candidate, past).await
     }
 
-    /// The call itself. Takes the driver alone because its futures cannot be shared.
-    async fn order_for(
+    /// Builds the call. `&mut self`, because the driver's futures are not `Sync`.
+    async fn build_call_for(
         &mut self,
-        story: &Story,
-        candidate: Candidate,
-        past: Past,
-    ) -> Result<Result<Order, String>, StoreError> {
+        replayed: &ReplayedRun,
+        candidate: ModelCandidate,
+        past: SessionPast,
+    ) -> Result<Result<ModelCall, String>, StoreError> {
         let mut tools = Vec::new();
-        if order::takes_tools(&candidate) {
-            tools = match self.hands.offered().await {
+        if model_call::takes_tools(&candidate) {
+            tools = match self.tool_client.offered_tools().await {
                 Ok(tools) => tools,
                 Err(error) => return Ok(Err(format!("The tools cannot be listed: {error}"))),
             };
         }
-        let sources = Sources {
-            home: self.shared.parts.home.clone(),
-            mask: self.shared.parts.mask.clone(),
+        let sources = PromptSources {
+            home: self.shared.deps.home.clone(),
+            mask: self.shared.deps.mask.clone(),
             workspace: self.params.workspace.clone(),
             caller: self.params.system.clone(),
         };
-        let system = prompt::layers(sources, Some(&past.session)).await;
-        self.log_refused(&system.refused);
+        let system = system_prompt::build_layers(sources, Some(&past.session)).await;
+        self.log_refused_files(&system.refused);
         let only_it = |model: &String| *model == candidate.id();
-        let request = Request {
+        let request = PromptInput {
             system: system.layers,
             callers_system: self.params.system.iter().cloned().collect(),
-            spoken: past.spoken,
+            messages: past.messages,
             unread: past.unread,
             tools,
             schema: self.params.schema.clone(),
-            keep_thoughts: story.answered_by.iter().all(only_it),
+            keep_thoughts: replayed.answered_by.iter().all(only_it),
             assume_window: true,
-            room_cap: self.tries.room_cap,
-            ..Request::default()
+            room_cap: self.attempts.room_cap,
+            ..PromptInput::default()
         };
-        let mut order = Order::new(candidate, request);
-        order.notes.extend(system.refused);
-        Ok(Ok(order))
+        let mut model_call = ModelCall::new(candidate, request);
+        model_call.notes.extend(system.refused);
+        Ok(Ok(model_call))
     }
 
-    /// Logs which prompt files were refused, once a run: the run's notes have them from then on.
-    fn log_refused(&self, refused: &[String]) {
+    /// Logs refused prompt files once per run; the run's notes list them from then on.
+    fn log_refused_files(&self, refused: &[String]) {
         let is_new = |reason: &&String| !self.summary.notes.contains(reason);
         for reason in refused.iter().filter(is_new) {
             tracing::warn!(run = %self.row.id, "{reason}");
@@ -113,41 +115,41 @@ impl Driver {
     }
 }
 
-/// What a run says about the model it wants.
+/// The model that a run prefers.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct ModelPreference<'a> {
     model: Option<&'a str>,
     answered_last: Option<&'a str>,
 }
 
-impl Wanted<'_> {
-    /// Reads the past for the model that is asked without pictures, and then looks for pictures.
-    async fn look(
+impl ModelPreference<'_> {
+    /// Reads the past for the model that would be used without images, then looks for images.
+    async fn choose(
         &self,
-        book: &Book,
-        history: &History<'_>,
+        models: &ModelCatalog,
+        history: &HistoryReader<'_>,
         room_cap: Option<u64>,
-    ) -> Result<Result<Looked, BookError>, StoreError> {
-        let plain = self.candidates(book, false);
-        // There may be a model for pictures and no other.
-        let seeing = || self.candidates(book, true);
+    ) -> Result<Result<ModelChoice, ResolveError>, StoreError> {
+        let plain = self.candidates(models, false);
+        // There may be a model for images and no other.
+        let seeing = || self.candidates(models, true);
         let first = match plain.clone().or_else(|_| seeing()) {
             Ok(candidates) => candidates.into_iter().next(),
             Err(error) => return Ok(Err(error)),
         };
         let Some(read_for) = first else {
-            return Ok(Err(BookError::NothingConfigured));
+            return Ok(Err(ResolveError::NothingConfigured));
         };
-        let tokens_max = order::history_tokens_max(&read_for, room_cap);
+        let tokens_max = model_call::history_tokens_max(&read_for, room_cap);
         let past = history.read(&read_for, tokens_max).await?;
-        let candidates = if conversation::has_images(&past.spoken) {
+        let candidates = if conversation::has_images(&past.messages) {
             seeing()
         } else {
             plain
         };
         Ok(match candidates {
-            Ok(candidates) if candidates.is_empty() => Err(BookError::NothingConfigured),
-            Ok(candidates) => Ok(Looked {
+            Ok(candidates) if candidates.is_empty() => Err(ResolveError::NothingConfigured),
+            Ok(candidates) => Ok(ModelChoice {
                 candidates,
                 read_for,
                 past,
@@ -156,25 +158,29 @@ impl Wanted<'_> {
         })
     }
 
-    fn candidates(&self, book: &Book, pictures: bool) -> Result<Vec<Candidate>, BookError> {
-        let found = book.resolve_for(self.model, pictures)?;
-        Ok(order::from_last(found, self.answered_last))
+    fn candidates(
+        &self,
+        models: &ModelCatalog,
+        pictures: bool,
+    ) -> Result<Vec<ModelCandidate>, ResolveError> {
+        let found = models.resolve_for(self.model, pictures)?;
+        Ok(model_call::with_last_first(found, self.answered_last))
     }
 }
 
-impl Looked {
-    /// The past as far as this candidate can be shown it.
+impl ModelChoice {
+    /// The past for this candidate, read again if its window differs.
     async fn past_for(
         self,
-        candidate: &Candidate,
-        history: &History<'_>,
+        candidate: &ModelCandidate,
+        history: &HistoryReader<'_>,
         room_cap: Option<u64>,
-    ) -> Result<Past, StoreError> {
+    ) -> Result<SessionPast, StoreError> {
         let is_whole = self.past.unread.messages == 0;
         if is_whole || candidate.id() == self.read_for.id() {
             return Ok(self.past);
         }
-        let tokens_max = order::history_tokens_max(candidate, room_cap);
+        let tokens_max = model_call::history_tokens_max(candidate, room_cap);
         history.read(candidate, tokens_max).await
     }
 }

@@ -1,64 +1,65 @@
-//! Everything a run knows beside its conversation: the turn machine and what its inputs carried.
-//! Pure. Invariant: feeding the same entries gives the same story, live or after a restart.
+//! The state of a run besides its conversation: the turn machine and the data of its inputs. Pure.
+//! Invariant: the same entries give the same state, live or after a restart.
 
-use super::journal::{Entry, PurseName, With, Words};
-use hob_core::turn::{self, Effect, Event, Found, Limits, Phase, Turn};
-use hob_store::Ceilings;
-use hob_wire::rooms::agent::{CallState, CallView};
-use hob_wire::work::Cause;
+use super::journal::{BudgetName, EntryData, JournalEntry, SteeringText};
+use hob_core::turn::{self, ProbeResult, RunLimits, TurnEffect, TurnEvent, TurnMachine, TurnPhase};
+use hob_store::SpendingCeilings;
+use hob_wire::rooms::agent::{CallView, ToolCallState};
+use hob_wire::work::RunEndCause;
 use hob_wire::{ToolCall, ToolResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run so far.
+/// The state of a run, replayed from its journal.
 #[derive(Clone, Debug)]
-pub(crate) struct Story {
-    pub(crate) turn: Turn,
+pub(crate) struct ReplayedRun {
+    pub(crate) turn: TurnMachine,
     /// Every call of the run, in order.
     pub(crate) calls: Vec<CallView>,
-    /// When each call began.
+    /// Start time of each begun call.
     pub(crate) began: BTreeMap<String, u64>,
-    /// What a person's yes to a call is bound to.
+    /// Digest that the approval of a call is bound to.
     pub(crate) approved: BTreeMap<String, String>,
-    /// What is known of calls in doubt.
+    /// Known facts about calls in doubt.
     pub(crate) known: BTreeMap<String, String>,
-    /// Words that wait for the next step.
-    steered: Vec<Words>,
-    /// Words that enter the conversation with the next write.
-    pub(crate) due: Vec<Words>,
-    /// Keys of all words that were ever added.
+    /// Steering texts that wait for the next step.
+    steered: Vec<SteeringText>,
+    /// Steering texts that enter the conversation with the next write.
+    pub(crate) due_steering: Vec<SteeringText>,
+    /// Idempotency keys of all steering texts.
     steer_keys: Vec<String>,
-    /// What was allowed on top of each ceiling.
+    /// Amounts allowed on top of each ceiling.
     session_extra: u64,
     day_extra: u64,
     total_extra: u64,
-    /// What runs below it were counted for: tokens, and millionths of a dollar.
+    /// Cost of descendants charged so far: tokens and micro-dollars.
     pub(crate) charged: (u64, u64),
-    /// Whose ceiling stopped it last.
-    pub(crate) stopped_by: Option<PurseName>,
+    /// The budget that stopped it last.
+    pub(crate) stopped_by: Option<BudgetName>,
     /// Restarts so far.
     pub(crate) resumed: u32,
-    /// What the present model call may cost; nothing when no price is known.
+    /// Highest cost of the current model call; `None` if the price is unknown.
     pub(crate) reserved: Option<u64>,
-    /// The present model call was left to the next start: nothing is reserved, nothing was sent.
+    /// True if the current model call was deferred to the next start: nothing is reserved, nothing
+    /// was sent.
     pub(crate) unasked: bool,
-    /// The model of the present or the last call.
+    /// The model of the current or last call.
     pub(crate) model: Option<String>,
     /// The model that answered last.
     pub(crate) answered_last: Option<String>,
-    /// Every model that gave an answer.
+    /// Every model that answered.
     pub(crate) answered_by: BTreeSet<String>,
 }
 
-impl Story {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Story {
-            turn: Turn::new(limits),
+impl ReplayedRun {
+    pub(crate) fn new(limits: RunLimits) -> Self {
+        ReplayedRun {
+            turn: TurnMachine::new(limits),
             calls: Vec::new(),
             began: BTreeMap::new(),
             approved: BTreeMap::new(),
             known: BTreeMap::new(),
             steered: Vec::new(),
-            due: Vec::new(),
+            due_steering: Vec::new(),
             steer_keys: Vec::new(),
             session_extra: 0,
             day_extra: 0,
@@ -74,17 +75,19 @@ impl Story {
         }
     }
 
-    /// Takes the next entry of the journal and says what to do.
-    pub(crate) fn take(&mut self, entry: &Entry, out: &mut Vec<Effect>) {
+    /// Applies the next journal entry and appends its effects.
+    pub(crate) fn apply(&mut self, entry: &JournalEntry, out: &mut Vec<TurnEffect>) {
         let from = out.len();
         self.turn.step(entry.event.clone(), out);
-        self.note(entry);
+        self.record(entry);
         for effect in &out[from..] {
-            if let Effect::CallModel { attempt, .. } = effect {
-                self.reserved = entry.with.reserved;
-                self.unasked = entry.with.unasked;
+            if let TurnEffect::CallModel { attempt, .. } = effect {
+                self.reserved = entry.data.reserved;
+                self.unasked = entry.data.unasked;
                 if *attempt == 1 {
-                    self.due = std::mem::take(&mut self.steered);
+                    // Steering text enters with the first attempt only: a retry must send the same
+                    // prompt.
+                    self.due_steering = std::mem::take(&mut self.steered);
                 }
             }
         }
@@ -96,56 +99,56 @@ impl Story {
         self.calls.iter().find(|view| view.call.id == id)
     }
 
-    /// The machine's own word for a call of the present step.
-    pub(crate) fn state_of(&self, id: &str) -> Option<turn::CallState> {
+    /// The machine's state of a call of the current step.
+    pub(crate) fn state_of(&self, id: &str) -> Option<turn::TurnCallState> {
         let mut calls = self.turn.calls().iter();
         let call = calls.find(|call| call.spec.id == id)?;
         Some(call.state)
     }
 
-    /// Calls that have no result.
+    /// Calls without a result.
     pub(crate) fn open_calls(&self) -> impl Iterator<Item = &CallView> {
         self.calls.iter().filter(|view| view.result.is_none())
     }
 
-    /// Words that were added and that no step has seen yet.
-    pub(crate) fn unseen_words(&self) -> &[Words] {
+    /// Steering texts that no step has seen yet.
+    pub(crate) fn unseen_steering(&self) -> &[SteeringText] {
         &self.steered
     }
 
-    /// Whether these words were added before.
-    pub(crate) fn knows_words(&self, key: Option<&str>) -> bool {
+    /// True if a steering text with this key was taken before.
+    pub(crate) fn knows_steering_key(&self, key: Option<&str>) -> bool {
         key.is_some_and(|key| self.steer_keys.iter().any(|known| known == key))
     }
 
-    /// Why it ended, if it has.
-    pub(crate) fn cause(&self) -> Option<Cause> {
+    /// The cause of the end, if the run has ended.
+    pub(crate) fn cause(&self) -> Option<RunEndCause> {
         match self.turn.phase() {
-            Phase::Finished { cause } => Some(*cause),
+            TurnPhase::Finished { cause } => Some(*cause),
             _ => None,
         }
     }
 
-    /// These ceilings with what a person allowed on top of them.
-    pub(crate) fn ceilings(&self, set: Ceilings) -> Ceilings {
+    /// The ceilings with the amounts that a person allowed on top.
+    pub(crate) fn ceilings(&self, set: SpendingCeilings) -> SpendingCeilings {
         let raised = |ceiling: Option<u64>, by: u64| ceiling.map(|limit| limit.saturating_add(by));
-        Ceilings {
+        SpendingCeilings {
             session: raised(set.session, self.session_extra),
             day: raised(set.day, self.day_extra),
             total: raised(set.total, self.total_extra),
         }
     }
 
-    fn note(&mut self, entry: &Entry) {
-        let with = &entry.with;
-        if let Some(model) = with.asks.as_ref().or(with.model.as_ref()) {
+    fn record(&mut self, entry: &JournalEntry) {
+        let data = &entry.data;
+        if let Some(model) = data.asks.as_ref().or(data.model.as_ref()) {
             self.model = Some(model.clone());
         }
         match &entry.event {
-            Event::ModelDone { answer, .. } => {
-                self.answered_by.extend(with.model.clone());
-                self.answered_last.clone_from(&with.model);
-                let step = self.turn.place().0;
+            TurnEvent::ModelDone { answer, .. } => {
+                self.answered_by.extend(data.model.clone());
+                self.answered_last.clone_from(&data.model);
+                let step = self.turn.step_and_attempt().0;
                 let calls = answer.calls.iter().map(|spec| CallView {
                     step,
                     call: ToolCall {
@@ -153,41 +156,41 @@ impl Story {
                         name: spec.tool.clone(),
                         args: serde_json::from_str(&spec.args).unwrap_or_default(),
                     },
-                    state: CallState::Asked,
+                    state: ToolCallState::Asked,
                     denial: None,
                     result: None,
                 });
                 self.calls.extend(calls);
             }
-            Event::Decided { call, allowed, .. } => match (allowed, &with.approved) {
+            TurnEvent::Decided { call, allowed, .. } => match (allowed, &data.approved) {
                 (true, Some(digest)) => {
                     self.approved.insert(call.clone(), digest.clone());
                 }
                 (true, None) => {}
-                (false, _) => self.settle(call, CallState::Denied, with),
+                (false, _) => self.settle_call(call, ToolCallState::Denied, data),
             },
-            Event::Begun { call, at } => {
+            TurnEvent::Begun { call, at } => {
                 self.began.insert(call.clone(), *at);
             }
-            Event::Unanswered { call, .. } if self.is_open(call) => self.note_known(call, with),
-            Event::ToolDone { call, .. } | Event::Unanswered { call, .. } => {
-                self.settle(call, done(with), with);
+            TurnEvent::Unanswered { call, .. } if self.is_open(call) => self.note_known(call, data),
+            TurnEvent::ToolDone { call, .. } | TurnEvent::Unanswered { call, .. } => {
+                self.settle_call(call, done_state(data), data);
             }
-            Event::Probed { call, found, .. } => match found {
-                Found::Happened { .. } => self.settle(call, CallState::Done, with),
-                Found::Unknown => self.note_known(call, with),
-                Found::DidNot => {}
+            TurnEvent::Probed { call, found, .. } => match found {
+                ProbeResult::Happened { .. } => self.settle_call(call, ToolCallState::Done, data),
+                ProbeResult::Unknown => self.note_known(call, data),
+                ProbeResult::DidNot => {}
             },
-            Event::Resolved { call, .. } if with.result.is_some() => {
-                self.settle(call, CallState::Done, with);
+            TurnEvent::Resolved { call, .. } if data.result.is_some() => {
+                self.settle_call(call, ToolCallState::Done, data);
             }
-            Event::Steered { .. } => {
-                if let Some(words) = &with.words {
-                    self.steer_keys.extend(words.key.clone());
-                    self.steered.push(words.clone());
+            TurnEvent::Steered { .. } => {
+                if let Some(steering) = &data.steering {
+                    self.steer_keys.extend(steering.key.clone());
+                    self.steered.push(steering.clone());
                 }
             }
-            Event::Charged {
+            TurnEvent::Charged {
                 tokens,
                 micro_dollars,
                 ..
@@ -195,47 +198,49 @@ impl Story {
                 self.charged.0 = self.charged.0.saturating_add(*tokens);
                 self.charged.1 = self.charged.1.saturating_add(*micro_dollars);
             }
-            Event::OutOfMoney { .. } | Event::Unaffordable { .. } => self.stopped_by = with.purse,
-            Event::MoneyAllowed { .. } => self.allow(with),
-            Event::Restarted { .. } => self.resumed += 1,
+            TurnEvent::OutOfMoney { .. } | TurnEvent::Unaffordable { .. } => {
+                self.stopped_by = data.budget;
+            }
+            TurnEvent::MoneyAllowed { .. } => self.raise_ceiling(data),
+            TurnEvent::Restarted { .. } => self.resumed += 1,
             _ => {}
         }
     }
 
-    /// Whether the machine still waits for a call.
+    /// True if the machine still waits for a call.
     fn is_open(&self, id: &str) -> bool {
-        let settled = [turn::CallState::Done, turn::CallState::Denied];
+        let settled = [turn::TurnCallState::Done, turn::TurnCallState::Denied];
         self.state_of(id)
             .is_some_and(|state| !settled.contains(&state))
     }
 
-    fn settle(&mut self, id: &str, state: CallState, with: &With) {
+    fn settle_call(&mut self, id: &str, state: ToolCallState, data: &EntryData) {
         let view = self.calls.iter_mut().find(|view| view.call.id == id);
         if let Some(view) = view {
             view.state = state;
-            view.denial.clone_from(&with.denial);
-            view.result.clone_from(&with.result);
+            view.denial.clone_from(&data.denial);
+            view.result.clone_from(&data.result);
         }
     }
 
-    fn note_known(&mut self, id: &str, with: &With) {
-        if let Some(known) = &with.known {
+    fn note_known(&mut self, id: &str, data: &EntryData) {
+        if let Some(known) = &data.known {
             self.known.insert(id.to_owned(), known.clone());
         }
     }
 
-    fn allow(&mut self, with: &With) {
-        let extra = with.allowance.unwrap_or(0);
-        let purse = match with.purse {
-            Some(PurseName::Session) => &mut self.session_extra,
-            Some(PurseName::Day) => &mut self.day_extra,
-            Some(PurseName::Total) => &mut self.total_extra,
+    fn raise_ceiling(&mut self, data: &EntryData) {
+        let extra = data.allowance.unwrap_or(0);
+        let budget = match data.budget {
+            Some(BudgetName::Session) => &mut self.session_extra,
+            Some(BudgetName::Day) => &mut self.day_extra,
+            Some(BudgetName::Total) => &mut self.total_extra,
             None => return,
         };
-        *purse = purse.saturating_add(extra);
+        *budget = budget.saturating_add(extra);
     }
 
-    /// Brings the views of calls without a result in line with the machine.
+    /// Updates the views of calls without a result from the machine.
     fn update_states(&mut self) {
         let finished = self.cause().is_some();
         for view in self.calls.iter_mut().filter(|view| view.result.is_none()) {
@@ -245,31 +250,37 @@ impl Story {
                 .iter()
                 .find(|call| call.spec.id == view.call.id);
             view.state = match at_work.map(|call| call.state) {
-                Some(turn::CallState::Asked | turn::CallState::Allowed) => CallState::Asked,
-                Some(turn::CallState::Begun | turn::CallState::Probing) => CallState::Begun,
-                Some(turn::CallState::InDoubt) => CallState::InDoubt,
-                Some(turn::CallState::Done) => CallState::Done,
-                Some(turn::CallState::Denied) => CallState::Denied,
-                None if finished && view.state != CallState::InDoubt => CallState::Cancelled,
+                Some(turn::TurnCallState::Asked | turn::TurnCallState::Allowed) => {
+                    ToolCallState::Asked
+                }
+                Some(turn::TurnCallState::Begun | turn::TurnCallState::Probing) => {
+                    ToolCallState::Begun
+                }
+                Some(turn::TurnCallState::InDoubt) => ToolCallState::InDoubt,
+                Some(turn::TurnCallState::Done) => ToolCallState::Done,
+                Some(turn::TurnCallState::Denied) => ToolCallState::Denied,
+                None if finished && view.state != ToolCallState::InDoubt => {
+                    ToolCallState::Cancelled
+                }
                 None => view.state,
             };
         }
     }
 }
 
-/// A result as words.
-pub(crate) fn told(id: &str, text: impl Into<String>, is_error: bool) -> ToolResult {
+/// A tool result with one text.
+pub(crate) fn text_result(id: &str, text: impl Into<String>, is_error: bool) -> ToolResult {
     ToolResult {
         id: id.to_owned(),
-        content: vec![hob_wire::Part::Text { text: text.into() }],
+        content: vec![hob_wire::ContentPart::Text { text: text.into() }],
         is_error,
     }
 }
 
-fn done(with: &With) -> CallState {
-    if with.stopped {
-        CallState::Cancelled
+fn done_state(data: &EntryData) -> ToolCallState {
+    if data.stopped {
+        ToolCallState::Cancelled
     } else {
-        CallState::Done
+        ToolCallState::Done
     }
 }

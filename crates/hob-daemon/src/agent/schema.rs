@@ -1,10 +1,10 @@
-//! Structured answers: whether a text fits the schema that was asked for. Pure.
+//! Structured answers: checks a text against the requested schema. Pure.
 
 use hob_tools::schema::Schema;
 use serde_json::Value;
 
-/// Why a text does not fit; nothing when it does.
-pub(crate) fn misfit(schema: &Value, text: &str) -> Option<String> {
+/// The reason why a text does not fit; `None` if it fits.
+pub(crate) fn mismatch(schema: &Value, text: &str) -> Option<String> {
     let value: Value = match serde_json::from_str(text.trim()) {
         Ok(value) => value,
         Err(error) => return Some(format!("It is not JSON: {error}.")),
@@ -13,7 +13,7 @@ pub(crate) fn misfit(schema: &Value, text: &str) -> Option<String> {
     checked.err().map(|unfit| unfit.to_string())
 }
 
-/// What the model is told once.
-pub(crate) fn ask_again(reason: &str) -> String {
+/// The request for a corrected answer, sent once.
+pub(crate) fn retry_request(reason: &str) -> String {
     format!("Your answer does not fit the schema. {reason} Answer again with the JSON alone.")
 }

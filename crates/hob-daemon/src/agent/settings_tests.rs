@@ -1,7 +1,7 @@
 //! Money as people write it, and the defaults.
 
 use super::*;
-use hob_kit::settings::Catalog;
+use hob_kit::settings::SettingsCatalog;
 use std::sync::Arc;
 
 #[test]
@@ -13,10 +13,10 @@ fn money_is_read_exactly() {
         ("none", None),
     ];
     for (text, expected) in read {
-        assert_eq!(money(text), Ok(expected), "{text}");
+        assert_eq!(parse_money(text), Ok(expected), "{text}");
     }
     for text in ["", "-1", "1.2345678", "1e3", "1,5", ".5", "99999999"] {
-        assert!(money(text).is_err(), "{text}");
+        assert!(parse_money(text).is_err(), "{text}");
     }
 }
 
@@ -24,16 +24,16 @@ fn money_is_read_exactly() {
 fn money_is_shown_as_it_is_written() {
     let shown = [(2_500_000, "$2.50"), (1, "$0.000001"), (0, "$0.00")];
     for (micro, text) in shown {
-        assert_eq!(dollars(micro), text);
+        assert_eq!(format_dollars(micro), text);
     }
 }
 
 #[test]
 fn the_defaults_are_those_of_the_machines() {
-    let catalog = Catalog::new(&[KEYS]);
+    let catalog = SettingsCatalog::new(&[KEYS]);
     assert_eq!(catalog.faults(), Vec::<String>::new());
     let settings = Settings::defaults(Arc::new(catalog));
-    assert_eq!(limits(&settings), Limits::DEFAULT);
+    assert_eq!(limits(&settings), RunLimits::DEFAULT);
     assert_eq!(retry_policy(&settings), RetryPolicy::DEFAULT);
-    assert_eq!(ceilings(&settings), Ceilings::default());
+    assert_eq!(ceilings(&settings), SpendingCeilings::default());
 }

@@ -1,26 +1,26 @@
-//! Whether words may be handed to a run that is under way. Pure.
+//! Decides if a text may be added to a run in progress. Pure.
 //!
-//! Invariant: words are acted on within what their own bringer was held to. What came by a channel,
-//! or with a ceiling, never speaks inside a run that may do more; it becomes a run of its own.
+//! Invariant: a text is acted on only within the limits of its sender. A text from a channel, or
+//! with a ceiling, is never added to a run that may do more; it becomes a run of its own.
 
-use hob_wire::rooms::agent::RunParams;
+use hob_wire::rooms::agent::AgentRunParams;
 
-/// Whether everything that `run` may do, the bringer of `words` may have done.
-pub(crate) fn may_join(words: &RunParams, run: &RunParams) -> bool {
-    let by_channel = words.channel.is_none() || words.channel == run.channel;
-    let within_ceiling = match (words.ceiling, run.ceiling) {
+/// True if `sender` may do everything that `run` may do.
+pub(crate) fn may_join(sender: &AgentRunParams, run: &AgentRunParams) -> bool {
+    let by_channel = sender.channel.is_none() || sender.channel == run.channel;
+    let within_ceiling = match (sender.ceiling, run.ceiling) {
         (None, _) => true,
-        (Some(words), Some(run)) => run <= words,
+        (Some(sender), Some(run)) => run <= sender,
         (Some(_), None) => false,
     };
-    let within_tools = match (&words.tools, &run.tools) {
+    let within_tools = match (&sender.tools, &run.tools) {
         (None, _) => true,
-        (Some(words), Some(run)) => run.iter().all(|tool| words.contains(tool)),
+        (Some(sender), Some(run)) => run.iter().all(|tool| sender.contains(tool)),
         (Some(_), None) => false,
     };
-    // Words that only look look where their bringer may, which is not the run's folder by itself.
+    // A sender that may only read has folders of its own; the run's folder may not be one of them.
     let within_folder =
-        words.ceiling.is_none() || run.workspace.is_none() || words.workspace == run.workspace;
+        sender.ceiling.is_none() || run.workspace.is_none() || sender.workspace == run.workspace;
     by_channel && within_ceiling && within_tools && within_folder
 }
 

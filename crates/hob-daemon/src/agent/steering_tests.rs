@@ -1,9 +1,9 @@
-//! Who may speak inside whose run.
+//! Which text may steer which run.
 
 use super::*;
 use serde_json::{Value, json};
 
-fn params(more: &Value) -> RunParams {
+fn params(more: &Value) -> AgentRunParams {
     let mut params = json!({ "sessionKey": "s", "task": "t" });
     for (name, value) in more.as_object().unwrap() {
         params[name] = value.clone();
@@ -12,7 +12,7 @@ fn params(more: &Value) -> RunParams {
 }
 
 #[test]
-fn words_join_only_a_run_that_may_do_no_more_than_their_bringer() {
+fn text_joins_only_a_run_that_may_do_no_more_than_its_sender() {
     for (words, run, joins) in [
         (json!({}), json!({}), true),
         (json!({}), json!({ "channel": "mail" }), true),

@@ -1,129 +1,136 @@
-//! What the next write of a run holds, and what follows from it. Pure: the events and messages
-//! derive from the story before and the story after, so that each is told exactly once.
+//! The content of the next write of a run. Pure: messages and events derive from the state before
+//! and the state after, so that each is emitted exactly once.
 
-use super::journal::{Entry, Words};
-use super::story::Story;
-use hob_core::turn::{Event, Phase};
+use super::journal::{JournalEntry, SteeringText};
+use super::replayed_run::ReplayedRun;
+use hob_core::turn::{TurnEvent, TurnPhase};
 use hob_store::{LedgerWrite, NewMessage};
 use hob_wire::rooms::agent::{
-    CallState, CallView, Cost, Image, RunInDoubt, RunInDoubtPayload, RunOf, RunPaused,
-    RunPausedPayload, RunStarted, RunStartedPayload, RunTool, RunToolPayload, ToolPhase,
+    CallView, Cost, InlineImage, RunInDoubt, RunInDoubtPayload, RunPaused, RunPausedPayload,
+    RunRef, RunStarted, RunStartedPayload, RunTool, RunToolPayload, ToolCallState, ToolPhase,
 };
-use hob_wire::{Content, Part, Role, Topic};
+use hob_wire::{ContentPart, EventTopic, MessageContent, Role};
 use serde_json::Value;
 
-/// The next write, as far as its cause knows it.
+/// The next write, as far as its cause determines it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Draft {
-    pub(crate) entries: Vec<Entry>,
-    /// In the conversation before the results of tools.
+pub(crate) struct StepDraft {
+    pub(crate) entries: Vec<JournalEntry>,
+    /// Messages before the tool results.
     pub(crate) messages: Vec<NewMessage>,
-    /// In the conversation after everything else, if the run goes on.
-    pub(crate) closing_words: Option<String>,
+    /// Text of a last user message, added only if the run continues.
+    pub(crate) closing_text: Option<String>,
     pub(crate) ledger: Vec<LedgerWrite>,
     pub(crate) events: Vec<(&'static str, Value)>,
     pub(crate) notes: Vec<String>,
-    /// The answer so far, if it changes.
+    /// The new answer text, if it changes.
     pub(crate) text: Option<String>,
-    /// What the run cost so far, if that changes.
+    /// The new total cost, if it changes.
     pub(crate) cost: Option<Cost>,
-    /// The cause in a sentence, should the run end with this.
+    /// The reason in a sentence, if the run ends or pauses with this write.
     pub(crate) message: Option<String>,
 }
 
-impl Draft {
-    pub(crate) fn of(entry: Entry) -> Self {
-        Draft {
+impl StepDraft {
+    pub(crate) fn of(entry: JournalEntry) -> Self {
+        StepDraft {
             entries: vec![entry],
-            ..Draft::default()
+            ..StepDraft::default()
         }
     }
 
-    pub(crate) fn event<T: Topic>(&mut self, payload: &T::Payload) {
-        // A payload that cannot be encoded is a fault of its type, found by any test of it.
+    pub(crate) fn event<T: EventTopic>(&mut self, payload: &T::Payload) {
+        // Encoding fails only if the payload type is wrong, which any test of it finds.
         if let Ok(payload) = serde_json::to_value(payload) {
             self.events.push((T::SPEC.topic, payload));
         }
     }
 
-    /// Adds what calls gave, and the words that are due, to the conversation.
-    pub(crate) fn tell_model(&mut self, before: &Story, after: &Story) {
-        for view in settled(before, after) {
-            let result = view.result.clone().map(Part::ToolResult);
-            let content = Content::Parts(result.into_iter().collect());
+    /// Adds tool results, due steering texts and the closing message to the conversation.
+    pub(crate) fn add_messages(&mut self, before: &ReplayedRun, after: &ReplayedRun) {
+        for view in newly_settled(before, after) {
+            let result = view.result.clone().map(ContentPart::ToolResult);
+            let content = MessageContent::Parts(result.into_iter().collect());
             self.messages.push(NewMessage::new(Role::Tool, content));
         }
-        let words = after.due.iter().map(spoken);
-        self.messages.extend(words);
+        let texts = after.due_steering.iter().map(steering_message);
+        self.messages.extend(texts);
         if after.cause().is_none()
-            && let Some(words) = self.closing_words.take()
+            && let Some(text) = self.closing_text.take()
         {
-            let content = Content::Text(words);
+            let content = MessageContent::Text(text);
             self.messages.push(NewMessage::new(Role::User, content));
         }
     }
 
     /// Adds the events that follow from the entries, in the order things happened.
-    pub(crate) fn tell_watchers(&mut self, of: &RunOf, before: &Story, after: &Story) {
-        let told = std::mem::take(&mut self.events);
-        let restarts = self
-            .entries
-            .iter()
-            .any(|entry| matches!(entry.event, Event::Begin { .. } | Event::Restarted { .. }));
+    pub(crate) fn add_events(&mut self, of: &RunRef, before: &ReplayedRun, after: &ReplayedRun) {
+        let drafted = std::mem::take(&mut self.events);
+        let restarts = self.entries.iter().any(|entry| {
+            matches!(
+                entry.event,
+                TurnEvent::Begin { .. } | TurnEvent::Restarted { .. }
+            )
+        });
         if restarts && after.cause().is_none() {
             self.event::<RunStarted>(&RunStartedPayload {
-                of: of.clone(),
+                run: of.clone(),
                 model: after.model.clone().unwrap_or_default(),
                 resumed: after.resumed,
             });
         }
-        self.events.extend(told);
+        // The start event comes first, also when other events were drafted before it.
+        self.events.extend(drafted);
         let fresh = |view: &&CallView| !before.began.contains_key(&view.call.id);
         let begun = |view: &&CallView| after.began.contains_key(&view.call.id);
         for view in after.calls.iter().filter(begun).filter(fresh) {
-            self.event::<RunTool>(&tool(of, view, ToolPhase::Start));
+            self.event::<RunTool>(&tool_payload(of, view, ToolPhase::Start));
         }
-        for view in settled(before, after) {
-            self.event::<RunTool>(&tool(of, view, ToolPhase::End));
+        for view in newly_settled(before, after) {
+            self.event::<RunTool>(&tool_payload(of, view, ToolPhase::End));
         }
-        for view in after.calls.iter().filter(|view| is_doubted(view)) {
-            if before.call(&view.call.id).is_some_and(is_doubted) || after.cause().is_some() {
+        for view in after.calls.iter().filter(|view| is_in_doubt(view)) {
+            if before.call(&view.call.id).is_some_and(is_in_doubt) || after.cause().is_some() {
                 continue;
             }
-            self.event::<RunInDoubt>(&doubt(of, view, after));
+            self.event::<RunInDoubt>(&doubt_payload(of, view, after));
         }
-        let out_of_money = |entry: &Entry| matches!(entry.event, Event::OutOfMoney { .. });
-        if *after.turn.phase() == Phase::Paused && self.entries.iter().any(out_of_money) {
+        let out_of_money =
+            |entry: &JournalEntry| matches!(entry.event, TurnEvent::OutOfMoney { .. });
+        if *after.turn.phase() == TurnPhase::Paused && self.entries.iter().any(out_of_money) {
             self.event::<RunPaused>(&RunPausedPayload {
-                of: of.clone(),
+                run: of.clone(),
                 message: self.message.clone().unwrap_or_default(),
             });
         }
     }
 }
 
-/// A person's words as a message.
-pub(crate) fn spoken(words: &Words) -> NewMessage {
-    NewMessage::new(Role::User, content(&words.text, &words.images))
+/// A steering text as a message.
+pub(crate) fn steering_message(steering: &SteeringText) -> NewMessage {
+    NewMessage::new(Role::User, user_content(&steering.text, &steering.images))
 }
 
-/// A text with pictures.
-pub(crate) fn content(text: &str, images: &[Image]) -> Content {
+/// A text with images as message content.
+pub(crate) fn user_content(text: &str, images: &[InlineImage]) -> MessageContent {
     if images.is_empty() {
-        return Content::from(text);
+        return MessageContent::from(text);
     }
-    let words = Part::Text {
+    let first = ContentPart::Text {
         text: text.to_owned(),
     };
-    let pictures = images.iter().map(|image| Part::Image {
+    let pictures = images.iter().map(|image| ContentPart::Image {
         mime_type: image.mime_type.clone(),
         data: image.data.clone(),
     });
-    Content::Parts(std::iter::once(words).chain(pictures).collect())
+    MessageContent::Parts(std::iter::once(first).chain(pictures).collect())
 }
 
-/// Calls that have a result now and had none.
-fn settled<'s>(before: &'s Story, after: &'s Story) -> impl Iterator<Item = &'s CallView> {
+/// Calls that got their result between the two states.
+fn newly_settled<'s>(
+    before: &'s ReplayedRun,
+    after: &'s ReplayedRun,
+) -> impl Iterator<Item = &'s CallView> {
     let had = |view: &CallView| {
         let old = before.call(&view.call.id);
         old.is_some_and(|old| old.result.is_some())
@@ -132,14 +139,14 @@ fn settled<'s>(before: &'s Story, after: &'s Story) -> impl Iterator<Item = &'s 
     calls.filter(move |view| view.result.is_some() && !had(view))
 }
 
-fn is_doubted(view: &CallView) -> bool {
-    view.state == CallState::InDoubt
+fn is_in_doubt(view: &CallView) -> bool {
+    view.state == ToolCallState::InDoubt
 }
 
-fn tool(of: &RunOf, view: &CallView, phase: ToolPhase) -> RunToolPayload {
+fn tool_payload(of: &RunRef, view: &CallView, phase: ToolPhase) -> RunToolPayload {
     let ended = phase == ToolPhase::End;
     RunToolPayload {
-        of: of.clone(),
+        run: of.clone(),
         step: view.step,
         phase,
         call: view.call.clone(),
@@ -148,17 +155,17 @@ fn tool(of: &RunOf, view: &CallView, phase: ToolPhase) -> RunToolPayload {
     }
 }
 
-fn doubt(of: &RunOf, view: &CallView, after: &Story) -> RunInDoubtPayload {
+fn doubt_payload(of: &RunRef, view: &CallView, after: &ReplayedRun) -> RunInDoubtPayload {
     let id = &view.call.id;
     let known = after.known.get(id).cloned();
     RunInDoubtPayload {
-        of: of.clone(),
+        run: of.clone(),
         step: view.step,
         call: view.call.clone(),
         began_at: after.began.get(id).copied().unwrap_or(0),
         known: known.unwrap_or_else(|| {
             format!(
-                "'{}' was begun and no answer of it was recorded: hob stopped, or lost the tool, before it came. It may have happened, or not.",
+                "'{}' started, but hob stopped or lost the tool before an answer was recorded. It may or may not have happened.",
                 view.call.name
             )
         }),

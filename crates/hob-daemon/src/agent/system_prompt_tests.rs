@@ -14,10 +14,10 @@ fn rooms() -> tempfile::TempDir {
     directory
 }
 
-fn sources(root: &Path) -> Sources {
-    let mask = Mask::new();
+fn sources(root: &Path) -> PromptSources {
+    let mask = SecretMask::new();
     mask.add(KEY);
-    Sources {
+    PromptSources {
         home: Home::at(&root.join("home")),
         mask,
         workspace: Some(root.join("work").display().to_string()),
@@ -31,7 +31,7 @@ async fn layers_stand_from_the_stable_to_the_callers() {
     let root = directory.path();
     std::fs::write(root.join("home/persona.md"), "You are kind.\n").expect("writes");
     std::fs::write(root.join("work/AGENTS.md"), "Run the tests.").expect("writes");
-    let SystemText { layers, refused } = layers(sources(root), None).await;
+    let SystemPrompt { layers, refused } = build_layers(sources(root), None).await;
     assert_eq!(layers.len(), 4);
     assert_eq!(layers[0], CORE);
     assert_eq!(layers[1], "You are kind.");
@@ -46,7 +46,7 @@ async fn a_huge_or_missing_file_does_no_harm() {
     let root = directory.path();
     std::fs::create_dir(root.join("home/persona.md")).expect("a folder of that name");
     std::fs::write(root.join("work/AGENTS.md"), "ä".repeat(100_000)).expect("writes");
-    let SystemText { layers, refused } = layers(sources(root), None).await;
+    let SystemPrompt { layers, refused } = build_layers(sources(root), None).await;
     assert_eq!(layers.len(), 3);
     assert!(layers[1].len() < 33 * 1024, "{}", layers[1].len());
     assert!(!layers[1].contains(char::REPLACEMENT_CHARACTER));
@@ -57,14 +57,14 @@ async fn a_huge_or_missing_file_does_no_harm() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_a_link_is_no_layer_and_is_told() {
+async fn a_symbolic_link_is_no_layer_and_is_reported() {
     let directory = rooms();
     let root = directory.path();
     std::fs::write(root.join("outside/id_rsa"), "PRIVATE KEY").expect("writes");
     for link in ["home/persona.md", "work/AGENTS.md"] {
         symlink(root.join("outside/id_rsa"), root.join(link)).expect("links");
     }
-    let SystemText { layers, refused } = layers(sources(root), None).await;
+    let SystemPrompt { layers, refused } = build_layers(sources(root), None).await;
     assert_eq!(layers, [CORE, "Answer in verse."]);
     let told = |name: &str| {
         format!("{name} is a link and was not read. Put the text itself into the file.")
@@ -73,13 +73,13 @@ async fn a_file_that_is_a_link_is_no_layer_and_is_told() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_is_hobs_home_says_nothing() {
+async fn a_workspace_that_is_hobs_home_gives_no_layer() {
     let directory = rooms();
     let root = directory.path();
     std::fs::write(root.join("home/AGENTS.md"), "PRIVATE KEY").expect("writes");
     let mut sources = sources(root);
     sources.workspace = Some(root.join("work/../home").display().to_string());
-    let SystemText { layers, refused } = layers(sources, None).await;
+    let SystemPrompt { layers, refused } = build_layers(sources, None).await;
     assert_eq!(layers, [CORE, "Answer in verse."]);
     assert!(refused[0].contains("belongs to hob itself"), "{refused:?}");
 }
@@ -92,7 +92,7 @@ async fn secrets_in_a_file_are_masked_and_checksums_stay() {
     let guide = format!("key {KEY}, checksum {checksum}");
     std::fs::write(root.join("work/AGENTS.md"), &guide).expect("writes");
     std::fs::write(root.join("home/persona.md"), KEY).expect("writes");
-    let SystemText { layers, .. } = layers(sources(root), None).await;
+    let SystemPrompt { layers, .. } = build_layers(sources(root), None).await;
     assert_eq!(layers[1], "[masked]");
     assert!(layers[2].ends_with(&format!("key [masked], checksum {checksum}")));
 }

@@ -1,77 +1,81 @@
-//! How a run reaches tools: over the bus, like anybody. Invariants: nothing is executed without a
-//! ticket of the permission room; an answer tells apart what surely did not run from what nobody
-//! can tell.
+//! Access of a run to tools and permissions, over the bus. Invariants: nothing is executed without
+//! a ticket of the permission room; an error that proves the call did not run is told apart from
+//! one that leaves doubt.
 
-use super::tool_list::ToolList;
+use super::tool_list_cache::ToolListCache;
 use hob_bus::Caller;
-use hob_core::family;
+use hob_core::child_runs;
 use hob_kit::failpoint;
 use hob_tools::terminal;
-use hob_wire::rooms::permission::{self, AskParams, BY_CANNOT_RUN, Denial, WithdrawParams};
-use hob_wire::rooms::tool::{
-    Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, Probe, Probed,
+use hob_wire::rooms::permission::{
+    self, BY_CANNOT_RUN, PermissionAskParams, PermissionDenial, PermissionWithdrawParams,
 };
-use hob_wire::rule::Rule;
-use hob_wire::work::{Decision, RuleDecision, Tier, ToolContext, ToolSpec};
+use hob_wire::rooms::tool::{
+    Cancel, Describe, Execute, Probe, ToolCancelParams, ToolDescribeParams, ToolExecuteParams,
+    ToolExecuteResult, ToolProbeResult,
+};
+use hob_wire::rule::PermissionRule;
+use hob_wire::work::{PermissionDecision, RuleDecision, Tier, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, RunId, ToolCall, ToolResult, WireError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The tools of one run, as far as it may reach.
+/// The tool access of one run, within its limits.
 #[derive(Clone, Debug)]
-pub(crate) struct Hands {
+pub(crate) struct ToolClient {
     pub(crate) caller: Caller,
-    pub(crate) tools: Arc<ToolList>,
-    pub(crate) run: RunId,
+    pub(crate) tool_list: Arc<ToolListCache>,
+    pub(crate) run_id: RunId,
     pub(crate) session_key: String,
     pub(crate) workspace: Option<String>,
     pub(crate) ceiling: Option<Tier>,
-    /// The channel the task came by.
+    /// The channel that the task came from.
     pub(crate) channel: Option<String>,
-    /// Nobody is there to be asked.
+    /// True if no person can be asked.
     pub(crate) unattended: bool,
-    /// Another run started it: some tools are not for it.
+    /// True for a child run, which may not use some tools.
     pub(crate) is_child: bool,
-    /// Only these; all when missing.
+    /// The only tools it may use; all if missing.
     pub(crate) only: Option<BTreeSet<String>>,
 }
 
-/// What became of asking for a call.
+/// The result of asking permission for a call.
 #[derive(Clone, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum PermissionOutcome {
     Allowed {
         ticket: Option<String>,
         digest: Option<String>,
     },
-    Denied(Box<Denial>),
-    /// Nobody could be asked, so there is no yes.
-    Unreachable(Box<Denial>),
-    /// There is nothing to ask: the call cannot run.
+    Denied(Box<PermissionDenial>),
+    /// The permission room did not answer, so there is no approval.
+    Unreachable(Box<PermissionDenial>),
+    /// The call cannot run, so nobody is asked.
     Impossible {
         reason: String,
     },
 }
 
-/// What became of running a call.
+/// The result of executing a call.
 #[derive(Clone, Debug)]
-pub(crate) enum Ran {
-    /// The tool's own answer, or the reason why it never began.
+pub(crate) enum ExecutionOutcome {
+    /// The tool's answer, or the reason why it never began.
     Answered(ToolResult),
-    /// Nobody knows whether it happened.
+    /// It is unknown if the call took effect.
     Unanswered(String),
 }
 
-impl Hands {
-    /// The tools a model is told of, in a fixed order.
-    pub(crate) async fn offered(&self) -> Result<Vec<ToolSpec>, WireError> {
+impl ToolClient {
+    /// The tools offered to the model, sorted by name.
+    pub(crate) async fn offered_tools(&self) -> Result<Vec<ToolSpec>, WireError> {
         if self.only.as_ref().is_some_and(BTreeSet::is_empty) {
             return Ok(Vec::new());
         }
-        let all = self.tools.current(&self.caller).await?;
+        let all = self.tool_list.current(&self.caller).await?;
         let within = |tool: &&ToolSpec| {
             self.may_use(&tool.name) && self.ceiling.is_none_or(|ceiling| tool.tier <= ceiling)
         };
         let mut tools: Vec<ToolSpec> = all.tools.iter().filter(within).cloned().collect();
+        // A stable order keeps the provider's prompt cache valid.
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         if self.hides_terminal().await {
             tools.retain(|tool| tool.name != terminal::NAME);
@@ -79,46 +83,46 @@ impl Hands {
         Ok(tools)
     }
 
-    /// Whether the model is not told of the shared terminal: nobody watches this run, it does not
-    /// name the tool itself, and no stored rule allows it anything there. A call is asked for like
-    /// any other all the same.
+    /// True if the shared terminal is not offered: nobody watches this run, it does not name the
+    /// tool itself, and no stored rule allows anything there. A call of it is still decided like
+    /// any other.
     async fn hides_terminal(&self) -> bool {
         let is_watched = !self.unattended && self.channel.is_none();
         if is_watched || self.only.is_some() {
             return false;
         }
-        let params = permission::ListParams {
+        let params = permission::PermissionListParams {
             tool: Some(terminal::NAME.to_owned()),
             session_key: Some(self.session_key.clone()),
-            ..permission::ListParams::default()
+            ..permission::PermissionListParams::default()
         };
         let found = self.caller.call::<permission::List>(&params).await;
-        let allows = |rule: &Rule| rule.terms.decision == RuleDecision::Allow;
+        let allows = |rule: &PermissionRule| rule.terms.decision == RuleDecision::Allow;
         !found.is_ok_and(|found| found.rules.iter().any(allows))
     }
 
-    /// Asks whether a call may run; waits for a person if it must. `approved` is the digest of a
-    /// yes from before a restart.
-    /// Then, too, its service may not be back yet and is waited for.
-    pub(crate) async fn ask(
+    /// Asks permission for a call; waits for a person if needed. `approved` is the digest of an
+    /// approval from before a restart. A resumed run also waits for the tool's service to
+    /// reconnect.
+    pub(crate) async fn ask_permission(
         &self,
         call: ToolCall,
         approved: Option<String>,
         resumed: bool,
-    ) -> Asked {
+    ) -> PermissionOutcome {
         if !call.args.is_object() {
             let reason = "The arguments are not a JSON object. Call it again with arguments that fit its schema.";
-            return Asked::Impossible {
+            return PermissionOutcome::Impossible {
                 reason: reason.to_owned(),
             };
         }
-        let unknown = || Asked::Impossible {
+        let unknown = || PermissionOutcome::Impossible {
             reason: format!("There is no tool '{}' in this run.", call.name),
         };
         if !self.may_use(&call.name) {
             return unknown();
         }
-        let describe = DescribeParams {
+        let describe = ToolDescribeParams {
             name: call.name.clone(),
             wait: resumed,
         };
@@ -127,15 +131,15 @@ impl Hands {
             Err(error) if error.code == ErrorCode::NotFound => return unknown(),
             Err(error) => {
                 let reason = error.message;
-                return Asked::Impossible { reason };
+                return PermissionOutcome::Impossible { reason };
             }
         };
-        // A name of its own may have led to a tool that is not for this run.
-        if !self.is_open(&tool.name) {
+        // An alias may resolve to a tool that this run must not use.
+        if !self.is_open_to_run(&tool.name) {
             return unknown();
         }
         let context = self.context(&call);
-        let question = AskParams {
+        let question = PermissionAskParams {
             tool,
             args: call.args.clone(),
             context,
@@ -146,7 +150,7 @@ impl Hands {
         };
         let ruling = self.caller.call::<permission::Ask>(&question).await;
         let denied = |by: String, reason, grant| {
-            Box::new(Denial {
+            Box::new(PermissionDenial {
                 call_id: call.id.clone(),
                 tool: question.tool.name.clone(),
                 by,
@@ -155,77 +159,85 @@ impl Hands {
             })
         };
         match ruling {
-            Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {
-                ticket: ruling.ticket,
-                digest: ruling.digest,
-            },
-            Ok(ruling) if ruling.by == BY_CANNOT_RUN => Asked::Impossible {
+            Ok(ruling) if ruling.decision == PermissionDecision::Allow => {
+                PermissionOutcome::Allowed {
+                    ticket: ruling.ticket,
+                    digest: ruling.digest,
+                }
+            }
+            Ok(ruling) if ruling.by == BY_CANNOT_RUN => PermissionOutcome::Impossible {
                 reason: ruling.reason.unwrap_or_default(),
             },
             Ok(ruling) => {
                 let reason = ruling.reason;
                 let reason = reason.unwrap_or_else(|| "This call was denied.".to_owned());
-                Asked::Denied(denied(ruling.by, reason, ruling.grant))
+                PermissionOutcome::Denied(denied(ruling.by, reason, ruling.grant))
             }
-            // Without a yes it does not run.
+            // Without an approval it does not run.
             Err(error) => {
-                let reason = format!("No permission could be had: {}", error.message);
-                Asked::Unreachable(denied(error.code.as_str().to_owned(), reason, None))
+                let reason = format!("Permission could not be obtained: {}", error.message);
+                PermissionOutcome::Unreachable(denied(error.code.as_str().to_owned(), reason, None))
             }
         }
     }
 
-    /// Runs a call.
-    pub(crate) async fn execute(&self, call: ToolCall, ticket: Option<String>) -> Ran {
+    /// Executes a call.
+    pub(crate) async fn execute(&self, call: ToolCall, ticket: Option<String>) -> ExecutionOutcome {
         let id = call.id.clone();
-        let params = self.execution(call, ticket);
+        let params = self.execute_params(call, ticket);
         match self.caller.call::<Execute>(&params).await {
-            Ok(executed) => Ran::Answered(result(id, executed)),
-            Err(error) if leaves_doubt(error.code) => Ran::Unanswered(error.message),
-            Err(error) => Ran::Answered(super::story::told(&id, error.message, true)),
+            Ok(executed) => ExecutionOutcome::Answered(to_tool_result(id, executed)),
+            Err(error) if leaves_doubt(error.code) => ExecutionOutcome::Unanswered(error.message),
+            Err(error) => ExecutionOutcome::Answered(super::replayed_run::text_result(
+                &id,
+                error.message,
+                true,
+            )),
         }
     }
 
-    /// Asks whether an earlier call happened; what cannot be found out is unknown.
-    pub(crate) async fn probe(&self, call: ToolCall) -> Probed {
-        let params = self.execution(call, None);
+    /// Asks the tool if an earlier call happened. An error counts as unknown.
+    pub(crate) async fn probe(&self, call: ToolCall) -> ToolProbeResult {
+        let params = self.execute_params(call, None);
         let probed = self.caller.call::<Probe>(&params).await;
-        probed.unwrap_or_else(|error| Probed::Unknown {
+        probed.unwrap_or_else(|error| ToolProbeResult::Unknown {
             known: format!("The tool could not be asked: {}", error.message),
         })
     }
 
-    /// Tells the tool to stop a call; answers when it has ended.
+    /// Stops a call and returns when it has ended.
     pub(crate) async fn cancel(&self, call: String) {
-        let params = CancelParams {
-            run_id: self.run,
+        let params = ToolCancelParams {
+            run_id: self.run_id,
             call_id: call,
         };
         if let Err(error) = self.caller.call::<Cancel>(&params).await {
-            tracing::warn!(run = %self.run, "a call could not be stopped: {error}");
+            tracing::warn!(run = %self.run_id, "a call could not be stopped: {error}");
         }
     }
 
-    /// Takes back every question of the run.
+    /// Withdraws every open question of the run.
     pub(crate) async fn withdraw(&self) {
-        let params = WithdrawParams { run_id: self.run };
+        let params = PermissionWithdrawParams {
+            run_id: self.run_id,
+        };
         let withdrawn = self.caller.call::<permission::Withdraw>(&params).await;
         if let Err(error) = withdrawn {
-            tracing::debug!(run = %self.run, "its questions could not be taken back: {error}");
+            tracing::debug!(run = %self.run_id, "the questions of the run could not be withdrawn: {error}");
         }
     }
 
     fn may_use(&self, name: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(name)) && self.is_open(name)
+        self.only.as_ref().is_none_or(|only| only.contains(name)) && self.is_open_to_run(name)
     }
 
-    fn is_open(&self, name: &str) -> bool {
-        !self.is_child || family::may_use(name)
+    fn is_open_to_run(&self, name: &str) -> bool {
+        !self.is_child || child_runs::is_tool_allowed(name)
     }
 
-    fn execution(&self, call: ToolCall, ticket: Option<String>) -> ExecuteParams {
+    fn execute_params(&self, call: ToolCall, ticket: Option<String>) -> ToolExecuteParams {
         let context = self.context(&call);
-        ExecuteParams {
+        ToolExecuteParams {
             name: call.name,
             args: call.args,
             context,
@@ -233,9 +245,9 @@ impl Hands {
         }
     }
 
-    /// The same for every repeat of a call, by whichever daemon.
-    fn key(&self, call: &ToolCall) -> String {
-        let mut key = format!("{}:{}", self.run, call.id);
+    /// The idempotency key of a call: the same for every repeat, also by a later daemon.
+    fn idempotency_key(&self, call: &ToolCall) -> String {
+        let mut key = format!("{}:{}", self.run_id, call.id);
         if failpoint::broken(15) {
             key = format!("{key}:{}", std::process::id());
         }
@@ -245,16 +257,16 @@ impl Hands {
     fn context(&self, call: &ToolCall) -> ToolContext {
         ToolContext {
             session_key: Some(self.session_key.clone()),
-            run_id: Some(self.run),
+            run_id: Some(self.run_id),
             call_id: Some(call.id.clone()),
-            key: Some(self.key(call)),
+            key: Some(self.idempotency_key(call)),
             workspace: self.workspace.clone(),
         }
     }
 }
 
-/// The tool's answer as the model is told it.
-pub(crate) fn result(id: String, executed: Executed) -> ToolResult {
+/// Converts a tool's answer into a result for the model.
+pub(crate) fn to_tool_result(id: String, executed: ToolExecuteResult) -> ToolResult {
     ToolResult {
         id,
         content: executed.content,
@@ -262,8 +274,8 @@ pub(crate) fn result(id: String, executed: Executed) -> ToolResult {
     }
 }
 
-/// Whether a failure leaves open if the call happened: its service went away, stayed silent or
-/// fell over while it ran.
+/// True if an error does not say if the call happened: the service went away, stayed silent or
+/// crashed.
 fn leaves_doubt(code: ErrorCode) -> bool {
     matches!(
         code,

@@ -1,12 +1,12 @@
-//! A run as its callers see it, from its row and its journal.
+//! Views of runs, built from row and journal.
 
-use super::journal::Entry;
-use super::story::Story;
+use super::journal::JournalEntry;
+use super::replayed_run::ReplayedRun;
 use hob_store::{RunRow, Store, StoreError};
-use hob_wire::rooms::agent::{CallView, RunReply, RunState, RunView};
+use hob_wire::rooms::agent::{AgentRunResult, CallView, RunState, RunView};
 
-/// The view of a row.
-pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
+/// The view of a row and its calls.
+pub(crate) fn run_view(row: &RunRow, calls: Vec<CallView>) -> RunView {
     let summary = &row.summary;
     RunView {
         run_id: row.id,
@@ -30,56 +30,56 @@ pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
     }
 }
 
-/// The view of a run nobody drives, its calls read from its journal.
-pub(crate) async fn from_store(kept: &Store, row: &RunRow) -> Result<RunView, StoreError> {
-    let mut shown = match replay(kept, row).await {
-        Ok(story) => view(row, story.calls),
-        // Its row is whole: what it says is shown, and that its calls cannot be.
+/// The view of a run without a driver; its calls are read from the journal.
+pub(crate) async fn view_from_store(store: &Store, row: &RunRow) -> Result<RunView, StoreError> {
+    let mut shown = match replay(store, row).await {
+        Ok(replayed) => run_view(row, replayed.calls),
+        // The row is intact: it is shown with a note that the calls cannot be read.
         Err(StoreError::DamagedRow(damaged)) => {
-            let mut shown = view(row, Vec::new());
+            let mut shown = run_view(row, Vec::new());
             shown.notes.push(damaged.message);
             shown
         }
-        // The row alone says enough to stop the run, or to see how it ended.
+        // The row alone is enough to stop the run or to see how it ended.
         Err(error @ (StoreError::Damaged { .. } | StoreError::Internal(_))) => {
-            let mut shown = view(row, Vec::new());
-            let note = format!("What the run had written cannot be read any more. {error}");
+            let mut shown = run_view(row, Vec::new());
+            let note = format!("The stored data of the run cannot be read. {error}");
             shown.notes.push(note);
             shown
         }
         Err(error) => return Err(error),
     };
-    // It will be, but is not now.
+    // It will run again, but has no driver now.
     shown.running = false;
     Ok(shown)
 }
 
-/// The story its journal tells.
-pub(crate) async fn replay(kept: &Store, row: &RunRow) -> Result<Story, StoreError> {
-    let mut story = Story::new(row.limits);
+/// Replays the journal of a run.
+pub(crate) async fn replay(store: &Store, row: &RunRow) -> Result<ReplayedRun, StoreError> {
+    let mut replayed = ReplayedRun::new(row.limits);
     if row.journal_len == 0 {
-        // It has not begun; most runs are taken up so, and need no look at the disk for it.
-        return Ok(story);
+        // Not begun: most runs are loaded like this, and need no read of the journal.
+        return Ok(replayed);
     }
     let mut effects = Vec::new();
-    for json in kept.journal(&row.id).await? {
-        let entry = Entry::read(json).map_err(|error| {
+    for json in store.journal(&row.id).await? {
+        let entry = JournalEntry::from_json(json).map_err(|error| {
             StoreError::Internal(format!(
                 "the journal of run {} cannot be read: {error}",
                 row.id
             ))
         })?;
-        story.take(&entry, &mut effects);
+        replayed.apply(&entry, &mut effects);
         effects.clear();
     }
-    // They were written with the entries that were read.
-    story.due.clear();
-    Ok(story)
+    // Due texts were written in the same step as these entries.
+    replayed.due_steering.clear();
+    Ok(replayed)
 }
 
-/// The answer of `agent.run` without waiting.
-pub(crate) fn accepted(row: &RunRow) -> RunReply {
-    RunReply {
+/// The reply of `agent.run` without `wait`.
+pub(crate) fn accepted_reply(row: &RunRow) -> AgentRunResult {
+    AgentRunResult {
         run_id: row.id,
         session_key: row.session_key.clone(),
         state: row.summary.state,
@@ -91,15 +91,15 @@ pub(crate) fn accepted(row: &RunRow) -> RunReply {
     }
 }
 
-/// The answer of `agent.run` at the end.
-pub(crate) fn ended(view: &RunView) -> RunReply {
-    use hob_wire::work::Cause;
-    RunReply {
+/// The reply of `agent.run` with `wait`.
+pub(crate) fn ended_reply(view: &RunView) -> AgentRunResult {
+    use hob_wire::work::RunEndCause;
+    AgentRunResult {
         run_id: view.run_id,
         session_key: view.session_key.clone(),
         state: view.state,
         response: Some(view.text.clone()),
-        success: Some(view.cause == Some(Cause::Answered)),
+        success: Some(view.cause == Some(RunEndCause::Answered)),
         cause: view.cause,
         cost: Some(view.cost),
         model: view.model.clone(),

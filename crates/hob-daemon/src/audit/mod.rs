@@ -1,13 +1,13 @@
-//! `audit.*`: the record of every decision, for reading. It is written by whoever decides, in the
-//! transaction of the decision; this room never writes. The chain itself is
-//! `hob_core::permission::Chain`.
+//! `audit.*`: reads the record of every decision. Whoever decides writes the entry in the
+//! transaction of the decision; this room never writes. The hash chain is
+//! `hob_core::permission::AuditChain`.
 
 mod redaction;
 
 use hob_bus::Room;
-use hob_core::permission::Chain;
+use hob_core::permission::AuditChain;
 use hob_store::Store;
-use hob_wire::rooms::audit::{Export, List, Verified, Verify};
+use hob_wire::rooms::audit::{AuditVerifyResult, Export, List, Verify};
 use hob_wire::{Scope, WireError};
 
 /// The service `audit`.
@@ -36,12 +36,12 @@ pub fn room(store: &Store) -> Room {
         })
 }
 
-/// Follows the whole chain.
-async fn verify(store: &Store, awaited: Option<&str>) -> Result<Verified, WireError> {
-    let mut chain = Chain::new(awaited);
-    let problem = store.follow_audit(&mut chain).await?;
+/// Verifies the whole hash chain.
+async fn verify(store: &Store, awaited: Option<&str>) -> Result<AuditVerifyResult, WireError> {
+    let mut chain = AuditChain::new(awaited);
+    let problem = store.verify_audit(&mut chain).await?;
     let problem = problem.or_else(|| chain.problem_at_end());
-    Ok(Verified {
+    Ok(AuditVerifyResult {
         entries: chain.entries(),
         head: chain.head().to_owned(),
         problem,

@@ -1,26 +1,26 @@
-//! What the audit record does not show to callers without the scope `admin`: what was typed into the
-//! shared terminal. Pure. The stored entries stay as they are, so the chain can still be checked.
+//! Hides text typed into the shared terminal from callers without the scope `admin`. Pure. The
+//! stored entries are unchanged, so the chain can still be verified.
 
 use hob_wire::rule::AuditEntry;
 use serde_json::{Value, json};
 
 /// The tool of the shared terminal; its methods are named `terminal.*`.
 const TERMINAL: &str = "terminal";
-/// Fields that hold what was typed, or what a guess of it could be tried with: the entry's own hash
-/// stays, so the salt that goes into it does not.
+/// Fields with typed text, or with data to test a guess of it. The entry's hash stays visible, so
+/// the salt in it must not be.
 const TYPED: [&str; 7] = [
     "command", "commands", "text", "keys", "reason", "digest", "salt",
 ];
-/// What stands in their place.
+/// Replacement text.
 const HIDDEN: &str = "[hidden: needs the scope admin]";
 
-/// An entry without what was typed into a terminal.
+/// Hides the typed text of a terminal entry.
 pub(super) fn without_typed_text(mut entry: AuditEntry) -> AuditEntry {
     let is_terminal = entry.tool.as_deref().is_some_and(|tool| {
         let rest = tool.strip_prefix(TERMINAL);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     });
-    // Rules say which commands are allowed, not which were typed; `permission.list` shows them.
+    // Rules name allowed commands, not typed ones, and `permission.list` shows them anyway.
     if is_terminal && !entry.act.starts_with("rule-") {
         hide(&mut entry.matter);
     }

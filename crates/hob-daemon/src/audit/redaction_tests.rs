@@ -1,4 +1,4 @@
-//! What is hidden of an entry, and what stays.
+//! Hidden and visible fields of an entry.
 
 use super::{HIDDEN, without_typed_text};
 use hob_wire::rule::AuditEntry;

@@ -1,106 +1,109 @@
-//! `config.*`: reading and changing settings.
+//! `config.*`: reads and changes settings.
 //!
-//! Invariants: changes happen one at a time; the file is changed before anything applies, and
-//! only to a text that reads without a problem; settings that need a restart keep their value in
-//! [`Config::watch`] until then; what only the file may say is never set over the wire.
+//! Invariants: changes happen one at a time; the file is changed before anything applies, and only
+//! to a text that parses without a problem; settings that need a restart keep their value in
+//! [`ConfigService::watch`] until then; file-only settings are never set over the wire.
 
 use bytes::Bytes;
 use hob_bus::{NewEvent, Room};
 use hob_kit::home::Home;
+use hob_kit::host_environment::EnvVars;
 use hob_kit::settings::edit::{self, SetError};
-use hob_kit::settings::{Catalog, Key, Origin, Problems, Settings, Value};
-use hob_kit::world::Env;
+use hob_kit::settings::{
+    ConfigProblems, SettingKey, SettingSource, SettingValue, Settings, SettingsCatalog,
+};
 use hob_store::Store;
 use hob_wire::rooms::config::{
-    self as wire, Applied, Changed, ConfigChanged, Get, GetParams, Set, SetParams, Setting,
+    self as wire, ApplyStatus, ConfigChange, ConfigChanged, ConfigGetParams, ConfigSetParams,
+    ConfigSetting, Get, Set,
 };
-use hob_wire::{ErrorCode, Topic, WireError};
+use hob_wire::{ErrorCode, EventTopic, WireError};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
-/// Takes over changed settings at once, so that an answer `now` is true when it is given.
-pub type Apply = Box<dyn Fn(&Settings) + Send + Sync>;
+/// Applies changed settings at once, so that the reply `now` is true when it is sent.
+pub type ApplySettings = Box<dyn Fn(&Settings) + Send + Sync>;
 
-/// What the room is made of.
-pub struct Parts {
+/// Dependencies of the config room.
+pub struct ConfigDeps {
     pub home: Home,
-    pub env: Env,
-    /// As they were read at the start.
+    pub env: EnvVars,
+    /// The settings read at the start.
     pub settings: Settings,
-    /// Where `config.changed` is logged.
+    /// Logs `config.changed`.
     pub store: Store,
-    pub apply: Apply,
+    pub apply: ApplySettings,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for ConfigDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("ConfigDeps").finish_non_exhaustive()
     }
 }
 
-/// The settings of the running daemon; cheap to clone.
+/// The settings of the running daemon. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Config(Arc<Shared>);
+pub struct ConfigService(Arc<ConfigInner>);
 
-struct Shared {
+struct ConfigInner {
     home: Home,
-    env: Env,
+    env: EnvVars,
     store: Store,
-    apply: Apply,
-    /// What the file says now. An async lock: held while the file is written, so that changes
+    apply: ApplySettings,
+    /// The settings of the file. An async lock: held while the file is written, so that changes
     /// queue.
     configured: Mutex<Settings>,
-    /// What is in effect.
+    /// The settings in effect.
     effective: watch::Sender<Arc<Settings>>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ConfigInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config").finish_non_exhaustive()
+        f.debug_struct("ConfigInner").finish_non_exhaustive()
     }
 }
 
-impl Config {
-    pub fn new(parts: Parts) -> Config {
-        let (effective, _) = watch::channel(Arc::new(parts.settings.clone()));
-        Config(Arc::new(Shared {
-            home: parts.home,
-            env: parts.env,
-            store: parts.store,
-            apply: parts.apply,
-            configured: Mutex::new(parts.settings),
+impl ConfigService {
+    pub fn new(deps: ConfigDeps) -> ConfigService {
+        let (effective, _) = watch::channel(Arc::new(deps.settings.clone()));
+        ConfigService(Arc::new(ConfigInner {
+            home: deps.home,
+            env: deps.env,
+            store: deps.store,
+            apply: deps.apply,
+            configured: Mutex::new(deps.settings),
             effective,
         }))
     }
 
-    /// What is in effect, now and after each change.
+    /// Watches the settings in effect.
     pub fn watch(&self) -> watch::Receiver<Arc<Settings>> {
         self.0.effective.subscribe()
     }
 
-    async fn get(&self, params: GetParams) -> Result<wire::Settings, WireError> {
+    async fn get(&self, params: ConfigGetParams) -> Result<wire::ConfigGetResult, WireError> {
         let configured = self.0.configured.lock().await;
         let wanted = params.key.unwrap_or_default();
         let below = format!("{wanted}.");
         let all = wanted.is_empty();
-        let settings: Vec<Setting> = configured
+        let settings: Vec<ConfigSetting> = configured
             .entries()
             .filter(|(path, _)| all || *path == wanted || path.starts_with(&below))
-            .map(|(path, entry)| Setting {
+            .map(|(path, entry)| ConfigSetting {
                 key: path.to_owned(),
                 value: entry.value.to_json(),
-                origin: origin(entry.origin),
+                origin: wire_origin(entry.origin),
                 live: configured.catalog().find(path).is_some_and(|key| key.live),
             })
             .collect();
         if settings.is_empty() && !all {
-            return Err(unknown(configured.catalog(), &wanted));
+            return Err(unknown_setting(configured.catalog(), &wanted));
         }
-        Ok(wire::Settings { settings })
+        Ok(wire::ConfigGetResult { settings })
     }
 
-    async fn set(&self, params: SetParams) -> Result<Changed, WireError> {
+    async fn set(&self, params: ConfigSetParams) -> Result<ConfigChange, WireError> {
         let mut configured = self.0.configured.lock().await;
         let catalog = Arc::clone(configured.catalog());
         let key = *settable(&catalog, &params.key)?;
@@ -116,23 +119,24 @@ impl Config {
         let newer = self.write(&catalog, &params.key, value).await?;
         let effective = Arc::clone(&self.0.effective.borrow());
         let changes = changes(&effective, &configured, &newer, &params.key);
+        // The file is written: from here on the change must not fail.
         *configured = newer;
         let effective = effective.with_live_from(&configured);
         (self.0.apply)(&effective);
         self.0.effective.send_replace(Arc::new(effective));
         for change in &changes {
-            self.announce(change).await;
+            self.log_change(change).await;
         }
         let asked = changes.into_iter().find(|change| change.key == params.key);
         asked.ok_or_else(|| WireError::new(ErrorCode::Internal, "the change got lost"))
     }
 
-    /// Changes the file, on a thread that may wait for the disk, and answers what it says now.
+    /// Changes the file on a blocking thread and returns its new settings.
     async fn write(
         &self,
-        catalog: &Arc<Catalog>,
+        catalog: &Arc<SettingsCatalog>,
         path: &str,
-        value: Option<Value>,
+        value: Option<SettingValue>,
     ) -> Result<Settings, WireError> {
         let file = self.0.home.config_file();
         let (catalog, env, path) = (Arc::clone(catalog), self.0.env.clone(), path.to_owned());
@@ -149,13 +153,13 @@ impl Config {
         match written.await {
             Ok(Ok(Some(newer))) => Ok(newer),
             Ok(Ok(None)) => Err(WireError::new(ErrorCode::Internal, "nothing was checked")),
-            Ok(Err(error)) => Err(refused(&error)),
+            Ok(Err(error)) => Err(write_error(&error)),
             Err(_) => Err(failed("The change was interrupted; try again.".to_owned())),
         }
     }
 
-    /// Logs the event. The file has changed already, so a failure is only reported.
-    async fn announce(&self, change: &Changed) {
+    /// Logs the event. A failure is only reported, because the file has changed already.
+    async fn log_change(&self, change: &ConfigChange) {
         let Ok(payload) = serde_json::to_vec(change) else {
             return;
         };
@@ -172,7 +176,7 @@ impl Config {
 }
 
 /// The service `config`.
-pub fn room(config: Config) -> Room {
+pub fn room(config: ConfigService) -> Room {
     let setter = config.clone();
     Room::new("config")
         .method::<Get, _, _>(move |_, params| {
@@ -186,9 +190,11 @@ pub fn room(config: Config) -> Room {
         .event::<ConfigChanged>()
 }
 
-/// The key's declaration, if it may be set over the wire.
-fn settable<'c>(catalog: &'c Catalog, path: &str) -> Result<&'c Key, WireError> {
-    let key = catalog.find(path).ok_or_else(|| unknown(catalog, path))?;
+/// The declaration of a key that may be set over the wire.
+fn settable<'c>(catalog: &'c SettingsCatalog, path: &str) -> Result<&'c SettingKey, WireError> {
+    let key = catalog
+        .find(path)
+        .ok_or_else(|| unknown_setting(catalog, path))?;
     if key.over_wire {
         return Ok(key);
     }
@@ -200,9 +206,14 @@ fn settable<'c>(catalog: &'c Catalog, path: &str) -> Result<&'c Key, WireError> 
     ))
 }
 
-/// What the change of `asked` did: that key first, then whatever else a person had edited in the
-/// file by hand since it was last read.
-fn changes(effective: &Settings, old: &Settings, newer: &Settings, asked: &str) -> Vec<Changed> {
+/// The changes that setting `asked` made: that key first, then everything else that was edited in
+/// the file by hand since it was last read.
+fn changes(
+    effective: &Settings,
+    old: &Settings,
+    newer: &Settings,
+    asked: &str,
+) -> Vec<ConfigChange> {
     let differs = |path: &str| old.entry(path) != newer.entry(path);
     let others = newer.entries().map(|(path, _)| path);
     let others = others.filter(|path| *path != asked && differs(path));
@@ -210,7 +221,7 @@ fn changes(effective: &Settings, old: &Settings, newer: &Settings, asked: &str) 
         .chain(others)
         .map(|path| {
             let value = newer.entry(path).map(|entry| entry.value.to_json());
-            Changed {
+            ConfigChange {
                 key: path.to_owned(),
                 value: value.unwrap_or_default(),
                 applied: applied(effective, newer, path),
@@ -219,21 +230,21 @@ fn changes(effective: &Settings, old: &Settings, newer: &Settings, asked: &str) 
         .collect()
 }
 
-fn applied(effective: &Settings, newer: &Settings, path: &str) -> Applied {
+fn applied(effective: &Settings, newer: &Settings, path: &str) -> ApplyStatus {
     let entry = newer.entry(path);
-    if entry.is_some_and(|entry| entry.origin == Origin::Env) {
-        return Applied::Overridden;
+    if entry.is_some_and(|entry| entry.origin == SettingSource::Env) {
+        return ApplyStatus::Overridden;
     }
     let live = newer.catalog().find(path).is_some_and(|key| key.live);
     let value = |settings: &Settings| settings.entry(path).map(|entry| entry.value.clone());
     if live || value(effective) == value(newer) {
-        Applied::Now
+        ApplyStatus::Now
     } else {
-        Applied::Restart
+        ApplyStatus::Restart
     }
 }
 
-fn unknown(catalog: &Catalog, path: &str) -> WireError {
+fn unknown_setting(catalog: &SettingsCatalog, path: &str) -> WireError {
     let hint = match catalog.nearest(path) {
         Some(near) => format!("did you mean '{near}'?"),
         None => "'hob config show' lists them all.".to_owned(),
@@ -244,7 +255,7 @@ fn unknown(catalog: &Catalog, path: &str) -> WireError {
     )
 }
 
-fn refused(error: &SetError<Problems>) -> WireError {
+fn write_error(error: &SetError<ConfigProblems>) -> WireError {
     let code = match error {
         SetError::Io(_) => ErrorCode::ServiceUnavailable,
         SetError::Edit(_) | SetError::Refused(_) => ErrorCode::Conflict,
@@ -252,10 +263,10 @@ fn refused(error: &SetError<Problems>) -> WireError {
     WireError::new(code, format!("Nothing was changed: {error}"))
 }
 
-fn origin(origin: Origin) -> wire::Origin {
+fn wire_origin(origin: SettingSource) -> wire::ConfigOrigin {
     match origin {
-        Origin::Default => wire::Origin::Default,
-        Origin::File => wire::Origin::File,
-        Origin::Env => wire::Origin::Env,
+        SettingSource::Default => wire::ConfigOrigin::Default,
+        SettingSource::File => wire::ConfigOrigin::File,
+        SettingSource::Env => wire::ConfigOrigin::Env,
     }
 }

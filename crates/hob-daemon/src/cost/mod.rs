@@ -1,11 +1,11 @@
-//! `cost.*`: what model calls cost, summed from the ledger.
+//! `cost.*`: costs of model calls, summed from the ledger.
 
 use hob_bus::Room;
 use hob_kit::clock::Clock;
 use hob_models::price;
 use hob_store::Store;
 use hob_wire::WireError;
-use hob_wire::rooms::cost::{CostSummary, Summary, SummaryParams};
+use hob_wire::rooms::cost::{CostSummary, CostSummaryParams, Summary};
 
 /// The service `costs`.
 pub fn room(store: Store, clock: Clock) -> Room {
@@ -17,7 +17,7 @@ pub fn room(store: Store, clock: Clock) -> Room {
 
 async fn summary(
     store: &Store,
-    params: SummaryParams,
+    params: CostSummaryParams,
     now_ms: u64,
 ) -> Result<CostSummary, WireError> {
     let costs = store.cost_summary(params, now_ms).await?;

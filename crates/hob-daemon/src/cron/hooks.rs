@@ -1,25 +1,25 @@
-//! Calls of other systems: their secret, and what becomes of one.
+//! Webhooks: their secrets, and the slots that a call opens.
 //!
-//! Invariants: no secret is stored, each is derived from the house's key and the job's nonce; an
-//! unknown job, one that takes no calls and a wrong secret are answered alike; secrets in a call
-//! are masked before it is stored or becomes a task.
+//! Invariants: no secret is stored, each is derived from the daemon's hook key and the job's nonce;
+//! an unknown job, a job without a webhook and a wrong secret get the same answer; secrets in a
+//! call are masked before it is stored or becomes a task.
 
-use super::Shared;
+use super::CronContext;
 use super::requests::JobChange;
 use super::terms;
-use super::views::Due;
+use super::views::SlotTrigger;
 use data_encoding::BASE64;
-use hob_bus::Call;
-use hob_core::hook;
-use hob_kit::dice::Dice;
+use hob_bus::RequestContext;
+use hob_core::webhook;
+use hob_kit::atomic_file;
 use hob_kit::failpoint;
-use hob_kit::file;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
 use hob_store::JobRow;
 use hob_wire::rooms::cron::{
-    CallerParams, CheckedCaller, CronChange, DeliverParams, Delivered, HookSecret, SecretParams,
-    SlotOrigin, Work,
+    CronChange, CronCheckCallerParams, CronCheckCallerResult, CronDeliverParams, CronDeliverResult,
+    CronSecretParams, HookSecret, JobWork, SlotOrigin,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeMap;
@@ -27,26 +27,27 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use tokio::sync::OnceCell;
 
-/// The most of a body.
+/// The largest body of a call.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// Random bytes of the house's key.
+/// Random bytes of the hook key.
 const KEY_BYTES: usize = 32;
-/// Random bytes of a nonce, and of the mark of a call that has none.
+/// Random bytes of a nonce, and of the dedup key of a call that brings none.
 pub(super) const NONCE_BYTES: usize = 12;
 
-/// The key of the house, in a private file of the home; made when it is first needed.
-pub(super) struct HouseKey {
+/// The key from which all hook secrets are derived. It lies in a private file of the home and is
+/// created when it is first needed.
+pub(super) struct HookKey {
     file: PathBuf,
-    dice: Dice,
-    mask: Mask,
+    randomness: Randomness,
+    mask: SecretMask,
     key: OnceCell<Vec<u8>>,
 }
 
-impl HouseKey {
-    pub(super) fn new(home: &Home, dice: &Dice, mask: &Mask) -> HouseKey {
-        HouseKey {
+impl HookKey {
+    pub(super) fn new(home: &Home, randomness: &Randomness, mask: &SecretMask) -> HookKey {
+        HookKey {
             file: home.hooks_key(),
-            dice: dice.clone(),
+            randomness: randomness.clone(),
             mask: mask.clone(),
             key: OnceCell::new(),
         }
@@ -54,64 +55,66 @@ impl HouseKey {
 
     async fn get(&self) -> Result<&[u8], WireError> {
         let key = self.key.get_or_try_init(|| async {
-            let (file, fresh) = (self.file.clone(), self.dice.hex(KEY_BYTES));
-            let read = tokio::task::spawn_blocking(move || read_or_make(&file, &fresh)).await;
+            let (file, fresh) = (self.file.clone(), self.randomness.hex(KEY_BYTES));
+            let read = tokio::task::spawn_blocking(move || read_or_create(&file, &fresh)).await;
             read.unwrap_or_else(|error| Err(std::io::Error::other(error)))
         });
         let key = key.await.map_err(|error| {
-            let message = format!("The key of webhooks cannot be read: {error}.");
+            let message = format!("The key of the webhooks cannot be read: {error}.");
             WireError::new(ErrorCode::Internal, message)
         })?;
         if let Ok(text) = std::str::from_utf8(key) {
+            // Whoever knows the key knows every hook's secret, so it must not show in any log.
             self.mask.add(text.trim());
         }
         Ok(key)
     }
 }
 
-fn read_or_make(path: &std::path::Path, fresh: &str) -> std::io::Result<Vec<u8>> {
+fn read_or_create(path: &std::path::Path, fresh: &str) -> std::io::Result<Vec<u8>> {
     match std::fs::read(path) {
         Ok(key) if key.len() >= KEY_BYTES => Ok(key),
+        // A damaged key would weaken every secret, so no secret is derived from it.
         Ok(_) => Err(std::io::Error::other(format!(
-            "'{}' is too short; remove it, and every webhook gets a new secret",
+            "'{}' is too short; remove it (every webhook then gets a new secret)",
             path.display()
         ))),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            file::replace(path, fresh.as_bytes())?;
+            atomic_file::replace(path, fresh.as_bytes())?;
             Ok(fresh.as_bytes().to_vec())
         }
         Err(error) => Err(error),
     }
 }
 
-impl Shared {
+impl CronContext {
     pub(super) async fn secret(
         &self,
-        _: &Call,
-        params: SecretParams,
+        _: &RequestContext,
+        params: CronSecretParams,
     ) -> Result<HookSecret, WireError> {
-        let _turn = self.pen.lock().await;
-        let (mut row, ruled) = self.row(&params.id)?;
-        if !ruled.calendar.is_webhook() {
+        let _guard = self.write_lock.lock().await;
+        let (mut row, timing) = self.job_row(&params.id)?;
+        if !timing.calendar.is_webhook() {
             let message = format!(
-                "The job '{}' is not called by others: its schedule is not `webhook`.",
+                "The job '{}' has no webhook: its schedule is not `webhook`.",
                 row.terms.name
             );
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         if params.renew {
-            row.nonce = self.parts.dice.hex(NONCE_BYTES);
+            row.nonce = self.deps.randomness.hex(NONCE_BYTES);
             row.updated_at = self.now_ms();
             let change = JobChange {
-                told: CronChange::Updated,
-                anew: false,
+                event: CronChange::Updated,
+                restarts: false,
                 rules: Vec::new(),
             };
-            self.keep(row.clone(), ruled, change).await?;
+            self.save_job(row.clone(), timing, change).await?;
         }
-        let key = self.hooks.get().await?;
-        let secret = hook::secret(key, &row.id, &row.nonce);
-        self.parts.mask.add(&secret);
+        let key = self.hook_key.get().await?;
+        let secret = webhook::job_secret(key, &row.id, &row.nonce);
+        self.deps.mask.add(&secret);
         Ok(HookSecret {
             path: format!("/hooks/{}", row.terms.name),
             secret,
@@ -121,109 +124,113 @@ impl Shared {
 
     pub(super) async fn deliver(
         &self,
-        _: &Call,
-        params: DeliverParams,
-    ) -> Result<Delivered, WireError> {
+        _: &RequestContext,
+        params: CronDeliverParams,
+    ) -> Result<CronDeliverResult, WireError> {
         let too_large = || {
-            let message = format!("A call carries at most {BODY_BYTES_MAX} bytes.");
+            let message = format!("The body of a call has at most {BODY_BYTES_MAX} bytes.");
             WireError::new(ErrorCode::InvalidParams, message)
         };
         if params.body.len() > BODY_BYTES_MAX.div_ceil(3) * 4 + 4 {
             return Err(too_large());
         }
+        // The length of the base64 text is checked first, so that an oversized body is never decoded.
         let body = BASE64
             .decode(params.body.as_bytes())
-            .map_err(|_| terms::wrong("`body` is not base64.".to_owned()))?;
+            .map_err(|_| terms::invalid("`body` is not base64.".to_owned()))?;
         if body.len() > BODY_BYTES_MAX {
             return Err(too_large());
         }
         let open = self.open_hook(&params.id).await?;
-        let proof = hook::verify(&open.secret, &params.headers, &body, self.now_ms());
+        let proof = webhook::verify(&open.secret, &params.headers, &body, self.now_ms());
+        // One answer for every failure: a caller learns neither which jobs exist nor what was wrong.
         let (Some(row), Ok(mark)) = (open.row, proof) else {
             return Err(no_such_hook());
         };
-        self.parts.mask.add(&open.secret);
+        self.deps.mask.add(&open.secret);
         let own_task = match &row.terms.work {
-            Work::Agent(agent) => Some(self.task_of(&agent.task, &params, &body)),
-            Work::Loop { .. } | Work::Command(_) | Work::Heartbeat(_) => None,
+            JobWork::Agent(agent) => Some(self.render_task(&agent.task, &params, &body)),
+            JobWork::Loop { .. } | JobWork::Command(_) | JobWork::Heartbeat(_) => None,
         };
         let key = mark.key().map(str::to_owned);
-        let same_within_ms = key.as_ref().map(|_| mark.same_within_ms());
-        let unmarked = || self.parts.dice.hex(NONCE_BYTES);
-        let due = Due {
+        let same_within_ms = key.as_ref().map(|_| mark.remembered_ms());
+        let unmarked = || self.deps.randomness.hex(NONCE_BYTES);
+        let due = SlotTrigger {
             at_ms: self.now_ms(),
             origin: SlotOrigin::Webhook,
-            mark: match key {
-                // Fault test 97: what is played again must be noticed.
+            dedup_key: match key {
+                // Fault test 97: a replayed call must be detected.
                 Some(key) if !failpoint::broken(97) => key,
                 _ => unmarked(),
             },
         };
-        let fired = self.fire(&row.id, due, own_task, same_within_ms).await?;
-        Ok(Delivered {
+        let fired = self
+            .open_slot(&row.id, due, own_task, same_within_ms)
+            .await?;
+        Ok(CronDeliverResult {
             slot: fired.slot,
             repeated: fired.repeated,
         })
     }
 
-    /// Whether a caller that shows the secret itself may send a body.
+    /// Checks a caller that presents the secret itself, before its body is read.
     pub(super) async fn check_caller(
         &self,
-        _: &Call,
-        params: CallerParams,
-    ) -> Result<CheckedCaller, WireError> {
-        if !hook::shows_secret(&params.headers) {
-            return Ok(CheckedCaller { proven: false });
+        _: &RequestContext,
+        params: CronCheckCallerParams,
+    ) -> Result<CronCheckCallerResult, WireError> {
+        if !webhook::uses_bearer(&params.headers) {
+            return Ok(CronCheckCallerResult { proven: false });
         }
         let open = self.open_hook(&params.id).await?;
-        let proof = hook::verify_bearer(&open.secret, &params.headers);
+        let proof = webhook::verify_bearer(&open.secret, &params.headers);
         match (open.row, proof) {
-            (Some(_), Ok(())) => Ok(CheckedCaller { proven: true }),
+            (Some(_), Ok(())) => Ok(CronCheckCallerResult { proven: true }),
             _ => Err(no_such_hook()),
         }
     }
 
-    /// The secret of a hook, and its job. One that is not there has a secret nobody knows, so that
-    /// refusing it takes as long.
+    /// Returns a hook's secret and its job. For an unknown hook it derives a secret too, so that the
+    /// refusal takes the same time.
     async fn open_hook(&self, id: &str) -> Result<OpenHook, WireError> {
-        let key = self.hooks.get().await?;
-        let found = self.row(id).ok();
-        let open = found.filter(|(row, ruled)| row.enabled && ruled.calendar.is_webhook());
+        let key = self.hook_key.get().await?;
+        let found = self.job_row(id).ok();
+        let open = found.filter(|(row, timing)| row.enabled && timing.calendar.is_webhook());
         let row = open.map(|(row, _)| row);
         let (id, nonce) = row.as_ref().map_or(("", ""), |row| (&row.id, &row.nonce));
         Ok(OpenHook {
-            secret: hook::secret(key, id, nonce),
+            secret: webhook::job_secret(key, id, nonce),
             row,
         })
     }
 
-    /// The task that a call makes, without secrets: it is stored and sent to a model.
-    fn task_of(&self, template: &str, params: &DeliverParams, body: &[u8]) -> String {
-        let mask = &self.parts.mask;
+    /// Renders the task of a call, with secrets masked: it is stored and sent to a model.
+    fn render_task(&self, template: &str, params: &CronDeliverParams, body: &[u8]) -> String {
+        let mask = &self.deps.mask;
         let masked = |text: &str| mask.apply_exact(text).into_owned();
         let values = |of: &BTreeMap<String, String>| {
             let masked = of.iter().map(|(name, value)| (name.clone(), masked(value)));
             masked.collect::<BTreeMap<_, _>>()
         };
-        // Before it is filled in, because a long value is cut there; and after, because a value
-        // of JSON may spell a secret with escapes.
+        // Masked before filling in, because a long value is cut there and half a secret would not
+        // match; and again after it, because JSON may spell a secret with escapes.
         let body = masked(&String::from_utf8_lossy(body));
-        let call = hook::Call {
+        let call = webhook::WebhookCall {
             body: body.as_bytes(),
             headers: &values(&params.headers),
             query: &values(&params.query),
         };
-        masked(&hook::fill(template, call))
+        masked(&webhook::fill_template(template, call))
     }
 }
 
-/// A hook that may be called.
+/// The secret to check a call against, and the job if its hook is enabled.
 struct OpenHook {
     secret: String,
     row: Option<JobRow>,
 }
 
 fn no_such_hook() -> WireError {
-    let message = "There is no such hook, or its secret is another one.";
+    let message = "There is no such hook, or the secret is wrong.";
     WireError::new(ErrorCode::Unauthorized, message)
 }

@@ -1,20 +1,20 @@
-//! What the book does next.
+//! Due times, waiting slots and names.
 
 use super::*;
-use crate::cron::terms::{blank, read};
+use crate::cron::terms::{blank, parse_timing};
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::cron::{JobTerms, Slot, SlotOrigin, SlotState};
+use hob_wire::rooms::cron::{JobDefinition, JobSlot, SlotOrigin, SlotState};
 use jiff::tz::TimeZone;
 
 const NOW: u64 = 1_800_000_000_000;
 
-fn put(book: &mut Book, name: &str, enabled: bool) -> String {
-    let terms = JobTerms {
+fn put(table: &mut JobTable, name: &str, enabled: bool) -> String {
+    let terms = JobDefinition {
         name: name.to_owned(),
         schedule: "every 10m".to_owned(),
         ..blank()
     };
-    let ruled = read(&terms, &TimeZone::UTC, NOW).unwrap();
+    let timing = parse_timing(&terms, &TimeZone::UTC, NOW).unwrap();
     let row = JobRow {
         id: format!("id-{name}"),
         terms,
@@ -27,13 +27,13 @@ fn put(book: &mut Book, name: &str, enabled: bool) -> String {
         updated_at: NOW,
     };
     let id = row.id.clone();
-    book.put(row, ruled, NOW);
+    table.upsert(row, timing, NOW);
     id
 }
 
 fn slot(id: &str, number: u64) -> SlotRow {
     SlotRow {
-        slot: Slot {
+        slot: JobSlot {
             number,
             task_id: id.to_owned(),
             name: String::new(),
@@ -61,71 +61,74 @@ fn slot(id: &str, number: u64) -> SlotRow {
 
 #[test]
 fn a_job_is_due_when_its_time_has_come_and_never_while_it_is_disabled() {
-    let mut book = Book::default();
-    let id = put(&mut book, "a", true);
-    put(&mut book, "b", false);
-    assert_eq!(book.next().0, Some(NOW + 600_000));
-    assert!(book.due(NOW + 599_999, 10).is_empty());
-    assert_eq!(book.due(NOW + 600_000, 10), std::slice::from_ref(&id));
-    book.postpone(&id, NOW + 700_000);
-    assert!(book.due(NOW + 600_000, 10).is_empty());
-    book.get_mut(&id).unwrap().row.cursor_ms = NOW + 600_000;
-    book.plan(&id, NOW + 600_000);
-    assert_eq!(book.next().0, Some(NOW + 1_200_000));
+    let mut table = JobTable::default();
+    let id = put(&mut table, "a", true);
+    put(&mut table, "b", false);
+    assert_eq!(table.next_times().0, Some(NOW + 600_000));
+    assert!(table.due_jobs(NOW + 599_999, 10).is_empty());
+    assert_eq!(table.due_jobs(NOW + 600_000, 10), std::slice::from_ref(&id));
+    table.postpone(&id, NOW + 700_000);
+    assert!(table.due_jobs(NOW + 600_000, 10).is_empty());
+    table.get_mut(&id).unwrap().row.cursor_ms = NOW + 600_000;
+    table.reschedule(&id, NOW + 600_000);
+    assert_eq!(table.next_times().0, Some(NOW + 1_200_000));
     // A clock that was a year ahead: looked at now.
-    book.get_mut(&id).unwrap().row.cursor_ms = NOW + 365 * 86_400_000;
-    book.plan_all(NOW);
-    assert_eq!(book.due(NOW, 10), std::slice::from_ref(&id));
-    book.remove(&id);
-    assert_eq!(book.next(), (None, None));
-    assert!(book.find("a").is_none());
-    assert_eq!(book.len(), 1);
+    table.get_mut(&id).unwrap().row.cursor_ms = NOW + 365 * 86_400_000;
+    table.reschedule_all(NOW);
+    assert_eq!(table.due_jobs(NOW, 10), std::slice::from_ref(&id));
+    table.remove(&id);
+    assert_eq!(table.next_times(), (None, None));
+    assert!(table.find("a").is_none());
+    assert_eq!(table.len(), 1);
 }
 
 #[test]
 fn one_slot_of_a_job_is_at_work_and_the_others_wait_in_order() {
-    let mut book = Book::default();
-    let (a, b) = (put(&mut book, "a", true), put(&mut book, "b", true));
+    let mut table = JobTable::default();
+    let (a, b) = (put(&mut table, "a", true), put(&mut table, "b", true));
     for number in 1..=2 {
-        book.get_mut(&a).unwrap().wait(slot(&a, number), 100);
+        table
+            .get_mut(&a)
+            .unwrap()
+            .push_waiting(slot(&a, number), 100);
     }
-    book.get_mut(&b).unwrap().wait(slot(&b, 3), 200);
-    book.plan(&a, NOW);
-    book.plan(&b, NOW);
-    book.gather(99, NOW);
-    assert!(book.take(10).is_none());
-    book.gather(200, NOW);
-    let first = book.take(1).unwrap();
+    table.get_mut(&b).unwrap().push_waiting(slot(&b, 3), 200);
+    table.reschedule(&a, NOW);
+    table.reschedule(&b, NOW);
+    table.collect_ready(99, NOW);
+    assert!(table.take_ready(10).is_none());
+    table.collect_ready(200, NOW);
+    let first = table.take_ready(1).unwrap();
     assert_eq!(first.slot.slot.number, 1);
-    assert!(book.take(1).is_none(), "no more than one at once");
-    let other = book.take(2).unwrap();
+    assert!(table.take_ready(1).is_none(), "no more than one at once");
+    let other = table.take_ready(2).unwrap();
     assert_eq!(other.slot.slot.number, 3);
-    assert_eq!(book.find("a").unwrap().active(), 2);
-    book.over(&a, 1, NOW);
-    book.gather(200, NOW);
-    let second = book.take(2).unwrap();
+    assert_eq!(table.find("a").unwrap().active_slots(), 2);
+    table.finish_slot(&a, 1, NOW);
+    table.collect_ready(200, NOW);
+    let second = table.take_ready(2).unwrap();
     assert_eq!(second.slot.slot.number, 2);
-    book.find("a").unwrap().stop();
+    table.find("a").unwrap().stop_current();
     assert!(second.stop.is_cancelled() && !other.stop.is_cancelled());
 }
 
 #[test]
 fn names_lead_to_jobs_and_pages_go_by_name() {
-    let mut book = Book::default();
+    let mut table = JobTable::default();
     for name in ["c", "a", "b"] {
-        put(&mut book, name, true);
+        put(&mut table, name, true);
     }
-    let names: Vec<&str> = book
-        .after("a")
+    let names: Vec<&str> = table
+        .jobs_after("a")
         .map(|job| job.row.terms.name.as_str())
         .collect();
     assert_eq!(names, ["b", "c"]);
-    let (mut row, ruled) = {
-        let job = book.find("a").unwrap();
-        (job.row.clone(), job.ruled.clone())
+    let (mut row, timing) = {
+        let job = table.find("a").unwrap();
+        (job.row.clone(), job.timing.clone())
     };
     row.terms.name = "z".to_owned();
-    book.put(row, ruled, NOW);
-    assert!(book.find("a").is_none());
-    assert_eq!(book.find("z").unwrap().row.id, "id-a");
+    table.upsert(row, timing, NOW);
+    assert!(table.find("a").is_none());
+    assert_eq!(table.find("z").unwrap().row.id, "id-a");
 }

@@ -1,38 +1,39 @@
-//! `cron.*`: jobs that run by the calendar, every so often, once, or when another system calls.
+//! `cron.*`: jobs that run by a calendar, at an interval, once, or when a webhook is called.
 //!
-//! - `terms`: what a job is; `book`: the jobs as they stand; `settings`: what a person may choose,
-//!   and the heartbeat they make
-//! - `keeper`: the timer, which decides what is due by the pure policy of `hob_core::schedule` and
-//!   takes slots up; `recovery`: what a former daemon left
-//! - `work`: doing what a slot asks for; `ending`: its outcome, whom it is told, and when a job is
-//!   given up
-//! - `requests`: what callers ask; `hooks`: calls of other systems
+//! - `terms`: checks and merges job definitions; `job_table`: the jobs in memory; `settings`: config
+//!   keys, and the heartbeat job that they define
+//! - `timer`: decides what is due by the pure policy of `hob_core::schedule` and starts slots;
+//!   `recovery`: continues what the previous daemon left
+//! - `work`: runs a slot; `outcome`: stores its outcome, notifies a session, and disables a job
+//!   that keeps failing
+//! - `requests`: the methods of the room; `hooks`: webhooks
 //!
-//! Invariants: a slot is on disk before anything is done for it, with the cursor that passed its
-//! time; what is asked of the agent has the slot as its key, so that asking twice is one run; a
-//! command that a restart cut off is never begun again; a slot has one outcome.
+//! A *slot* is one due time of a job.
+//!
+//! Invariants: a slot is on disk before its work starts, in one write with the cursor that passed
+//! its time; the agent is asked with the slot as idempotency key, so asking twice is one run; a
+//! command that a restart interrupted never runs again; a slot has one outcome.
 
-mod book;
-mod ending;
 mod hooks;
-mod keeper;
+mod job_table;
+mod outcome;
 mod recovery;
 mod requests;
 mod settings;
 mod terms;
+mod timer;
 mod views;
 mod work;
 
-use crate::asking;
-use crate::errand::Errands;
-use book::Book;
+use crate::retrying_call;
+use crate::scheduled_command::ScheduledCommandRunner;
 use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::rooms::cron::{
     Add, CheckCaller, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List,
@@ -40,6 +41,7 @@ use hob_wire::rooms::cron::{
 };
 use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;
+use job_table::JobTable;
 pub use settings::KEYS;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,103 +50,103 @@ use tokio::sync::{Notify, watch};
 /// Requests handled at once.
 const CONCURRENCY: usize = 256;
 
-/// What the room is made of.
-pub struct Parts {
+/// The dependencies of the room.
+pub struct CronDeps {
     pub bus: Bus,
     pub store: Store,
     pub clock: Clock,
-    pub dice: Dice,
+    pub randomness: Randomness,
     pub home: Home,
     pub settings: watch::Receiver<Arc<Settings>>,
-    pub mask: Mask,
+    pub mask: SecretMask,
     /// Runs the commands of jobs.
-    pub errands: Errands,
-    pub tasks: Tasks,
+    pub command_runner: ScheduledCommandRunner,
+    pub tasks: TaskGroup,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for CronDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("CronDeps").finish_non_exhaustive()
     }
 }
 
-/// What the room's files share.
-struct Shared {
-    parts: Parts,
+/// The state that the files of this room share.
+struct CronContext {
+    deps: CronDeps,
     caller: Caller,
-    /// The zone of jobs that name none.
+    /// The time zone of jobs that name none.
     zone: TimeZone,
-    /// A std mutex: held to look or to change, never over an await.
-    book: Mutex<Book>,
-    /// Whoever decides or changes a job: the book changes in the order the store did.
-    pen: tokio::sync::Mutex<()>,
-    /// The timer has something to look at.
-    poke: Notify,
-    /// The jobs were read.
+    /// A std mutex: held for a lookup or a change, never across an await.
+    jobs: Mutex<JobTable>,
+    /// Held by whoever decides or changes jobs, so that the table changes in the store's order.
+    write_lock: tokio::sync::Mutex<()>,
+    /// Wakes the timer.
+    wakeup: Notify,
+    /// True once the jobs are loaded.
     is_ready: watch::Sender<bool>,
-    hooks: hooks::HouseKey,
+    hook_key: hooks::HookKey,
 }
 
-impl Shared {
-    fn book(&self) -> MutexGuard<'_, Book> {
-        // The book is changed in whole steps, so a panic elsewhere leaves it true.
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+impl CronContext {
+    fn jobs(&self) -> MutexGuard<'_, JobTable> {
+        // Every change is complete before the lock is released, so a poisoned table is still valid.
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now_ms(&self) -> u64 {
-        self.parts.clock.wall_ms()
+        self.deps.clock.wall_ms()
     }
 
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.parts.settings.borrow())
+        Arc::clone(&self.deps.settings.borrow())
     }
 
-    /// Asks another room, which may come later.
+    /// Calls a method of another room, and waits for that room to be served.
     async fn ask<M: Method>(&self, params: &M::Params) -> Result<M::Result, WireError>
     where
         M::Params: Sync,
     {
-        asking::ask::<M>(&self.caller, params).await
+        retrying_call::call_with_retry::<M>(&self.caller, params).await
     }
 
-    /// Waits until the jobs were read.
-    async fn ready(&self) {
+    /// Waits until the jobs are loaded.
+    async fn wait_ready(&self) {
         let mut is_ready = self.is_ready.subscribe();
-        // The sender lives as long as this.
+        // Cannot fail: the sender lives in `self`.
         let _ = is_ready.wait_for(|ready| *ready).await;
     }
 }
 
-/// Serves the room and begins to keep its jobs. The rooms it calls may come later.
-pub fn serve(parts: Parts) -> Result<(), WireError> {
-    let settings = Arc::clone(&parts.settings.borrow());
-    // What is set was checked when it was set.
-    let zone = settings::zone(settings.text("cron.zone")).unwrap_or(TimeZone::UTC);
-    let shared = Arc::new(Shared {
-        caller: parts.bus.caller("cron"),
+/// Serves the room and starts its timer. The rooms that it calls may be served later.
+pub fn serve(deps: CronDeps) -> Result<(), WireError> {
+    let settings = Arc::clone(&deps.settings.borrow());
+    // The zone was checked when it was set. It can only be unknown if the machine's database changed.
+    let zone = settings::parse_zone(settings.text("cron.zone")).unwrap_or(TimeZone::UTC);
+    let context = Arc::new(CronContext {
+        caller: deps.bus.caller("cron"),
         zone,
-        book: Mutex::new(Book::default()),
-        pen: tokio::sync::Mutex::new(()),
-        poke: Notify::new(),
+        jobs: Mutex::new(JobTable::default()),
+        write_lock: tokio::sync::Mutex::new(()),
+        wakeup: Notify::new(),
         is_ready: watch::Sender::new(false),
-        hooks: hooks::HouseKey::new(&parts.home, &parts.dice, &parts.mask),
-        parts,
+        hook_key: hooks::HookKey::new(&deps.home, &deps.randomness, &deps.mask),
+        deps,
     });
-    shared.parts.bus.serve(room(&shared))?;
-    let tasks = shared.parts.tasks.clone();
-    tasks.spawn_until_stop("cron", keeper::keep(shared));
+    context.deps.bus.serve(room(&context))?;
+    let tasks = context.deps.tasks.clone();
+    tasks.spawn_until_stop("cron", timer::run_timer(context));
     Ok(())
 }
 
-fn room(shared: &Arc<Shared>) -> Room {
+fn room(context: &Arc<CronContext>) -> Room {
     macro_rules! handler {
         ($method:ident) => {{
-            let shared = Arc::clone(shared);
+            let context = Arc::clone(context);
             move |call, params| {
-                let shared = Arc::clone(&shared);
+                let context = Arc::clone(&context);
                 async move {
-                    shared.ready().await;
-                    shared.$method(&call, params).await
+                    context.wait_ready().await;
+                    context.$method(&call, params).await
                 }
             }
         }};

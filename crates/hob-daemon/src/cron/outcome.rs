@@ -1,39 +1,40 @@
-//! The outcome of a slot: written with what it makes of its job, then told.
+//! Outcomes of slots: stored together with their effect on the job, then sent to a session.
 //!
-//! Invariant: an outcome that cannot be written is written later; meanwhile the job has no other
-//! slot at work.
+//! Invariant: storing an outcome is retried until it succeeds; meanwhile the job has no other slot
+//! at work.
 
-use super::Shared;
-use super::book::Started;
-use super::views::moment;
-use super::work::Outcome;
+use super::CronContext;
+use super::job_table::StartedSlot;
+use super::views::format_time;
+use super::work::SlotOutcome;
 use crate::notice;
-use hob_core::schedule::{Streak, heartbeat};
+use hob_core::schedule::{FailureStreak, heartbeat};
 use hob_kit::failpoint;
 use hob_store::SlotEnd;
-use hob_wire::rooms::cron::{SlotState, Work};
+use hob_wire::rooms::cron::{JobWork, SlotState};
 use std::time::Duration;
 
-/// Between two tries to write an outcome.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Time between two attempts to store an outcome.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a job is disabled by hob itself.
-pub(super) fn problem(failures: u32, why: &str) -> String {
-    let why = ended(why);
+/// Explains why hob disabled a job.
+pub(super) fn give_up_message(failures: u32, why: &str) -> String {
+    let why = with_full_stop(why);
     format!(
-        "It failed {failures} times in a row; the last time: {why} Enable it when that is mended."
+        "It failed {failures} times in a row; the last time: {why} Enable it when that is fixed."
     )
 }
 
-/// Words with their full stop.
-fn ended(why: &str) -> String {
+/// Ends a sentence with one full stop.
+fn with_full_stop(why: &str) -> String {
     format!("{}.", why.trim_end_matches('.'))
 }
 
-impl Shared {
-    pub(super) async fn finish(&self, started: &Started, outcome: Outcome) {
+impl CronContext {
+    pub(super) async fn finish_slot(&self, started: &StartedSlot, outcome: SlotOutcome) {
         let (id, number) = (&started.job.id, started.slot.slot.number);
-        let (failures, given_up) = self.judge(id, &outcome);
+        let (failures, given_up) = self.failure_streak(id, &outcome);
+        // The outcome, the failure count and the disabling are one write.
         let end = SlotEnd {
             number,
             state: outcome.state,
@@ -48,47 +49,51 @@ impl Shared {
             given_up: given_up.clone(),
         };
         failpoint::reach("cron.slot.end");
-        while let Err(error) = self.parts.store.end_slot(end.clone()).await {
-            tracing::warn!(slot = number, "an outcome cannot be written yet: {error}");
-            tokio::time::sleep(AGAIN_AFTER).await;
+        while let Err(error) = self.deps.store.end_slot(end.clone()).await {
+            tracing::warn!(slot = number, "an outcome cannot be stored yet: {error}");
+            tokio::time::sleep(RETRY_AFTER).await;
         }
         {
             let now_ms = self.now_ms();
-            let mut book = self.book();
-            if let Some(job) = book.get_mut(id) {
+            let mut table = self.jobs();
+            if let Some(job) = table.get_mut(id) {
                 job.row.failures = failures.unwrap_or(job.row.failures);
                 if given_up.is_some() {
                     job.row.enabled = false;
                     job.row.problem = given_up;
                 }
             }
-            book.over(id, number, now_ms);
+            table.finish_slot(id, number, now_ms);
         }
-        self.poke.notify_one();
-        self.tell(started, &outcome).await;
+        // The job's next slot may be waiting for this one.
+        self.wakeup.notify_one();
+        self.notify_session(started, &outcome).await;
     }
 
-    /// Failures in a row after this outcome, and why the job is given up, if it is.
-    fn judge(&self, id: &str, outcome: &Outcome) -> (Option<u32>, Option<String>) {
+    /// Returns the failures in a row after this outcome, and the reason to disable the job, if any.
+    fn failure_streak(&self, id: &str, outcome: &SlotOutcome) -> (Option<u32>, Option<String>) {
         let success = match outcome.state {
-            // A model that answered ends a row of failures, whatever was denied to it.
+            // An answer ends a row of failures, even if calls were denied.
             SlotState::Ran | SlotState::RanWithDenials | SlotState::RanWithFailures => true,
-            // A ceiling is no fault of the job: it runs again when the ceiling allows it.
+            // A cost ceiling is not the job's fault. It runs again when the ceiling allows it.
             SlotState::Failed if !outcome.is_unaffordable => false,
             _ => return (None, None),
         };
-        let mut book = self.book();
-        let Some(job) = book.get_mut(id) else {
+        let mut table = self.jobs();
+        let Some(job) = table.get_mut(id) else {
             return (None, None);
         };
-        let (streak, given_up) = Streak(job.row.failures).after(success, &job.ruled.policy);
+        let (streak, given_up) = FailureStreak(job.row.failures).after(success, &job.timing.policy);
         let given_up = given_up && job.row.enabled && !failpoint::broken(20);
         let why = outcome.reason.as_deref().unwrap_or("it failed");
-        (Some(streak.0), given_up.then(|| problem(streak.0, why)))
+        (
+            Some(streak.0),
+            given_up.then(|| give_up_message(streak.0, why)),
+        )
     }
 
-    /// Tells the session that wants to hear of it.
-    async fn tell(&self, started: &Started, outcome: &Outcome) {
+    /// Sends the outcome to the session that the job names.
+    async fn notify_session(&self, started: &StartedSlot, outcome: &SlotOutcome) {
         let terms = &started.job.terms;
         let Some(notify) = &terms.notify else { return };
         let is_clean = outcome.state == SlotState::Ran;
@@ -98,15 +103,15 @@ impl Shared {
             _ => false,
         };
         let answer = outcome.output.as_deref().unwrap_or_default();
-        let is_quiet = matches!(terms.work, Work::Heartbeat(_)) && heartbeat::is_quiet(answer);
+        let is_quiet = matches!(terms.work, JobWork::Heartbeat(_)) && heartbeat::is_quiet(answer);
         if !is_worth || (is_quiet && is_clean) {
             return;
         }
         let slot = &started.slot.slot;
-        let of = format!("The job '{}' of {}", terms.name, moment(slot.due_at));
+        let of = format!("The job '{}' of {}", terms.name, format_time(slot.due_at));
         let head = match (&outcome.reason, outcome.state) {
-            (Some(why), SlotState::Failed) => format!("{of} failed: {}", ended(why)),
-            // A command stands at its end, which a full stop would spoil.
+            (Some(why), SlotState::Failed) => format!("{of} failed: {}", with_full_stop(why)),
+            // The reason may end with a command, so no full stop is added.
             (Some(why), _) => format!("{of}: {why}"),
             (None, _) => format!("{of}:"),
         };
@@ -114,11 +119,15 @@ impl Shared {
             "" => head,
             answer => format!("{head}\n\n{answer}"),
         };
+        // The key makes a repeated notice after a restart the same message.
         let key = format!("cron:told:{}", slot.number);
-        let told = notice::tell(&self.caller, notify, &key, &text).await;
-        if let Err(error) = told {
+        let sent = notice::post_notice(&self.caller, notify, &key, &text).await;
+        if let Err(error) = sent {
             let name = &terms.name;
-            tracing::warn!(name, "the outcome of a job could not be told: {error}");
+            tracing::warn!(
+                name,
+                "the outcome of a job could not be sent to its session: {error}"
+            );
         }
     }
 }

@@ -1,93 +1,97 @@
-//! What a former daemon left, and the job that the settings make.
+//! Loads the jobs at the start and continues unfinished slots; keeps the heartbeat job in line
+//! with the settings.
 //!
-//! Invariants: each slot without an outcome is taken up again or has one written; a start grants
-//! nothing.
+//! Invariants: each slot without an outcome is continued or gets one; a start grants nothing.
 
-use super::Shared;
-use super::book::Book;
+use super::CronContext;
+use super::job_table::JobTable;
 use super::settings;
 use super::terms;
-use hob_core::schedule::{Recovery, Streak, Tribe, recover as recovered};
+use hob_core::schedule::{FailureStreak, SlotRecovery, WorkRepeatability, recover as recovered};
 use hob_kit::failpoint;
 use hob_store::{JobRow, SlotEnd, SlotRow, StoreError};
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::cron::{CronChange, HEARTBEAT, SlotState, Work};
+use hob_wire::rooms::cron::{CronChange, HEARTBEAT, JobWork, SlotState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two tries to read the jobs.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// The longest a slot still waits for its beginning after a start.
+/// Time between two attempts to load the jobs.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// The longest time that a recovered slot still waits to begin.
 const WAIT_MS_MAX: u64 = 60_000;
 
-/// Reads the jobs and the slots under way.
-pub(super) async fn recover(shared: &Arc<Shared>) {
+/// Loads the jobs and the unfinished slots; retries until it succeeds.
+pub(super) async fn recover(context: &Arc<CronContext>) {
     loop {
-        match read(shared).await {
+        match load_jobs(context).await {
             Ok(()) => break,
             Err(error) => {
-                tracing::error!("the jobs cannot be read, trying again: {error}");
-                tokio::time::sleep(AGAIN_AFTER).await;
+                tracing::error!("the jobs cannot be loaded, trying again: {error}");
+                tokio::time::sleep(RETRY_AFTER).await;
             }
         }
     }
-    settle_heartbeat(shared).await;
-    shared.is_ready.send_replace(true);
+    sync_heartbeat(context).await;
+    context.is_ready.send_replace(true);
 }
 
-async fn read(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    let now_ms = shared.now_ms();
-    let mut book = Book::default();
-    for row in shared.parts.store.all_jobs().await?.rows {
-        match terms::read(&row.terms, &shared.zone, row.created_at) {
-            Ok(ruled) => book.put(row, ruled, now_ms),
-            // A zone that this machine does not know any more, for one.
+async fn load_jobs(context: &Arc<CronContext>) -> Result<(), StoreError> {
+    let now_ms = context.now_ms();
+    let mut table = JobTable::default();
+    for row in context.deps.store.all_jobs().await?.rows {
+        match terms::parse_timing(&row.terms, &context.zone, row.created_at) {
+            Ok(timing) => table.upsert(row, timing, now_ms),
+            // For example because the machine no longer knows the job's time zone.
             Err(error) => {
                 let name = &row.terms.name;
-                tracing::error!(name, "a job is left out: {error}");
+                tracing::error!(name, "a job cannot be loaded and does not run: {error}");
             }
         }
     }
-    let monotonic_ms = shared.parts.clock.monotonic_ms();
-    for slot in shared.parts.store.live_slots().await? {
+    let monotonic_ms = context.deps.clock.monotonic_ms();
+    for slot in context.deps.store.live_slots().await? {
         if failpoint::broken(13) {
             break;
         }
         let id = slot.slot.task_id.clone();
-        let Some(job) = book.get_mut(&id) else {
+        let Some(job) = table.get_mut(&id) else {
             continue;
         };
         let tribe = match job.row.terms.work {
-            Work::Command(_) => Tribe::Opaque,
-            Work::Agent(_) | Work::Loop { .. } | Work::Heartbeat(_) => Tribe::Keyed,
+            JobWork::Command(_) => WorkRepeatability::Opaque,
+            JobWork::Agent(_) | JobWork::Loop { .. } | JobWork::Heartbeat(_) => {
+                WorkRepeatability::Keyed
+            }
         };
         let had_begun = slot.slot.state == SlotState::Running;
         match recovered(tribe, had_begun) {
-            Recovery::Begin => {
+            SlotRecovery::Begin => {
                 let wait_ms = slot.begin_ms.saturating_sub(now_ms).min(WAIT_MS_MAX);
+                // A slot that had begun is asked for again at once: its key leads to the same run.
                 let wait_ms = if had_begun { 0 } else { wait_ms };
-                job.wait(slot, monotonic_ms + wait_ms);
+                job.push_waiting(slot, monotonic_ms + wait_ms);
             }
-            Recovery::Fail(why) => cut_off(shared, &mut job.row, &slot, why).await?,
+            SlotRecovery::Fail(why) => fail_interrupted(context, &mut job.row, &slot, why).await?,
         }
-        book.plan(&id, now_ms);
+        table.reschedule(&id, now_ms);
     }
-    *shared.book() = book;
+    // Built aside and swapped in as a whole, because a failed load starts again from scratch.
+    *context.jobs() = table;
     Ok(())
 }
 
-/// Writes the outcome of a slot that is not begun again.
-async fn cut_off(
-    shared: &Shared,
+/// Stores the failure of a slot that must not run again.
+async fn fail_interrupted(
+    context: &CronContext,
     job: &mut JobRow,
     slot: &SlotRow,
     why: &str,
 ) -> Result<(), StoreError> {
-    let Ok(ruled) = terms::read(&job.terms, &shared.zone, job.created_at) else {
+    let Ok(timing) = terms::parse_timing(&job.terms, &context.zone, job.created_at) else {
         return Ok(());
     };
-    let (streak, given_up) = Streak(job.failures).after(false, &ruled.policy);
-    let given_up = given_up.then(|| super::ending::problem(streak.0, why));
+    let (streak, given_up) = FailureStreak(job.failures).after(false, &timing.policy);
+    let given_up = given_up.then(|| super::outcome::give_up_message(streak.0, why));
     let end = SlotEnd {
         number: slot.slot.number,
         state: SlotState::Failed,
@@ -101,7 +105,7 @@ async fn cut_off(
         failures: Some(streak.0),
         given_up: given_up.clone(),
     };
-    shared.parts.store.end_slot(end).await?;
+    context.deps.store.end_slot(end).await?;
     job.failures = streak.0;
     if given_up.is_some() {
         job.enabled = false;
@@ -110,18 +114,19 @@ async fn cut_off(
     Ok(())
 }
 
-/// Makes the heartbeat what the settings say.
-pub(super) async fn settle_heartbeat(shared: &Shared) {
-    let wanted = settings::heartbeat(&shared.settings());
-    let _turn = shared.pen.lock().await;
-    let now_ms = shared.now_ms();
-    let kept = shared.book().find(HEARTBEAT).map(|job| job.row.clone());
+/// Creates, changes or removes the heartbeat job as the settings say.
+pub(super) async fn sync_heartbeat(context: &CronContext) {
+    let wanted = settings::heartbeat_terms(&context.settings());
+    let _guard = context.write_lock.lock().await;
+    let now_ms = context.now_ms();
+    let kept = context.jobs().find(HEARTBEAT).map(|job| job.row.clone());
     let settled = match (wanted, kept) {
         (None, None) => Ok(()),
-        (None, Some(row)) if !matches!(row.terms.work, Work::Heartbeat(_)) => Ok(()),
+        // A user's own job that happens to have this name is left alone.
+        (None, Some(row)) if !matches!(row.terms.work, JobWork::Heartbeat(_)) => Ok(()),
         (None, Some(row)) => {
-            let removed = shared.parts.store.remove_job(&row.id, Vec::new()).await;
-            removed.map(|()| shared.book().remove(&row.id))
+            let removed = context.deps.store.remove_job(&row.id, Vec::new()).await;
+            removed.map(|()| context.jobs().remove(&row.id))
         }
         (Some(terms), Some(row)) if row.terms == terms && row.enabled => Ok(()),
         (Some(terms), kept) => {
@@ -133,12 +138,12 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
                 failures: 0,
                 problem: None,
                 updated_at: now_ms,
-                ..kept.unwrap_or_else(|| shared.new_row(now_ms))
+                ..kept.unwrap_or_else(|| context.new_row(now_ms))
             };
-            let Ok(ruled) = terms::read(&row.terms, &shared.zone, row.created_at) else {
+            let Ok(timing) = terms::parse_timing(&row.terms, &context.zone, row.created_at) else {
                 return;
             };
-            let store = &shared.parts.store;
+            let store = &context.deps.store;
             let written = if is_new {
                 store.add_job(row.clone(), Vec::new()).await
             } else {
@@ -146,10 +151,10 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
                     .update_job(row.clone(), Vec::new(), CronChange::Updated, true)
                     .await
             };
-            written.map(|()| shared.book().put(row, ruled, now_ms))
+            written.map(|()| context.jobs().upsert(row, timing, now_ms))
         }
     };
     if let Err(error) = settled {
-        tracing::warn!("the heartbeat could not be kept: {error}");
+        tracing::warn!("the heartbeat job could not be stored: {error}");
     }
 }

@@ -1,94 +1,97 @@
-//! What a person may choose of jobs, and the heartbeat that the settings make.
+//! The config keys of jobs, and the heartbeat job that they define.
 
-use hob_core::schedule::Hours;
-use hob_kit::settings::{Key, Kind, Settings};
-use hob_wire::rooms::cron::{HEARTBEAT, HeartbeatWork, JobTerms, NotifyView, Overlap, Work};
+use hob_core::schedule::ActiveHours;
+use hob_kit::settings::{SettingKey, SettingKind, Settings};
+use hob_wire::rooms::cron::{
+    HEARTBEAT, HeartbeatWork, JobDefinition, JobWork, NotifyTargetView, OverlapPolicy,
+};
 use jiff::tz::TimeZone;
 
-/// The zone of a machine that names none of its own.
+/// The name of the machine's own zone.
 const LOCAL: &str = "local";
 
-const ZONE: Kind = Kind::Checked {
+const ZONE: SettingKind = SettingKind::Checked {
     expects: "an IANA time zone such as \"Europe/Berlin\", or \"local\"",
-    check: |text| zone(text).map(|_| ()),
+    check: |text| parse_zone(text).map(|_| ()),
 };
 
-const HOURS: Kind = Kind::Checked {
+const HOURS: SettingKind = SettingKind::Checked {
     expects: "hours such as \"08:00-22:00\", or nothing for the whole day",
     check: |text| match text {
         "" => Ok(()),
-        _ => Hours::parse(text).map(|_| ()),
+        _ => ActiveHours::parse(text).map(|_| ()),
     },
 };
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "cron.zone",
         ZONE,
         LOCAL,
-        "The time zone of jobs that name none; local is the machine's own.",
+        "The time zone of jobs that name none; local is the machine's zone.",
     ),
-    Key::new(
+    SettingKey::new(
         "cron.at_once",
-        Kind::Integer { min: 1, max: 4_096 },
+        SettingKind::Integer { min: 1, max: 4_096 },
         "256",
-        "Jobs at work at once. The others wait for their turn.",
+        "Jobs that may run at once. The others wait.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "heartbeat.enabled",
-        Kind::Bool,
+        SettingKind::Bool,
         "false",
-        "Whether hob looks after what HEARTBEAT.md of its home says, again and again. While that file says nothing, no model is asked.",
+        "Runs the agent regularly on the file HEARTBEAT.md in hob's home. While that file is empty or missing, no model is asked.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "heartbeat.every",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 10_000,
             max_ms: 30 * 24 * 3_600_000,
         },
         "30m",
-        "How often the heartbeat looks.",
+        "The time between two heartbeats.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "heartbeat.active_hours",
         HOURS,
         "",
-        "Only at this time of the day, such as 08:00-22:00; the whole day when empty.",
+        "The hours in which the heartbeat runs, such as 08:00-22:00; the whole day when empty.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "heartbeat.model",
-        Kind::Text,
+        SettingKind::Text,
         "",
         "The model of the heartbeat; the default model when empty.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "heartbeat.notify",
-        Kind::Text,
+        SettingKind::Text,
         "",
-        "The key of a session that is told what the heartbeat found, such as chat:main. An answer that all is well is not told.",
+        "The session that gets the heartbeat's answer, such as chat:main. An answer that all is well is not sent.",
     )
     .live(),
 ];
 
-/// A time zone by its name.
-pub(super) fn zone(name: &str) -> Result<TimeZone, String> {
+/// Parses the name of a time zone.
+pub(super) fn parse_zone(name: &str) -> Result<TimeZone, String> {
     if name == LOCAL || name.is_empty() {
         return Ok(TimeZone::system());
     }
+    // A known zone tells a wrong name from a machine without a zone database.
     TimeZone::get(name).map_err(|_| match TimeZone::get("Europe/Berlin") {
-        Ok(_) => format!("'{name}' is no time zone; write one such as Europe/Berlin or UTC."),
+        Ok(_) => format!("'{name}' is not a time zone; use one such as Europe/Berlin or UTC."),
         Err(_) if name == "UTC" => "UTC".to_owned(),
         Err(_) => "This machine has no time zone database; install the package `tzdata`, or leave the zone out.".to_owned(),
     })
 }
 
-/// The heartbeat as the settings want it; none when they do not.
-pub(super) fn heartbeat(settings: &Settings) -> Option<JobTerms> {
+/// Returns the definition of the heartbeat job; none when it is disabled.
+pub(super) fn heartbeat_terms(settings: &Settings) -> Option<JobDefinition> {
     if !settings.bool("heartbeat.enabled") {
         return None;
     }
@@ -97,22 +100,22 @@ pub(super) fn heartbeat(settings: &Settings) -> Option<JobTerms> {
         (!text.is_empty()).then(|| text.to_owned())
     };
     let every_s = settings.duration_ms("heartbeat.every") / 1_000;
-    Some(JobTerms {
+    Some(JobDefinition {
         name: HEARTBEAT.to_owned(),
         schedule: format!("every {every_s}s"),
         description: Some("Made by the settings [heartbeat].".to_owned()),
-        work: Work::Heartbeat(HeartbeatWork {
+        work: JobWork::Heartbeat(HeartbeatWork {
             model: text("heartbeat.model"),
             budget: None,
         }),
-        overlap: Overlap::Skip,
+        overlap: OverlapPolicy::Skip,
         active_hours: text("heartbeat.active_hours"),
-        notify: text("heartbeat.notify").map(|session_key| NotifyView {
+        notify: text("heartbeat.notify").map(|session_key| NotifyTargetView {
             session_key,
             failures_only: false,
         }),
-        // It is not given up: the next look may find the model again.
+        // Never disabled for failures: the model may be back at the next beat.
         failures_max: 0,
-        ..JobTerms::default()
+        ..JobDefinition::default()
     })
 }

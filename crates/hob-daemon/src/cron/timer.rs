@@ -1,151 +1,155 @@
-//! The timer: looks at the clock, decides what is due, and takes slots up.
+//! The timer: watches the clock, decides what is due, and starts slots.
 //!
-//! Invariants: it sleeps by monotonic time and never longer than [`LOOK_EVERY`], so that a clock
-//! that was set or a machine that slept is noticed; a decision is on disk before a slot of it is
-//! taken up.
+//! Invariants: it sleeps in monotonic time and never longer than [`SLEEP_MAX`], so that it notices
+//! a clock that was set and a machine that was suspended; a decision is on disk before its slots
+//! start.
 
-use super::Shared;
+use super::CronContext;
 use super::recovery;
-use super::views::{self, Due};
+use super::views::{self, SlotTrigger};
 use super::work;
-use hob_core::schedule::{Decision, Fate, GRACE_MS, Tick, decide};
+use hob_core::schedule::{ClockTick, DueDecision, GRACE_MS, SlotDecision, decide};
 use hob_kit::failpoint;
-use hob_store::{NewSlot, Opening, SlotRow};
-use hob_wire::rooms::cron::{Missed, SlotOrigin, SlotState};
+use hob_store::{NewSlot, SlotOpening, SlotRow};
+use hob_wire::rooms::cron::{MissedPolicy, SlotOrigin, SlotState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest sleep between two looks at the clock.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Jobs decided at once: their slots are one transaction.
-const DECIDED_MAX: usize = 256;
-/// When a decision that could not be written is made again.
-const AGAIN_MS: u64 = 1_000;
-/// How far the clock must go back to be noticed as set; less is its own unsteadiness.
+/// The longest sleep between two checks of the clock.
+const SLEEP_MAX: Duration = Duration::from_secs(5);
+/// Jobs decided at once. Their slots are one transaction.
+const JOBS_DECIDED_MAX: usize = 256;
+/// Time until a decision that could not be stored is made again.
+const RETRY_MS: u64 = 1_000;
+/// A smaller step back of the clock is jitter, not a clock that was set.
 const SET_BACK_MS: u64 = 1_000;
 
-/// Reads the jobs, takes up what was left, then keeps them until the daemon stops.
-pub(super) async fn keep(shared: Arc<Shared>) {
-    recovery::recover(&shared).await;
-    // Before anything is decided: what goes on is at work, not waiting.
-    work::take_up(&shared);
-    let mut settings = shared.parts.settings.clone();
-    let mut latest_ms = shared.now_ms();
+/// Loads the jobs, continues unfinished slots, then runs the timer until the daemon stops.
+pub(super) async fn run_timer(context: Arc<CronContext>) {
+    recovery::recover(&context).await;
+    // Before anything is decided: a recovered slot must count as at work, or the overlap policy would
+    // start another one.
+    work::start_ready_slots(&context);
+    let mut settings = context.deps.settings.clone();
+    let mut latest_ms = context.now_ms();
     loop {
-        let now_ms = shared.now_ms();
+        let now_ms = context.now_ms();
         if now_ms + SET_BACK_MS < latest_ms {
-            shared.book().plan_all(now_ms);
+            context.jobs().reschedule_all(now_ms);
         }
         latest_ms = now_ms;
-        shared.decide_due().await;
-        work::take_up(&shared);
-        let pause = shared.pause();
+        context.decide_due().await;
+        work::start_ready_slots(&context);
+        let pause = context.sleep_time();
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = shared.poke.notified() => {}
+            () = context.wakeup.notified() => {}
             changed = settings.changed() => {
-                // Without a sender there are no new settings, and the daemon is about to end.
+                // The sender is gone: the daemon is about to stop. Without the sleep this would spin.
                 if changed.is_err() {
-                    tokio::time::sleep(LOOK_EVERY).await;
+                    tokio::time::sleep(SLEEP_MAX).await;
                 }
-                recovery::settle_heartbeat(&shared).await;
+                recovery::sync_heartbeat(&context).await;
             }
         }
     }
 }
 
-impl Shared {
-    /// How long there is nothing to do.
-    fn pause(&self) -> Duration {
-        let (due_ms, begin_ms) = self.book().next();
+impl CronContext {
+    /// Returns the time until something is due, at most [`SLEEP_MAX`].
+    fn sleep_time(&self) -> Duration {
+        let (due_ms, begin_ms) = self.jobs().next_times();
         let now_ms = self.now_ms();
-        let monotonic_ms = self.parts.clock.monotonic_ms();
+        let monotonic_ms = self.deps.clock.monotonic_ms();
         let until = |at: Option<u64>, now: u64| {
             let wait = at.map(|at| Duration::from_millis(at.saturating_sub(now)));
-            wait.unwrap_or(LOOK_EVERY)
+            wait.unwrap_or(SLEEP_MAX)
         };
         until(due_ms, now_ms)
             .min(until(begin_ms, monotonic_ms))
-            .min(LOOK_EVERY)
+            .min(SLEEP_MAX)
     }
 
-    /// Decides what has come due and writes it, some jobs at a time.
+    /// Decides what is due and stores it, in batches of jobs.
     async fn decide_due(&self) {
         let now_ms = self.now_ms();
-        let crowd = self.book().due_before(now_ms.saturating_sub(GRACE_MS));
+        let late_jobs = self
+            .jobs()
+            .count_due_before(now_ms.saturating_sub(GRACE_MS));
         loop {
-            let _turn = self.pen.lock().await;
-            let decisions = self.decisions(now_ms, crowd);
+            let _guard = self.write_lock.lock().await;
+            let decisions = self.decide_batch(now_ms, late_jobs);
             if decisions.is_empty() {
                 return;
             }
-            let openings = self.openings(&decisions);
-            match self.parts.store.open_slots(openings).await {
+            let openings = self.slot_openings(&decisions);
+            match self.deps.store.open_slots(openings).await {
                 Ok(opened) => {
                     failpoint::reach("cron.slots.after");
+                    // A duplicate key means that this time has run before, so the slot is not started again.
                     let new = opened.into_iter().filter(|opened| !opened.duplicate);
                     let rows: Vec<SlotRow> = new.map(|opened| opened.row).collect();
-                    let relived = self.relived(&decisions, &rows);
-                    self.opened(&decisions, rows);
-                    self.shift(relived, now_ms).await;
+                    let relived = self.already_run(&decisions, &rows);
+                    self.apply_opened(&decisions, rows);
+                    self.recount_from_now(relived, now_ms).await;
                 }
                 Err(error) => {
-                    tracing::warn!("what is due could not be written: {error}");
-                    let mut book = self.book();
+                    tracing::warn!("due slots could not be stored: {error}");
+                    let mut table = self.jobs();
                     for (id, _) in &decisions {
-                        book.postpone(id, now_ms + AGAIN_MS);
+                        table.postpone(id, now_ms + RETRY_MS);
                     }
                     return;
                 }
             }
-            // Others have their turn between two parts of a large crowd.
+            // The lock is released here, so requests get their turn between two batches.
             tokio::task::yield_now().await;
         }
     }
 
-    fn decisions(&self, now_ms: u64, crowd: u64) -> Vec<(String, Decision)> {
-        let mut book = self.book();
+    fn decide_batch(&self, now_ms: u64, late_jobs: u64) -> Vec<(String, DueDecision)> {
+        let mut table = self.jobs();
         let mut decisions = Vec::new();
-        for id in book.due(now_ms, DECIDED_MAX) {
-            let Some(job) = book.get_mut(&id) else {
+        for id in table.due_jobs(now_ms, JOBS_DECIDED_MAX) {
+            let Some(job) = table.get_mut(&id) else {
                 continue;
             };
-            let tick = Tick {
+            let tick = ClockTick {
                 now_ms,
-                dice: self.parts.dice.u64(),
-                crowd,
+                randomness: self.deps.randomness.u64(),
+                late_jobs,
             };
-            let (mut standing, mut policy) = (job.standing(), job.ruled.policy);
+            let (mut standing, mut policy) = (job.standing(), job.timing.policy);
             if failpoint::broken(17) {
                 standing.cursor_ms = standing.cursor_ms.min(now_ms.saturating_sub(1));
             }
             if failpoint::broken(18) {
-                policy.missed = Missed::All;
+                policy.missed = MissedPolicy::All;
             }
-            match decide(&job.ruled.calendar, &policy, &standing, tick) {
+            match decide(&job.timing.calendar, &policy, &standing, tick) {
                 Some(decision) => decisions.push((id, decision)),
-                None => book.plan(&id, now_ms),
+                None => table.reschedule(&id, now_ms),
             }
         }
         decisions
     }
 
-    fn openings(&self, decisions: &[(String, Decision)]) -> Vec<Opening> {
-        let book = self.book();
-        let opening = |(id, decision): &(String, Decision)| {
-            let job = book.find(id)?;
+    fn slot_openings(&self, decisions: &[(String, DueDecision)]) -> Vec<SlotOpening> {
+        let table = self.jobs();
+        let opening = |(id, decision): &(String, DueDecision)| {
+            let job = table.find(id)?;
             let terms = &job.row.terms;
             let slots = decision.slots.iter().map(|planned| {
-                let (state, reason) = match &planned.fate {
-                    Fate::Run => (SlotState::Due, None),
-                    Fate::Skipped(why) => (SlotState::Skipped, Some(why.clone())),
-                    Fate::Missed(why) => (SlotState::Missed, Some(why.clone())),
+                let (state, reason) = match &planned.decision {
+                    SlotDecision::Run => (SlotState::Due, None),
+                    SlotDecision::Skipped(why) => (SlotState::Skipped, Some(why.clone())),
+                    SlotDecision::Missed(why) => (SlotState::Missed, Some(why.clone())),
                 };
-                let due = Due {
+                let due = SlotTrigger {
                     at_ms: planned.due_ms,
                     origin: SlotOrigin::Schedule,
-                    mark: self.parts.clock.monotonic_ms().to_string(),
+                    dedup_key: self.deps.clock.monotonic_ms().to_string(),
                 };
                 NewSlot {
                     begin_ms: planned.begin_ms,
@@ -155,7 +159,7 @@ impl Shared {
                     ..views::new_slot(terms, &due, None)
                 }
             });
-            Some(Opening {
+            Some(SlotOpening {
                 job: id.clone(),
                 cursor_ms: Some(decision.cursor_ms),
                 slots: slots.collect(),
@@ -164,13 +168,13 @@ impl Shared {
         decisions.iter().filter_map(opening).collect()
     }
 
-    /// Jobs by a period whose times have all run already: the clock was put back.
-    fn relived(&self, decisions: &[(String, Decision)], new: &[SlotRow]) -> Vec<String> {
-        let book = self.book();
-        let is_relived = |(id, decision): &&(String, Decision)| {
-            let is_counted = book
+    /// Returns interval jobs whose decided times have all run before: the clock was set back.
+    fn already_run(&self, decisions: &[(String, DueDecision)], new: &[SlotRow]) -> Vec<String> {
+        let table = self.jobs();
+        let is_relived = |(id, decision): &&(String, DueDecision)| {
+            let is_counted = table
                 .find(id)
-                .is_some_and(|job| job.ruled.calendar.is_counted());
+                .is_some_and(|job| job.timing.calendar.is_periodic());
             let has_new = new.iter().any(|row| row.slot.task_id == *id);
             is_counted && !has_new && !decision.slots.is_empty()
         };
@@ -178,36 +182,36 @@ impl Shared {
         relived.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Lets these jobs count from now, so that they go on and no time is run twice. What cannot be
-    /// written is found again at their next time.
-    async fn shift(&self, ids: Vec<String>, now_ms: u64) {
+    /// Restarts the interval of these jobs now, so that they go on and no time runs twice. If this
+    /// cannot be stored, it is detected again at their next time.
+    async fn recount_from_now(&self, ids: Vec<String>, now_ms: u64) {
         if ids.is_empty() {
             return;
         }
-        let opening = |id: &String| Opening {
+        let opening = |id: &String| SlotOpening {
             job: id.clone(),
             cursor_ms: Some(now_ms),
             slots: Vec::new(),
         };
         let openings = ids.iter().map(opening).collect();
-        if let Err(error) = self.parts.store.open_slots(openings).await {
+        if let Err(error) = self.deps.store.open_slots(openings).await {
             tracing::warn!(
-                "jobs wait for their old time, since this could not be written: {error}"
+                "jobs wait for their old time, because the new one could not be stored: {error}"
             );
             return;
         }
-        let mut book = self.book();
+        let mut table = self.jobs();
         for id in ids {
-            if let Some(job) = book.get_mut(&id) {
+            if let Some(job) = table.get_mut(&id) {
                 job.row.cursor_ms = now_ms;
             }
-            book.plan(&id, now_ms);
+            table.reschedule(&id, now_ms);
         }
     }
 
-    /// Takes what was written into the book.
-    fn opened(&self, decisions: &[(String, Decision)], rows: Vec<SlotRow>) {
-        let (now_ms, monotonic_ms) = (self.now_ms(), self.parts.clock.monotonic_ms());
+    /// Applies stored decisions to the table.
+    fn apply_opened(&self, decisions: &[(String, DueDecision)], rows: Vec<SlotRow>) {
+        let (now_ms, monotonic_ms) = (self.now_ms(), self.deps.clock.monotonic_ms());
         let mut of_job: BTreeMap<String, Vec<SlotRow>> = BTreeMap::new();
         for row in rows {
             let id = row.slot.task_id.clone();
@@ -215,14 +219,14 @@ impl Shared {
         }
         let mut replaced = Vec::new();
         {
-            let mut book = self.book();
+            let mut table = self.jobs();
             for (id, decision) in decisions {
-                let Some(job) = book.get_mut(id) else {
+                let Some(job) = table.get_mut(id) else {
                     continue;
                 };
                 job.row.cursor_ms = decision.cursor_ms;
                 if decision.replaces {
-                    job.stop();
+                    job.stop_current();
                     replaced.extend(job.clear_waiting());
                 }
                 let rows = of_job.remove(id).unwrap_or_default();
@@ -231,30 +235,33 @@ impl Shared {
                     .filter(|row| row.slot.state == SlotState::Due)
                 {
                     let wait_ms = row.begin_ms.saturating_sub(now_ms);
-                    job.wait(row, monotonic_ms + wait_ms);
+                    job.push_waiting(row, monotonic_ms + wait_ms);
                 }
-                book.plan(id, now_ms);
+                table.reschedule(id, now_ms);
             }
         }
-        self.replaced(replaced);
+        self.skip_replaced(replaced);
     }
 
-    /// Ends slots that waited and whose place a later one took.
-    pub(super) fn replaced(&self, slots: Vec<SlotRow>) {
-        self.end_waiting(slots, "a later one took its place");
+    /// Skips waiting slots that a later one replaced.
+    pub(super) fn skip_replaced(&self, slots: Vec<SlotRow>) {
+        self.skip_waiting(slots, "a later run replaced it");
     }
 
-    /// Ends slots that waited and are not begun any more.
-    pub(super) fn end_waiting(&self, slots: Vec<SlotRow>, why: &'static str) {
+    /// Stores waiting slots as skipped.
+    pub(super) fn skip_waiting(&self, slots: Vec<SlotRow>, why: &'static str) {
         if slots.is_empty() {
             return;
         }
-        let store = self.parts.store.clone();
-        self.parts.tasks.spawn("cron waiting slots", async move {
+        let store = self.deps.store.clone();
+        self.deps.tasks.spawn("cron waiting slots", async move {
             for row in slots {
-                let end = views::skipped(row.slot.number, why);
+                let end = views::skipped_end(row.slot.number, why);
                 if let Err(error) = store.end_slot(end).await {
-                    tracing::warn!(slot = row.slot.number, "a slot has no outcome yet: {error}");
+                    tracing::warn!(
+                        slot = row.slot.number,
+                        "a skipped slot could not be stored: {error}"
+                    );
                 }
             }
         });

@@ -1,97 +1,111 @@
-//! Slots as they are opened, and jobs as callers see them.
+//! New slots, and jobs as callers see them.
 
-use super::book::Job;
+use super::job_table::ScheduledJob;
 use super::terms;
 use hob_kit::failpoint;
 use hob_store::{NewSlot, SlotEnd};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
-    CommandWork, HEARTBEAT, Job as JobView, JobTerms, Slot, SlotOrigin, SlotState, Work,
+    CommandWork, CronJob as JobView, HEARTBEAT, JobDefinition, JobSlot, JobWork, SlotOrigin,
+    SlotState,
 };
 use jiff::Timestamp;
 
-/// Times that a job shows ahead.
+/// Upcoming times shown of a job.
 const NEXT_SHOWN: usize = 3;
 
-/// A time that has come.
+/// The reason why a slot is opened.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(super) struct SlotTrigger {
     pub(super) at_ms: u64,
     pub(super) origin: SlotOrigin,
-    /// What makes it one slot, where that is not its time.
-    pub(super) mark: String,
+    /// The key that identifies the slot, where its time does not.
+    pub(super) dedup_key: String,
 }
 
-/// A slot to be opened that is to be run at its time.
-pub(super) fn new_slot(terms: &JobTerms, due: &Due, own_task: Option<String>) -> NewSlot {
+/// Builds a new slot that is to run at its time.
+pub(super) fn new_slot(
+    terms: &JobDefinition,
+    trigger: &SlotTrigger,
+    own_task: Option<String>,
+) -> NewSlot {
     let name = &terms.name;
-    let (key, session_key) = match due.origin {
+    let (key, session_key) = match trigger.origin {
         SlotOrigin::Schedule => {
-            let at = moment(due.at_ms);
-            // Fault test 17: what makes a time one slot is its key.
+            let at = format_time(trigger.at_ms);
+            // Fault test 17: without its key, one time would run as several slots.
             let key = if failpoint::broken(17) {
-                format!("{at}{}", due.mark)
+                format!("{at}{}", trigger.dedup_key)
             } else {
                 at.clone()
             };
             (key, format!("cron:{name}:{at}"))
         }
         SlotOrigin::Manual => {
-            let kind = terms::kind(terms);
-            let at = moment(due.at_ms);
+            let kind = terms::session_kind(terms);
+            let at = format_time(trigger.at_ms);
             (
-                format!("run-{}", due.mark),
-                format!("{kind}:{name}:{at}-{}", tail(&due.mark)),
+                format!("run-{}", trigger.dedup_key),
+                format!("{kind}:{name}:{at}-{}", key_suffix(&trigger.dedup_key)),
             )
         }
         SlotOrigin::Webhook => (
-            format!("call-{}", due.mark),
-            format!("webhook:{name}:{}-{}", due.at_ms, tail(&due.mark)),
+            format!("call-{}", trigger.dedup_key),
+            format!(
+                "webhook:{name}:{}-{}",
+                trigger.at_ms,
+                key_suffix(&trigger.dedup_key)
+            ),
         ),
     };
     NewSlot {
         key,
         same_within_ms: None,
-        due_ms: due.at_ms,
-        begin_ms: due.at_ms,
-        origin: due.origin,
+        due_ms: trigger.at_ms,
+        begin_ms: trigger.at_ms,
+        origin: trigger.origin,
         state: SlotState::Due,
         reason: None,
         stands_for: 0,
         session_key: Some(session_key),
-        task: own_task.clone().unwrap_or_else(|| task(&terms.work)),
+        task: own_task
+            .clone()
+            .unwrap_or_else(|| describe_work(&terms.work)),
         own_task,
     }
 }
 
-/// A short piece of a mark that is fit for a session's key.
-fn tail(mark: &str) -> String {
+/// Returns the end of a dedup key, reduced to characters that fit a session key.
+fn key_suffix(dedup_key: &str) -> String {
     const TAIL_CHARS: usize = 8;
-    let plain: Vec<char> = mark.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain: Vec<char> = dedup_key
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
     plain[plain.len().saturating_sub(TAIL_CHARS)..]
         .iter()
         .collect()
 }
 
-/// What is to be done, as events say it.
-pub(super) fn task(work: &Work) -> String {
+/// Describes a job's work for events.
+pub(super) fn describe_work(work: &JobWork) -> String {
     match work {
-        Work::Agent(agent) => agent.task.clone(),
-        Work::Loop { name } => name.clone(),
-        Work::Command(CommandWork { command, .. }) => command.clone(),
-        Work::Heartbeat(_) => HEARTBEAT.to_owned(),
+        JobWork::Agent(agent) => agent.task.clone(),
+        JobWork::Loop { name } => name.clone(),
+        JobWork::Command(CommandWork { command, .. }) => command.clone(),
+        JobWork::Heartbeat(_) => HEARTBEAT.to_owned(),
     }
 }
 
-/// A moment as session keys name it.
-pub(super) fn moment(at_ms: u64) -> String {
+/// Formats a time as in session keys.
+pub(super) fn format_time(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok();
     let at = at.and_then(|at| Timestamp::from_millisecond(at).ok());
     at.map_or_else(|| at_ms.to_string(), |at| at.to_string())
 }
 
-/// The end of a slot that was never begun.
-pub(super) fn skipped(number: u64, why: &str) -> SlotEnd {
+/// Builds the end of a slot that never began.
+pub(super) fn skipped_end(number: u64, why: &str) -> SlotEnd {
     SlotEnd {
         number,
         state: SlotState::Skipped,
@@ -107,17 +121,17 @@ pub(super) fn skipped(number: u64, why: &str) -> SlotEnd {
     }
 }
 
-/// A job as callers see it.
-pub(super) fn job(job: &Job, last: Option<Slot>, now_ms: u64) -> JobView {
+/// Builds the view of a job for callers.
+pub(super) fn job_view(job: &ScheduledJob, last: Option<JobSlot>, now_ms: u64) -> JobView {
     let row = &job.row;
-    let calendar = job.ruled.calendar.counted_from(row.cursor_ms);
-    let hours = job.ruled.policy.hours.as_ref();
+    let calendar = job.timing.calendar.anchored_at(row.cursor_ms);
+    let hours = job.timing.policy.hours.as_ref();
     let next = if row.enabled {
         calendar.next_few(now_ms.max(row.cursor_ms), hours, NEXT_SHOWN)
     } else {
         Vec::new()
     };
-    let mut about = calendar.about(&row.terms.schedule);
+    let mut about = calendar.describe(&row.terms.schedule);
     if let Some(zone) = &row.terms.zone {
         about = format!("{about} ({zone})");
     }
@@ -131,7 +145,7 @@ pub(super) fn job(job: &Job, last: Option<Slot>, now_ms: u64) -> JobView {
         next,
         about,
         last,
-        active: job.active(),
+        active: job.active_slots(),
         failures: row.failures,
         problem: row.problem.clone(),
         created_at: row.created_at,

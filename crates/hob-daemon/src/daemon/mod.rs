@@ -1,36 +1,35 @@
-//! `daemon.*`: what a person wants to know about the process that serves them, and whether what
-//! it stores is sound.
+//! `daemon.*`: status of the daemon, and verification of its store.
 
-use hob_bus::{Emitter, Room};
+use hob_bus::{EventEmitter, Room};
 use hob_store::Store;
 use hob_wire::rooms::daemon::{
-    DaemonStatus, Status, Verified, Verify, Verifying, VerifyingPayload,
+    DaemonStatus, DaemonVerifyResult, DaemonVerifyingPayload, Status, Verify, Verifying,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Between two words about how far a check is.
+/// Interval between progress events of a check.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
-/// What the status tells beside the store's own.
+/// Facts for the status besides those of the store.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct DaemonFacts {
     pub version: String,
     /// Milliseconds since 1970.
     pub started_at: u64,
     pub home: String,
-    /// Each listener as `surface address`: known once the gateway is open, which is after the
-    /// rooms are served.
+    /// Each listener as `surface address`. Set when the gateway is open, which is after the rooms
+    /// are served.
     pub listeners: Arc<OnceLock<Vec<String>>>,
-    /// What a person must know of them; known at the same time.
+    /// Notes about the listeners for the person; set at the same time.
     pub notes: Arc<OnceLock<Vec<String>>>,
 }
 
 /// The service `daemon`.
-pub fn room(facts: Facts, store: Store, emitter: Emitter) -> Room {
-    // One check at a time reads the whole store; more would only make each other slower.
+pub fn room(facts: DaemonFacts, store: Store, emitter: EventEmitter) -> Room {
+    // One check at a time: it reads the whole store, and several would slow each other down.
     let checks = Arc::new(Semaphore::new(1));
     let verified = store.clone();
     let room = Room::new("daemon").event::<Verifying>();
@@ -48,7 +47,7 @@ pub fn room(facts: Facts, store: Store, emitter: Emitter) -> Room {
     room.method::<Status, _, _>(move |_, _| {
         let (facts, store) = (facts.clone(), store.clone());
         async move {
-            // Counting reads the database; a store that cannot count still has a status.
+            // A failed count must not hide the status.
             let sessions = store.session_count().await.unwrap_or_default();
             Ok(DaemonStatus {
                 version: facts.version,
@@ -67,15 +66,15 @@ pub fn room(facts: Facts, store: Store, emitter: Emitter) -> Room {
     })
 }
 
-/// Checks everything that is stored, off the runtime's threads.
-async fn verify(store: Store, emitter: Emitter) -> Result<Verified, WireError> {
+/// Verifies the whole store on a blocking thread.
+async fn verify(store: Store, emitter: EventEmitter) -> Result<DaemonVerifyResult, WireError> {
     let checked = tokio::task::spawn_blocking(move || {
         let mut told_at = Instant::now();
-        store.verify_beside(&mut |part, checked| {
+        store.verify_in_use(&mut |part, checked| {
             if told_at.elapsed() >= PROGRESS_EVERY {
                 told_at = Instant::now();
                 let part = part.to_owned();
-                emitter.emit::<Verifying>(None, &VerifyingPayload { part, checked });
+                emitter.emit::<Verifying>(None, &DaemonVerifyingPayload { part, checked });
             }
         })
     });

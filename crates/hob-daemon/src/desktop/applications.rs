@@ -1,26 +1,26 @@
-//! The applications a machine has, and finding one by what a person calls it.
+//! The applications of a machine, and finding one by the name that people use.
 //!
-//! Invariant: of several files with one id the first folder's counts, as everywhere on a desktop;
-//! one that is hidden hides the others too.
+//! Invariant: of several files with one id the first folder wins, as the specification says; a
+//! hidden one hides the others too.
 
-use super::entry::Entry;
-use hob_exec::look_up;
-use hob_kit::world::Env;
+use super::entry::ApplicationEntry;
+use hob_exec::find_program;
+use hob_kit::host_environment::EnvVars;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Bounds on what is read.
+/// Limits on what is read.
 const FILES_MAX: usize = 8_192;
 const FILE_BYTES_MAX: u64 = 256 * 1_024;
 const DEPTH_MAX: usize = 4;
-/// A name shorter than this is taken by the letter.
+/// Shorter names must match exactly.
 const FUZZY_LETTERS_MIN: usize = 4;
-/// How alike two names are that mean the same, from 0 to 1.
-const ALIKE: f64 = 0.84;
+/// The similarity, from 0 to 1, from which two names count as the same.
+const SIMILARITY_MIN: f64 = 0.84;
 
-/// Where applications are described, in the order that counts.
-pub(super) fn folders(env: &Env) -> Vec<PathBuf> {
+/// Returns the folders with desktop entries, in order of precedence.
+pub(super) fn folders(env: &EnvVars) -> Vec<PathBuf> {
     let home = env.os("HOME").map(PathBuf::from);
     let of_home = |path: &str| home.as_ref().map(|home| home.join(path));
     let data = env
@@ -42,14 +42,15 @@ pub(super) fn folders(env: &Env) -> Vec<PathBuf> {
         .map(|base| base.join("applications"))
         .collect();
     folders.push("/var/lib/snapd/desktop/applications".into());
+    // The XDG specification says to ignore relative paths.
     folders.retain(|folder| folder.is_absolute());
     let mut seen = std::collections::BTreeSet::new();
     folders.retain(|folder| seen.insert(folder.clone()));
     folders
 }
 
-/// Every application by its id; what is hidden is left out.
-pub(super) fn entries(env: &Env) -> BTreeMap<String, Entry> {
+/// Returns every application by its id, without hidden ones.
+pub(super) fn entries(env: &EnvVars) -> BTreeMap<String, ApplicationEntry> {
     let language = ["LC_ALL", "LC_MESSAGES", "LANG"]
         .iter()
         .find_map(|name| env.text(name));
@@ -57,7 +58,7 @@ pub(super) fn entries(env: &Env) -> BTreeMap<String, Entry> {
     let mut found = BTreeMap::new();
     for folder in folders(env) {
         let mut files = Vec::new();
-        gather(&folder, DEPTH_MAX, &mut files);
+        collect_files(&folder, DEPTH_MAX, &mut files);
         for file in files {
             let Some(id) = id_of(&folder, &file) else {
                 continue;
@@ -67,11 +68,12 @@ pub(super) fn entries(env: &Env) -> BTreeMap<String, Entry> {
             }
         }
     }
+    // Only now: until here a hidden entry keeps later folders from adding its id.
     found.retain(|_, entry| !entry.hidden);
     found
 }
 
-fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     let Ok(inside) = std::fs::read_dir(folder) else {
         return;
     };
@@ -81,8 +83,9 @@ fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         }
         let path = item.path();
         if path.is_dir() {
+            // The depth is limited, because links may form a circle.
             if depth > 1 {
-                gather(&path, depth - 1, files);
+                collect_files(&path, depth - 1, files);
             }
         } else if path.extension() == Some(OsStr::new("desktop")) {
             files.push(path);
@@ -95,27 +98,28 @@ fn id_of(folder: &Path, file: &Path) -> Option<String> {
     Some(below.strip_suffix(".desktop")?.replace('/', "-"))
 }
 
-fn read(file: &Path, id: &str, language: Option<&str>) -> Option<Entry> {
+fn read(file: &Path, id: &str, language: Option<&str>) -> Option<ApplicationEntry> {
     let plain =
         std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= FILE_BYTES_MAX);
     let text = plain.then(|| std::fs::read(file).ok()).flatten()?;
-    Entry::read(&String::from_utf8_lossy(&text), id, file, language)
+    ApplicationEntry::read(&String::from_utf8_lossy(&text), id, file, language)
 }
 
-/// The application a person means, if there is one.
-pub(super) fn find(name: &str, env: &Env) -> Option<Entry> {
+/// Finds the application that best matches a name.
+pub(super) fn find(name: &str, env: &EnvVars) -> Option<ApplicationEntry> {
     let wanted = name.trim().to_lowercase();
     let wanted = wanted.strip_suffix(".desktop").unwrap_or(&wanted);
     if wanted.is_empty() {
         return None;
     }
-    let installed = |entry: &Entry| {
+    let installed = |entry: &ApplicationEntry| {
         let program = entry.try_exec.as_deref();
-        program.is_none_or(|program| look_up(program, env).is_some())
+        program.is_none_or(|program| find_program(program, env).is_some())
     };
     let entries = entries(env).into_values();
     let shown = entries.filter(|entry| !entry.no_display && installed(entry));
     let ranked = shown.filter_map(|entry| Some((rank(&entry, wanted)?, entry)));
+    // Ties go to the shorter name: "Firefox" before "Firefox Private Window".
     let best = ranked.min_by(|(one, first), (other, second)| {
         one.cmp(other)
             .then(first.name.chars().count().cmp(&second.name.chars().count()))
@@ -124,8 +128,8 @@ pub(super) fn find(name: &str, env: &Env) -> Option<Entry> {
     best.map(|(_, entry)| entry)
 }
 
-/// How near an application is to a name: less is nearer, none is another one.
-fn rank(entry: &Entry, wanted: &str) -> Option<u32> {
+/// Ranks an application against a name: lower is better, none is no match.
+fn rank(entry: &ApplicationEntry, wanted: &str) -> Option<u32> {
     let names: Vec<String> = [Some(&entry.name), entry.local_name.as_ref()]
         .into_iter()
         .flatten()
@@ -145,13 +149,13 @@ fn rank(entry: &Entry, wanted: &str) -> Option<u32> {
     if last == wanted {
         return Some(1);
     }
-    if names.iter().any(|name| has_words(name, wanted)) {
+    if names.iter().any(|name| contains_whole_words(name, wanted)) {
         return Some(2);
     }
-    if has_words(&generic, wanted) {
+    if contains_whole_words(&generic, wanted) {
         return Some(3);
     }
-    if program == wanted || has_words(&program, wanted) {
+    if program == wanted || contains_whole_words(&program, wanted) {
         return Some(4);
     }
     if wanted.chars().count() < FUZZY_LETTERS_MIN {
@@ -164,24 +168,25 @@ fn rank(entry: &Entry, wanted: &str) -> Option<u32> {
     let best = all
         .map(|name| strsim::normalized_damerau_levenshtein(name, wanted))
         .fold(0.0, f64::max);
-    (best >= ALIKE || alike_short(&names, wanted)).then_some(5)
+    (best >= SIMILARITY_MIN || is_one_typo_away(&names, wanted)).then_some(5)
 }
 
-/// Whether one stands in the other at the beginning of a word and ends at the end of one.
-fn has_words(name: &str, wanted: &str) -> bool {
+/// Returns true if `name` contains `wanted` as whole words.
+fn contains_whole_words(name: &str, wanted: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     name.match_indices(wanted).any(|(at, part)| {
         edge(name[..at].chars().next_back()) && edge(name[at + part.len()..].chars().next())
     })
 }
 
-/// One letter too many, too few, wrong or in the wrong place, in a name of four letters or more.
-fn alike_short(names: &[String], wanted: &str) -> bool {
+/// Returns true if one typo (an extra, missing, wrong or swapped letter) separates the names. Names
+/// of fewer than four letters never match this way.
+fn is_one_typo_away(names: &[String], wanted: &str) -> bool {
     names.iter().any(|name| {
         name.chars().count() >= FUZZY_LETTERS_MIN && strsim::damerau_levenshtein(name, wanted) == 1
     })
 }
 
 #[cfg(test)]
-#[path = "shelf_tests.rs"]
+#[path = "applications_tests.rs"]
 mod tests;

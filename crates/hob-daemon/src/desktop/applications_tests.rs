@@ -1,25 +1,25 @@
-//! Applications by the names people call them, in folders of a test.
+//! Applications found by the names that people use.
 
 use super::{find, folders};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use std::path::Path;
 use tempfile::TempDir;
 
 /// A person's home with applications of theirs, and folders of the system's.
-struct Desk {
+struct TestDesktop {
     folder: TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        Desk {
+impl TestDesktop {
+    fn new() -> TestDesktop {
+        TestDesktop {
             folder: TempDir::new().expect("a folder"),
         }
     }
 
-    fn env(&self) -> Env {
+    fn env(&self) -> EnvVars {
         let path = |name: &str| self.folder.path().join(name).into_os_string();
-        Env::from_pairs([
+        EnvVars::from_pairs([
             ("HOME", path("home")),
             ("XDG_DATA_DIRS", path("system")),
             ("PATH", path("bin")),
@@ -43,35 +43,35 @@ impl Desk {
     }
 }
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.system(
+fn desktop() -> TestDesktop {
+    let desktop = TestDesktop::new();
+    desktop.system(
         "org.mozilla.firefox",
         "Name=Firefox\nName[de]=Feuerfuchs\nGenericName=Web Browser\nExec=firefox %u",
     );
-    desk.system(
+    desktop.system(
         "firefox-private",
         "Name=Firefox Private Window\nExec=firefox --private-window",
     );
-    desk.system(
+    desktop.system(
         "org.gnome.TextEditor",
         "Name=Text Editor\nExec=gnome-text-editor %U",
     );
-    desk.system(
+    desktop.system(
         "gimp",
         "Name=GNU Image Manipulation Program\nGenericName=Image Editor\nExec=gimp-2.10 %U",
     );
-    desk.system(
+    desktop.system(
         "vlc",
         "Name=VLC media player\nExec=/usr/bin/vlc --started-from-file %U",
     );
-    desk.system("kde/konsole", "Name=Konsole\nExec=konsole");
-    desk
+    desktop.system("kde/konsole", "Name=Konsole\nExec=konsole");
+    desktop
 }
 
 #[test]
 fn names_as_people_say_them() {
-    let desk = desk();
+    let desktop = desktop();
     for (name, expected) in [
         ("org.mozilla.firefox", Some("org.mozilla.firefox")),
         ("Firefox", Some("org.mozilla.firefox")),
@@ -95,43 +95,43 @@ fn names_as_people_say_them() {
         ("", None),
         ("  ", None),
     ] {
-        assert_eq!(desk.finds(name).as_deref(), expected, "{name:?}");
+        assert_eq!(desktop.finds(name).as_deref(), expected, "{name:?}");
     }
 }
 
 #[test]
 fn what_is_hidden_or_not_installed_is_not_found() {
-    let desk = desk();
-    desk.put("home/.local/share/applications/vlc.desktop", "Hidden=true");
-    assert_eq!(desk.finds("vlc"), None, "a person took it out");
-    desk.system("secret", "Name=Secret\nExec=secret\nNoDisplay=true");
-    assert_eq!(desk.finds("secret"), None);
-    desk.system("game", "Name=Game\nExec=game\nTryExec=game");
-    assert_eq!(desk.finds("game"), None, "its program is missing");
-    let program = desk.folder.path().join("bin/game");
+    let desktop = desktop();
+    desktop.put("home/.local/share/applications/vlc.desktop", "Hidden=true");
+    assert_eq!(desktop.finds("vlc"), None, "a person took it out");
+    desktop.system("secret", "Name=Secret\nExec=secret\nNoDisplay=true");
+    assert_eq!(desktop.finds("secret"), None);
+    desktop.system("game", "Name=Game\nExec=game\nTryExec=game");
+    assert_eq!(desktop.finds("game"), None, "its program is missing");
+    let program = desktop.folder.path().join("bin/game");
     std::fs::create_dir_all(program.parent().expect("a folder")).expect("made");
     std::fs::write(&program, "").expect("written");
-    assert_eq!(desk.finds("game"), None, "it may not be run");
+    assert_eq!(desktop.finds("game"), None, "it may not be run");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, mode).expect("set");
-    assert_eq!(desk.finds("game").as_deref(), Some("game"));
+    assert_eq!(desktop.finds("game").as_deref(), Some("game"));
 }
 
 #[test]
 fn the_persons_own_file_counts_first() {
-    let desk = desk();
-    desk.put(
+    let desktop = desktop();
+    desktop.put(
         "home/.local/share/applications/gimp.desktop",
         "Name=My Gimp\nExec=mine",
     );
-    let found = find("my gimp", &desk.env()).expect("found");
+    let found = find("my gimp", &desktop.env()).expect("found");
     assert_eq!((&*found.id, &*found.exec), ("gimp", "mine"));
-    assert_eq!(desk.finds("image editor"), None);
+    assert_eq!(desktop.finds("image editor"), None);
 }
 
 #[test]
 fn applications_are_described_in_seven_folders() {
-    let env = Env::from_pairs([("HOME", "/home/ann")]);
+    let env = EnvVars::from_pairs([("HOME", "/home/ann")]);
     let folders = folders(&env);
     let expected = [
         "/home/ann/.local/share/applications",

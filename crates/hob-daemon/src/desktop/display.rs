@@ -1,12 +1,12 @@
-//! Whose desktop a window is shown on: that of whoever asks, which the daemon may know nothing of.
+//! The desktop on which a window opens: the caller's, which may differ from the daemon's.
 
-use hob_kit::world::Env;
-use hob_wire::rooms::terminal::Display;
+use hob_kit::host_environment::EnvVars;
+use hob_wire::rooms::terminal::DisplayEnv;
 use std::ffi::OsString;
 
-/// The environment with another desktop in it. Of the daemon's own nothing is left then, since a
-/// mixture of two desktops is none.
-pub fn on_display(env: &Env, display: Option<&Display>) -> Env {
+/// Returns the environment with the caller's desktop. All display variables of the daemon are
+/// removed, because a mixture of two desktops does not work.
+pub fn on_display(env: &EnvVars, display: Option<&DisplayEnv>) -> EnvVars {
     let Some(display) =
         display.filter(|display| display.x11.is_some() || display.wayland.is_some())
     else {
@@ -20,13 +20,13 @@ pub fn on_display(env: &Env, display: Option<&Display>) -> Env {
         ("DBUS_SESSION_BUS_ADDRESS", &display.bus),
     ];
     let kept = env
-        .beginning_with("")
+        .with_prefix("")
         .filter(|(name, _)| !of_asker.iter().any(|(own, _)| name == own));
     let kept = kept.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let given = of_asker.iter().filter_map(|(name, value)| {
         Some((OsString::from(name), OsString::from(value.as_deref()?)))
     });
-    Env::from_pairs(kept.chain(given))
+    EnvVars::from_pairs(kept.chain(given))
 }
 
 #[cfg(test)]

@@ -1,46 +1,52 @@
-//! An application of the desktop, read from its file by the desktop entry specification.
+//! One application, parsed from its file by the desktop entry specification.
 //!
-//! Invariant: what it starts is a list of arguments; nothing of it is ever read by a shell.
+//! Invariant: `Exec` becomes a list of arguments; no shell ever reads it.
 
 use hob_wire::rooms::desktop::DesktopEntry;
 use std::path::Path;
 
 const GROUP: &str = "[Desktop Entry]";
 
-/// What a file of the desktop says.
+/// A parsed `.desktop` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    /// Its path below the folder of applications, `/` as `-`, without `.desktop`.
+pub(super) struct ApplicationEntry {
+    /// The path below the folder of applications, with `-` for `/`, without `.desktop`.
     pub(super) id: String,
     pub(super) file: String,
     pub(super) name: String,
-    /// Its name in the person's language.
+    /// The name in the user's language.
     pub(super) local_name: Option<String>,
     pub(super) generic_name: Option<String>,
     pub(super) icon: Option<String>,
     pub(super) exec: String,
-    /// A program without which it is not installed.
+    /// A program that must exist, or the application counts as not installed.
     pub(super) try_exec: Option<String>,
     /// The folder it starts in.
     pub(super) path: Option<String>,
     pub(super) terminal: bool,
-    /// Not for menus.
+    /// Not shown in menus.
     pub(super) no_display: bool,
-    /// As if it did not exist, nor any of the same id in later folders.
+    /// Treated as deleted, together with entries of the same id in later folders.
     pub(super) hidden: bool,
 }
 
-impl Entry {
-    /// Reads a file's text; none if it is no application. `language` is such as `de_DE`.
-    pub(super) fn read(text: &str, id: &str, file: &Path, language: Option<&str>) -> Option<Entry> {
-        let mut entry = Entry {
+impl ApplicationEntry {
+    /// Parses a file's text; none if it is not an application. `language` looks like `de_DE`.
+    pub(super) fn read(
+        text: &str,
+        id: &str,
+        file: &Path,
+        language: Option<&str>,
+    ) -> Option<ApplicationEntry> {
+        let mut entry = ApplicationEntry {
             id: id.to_owned(),
             file: file.display().to_string(),
-            ..Entry::default()
+            ..ApplicationEntry::default()
         };
         let mut application = false;
         let short = language.and_then(|language| language.split('_').next());
         let lines = text.lines().skip_while(|line| line.trim() != GROUP).skip(1);
+        // Only the main group counts. Actions follow in groups of their own.
         for line in lines.take_while(|line| !line.starts_with('[')) {
             let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
                 continue;
@@ -61,7 +67,7 @@ impl Entry {
                     let of = local
                         .strip_prefix("Name[")
                         .and_then(|rest| rest.strip_suffix(']'));
-                    // The longer form of a language is the nearer one.
+                    // `Name[de_DE]` beats `Name[de]`, in whichever order they come.
                     if of.is_some()
                         && (of == language || (of == short && entry.local_name.is_none()))
                     {
@@ -74,11 +80,11 @@ impl Entry {
         whole.then_some(entry)
     }
 
-    /// The program and its arguments, without files to open.
+    /// Returns the program and its arguments, without files to open.
     pub(super) fn argv(&self) -> Result<Vec<String>, String> {
         let broken = |why: &str| format!("The file {} is broken: {why}.", self.file);
         let mut argv = Vec::new();
-        for word in words(&self.exec).map_err(broken)? {
+        for word in split_exec(&self.exec).map_err(broken)? {
             self.expand(&word, &mut argv).map_err(|why| broken(&why))?;
         }
         if argv.is_empty() {
@@ -87,7 +93,7 @@ impl Entry {
         Ok(argv)
     }
 
-    /// Puts what a word stands for behind the arguments.
+    /// Expands the field codes of a word and appends the result.
     fn expand(&self, word: &str, argv: &mut Vec<String>) -> Result<(), String> {
         if word == "%i" {
             if let Some(icon) = &self.icon {
@@ -106,39 +112,42 @@ impl Entry {
                 Some('%') => out.push('%'),
                 Some('c') => out.push_str(self.local_name.as_ref().unwrap_or(&self.name)),
                 Some('k') => out.push_str(&self.file),
-                // Files and addresses, of which there are none, and what is no longer used.
+                // Files and URLs, of which there are none, and deprecated codes.
                 Some('f' | 'F' | 'u' | 'U' | 'i' | 'd' | 'D' | 'n' | 'N' | 'v' | 'm') => {}
-                Some(other) => return Err(format!("nobody knows what %{other} is")),
+                Some(other) => return Err(format!("%{other} is unknown")),
                 None => return Err("it ends with %".to_owned()),
             }
         }
-        // A word that was a placeholder alone is no argument.
+        // A word that was only a field code and expanded to nothing is dropped.
         if !out.is_empty() || !word.starts_with('%') {
             argv.push(out);
         }
         Ok(())
     }
 
-    /// As others see it.
-    pub(super) fn shown(&self) -> DesktopEntry {
+    /// Converts the entry for the wire.
+    pub(super) fn to_wire(&self) -> DesktopEntry {
         DesktopEntry {
             id: self.id.clone(),
             file: self.file.clone(),
             name: self.local_name.clone().unwrap_or_else(|| self.name.clone()),
             generic_name: self.generic_name.clone(),
-            exec: self.argv().map(|argv| line(&argv)).unwrap_or_default(),
+            exec: self
+                .argv()
+                .map(|argv| quote_argv(&argv))
+                .unwrap_or_default(),
             terminal: self.terminal,
         }
     }
 
-    /// The name of the program it starts.
+    /// Returns the name of the program it starts.
     pub(super) fn program(&self) -> Option<String> {
         let program = self.argv().ok()?.into_iter().next()?;
         program.rsplit('/').next().map(str::to_owned)
     }
 }
 
-/// The escapes every value may hold.
+/// Resolves the escapes that every value may hold.
 fn unescape(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars();
@@ -159,8 +168,8 @@ fn unescape(value: &str) -> String {
     text
 }
 
-/// The words of a command line: blanks between them, quotes around those that hold one.
-fn words(line: &str) -> Result<Vec<String>, &'static str> {
+/// Splits an `Exec` line into words: at blanks, except inside double quotes.
+fn split_exec(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quoted = false;
@@ -174,6 +183,7 @@ fn words(line: &str) -> Result<Vec<String>, &'static str> {
             '\\' if quoted => {
                 let escaped = letters.next().ok_or("a quote is not closed")?;
                 let word = word.get_or_insert_default();
+                // The specification escapes only these four inside quotes.
                 if !['"', '`', '$', '\\'].contains(&escaped) {
                     word.push('\\');
                 }
@@ -190,8 +200,8 @@ fn words(line: &str) -> Result<Vec<String>, &'static str> {
     Ok(words)
 }
 
-/// Arguments as a person would type them.
-pub(super) fn line(argv: &[String]) -> String {
+/// Quotes arguments for a shell, for display only.
+pub(super) fn quote_argv(argv: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quote = |word: &String| {
         if !word.is_empty() && word.chars().all(plain) {

@@ -1,11 +1,11 @@
-//! Files of applications by the letter of their specification.
+//! Desktop entries as the specification defines them.
 
-use super::Entry;
+use super::ApplicationEntry;
 use std::path::Path;
 
-fn entry(lines: &str) -> Option<Entry> {
+fn entry(lines: &str) -> Option<ApplicationEntry> {
     let text = format!("# a comment\n[Desktop Entry]\nType=Application\nName=Notes\n{lines}\n");
-    Entry::read(&text, "notes", Path::new("/a/notes.desktop"), Some("de_DE"))
+    ApplicationEntry::read(&text, "notes", Path::new("/a/notes.desktop"), Some("de_DE"))
 }
 
 fn argv(exec: &str) -> Result<Vec<String>, String> {
@@ -96,7 +96,7 @@ fn the_file_is_read_by_its_group() {
         (read.try_exec.as_deref(), read.path.as_deref()),
         (Some("notes"), Some("/srv"))
     );
-    let shown = read.shown();
+    let shown = read.to_wire();
     assert_eq!(
         (&*shown.name, shown.generic_name.as_deref()),
         ("Notizblock", Some("Text Editor"))
@@ -108,13 +108,16 @@ fn the_file_is_read_by_its_group() {
             .expect("it hides others")
             .hidden
     );
-    assert_eq!(Entry::read("Exec=x\n", "x", Path::new("/x"), None), None);
+    assert_eq!(
+        ApplicationEntry::read("Exec=x\n", "x", Path::new("/x"), None),
+        None
+    );
 }
 
 #[test]
 fn the_line_a_person_sees_is_quoted() {
     let shown = entry(r#"Exec="/opt/it's here/x" "" --a=b %U"#)
         .expect("an entry")
-        .shown();
+        .to_wire();
     assert_eq!(shown.exec, r"'/opt/it'\''s here/x' '' --a=b");
 }

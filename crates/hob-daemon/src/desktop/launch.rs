@@ -1,26 +1,26 @@
-//! Starting an application for the person.
+//! Starts an application for the user.
 
-use super::entry::{Entry, line};
-use super::{Parts, look, on_display, shelf, system};
-use hob_core::permission::recorded;
-use hob_exec::{detached, look_up};
-use hob_kit::world::Env;
-use hob_store::{Judgement, NewEntry};
-use hob_wire::rooms::desktop::{LaunchParams, Launched};
+use super::entry::{ApplicationEntry, quote_argv};
+use super::{DesktopDeps, applications, on_display, read_blocking, system};
+use hob_core::permission::to_audit_value;
+use hob_exec::{detached, find_program};
+use hob_kit::host_environment::EnvVars;
+use hob_store::{AuditedDecision, NewAuditEntry};
+use hob_wire::rooms::desktop::{DesktopLaunchParams, DesktopLaunchResult};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn launch(
-    desk: &Parts,
+    deps: &DesktopDeps,
     by: &str,
-    params: LaunchParams,
-) -> Result<Launched, WireError> {
-    let env = on_display(&desk.env, params.display.as_ref());
-    let wanted = super::named(params.entry, "entry")?;
+    params: DesktopLaunchParams,
+) -> Result<DesktopLaunchResult, WireError> {
+    let env = on_display(&deps.env, params.display.as_ref());
+    let wanted = super::check_name(params.entry, "entry")?;
     let (name, at) = (wanted.clone(), env.clone());
-    let entry = look(move || known(&name, &at)).await?;
+    let entry = read_blocking(move || find_entry(&name, &at)).await?;
     let entry = entry.ok_or_else(|| {
         let why =
             format!("There is no application '{wanted}'. Find one with `hob desktop find NAME`.");
@@ -29,30 +29,35 @@ pub(super) async fn launch(
     let argv = entry
         .argv()
         .map_err(|why| WireError::new(ErrorCode::Conflict, why))?;
-    ready(&entry, &argv, &env)?;
-    record(desk, by, &entry, &argv).await?;
+    check_startable(&entry, &argv, &env)?;
+    // After the checks, so that only a start that can succeed is audited; before the start itself.
+    record(deps, by, &entry, &argv).await?;
     start(&entry, &argv, &env)?;
-    Ok(Launched {
-        entry: entry.shown(),
+    Ok(DesktopLaunchResult {
+        entry: entry.to_wire(),
     })
 }
 
-/// An application by its id or its file; one that is only not in menus can be started.
-fn known(wanted: &str, env: &Env) -> Option<Entry> {
-    let mut entries = shelf::entries(env);
+/// Finds an application by its id or its file, including those that menus do not show.
+fn find_entry(wanted: &str, env: &EnvVars) -> Option<ApplicationEntry> {
+    let mut entries = applications::entries(env);
     let id = wanted.strip_suffix(".desktop").unwrap_or(wanted);
     entries
         .remove(id)
         .or_else(|| entries.into_values().find(|entry| entry.file == wanted))
 }
 
-/// Refuses what cannot be shown.
-fn ready(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
+/// Refuses an application that cannot be shown here.
+fn check_startable(
+    entry: &ApplicationEntry,
+    argv: &[String],
+    env: &EnvVars,
+) -> Result<(), WireError> {
     let unable = |why: String| Err(WireError::new(ErrorCode::ServiceUnavailable, why));
     if entry.terminal {
-        let command = line(argv);
+        let command = quote_argv(argv);
         return unable(format!(
-            "{} wants a terminal: `hob terminal run \"{command}\"` runs it in one.",
+            "{} needs a terminal. Run it in one: hob terminal run \"{command}\"",
             entry.name
         ));
     }
@@ -62,7 +67,7 @@ fn ready(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
             entry.name
         ));
     }
-    if look_up(&argv[0], env).is_none() {
+    if find_program(&argv[0], env).is_none() {
         return unable(format!(
             "{} is not installed: there is no program '{}'.",
             entry.name, argv[0]
@@ -71,32 +76,37 @@ fn ready(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Records the person's own act, bound to what is started; without its record nothing is.
-async fn record(desk: &Parts, by: &str, entry: &Entry, argv: &[String]) -> Result<(), WireError> {
+/// Audits the act, with the exact arguments. If that fails, nothing is started.
+async fn record(
+    deps: &DesktopDeps,
+    by: &str,
+    entry: &ApplicationEntry,
+    argv: &[String],
+) -> Result<(), WireError> {
     let matter = json!({ "entry": entry.id, "file": entry.file, "argv": argv });
-    let entry = NewEntry {
+    let entry = NewAuditEntry {
         act: "own-act",
         by: by.to_owned(),
         session_key: None,
         run_id: None,
         tool: Some("desktop.launch".to_owned()),
-        matter: recorded(&matter, &|text| desk.mask.apply(text).into_owned()),
+        matter: to_audit_value(&matter, &|text| deps.mask.apply(text).into_owned()),
     };
-    let judgement = Judgement {
+    let judgement = AuditedDecision {
         entries: vec![entry],
-        ..Judgement::default()
+        ..AuditedDecision::default()
     };
-    desk.store.judge(judgement).await?;
+    deps.store.record_decision(judgement).await?;
     Ok(())
 }
 
-fn start(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
+fn start(entry: &ApplicationEntry, argv: &[String], env: &EnvVars) -> Result<(), WireError> {
     let home = env.os("HOME").map(PathBuf::from);
     let own = entry.path.as_ref().map(PathBuf::from);
     let folder = own.or(home).filter(|folder| folder.is_dir());
     let folder = folder.unwrap_or_else(|| Path::new("/").to_owned());
     let mut words: Vec<OsString> = argv.iter().map(OsString::from).collect();
-    if let Some(program) = look_up(&words[0], env) {
+    if let Some(program) = find_program(&words[0], env) {
         words[0] = program.into();
     }
     let failed = |error: std::io::Error| {

@@ -1,18 +1,18 @@
-//! What machine this is, read from what the kernel and the distribution say.
+//! Facts about the machine, read from the kernel and the distribution.
 
 use hob_exec::windows::{self, Desktop};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use hob_wire::rooms::desktop::SystemInfo;
 use std::os::unix::fs::MetadataExt;
 
-pub(super) fn system(env: &Env) -> SystemInfo {
-    let (memory_bytes, memory_available_bytes) = memory(&text("/proc/meminfo"));
-    let (user, shell) = person(env);
+pub(super) fn system(env: &EnvVars) -> SystemInfo {
+    let (memory_bytes, memory_available_bytes) = memory(&read_text("/proc/meminfo"));
+    let (user, shell) = user_and_shell(env);
     let windows = windows::detect(env, &Desktop::of(env));
     SystemInfo {
         os: distribution(),
-        kernel: text("/proc/sys/kernel/osrelease").trim().to_owned(),
-        hostname: text("/proc/sys/kernel/hostname").trim().to_owned(),
+        kernel: read_text("/proc/sys/kernel/osrelease").trim().to_owned(),
+        hostname: read_text("/proc/sys/kernel/hostname").trim().to_owned(),
         architecture: std::env::consts::ARCH.to_owned(),
         user,
         shell,
@@ -20,27 +20,27 @@ pub(super) fn system(env: &Env) -> SystemInfo {
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
         memory_bytes,
         memory_available_bytes,
-        uptime_seconds: uptime(&text("/proc/uptime")),
-        load: load(&text("/proc/loadavg")),
+        uptime_seconds: uptime(&read_text("/proc/uptime")),
+        load: load(&read_text("/proc/loadavg")),
         display: display(env).map(str::to_owned),
         terminals: windows.into_iter().map(|program| program.name).collect(),
     }
 }
 
-/// What shows windows, if anything does.
-pub(super) fn display(env: &Env) -> Option<&'static str> {
+/// Returns the kind of display, if there is one.
+pub(super) fn display(env: &EnvVars) -> Option<&'static str> {
     if env.os("WAYLAND_DISPLAY").is_some() {
         return Some("wayland");
     }
     env.os("DISPLAY").map(|_| "x11")
 }
 
-fn text(path: &str) -> String {
+fn read_text(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
 fn distribution() -> String {
-    let found = ["/etc/os-release", "/usr/lib/os-release"].map(text);
+    let found = ["/etc/os-release", "/usr/lib/os-release"].map(read_text);
     found
         .iter()
         .find_map(|text| pretty_name(text))
@@ -55,7 +55,7 @@ fn pretty_name(release: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// All memory and what is left of it, in bytes.
+/// Returns the total and the available memory in bytes.
 fn memory(info: &str) -> (u64, u64) {
     let of = |name: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(name));
@@ -79,12 +79,13 @@ fn load(text: &str) -> [f64; 3] {
     [(); 3].map(|()| numbers.next().unwrap_or_default())
 }
 
-/// The person's name and shell: as they told their programs, else as the system knows them.
-fn person(env: &Env) -> (String, String) {
+/// Returns the user's name and shell: from the environment, else from `/etc/passwd`.
+fn user_and_shell(env: &EnvVars) -> (String, String) {
+    // `/proc/self` belongs to the user of this process.
     let uid = std::fs::metadata("/proc/self")
         .map(|found| found.uid())
         .unwrap_or_default();
-    let known = text("/etc/passwd");
+    let known = read_text("/etc/passwd");
     let known = known
         .lines()
         .map(|line| line.split(':').collect::<Vec<_>>());

@@ -1,7 +1,7 @@
-//! What is read of the kernel's own words.
+//! Parsing of the kernel's and the distribution's files.
 
 use super::{load, memory, pretty_name, system, uptime};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 
 #[test]
 fn what_the_kernel_says_is_read() {
@@ -25,21 +25,21 @@ fn what_the_kernel_says_is_read() {
 
 #[test]
 fn this_machine_is_one() {
-    let bare = system(&Env::from_pairs([("PATH", "/nowhere")]));
+    let bare = system(&EnvVars::from_pairs([("PATH", "/nowhere")]));
     assert!(bare.memory_bytes > 0 && bare.processors > 0 && !bare.kernel.is_empty());
     assert!(
         !bare.user.is_empty() && bare.shell.starts_with('/'),
         "{bare:?}"
     );
     assert_eq!((bare.display, bare.terminals), (None, Vec::new()));
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("USER", "ann"),
         ("SHELL", "/bin/fish"),
         ("WAYLAND_DISPLAY", "wayland-1"),
     ]);
-    let told = system(&env);
+    let info = system(&env);
     assert_eq!(
-        (&*told.user, &*told.shell, told.display.as_deref()),
+        (&*info.user, &*info.shell, info.display.as_deref()),
         ("ann", "/bin/fish", Some("wayland"))
     );
 }

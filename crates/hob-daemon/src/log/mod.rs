@@ -1,15 +1,14 @@
-//! `log.line`: the daemon's own log as events, for whoever watches. Lines nobody watches cost
-//! nothing but their place in the file; lines that come faster than they can be handed on are
-//! left out here and are in the file all the same.
+//! `log.line`: the daemon's log as events, for watchers. A line without watchers costs only its
+//! place in the file. Lines that come too fast are dropped here, but stay in the file.
 
-use hob_bus::{Emitter, Room};
+use hob_bus::{EventEmitter, Room};
 use hob_kit::logging::{self, LogLine as Logged};
 use hob_wire::rooms::gateway::{ServiceConnected, ServiceDisconnected};
-use hob_wire::rooms::log::{Line, LogLine};
+use hob_wire::rooms::log::{LogLine, LogRecord};
 use tokio::sync::mpsc;
 
-/// The service `log`. It also writes down which services come and go, which the bus only says
-/// to whoever listens at that moment.
+/// The service `log`. It also logs which services connect and disconnect, which the bus tells only
+/// to current listeners.
 pub fn room() -> Room {
     Room::new("log")
         .event::<LogLine>()
@@ -17,20 +16,20 @@ pub fn room() -> Room {
             tracing::debug!(service = named.service, "a service connected");
         })
         .on::<ServiceDisconnected, _, _>(|_, named| async move {
-            tracing::debug!(service = named.service, "a service went away");
+            tracing::debug!(service = named.service, "a service disconnected");
         })
 }
 
-/// Turns the log's lines into events until the log ends: a task of its own.
-pub async fn pump(mut lines: mpsc::Receiver<Logged>, emitter: Emitter) {
+/// Turns log lines into events until the log ends. Runs as a task of its own.
+pub async fn pump(mut lines: mpsc::Receiver<Logged>, emitter: EventEmitter) {
     while let Some(logged) = lines.recv().await {
-        let line = Line {
+        let line = LogRecord {
             at: logged.at,
             level: logged.level,
             target: logged.target,
             message: logged.message,
         };
-        // Whatever emitting logs must not become a line to emit again.
-        logging::quietly(|| emitter.emit::<LogLine>(None, &line));
+        // Lines logged while emitting must not be emitted again.
+        logging::without_line_hook(|| emitter.emit::<LogLine>(None, &line));
     }
 }

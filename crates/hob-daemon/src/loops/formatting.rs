@@ -1,35 +1,35 @@
-//! The settings of a loop as others need them, and the sentences about its end. Pure.
+//! Session keys of iterations, conversions of a loop's settings, and sentences. Pure.
 
-use crate::errand::Errand;
-use crate::grants::Owner;
-use hob_core::rounds::Watched;
+use crate::grants::GrantOwner;
+use crate::scheduled_command::ScheduledCommand;
+use hob_core::loop_machine::MonitorResult;
 use hob_wire::rooms::loops::{KIND, LoopConfig, LoopEnd, MonitorOutput};
 
-/// The key of an iteration's session.
+/// Returns the session key of an iteration.
 pub(super) fn session_key(name: &str, iteration: u32) -> String {
     format!("{KIND}:{name}:{iteration}")
 }
 
-/// The loop that a session belongs to, if it is an iteration's.
-pub(super) fn loop_of(session_key: &str) -> Option<&str> {
+/// Returns the loop that a session belongs to; none if it belongs to no iteration.
+pub(super) fn loop_of_session(session_key: &str) -> Option<&str> {
     let mut steps = session_key.split(':');
     let (kind, name) = (steps.next()?, steps.next()?);
     (kind == KIND).then_some(name)
 }
 
-/// Whose grants are stored for a loop.
-pub(super) fn owner(name: &str) -> Owner<'_> {
-    Owner {
+/// Returns the owner under which a loop's grants are stored.
+pub(super) fn grant_owner(name: &str) -> GrantOwner<'_> {
+    GrantOwner {
         room: "loops",
         kind: KIND,
         name,
     }
 }
 
-/// The monitor of a loop.
-pub(super) fn monitor(config: &LoopConfig) -> Option<Errand> {
+/// Returns the monitor command of a loop.
+pub(super) fn monitor_command(config: &LoopConfig) -> Option<ScheduledCommand> {
     let monitor = config.monitor.as_ref()?;
-    Some(Errand {
+    Some(ScheduledCommand {
         command: monitor.command.clone(),
         workspace: config.workspace.clone(),
         network: monitor.network,
@@ -37,9 +37,9 @@ pub(super) fn monitor(config: &LoopConfig) -> Option<Errand> {
     })
 }
 
-/// A monitor's output as an iteration is shown it; `at` is its time in words.
-pub(super) fn watched<'o>(output: &'o MonitorOutput, at: &'o str) -> Watched<'o> {
-    Watched {
+/// Converts a monitor's output for the prompt; `at` is its time as text.
+pub(super) fn shown_output<'o>(output: &'o MonitorOutput, at: &'o str) -> MonitorResult<'o> {
+    MonitorResult {
         at,
         exit_code: output.exit_code,
         problem: output.problem.as_deref(),
@@ -48,8 +48,8 @@ pub(super) fn watched<'o>(output: &'o MonitorOutput, at: &'o str) -> Watched<'o>
     }
 }
 
-/// A time in words.
-pub(super) fn moment(at_ms: u64) -> String {
+/// Formats a time in UTC.
+pub(super) fn format_time(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok();
     let at = at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map_or_else(
@@ -58,16 +58,16 @@ pub(super) fn moment(at_ms: u64) -> String {
     )
 }
 
-/// Why a loop ended, in a sentence.
-pub(super) fn sentence(end: LoopEnd, config: &LoopConfig, error: Option<&str>) -> String {
+/// Explains why a loop ended.
+pub(super) fn end_message(end: LoopEnd, config: &LoopConfig, error: Option<&str>) -> String {
     match end {
         LoopEnd::Stopped => "It was stopped.".to_owned(),
         LoopEnd::MaxIterations => {
             format!("Its {} iterations are done.", config.max_iterations)
         }
-        LoopEnd::Money => "Its money is used up. Give it more, and start it again.".to_owned(),
+        LoopEnd::Money => "Its budget is used up. Raise it and start the loop again.".to_owned(),
         LoopEnd::Errors => {
-            let last = error.unwrap_or("nobody knows why");
+            let last = error.unwrap_or("the reason is unknown");
             format!(
                 "{} iterations in a row failed; the last one: {last}",
                 config.backoff.errors_max
@@ -78,5 +78,5 @@ pub(super) fn sentence(end: LoopEnd, config: &LoopConfig, error: Option<&str>) -
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
+#[path = "formatting_tests.rs"]
 mod tests;

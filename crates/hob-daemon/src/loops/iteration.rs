@@ -1,13 +1,13 @@
-//! The heart of an iteration: what is shown is put on record, the agent is asked with a key, and
-//! its answer is waited for. After a crash the run that the key made is found and waited for.
+//! One iteration: stores the memories it shows, requests a run with a key, and waits for the
+//! answer. After a crash it finds the run of that key and waits for it.
 
-use super::Shared;
-use super::words::{moment, session_key, watched};
-use crate::answer::{Answer, Awaited};
-use hob_core::rounds::{Shown, prompt};
+use super::LoopContext;
+use super::formatting::{format_time, session_key, shown_output};
+use crate::run_outcome::{RunOutcome, RunWaiter};
+use hob_core::loop_machine::{PromptInputs, iteration_prompt};
 use hob_core::unattended::WorkOwner;
-use hob_store::Prompted;
-use hob_wire::rooms::agent::{Cause, Run, RunParams};
+use hob_store::IterationPrompt;
+use hob_wire::rooms::agent::{AgentRunParams, Run, RunEndCause};
 use hob_wire::rooms::loops::{KIND, LoopConfig, MonitorOutput};
 use hob_wire::work::Budget;
 use hob_wire::{RunId, WireError};
@@ -15,101 +15,113 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// What an iteration needs.
+/// Everything that one iteration needs.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct IterationRequest {
     pub(super) name: String,
     pub(super) iteration: u32,
     pub(super) config: LoopConfig,
     pub(super) monitor: Option<MonitorOutput>,
-    /// What all iterations of this start may still cost.
+    /// The money that is left for all iterations of this start.
     pub(super) money_left: Option<u64>,
-    /// Told which run it is, once there is one.
-    pub(super) begun: Option<oneshot::Sender<RunId>>,
+    /// Gets the run id, once there is one.
+    pub(super) run_sender: Option<oneshot::Sender<RunId>>,
     pub(super) stop: CancellationToken,
 }
 
-/// Asks, or goes on waiting for the answer of an iteration that was asked before.
-pub(super) async fn ask(shared: Arc<Shared>, mut question: Question) -> Answer {
-    let begun = match begin(&shared, &question).await {
+/// Runs an iteration, or continues to wait for one that was requested before a restart.
+pub(super) async fn run_iteration(
+    context: Arc<LoopContext>,
+    mut request: IterationRequest,
+) -> RunOutcome {
+    let begun = match find_or_start_run(&context, &request).await {
         Ok(Some(run)) => run,
         Ok(None) => {
-            return Answer {
-                cause: Some(Cause::Aborted),
-                ..Answer::failed("It was stopped before it was asked.".to_owned())
+            return RunOutcome {
+                cause: Some(RunEndCause::Aborted),
+                ..RunOutcome::failed("It was stopped before its run began.".to_owned())
             };
         }
-        Err(error) => return Answer::failed(error.message),
+        Err(error) => return RunOutcome::failed(error.message),
     };
-    if let Some(told) = question.begun.take() {
-        // Nobody may listen any more.
-        let _ = told.send(begun);
+    if let Some(run_sender) = request.run_sender.take() {
+        // The owner may have stopped listening.
+        let _ = run_sender.send(begun);
     }
-    let awaited = Awaited {
-        caller: &shared.caller,
-        store: &shared.parts.store,
-        run: begun,
-        owner: WorkOwner::Loop(&question.name),
+    let awaited = RunWaiter {
+        caller: &context.caller,
+        store: &context.deps.store,
+        run_id: begun,
+        owner: WorkOwner::Loop(&request.name),
     };
-    match awaited.end(&question.stop).await {
+    match awaited.wait_for_end(&request.stop).await {
         Ok(answer) => answer,
-        Err(error) => Answer::failed(error.message),
+        Err(error) => RunOutcome::failed(error.message),
     }
 }
 
-/// The run of this iteration: the one that is there, or a new one; none when it was stopped first.
-async fn begin(shared: &Shared, question: &Question) -> Result<Option<RunId>, WireError> {
-    let store = &shared.parts.store;
-    let key = session_key(&question.name, question.iteration);
+/// Returns the run of this iteration, an existing or a new one; none when it was stopped before.
+async fn find_or_start_run(
+    context: &LoopContext,
+    request: &IterationRequest,
+) -> Result<Option<RunId>, WireError> {
+    let store = &context.deps.store;
+    let key = session_key(&request.name, request.iteration);
     let run = match store.run_of_session(&key).await? {
         Some(run) => run,
-        None if question.stop.is_cancelled() => return Ok(None),
+        // Checked only without a run: an existing run is waited for, and stopped there.
+        None if request.stop.is_cancelled() => return Ok(None),
         None => {
-            let params = request(shared, question, key).await?;
+            let params = run_params(context, request, key).await?;
             hob_kit::failpoint::reach("loop.ask.before");
-            let reply = shared.caller.call::<Run>(&params).await?;
+            let reply = context.caller.call::<Run>(&params).await?;
             hob_kit::failpoint::reach("loop.ask.after");
             reply.run_id
         }
     };
-    let prompted = Prompted {
-        name: question.name.clone(),
-        number: question.iteration,
+    let prompted = IterationPrompt {
+        name: request.name.clone(),
+        number: request.iteration,
         run,
-        monitor: question.monitor.clone(),
+        monitor: request.monitor.clone(),
     };
     store.prompt_iteration(prompted).await?;
     Ok(Some(run))
 }
 
-/// What the agent is asked, after the memories it shows were put on record.
-async fn request(
-    shared: &Shared,
-    question: &Question,
+/// Builds the run's parameters, after the memories that it shows are stored.
+async fn run_params(
+    context: &LoopContext,
+    request: &IterationRequest,
     key: String,
-) -> Result<RunParams, WireError> {
-    let store = &shared.parts.store;
-    let (name, config) = (&question.name, &question.config);
-    let (persistent, working) = store.show_memories(name, question.iteration).await?;
+) -> Result<AgentRunParams, WireError> {
+    let store = &context.deps.store;
+    let (name, config) = (&request.name, &request.config);
+    let (persistent, working) = store.show_memories(name, request.iteration).await?;
     let previous = store.last_response(name).await?;
-    let at = question.monitor.as_ref().map(|output| moment(output.at));
-    let shown = Shown {
+    let at = request
+        .monitor
+        .as_ref()
+        .map(|output| format_time(output.at));
+    let shown = PromptInputs {
         persistent: &persistent.text,
         working: &working.text,
-        watched: question
+        monitor: request
             .monitor
             .as_ref()
-            .map(|output| watched(output, at.as_deref().unwrap_or_default())),
+            .map(|output| shown_output(output, at.as_deref().unwrap_or_default())),
         previous: &previous,
         task: &config.user,
-        iteration: question.iteration,
+        iteration: request.iteration,
     };
     let mut budget: Budget = config.budget.into();
-    if let Some(left) = question.money_left {
+    // The smaller of the iteration's own limit and what is left for the whole start.
+    if let Some(left) = request.money_left {
         budget.micro_dollars = Some(budget.micro_dollars.map_or(left, |most| most.min(left)));
     }
-    Ok(RunParams {
-        task: prompt(&shown),
+    Ok(AgentRunParams {
+        task: iteration_prompt(&shown),
+        // The same key after a crash returns the same run.
         idempotency_key: Some(key.clone()),
         session_key: key,
         kind: Some(KIND.to_owned()),
@@ -119,6 +131,6 @@ async fn request(
         tools: config.tools.clone(),
         workspace: config.workspace.clone(),
         unattended: true,
-        ..RunParams::default()
+        ..AgentRunParams::default()
     })
 }

@@ -1,34 +1,34 @@
-//! `loop.*`: prompts that are asked again and again. What comes next is decided by
-//! `hob_core::rounds`; this room gives it time, the store, the agent and the monitors.
+//! `loop.*`: prompts that are asked again and again. The pure loop machine of `hob_core` decides
+//! what comes next; this room gives it time, the store, the agent and the monitors.
 //!
-//! - `requests`: what callers ask
-//! - `owner`: one task for each loop that runs; `asking` and `watching` are its work
-//! - `recording`: what an owner puts on record, and whom it tells
-//! - `roll`: which loops have an owner
-//! - `recovery`: loops that a former daemon left running
-//! - `words`: settings as others need them, and sentences
+//! - `requests`: the methods of the room
+//! - `owner`: one task for each running loop; `iteration` and `monitor` are its work
+//! - `recording`: stores the ends of iterations and loops, and notifies a session
+//! - `registry`: the loops that have an owner
+//! - `recovery`: continues loops that ran in the previous daemon
+//! - `formatting`: session keys, conversions and sentences
 //!
-//! Invariants: a loop has one owner at the most; an iteration is on record before anything of it
-//! happens, and asked for with a key, so that a crash neither doubles nor loses it; a stop answers
-//! when nothing of the loop works any more.
+//! Invariants: a loop has at most one owner; an iteration is stored before it starts and its run is
+//! requested with a key, so a crash neither repeats nor loses it; a stop is answered when nothing
+//! of the loop works any more.
 
-mod asking;
+mod formatting;
+mod iteration;
+mod monitor;
 mod owner;
 mod recording;
 mod recovery;
+mod registry;
 mod requests;
-mod roll;
-mod watching;
-mod words;
 
-use crate::errand::Errands;
-use crate::library::Library;
-use hob_bus::{Bus, Caller, Emitter, Room};
+use crate::model_library::ModelLibrary;
+use crate::scheduled_command::ScheduledCommandRunner;
+use hob_bus::{Bus, Caller, EventEmitter, Room};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Key, Kind};
-use hob_kit::tasks::Tasks;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{SettingKey, SettingKind};
+use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::rooms::loops::{
@@ -36,78 +36,78 @@ use hob_wire::rooms::loops::{
     LoopMonitor, LoopPrompt, LoopResponse, LoopStateChanged, LoopStopped, Once, Persistent, Start,
     Stop, Update, Working,
 };
-use roll::Roll;
+use registry::LoopRegistry;
 use std::fmt;
 use std::sync::Arc;
 
-/// Requests handled at once: a stop waits for the end of what it stops.
+/// Requests handled at once. A stop holds one until the loop has ended.
 const CONCURRENCY: usize = 1_024;
 
-pub const KEYS: &[Key] = &[Key::new(
+pub const KEYS: &[SettingKey] = &[SettingKey::new(
     "loop.history",
-    Kind::Integer {
+    SettingKind::Integer {
         min: 10,
         max: 100_000,
     },
     "1000",
-    "Iterations of a loop that are kept, with their sessions; the oldest go first.",
+    "Iterations kept of each loop, with their sessions. The oldest are deleted first.",
 )
 .live()];
 
-/// What the room is made of.
+/// The dependencies of the room.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct LoopDeps {
     pub bus: Bus,
     pub store: Store,
     pub clock: Clock,
-    /// For the ids of rules.
-    pub dice: Dice,
-    pub tasks: Tasks,
-    /// For the models a loop may name, and the settings.
-    pub library: Library,
-    /// How monitors are run.
-    pub errands: Errands,
-    /// What the audit record must not show.
-    pub mask: Mask,
+    /// Makes the ids of rules.
+    pub randomness: Randomness,
+    pub tasks: TaskGroup,
+    /// Resolves the models that a loop may name, and holds the settings.
+    pub library: ModelLibrary,
+    /// Runs the monitors.
+    pub command_runner: ScheduledCommandRunner,
+    /// Secrets to hide from the audit record.
+    pub mask: SecretMask,
 }
 
-/// What the room's files share.
-struct Shared {
-    parts: Parts,
-    /// For the agent, the sessions and the permissions.
+/// The state that the files of this room share.
+struct LoopContext {
+    deps: LoopDeps,
+    /// Calls the agent, the sessions and the permissions.
     caller: Caller,
-    emitter: Emitter,
-    roll: Roll,
+    emitter: EventEmitter,
+    registry: LoopRegistry,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for LoopContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loops").finish_non_exhaustive()
+        f.debug_struct("LoopContext").finish_non_exhaustive()
     }
 }
 
-/// Serves the room: first its methods, then the loops that the last daemon left running. The
-/// agent is served before, because iterations ask it.
-pub fn serve(parts: Parts) -> Result<(), WireError> {
-    let shared = Arc::new(Shared {
-        caller: parts.bus.caller("loops"),
-        emitter: parts.bus.emitter("loops"),
-        roll: Roll::default(),
-        parts,
+/// Serves the room, then continues the loops that ran in the previous daemon. The agent must be
+/// served before, because iterations call it.
+pub fn serve(deps: LoopDeps) -> Result<(), WireError> {
+    let context = Arc::new(LoopContext {
+        caller: deps.bus.caller("loops"),
+        emitter: deps.bus.emitter("loops"),
+        registry: LoopRegistry::default(),
+        deps,
     });
-    shared.parts.bus.serve(room(&shared))?;
-    let tasks = shared.parts.tasks.clone();
-    tasks.spawn_until_stop("loops", recovery::recover(shared));
+    context.deps.bus.serve(room(&context))?;
+    let tasks = context.deps.tasks.clone();
+    tasks.spawn_until_stop("loops", recovery::recover(context));
     Ok(())
 }
 
-fn room(shared: &Arc<Shared>) -> Room {
+fn room(context: &Arc<LoopContext>) -> Room {
     macro_rules! handler {
         ($method:ident) => {{
-            let shared = Arc::clone(shared);
+            let context = Arc::clone(context);
             move |call, params| {
-                let shared = Arc::clone(&shared);
-                async move { shared.$method(call, params).await }
+                let context = Arc::clone(&context);
+                async move { context.$method(call, params).await }
             }
         }};
     }

@@ -1,25 +1,25 @@
-//! A run of a loop's monitor: what it printed is told and kept for the next prompt. One that fails
-//! or hangs is an output like any other.
+//! Runs a loop's monitor command. Its output goes out as an event and into the next prompt. A
+//! failure or a timeout is an output like any other.
 
-use super::Shared;
-use crate::errand::Errand;
+use super::LoopContext;
+use crate::scheduled_command::ScheduledCommand;
 use hob_wire::rooms::loops::{LoopMonitor, LoopMonitorPayload, MonitorOutput};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Runs the monitor to its end, its deadline or until it is stopped.
-pub(super) async fn watch(
-    shared: Arc<Shared>,
+/// Runs the monitor until it exits, times out or is stopped.
+pub(super) async fn run_monitor(
+    context: Arc<LoopContext>,
     name: String,
-    errand: Errand,
+    command: ScheduledCommand,
     stop: CancellationToken,
-) -> (Errand, MonitorOutput) {
-    let outcome = shared.parts.errands.run(&errand, &stop).await;
-    let output = outcome.into_output(shared.parts.clock.wall_ms());
+) -> (ScheduledCommand, MonitorOutput) {
+    let outcome = context.deps.command_runner.run(&command, &stop).await;
+    let output = outcome.into_output(context.deps.clock.wall_ms());
     let payload = LoopMonitorPayload {
         name,
         output: output.clone(),
     };
-    shared.emitter.emit::<LoopMonitor>(None, &payload);
-    (errand, output)
+    context.emitter.emit::<LoopMonitor>(None, &payload);
+    (command, output)
 }

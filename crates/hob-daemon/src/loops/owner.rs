@@ -1,21 +1,21 @@
-//! One loop that runs: a task around the pure machine. It hears commands, carries out what the
-//! machine wants, and puts every end on record before it goes on.
+//! The owner task of one running loop, around the pure machine. It takes commands, carries out the
+//! machine's effects, and stores every end before it goes on.
 //!
-//! Invariants: at most one piece of work in front and one monitor beside it; the loop's end is on
-//! record before anybody who stopped it is answered; when the daemon stops, the task is dropped and
-//! the next daemon takes the loop up from the record.
+//! Invariants: at most one piece of work in the foreground and one monitor beside it; the loop's
+//! end is stored before a stop is answered; when the daemon stops, the task is dropped and the next
+//! daemon continues the loop from the store.
 
-use super::asking::{Question, ask};
-use super::watching::watch;
-use super::words::{monitor, sentence};
-use super::{Shared, recording};
-use crate::answer::{Answer, sum};
-use crate::errand::Errand;
-use hob_core::rounds::{AskedEnd, Effect, Event, Machine, Policy};
+use super::formatting::{end_message, monitor_command};
+use super::iteration::{IterationRequest, run_iteration};
+use super::monitor::run_monitor;
+use super::{LoopContext, recording};
+use crate::run_outcome::{RunOutcome, add_costs};
+use crate::scheduled_command::ScheduledCommand;
+use hob_core::loop_machine::{IterationEnd, LoopEffect, LoopEvent, LoopMachine, LoopPolicy};
 use hob_kit::failpoint;
-use hob_store::Ended;
+use hob_store::FinishedIteration;
 use hob_wire::RunId;
-use hob_wire::rooms::agent::{Cause, Cost};
+use hob_wire::rooms::agent::{Cost, RunEndCause};
 use hob_wire::rooms::loops::{LoopConfig, LoopEnd, LoopPhase, MonitorOutput};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,281 +23,283 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch as channel};
 use tokio_util::sync::CancellationToken;
 
-/// Commands that wait for an owner.
+/// Commands that may wait for an owner.
 const COMMANDS_MAX: usize = 16;
 
-/// What an owner is told.
+/// A command to the owner of a loop.
 #[derive(Debug)]
-pub(super) enum Command {
-    /// Stop, and tell when nothing of it works any more.
+pub(super) enum LoopCommand {
+    /// Stops the loop. `done` is answered when nothing of it works any more.
     Stop { done: oneshot::Sender<()> },
-    /// The settings are these from now on.
+    /// Replaces the loop's settings.
     Changed(Box<LoopConfig>),
 }
 
-/// What a loop is doing this moment, beside what is on record.
+/// The live part of a loop's state, which is not stored.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live {
+pub(super) struct LiveLoopState {
     pub(super) phase: LoopPhase,
     pub(super) iteration: u32,
     pub(super) next_at: Option<u64>,
     pub(super) run_id: Option<RunId>,
     pub(super) monitor: Option<MonitorOutput>,
-    /// Whether an iteration of this start is on record.
-    pub(super) begun: bool,
+    /// True once an iteration of this start is stored.
+    pub(super) has_begun: bool,
 }
 
-/// How others reach an owner; cheap to clone.
+/// The handle to a loop's owner task. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Handle {
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) live: channel::Receiver<Live>,
+pub(super) struct LoopHandle {
+    pub(super) commands: mpsc::Sender<LoopCommand>,
+    pub(super) live: channel::Receiver<LiveLoopState>,
 }
 
-impl Handle {
-    pub(super) fn is_same(&self, other: &Handle) -> bool {
+impl LoopHandle {
+    pub(super) fn is_same(&self, other: &LoopHandle) -> bool {
         self.commands.same_channel(&other.commands)
     }
 }
 
-/// What the machine begins with.
-pub(super) struct Begin {
-    pub(super) machine: Machine,
-    pub(super) effects: Vec<Effect>,
+/// The state that an owner starts with.
+pub(super) struct LoopInit {
+    pub(super) machine: LoopMachine,
+    pub(super) effects: Vec<LoopEffect>,
     pub(super) cost: Cost,
     pub(super) monitor: Option<MonitorOutput>,
     pub(super) config: LoopConfig,
-    /// An iteration that was on record already.
-    pub(super) open: Option<u32>,
+    /// The stored iteration that has not ended.
+    pub(super) open_iteration: Option<u32>,
 }
 
-/// Gives a loop an owner.
-pub(super) fn begin(shared: &Arc<Shared>, name: &str, begin: Begin) -> Handle {
+/// Spawns the owner task of a loop.
+pub(super) fn spawn_owner(context: &Arc<LoopContext>, name: &str, init: LoopInit) -> LoopHandle {
     let (commands, inbox) = mpsc::channel(COMMANDS_MAX);
-    let (told, live) = channel::channel(Live::default());
-    let handle = Handle { commands, live };
-    let owner = Owner {
-        shared: Arc::clone(shared),
+    let (live_sender, live) = channel::channel(LiveLoopState::default());
+    let handle = LoopHandle { commands, live };
+    let owner = LoopOwner {
+        context: Arc::clone(context),
         name: name.to_owned(),
-        machine: begin.machine,
-        config: begin.config,
-        cost: begin.cost,
-        monitor: begin.monitor,
-        open: begin.open,
-        run: None,
+        machine: init.machine,
+        config: init.config,
+        cost: init.cost,
+        monitor: init.monitor,
+        open_iteration: init.open_iteration,
+        run_receiver: None,
         last_error: None,
         answer: None,
-        front: None,
-        beside: None,
+        foreground: None,
+        side_monitor: None,
         stop: CancellationToken::new(),
-        stopped: Vec::new(),
-        live: told,
+        stop_replies: Vec::new(),
+        live: live_sender,
     };
-    shared.roll.add(name, handle.clone());
-    let (roll, mine) = (Arc::clone(shared), handle.clone());
+    // Registered before the task runs, because the task removes itself at its end.
+    context.registry.add(name, handle.clone());
+    let (room, own_handle) = (Arc::clone(context), handle.clone());
     let name = name.to_owned();
     let work = async move {
-        owner.run(inbox, begin.effects).await;
-        roll.roll.remove(&name, &mine);
+        owner.run(inbox, init.effects).await;
+        room.registry.remove(&name, &own_handle);
     };
-    shared.parts.tasks.spawn_until_stop("loop", work);
+    context.deps.tasks.spawn_until_stop("loop", work);
     handle
 }
 
-type Work<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+type LoopWork<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
-/// What came of the work in front.
-enum Done {
+/// The result of the foreground work.
+enum WorkResult {
     Opened(Result<(), hob_store::StoreError>),
-    Watched(Option<(Errand, MonitorOutput)>),
-    Asked(Answer),
+    Watched(Option<(ScheduledCommand, MonitorOutput)>),
+    Asked(RunOutcome),
 }
 
-struct Owner {
-    shared: Arc<Shared>,
+struct LoopOwner {
+    context: Arc<LoopContext>,
     name: String,
-    machine: Machine,
+    machine: LoopMachine,
     config: LoopConfig,
-    /// What this start has cost.
+    /// The cost of all iterations since the start.
     cost: Cost,
-    /// What the monitor last printed.
+    /// The last output of the monitor.
     monitor: Option<MonitorOutput>,
-    /// The iteration that is on record and has not ended.
-    open: Option<u32>,
-    /// Tells the run of the iteration under way.
-    run: Option<oneshot::Receiver<RunId>>,
+    /// The stored iteration that has not ended.
+    open_iteration: Option<u32>,
+    /// Receives the run id of the current iteration.
+    run_receiver: Option<oneshot::Receiver<RunId>>,
     last_error: Option<String>,
-    /// How the iteration went that has just ended.
-    answer: Option<Answer>,
-    front: Work<Done>,
-    beside: Work<(Errand, MonitorOutput)>,
-    /// Ends all work under way, with the loop.
+    /// The result of the iteration that has just ended, not stored yet.
+    answer: Option<RunOutcome>,
+    foreground: LoopWork<WorkResult>,
+    side_monitor: LoopWork<(ScheduledCommand, MonitorOutput)>,
+    /// Cancels all work of the loop.
     stop: CancellationToken,
-    /// Who waits for the loop's end.
-    stopped: Vec<oneshot::Sender<()>>,
-    live: channel::Sender<Live>,
+    /// The callers who wait for the loop's end.
+    stop_replies: Vec<oneshot::Sender<()>>,
+    live: channel::Sender<LiveLoopState>,
 }
 
-impl Owner {
-    async fn run(mut self, mut inbox: mpsc::Receiver<Command>, mut effects: Vec<Effect>) {
+impl LoopOwner {
+    async fn run(mut self, mut inbox: mpsc::Receiver<LoopCommand>, mut effects: Vec<LoopEffect>) {
         loop {
-            let is_over = self.carry_out(std::mem::take(&mut effects)).await;
-            self.show(None);
+            let is_over = self.apply_effects(std::mem::take(&mut effects)).await;
+            self.publish(None);
             if is_over {
-                self.leave(&mut inbox).await;
+                self.answer_stops(&mut inbox).await;
                 return;
             }
-            let event = self.next(&mut inbox).await;
+            let event = self.next_event(&mut inbox).await;
             if let Some(event) = event {
                 self.machine.step(event, self.now_ms(), &mut effects);
             }
         }
     }
 
-    /// Waits for whatever happens next.
-    async fn next(&mut self, inbox: &mut mpsc::Receiver<Command>) -> Option<Event> {
-        let clock = &self.shared.parts.clock;
+    /// Waits for the next event.
+    async fn next_event(&mut self, inbox: &mut mpsc::Receiver<LoopCommand>) -> Option<LoopEvent> {
+        let clock = &self.context.deps.clock;
         let due = self.machine.due_ms();
         let left = due.map(|due| due.saturating_sub(clock.monotonic_ms()));
         tokio::select! {
-            command = inbox.recv() => Some(self.heard(command?)),
-            done = working(&mut self.front) => {
-                self.front = None;
-                Some(self.done(done))
+            command = inbox.recv() => Some(self.handle_command(command?)),
+            done = wait_work(&mut self.foreground) => {
+                self.foreground = None;
+                Some(self.handle_result(done))
             }
-            (errand, output) = working(&mut self.beside) => {
-                self.beside = None;
-                self.keep(&errand, output);
-                Some(Event::WatchedBeside)
+            (command, output) = wait_work(&mut self.side_monitor) => {
+                self.side_monitor = None;
+                self.keep_output(&command, output);
+                Some(LoopEvent::BackgroundMonitorEnded)
             }
-            run = telling(&mut self.run) => {
-                self.run = None;
+            run = wait_run_id(&mut self.run_receiver) => {
+                self.run_receiver = None;
                 if let Ok(run) = run {
-                    self.show(Some(run));
+                    self.publish(Some(run));
                 }
                 None
             }
-            () = sleeping(left) => Some(Event::Tick),
+            () = sleep_ms(left) => Some(LoopEvent::Tick),
         }
     }
 
-    fn heard(&mut self, command: Command) -> Event {
+    fn handle_command(&mut self, command: LoopCommand) -> LoopEvent {
         match command {
-            Command::Stop { done } => {
-                self.stopped.push(done);
-                Event::Stop
+            LoopCommand::Stop { done } => {
+                self.stop_replies.push(done);
+                LoopEvent::Stop
             }
-            Command::Changed(config) => {
+            LoopCommand::Changed(config) => {
                 self.config = *config;
-                Event::Changed(Policy::of(&self.config))
+                LoopEvent::PolicyChanged(LoopPolicy::from_config(&self.config))
             }
         }
     }
 
-    fn done(&mut self, done: Done) -> Event {
+    fn handle_result(&mut self, done: WorkResult) -> LoopEvent {
         match done {
-            Done::Opened(Ok(())) => {
-                self.open = Some(self.machine.iteration());
-                Event::Opened
+            WorkResult::Opened(Ok(())) => {
+                self.open_iteration = Some(self.machine.iteration());
+                LoopEvent::IterationRecorded
             }
-            Done::Opened(Err(error)) => {
+            WorkResult::Opened(Err(error)) => {
                 tracing::warn!(name = self.name, "an iteration could not begin: {error}");
                 self.last_error = Some(error.to_string());
-                Event::NotOpened
+                LoopEvent::IterationNotRecorded
             }
-            Done::Watched(watched) => {
-                if let Some((errand, output)) = watched {
-                    self.keep(&errand, output);
+            WorkResult::Watched(watched) => {
+                if let Some((command, output)) = watched {
+                    self.keep_output(&command, output);
                 }
-                Event::Watched
+                LoopEvent::MonitorEnded
             }
-            Done::Asked(answer) => {
-                let event = Event::Asked {
+            WorkResult::Asked(answer) => {
+                let event = LoopEvent::IterationEnded {
                     end: match answer.cause {
-                        _ if answer.success => AskedEnd::Answered,
-                        Some(Cause::Budget) => AskedEnd::Unaffordable,
-                        _ => AskedEnd::Failed,
+                        _ if answer.success => IterationEnd::Answered,
+                        Some(RunEndCause::Budget) => IterationEnd::Unaffordable,
+                        _ => IterationEnd::Failed,
                     },
                     micro_dollars: answer.cost.micro_dollars.unwrap_or(0),
                 };
-                self.cost = sum(self.cost, answer.cost);
+                self.cost = add_costs(self.cost, answer.cost);
                 self.answer = Some(answer);
                 event
             }
         }
     }
 
-    /// Keeps what a monitor printed, unless it is another one by now.
-    fn keep(&mut self, errand: &Errand, output: MonitorOutput) {
-        if monitor(&self.config).as_ref() == Some(errand) {
+    /// Keeps a monitor's output, unless the loop has another monitor by now.
+    fn keep_output(&mut self, command: &ScheduledCommand, output: MonitorOutput) {
+        if monitor_command(&self.config).as_ref() == Some(command) {
             self.monitor = Some(output);
         }
     }
 
-    /// Does what the machine wants; true when the loop is over.
-    async fn carry_out(&mut self, effects: Vec<Effect>) -> bool {
-        if effects.contains(&Effect::Interrupt) {
-            // Fault test 111: a stop that dawdles must be noticed.
+    /// Carries out the machine's effects. Returns true when the loop has ended.
+    async fn apply_effects(&mut self, effects: Vec<LoopEffect>) -> bool {
+        if effects.contains(&LoopEffect::Interrupt) {
+            // Fault test 111: a slow stop must be detected.
             if failpoint::broken(111) {
                 tokio::time::sleep(Duration::from_secs(3)).await;
             }
+            // Before the wait below, or the monitor would run until its timeout.
             self.stop.cancel();
         }
         let end = effects.iter().find_map(|effect| match effect {
-            Effect::End(end) => Some(*end),
+            LoopEffect::End(end) => Some(*end),
             _ => None,
         });
         if end.is_some() {
-            // A monitor that ran beside has nobody to tell, and must be gone all the same.
-            if let Some(beside) = self.beside.take() {
-                beside.await;
+            // Its output is not needed any more, but a stop is answered only when its process is gone.
+            if let Some(side_monitor) = self.side_monitor.take() {
+                side_monitor.await;
             }
         }
-        if self.answer.is_some() || (end.is_some() && self.open.is_some()) {
+        if self.answer.is_some() || (end.is_some() && self.open_iteration.is_some()) {
             self.record_end(end).await;
         } else if let Some(end) = end {
-            let message = self.sentence(end);
-            recording::end_loop(&self.shared, &self.name, end, &message).await;
+            let message = self.end_message(end);
+            recording::record_loop_end(&self.context, &self.name, end, &message).await;
         }
         for effect in effects {
-            self.begin_work(effect);
+            self.start_work(effect);
         }
         end.is_some()
     }
 
-    fn begin_work(&mut self, effect: Effect) {
-        let shared = Arc::clone(&self.shared);
+    fn start_work(&mut self, effect: LoopEffect) {
+        let context = Arc::clone(&self.context);
         let name = self.name.clone();
         match effect {
-            Effect::Open { iteration } => {
-                self.front = Some(Box::pin(async move {
-                    let begun = shared.parts.store.begin_iteration(&name, iteration);
-                    Done::Opened(begun.await)
+            LoopEffect::RecordIteration { iteration } => {
+                self.foreground = Some(Box::pin(async move {
+                    let begun = context.deps.store.begin_iteration(&name, iteration);
+                    WorkResult::Opened(begun.await)
                 }));
             }
-            Effect::Watch => {
+            LoopEffect::RunMonitor => {
                 let stop = self.stop.clone();
-                // One that was taken away a moment ago is not run.
-                let errand = monitor(&self.config);
-                self.front = Some(Box::pin(async move {
-                    match errand {
-                        Some(errand) => {
-                            Done::Watched(Some(watch(shared, name, errand, stop).await))
-                        }
-                        None => Done::Watched(None),
+                // The monitor may have been removed since the machine decided to run it.
+                let command = monitor_command(&self.config);
+                self.foreground = Some(Box::pin(async move {
+                    match command {
+                        Some(command) => WorkResult::Watched(Some(
+                            run_monitor(context, name, command, stop).await,
+                        )),
+                        None => WorkResult::Watched(None),
                     }
                 }));
             }
-            Effect::WatchBeside => {
+            LoopEffect::RunBackgroundMonitor => {
                 let stop = self.stop.clone();
-                if let Some(errand) = monitor(&self.config) {
-                    self.beside = Some(Box::pin(watch(shared, name, errand, stop)));
+                if let Some(command) = monitor_command(&self.config) {
+                    self.side_monitor = Some(Box::pin(run_monitor(context, name, command, stop)));
                 }
             }
-            Effect::Ask => {
-                let (begun, run) = oneshot::channel();
-                self.run = Some(run);
-                let question = Question {
+            LoopEffect::AskModel => {
+                let (run_sender, run) = oneshot::channel();
+                self.run_receiver = Some(run);
+                let request = IterationRequest {
                     name,
                     iteration: self.machine.iteration(),
                     config: self.config.clone(),
@@ -306,32 +308,33 @@ impl Owner {
                         .clone()
                         .filter(|_| self.config.monitor.is_some()),
                     money_left: self.machine.money_left(),
-                    begun: Some(begun),
+                    run_sender: Some(run_sender),
                     stop: self.stop.clone(),
                 };
-                self.front = Some(Box::pin(
-                    async move { Done::Asked(ask(shared, question).await) },
-                ));
+                self.foreground = Some(Box::pin(async move {
+                    WorkResult::Asked(run_iteration(context, request).await)
+                }));
             }
-            Effect::Interrupt | Effect::End(_) => {}
+            LoopEffect::Interrupt | LoopEffect::End(_) => {}
         }
     }
 
-    /// Puts on record how the iteration went, and the loop's end if it ended with it.
+    /// Stores the iteration's result, and the loop's end if it ended with it.
     async fn record_end(&mut self, end: Option<LoopEnd>) {
-        let Some(number) = self.open.take() else {
+        let Some(number) = self.open_iteration.take() else {
             return;
         };
-        self.run = None;
-        let answer = self.answer.take().unwrap_or_else(|| Answer {
-            cause: Some(Cause::Aborted),
-            ..Answer::failed("It was stopped.".to_owned())
+        self.run_receiver = None;
+        let answer = self.answer.take().unwrap_or_else(|| RunOutcome {
+            cause: Some(RunEndCause::Aborted),
+            ..RunOutcome::failed("It was stopped.".to_owned())
         });
+        // An iteration that a stop interrupts is no failure, and nobody is notified of it.
         let is_stopped = end == Some(LoopEnd::Stopped);
         if !answer.success && !is_stopped {
             self.last_error.clone_from(&answer.message);
         }
-        let ended = Ended {
+        let ended = FinishedIteration {
             name: self.name.clone(),
             number,
             success: answer.success,
@@ -340,31 +343,32 @@ impl Owner {
             message: answer.note().map(str::to_owned),
             denied_calls: answer.calls.denied,
             failed_calls: answer.calls.failed,
-            told: !is_stopped,
+            is_reported: !is_stopped,
             errors: self.machine.errors(),
             cost: self.cost,
             next_at: self.next_at(),
-            end: end.map(|end| (end, self.sentence(end))),
+            end: end.map(|end| (end, self.end_message(end))),
         };
         let notify = self.config.notify.clone().filter(|_| !is_stopped);
-        recording::end_iteration(&self.shared, ended, &answer, notify).await;
+        recording::record_iteration_end(&self.context, ended, &answer, notify).await;
     }
 
-    /// Answers everybody who waits for the end.
-    async fn leave(mut self, inbox: &mut mpsc::Receiver<Command>) {
+    /// Answers everybody who waits for the loop's end.
+    async fn answer_stops(mut self, inbox: &mut mpsc::Receiver<LoopCommand>) {
+        // Closed first, so that no stop can be queued between the last `recv` and the end.
         inbox.close();
         while let Some(command) = inbox.recv().await {
-            if let Command::Stop { done } = command {
-                self.stopped.push(done);
+            if let LoopCommand::Stop { done } = command {
+                self.stop_replies.push(done);
             }
         }
-        for done in self.stopped {
-            // Whoever asked may have gone.
+        for done in self.stop_replies {
+            // The caller may be gone.
             let _ = done.send(());
         }
     }
 
-    fn show(&self, run: Option<RunId>) {
+    fn publish(&self, run: Option<RunId>) {
         let phase = self.machine.phase();
         self.live.send_if_modified(|live| {
             let run_id = match phase {
@@ -373,43 +377,43 @@ impl Owner {
                     .filter(|_| live.iteration == self.machine.iteration())),
                 _ => live.run_id,
             };
-            *live = Live {
+            *live = LiveLoopState {
                 phase,
                 iteration: self.machine.iteration(),
                 next_at: self.next_at(),
                 run_id,
                 monitor: self.monitor.clone(),
-                begun: live.begun || self.open.is_some(),
+                has_begun: live.has_begun || self.open_iteration.is_some(),
             };
             true
         });
     }
 
-    fn sentence(&self, end: LoopEnd) -> String {
-        sentence(end, &self.config, self.last_error.as_deref())
+    fn end_message(&self, end: LoopEnd) -> String {
+        end_message(end, &self.config, self.last_error.as_deref())
     }
 
     fn now_ms(&self) -> u64 {
-        self.shared.parts.clock.monotonic_ms()
+        self.context.deps.clock.monotonic_ms()
     }
 
-    /// The time of the next iteration, on people's clock.
+    /// Returns the wall-clock time of the next iteration.
     fn next_at(&self) -> Option<u64> {
         let next_ms = self.machine.next_ms()?;
         let left = next_ms.saturating_sub(self.now_ms());
-        Some(self.shared.parts.clock.wall_ms().saturating_add(left))
+        Some(self.context.deps.clock.wall_ms().saturating_add(left))
     }
 }
 
-/// The end of some work, if there is any.
-async fn working<T>(work: &mut Work<T>) -> T {
+/// Waits for the work's result; for ever when there is none.
+async fn wait_work<T>(work: &mut LoopWork<T>) -> T {
     match work {
         Some(work) => work.await,
         None => std::future::pending().await,
     }
 }
 
-async fn telling(
+async fn wait_run_id(
     run: &mut Option<oneshot::Receiver<RunId>>,
 ) -> Result<RunId, oneshot::error::RecvError> {
     match run {
@@ -418,7 +422,7 @@ async fn telling(
     }
 }
 
-async fn sleeping(left_ms: Option<u64>) {
+async fn sleep_ms(left_ms: Option<u64>) {
     match left_ms {
         Some(left_ms) => tokio::time::sleep(Duration::from_millis(left_ms)).await,
         None => std::future::pending().await,

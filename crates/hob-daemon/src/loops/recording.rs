@@ -1,41 +1,45 @@
-//! What an owner puts on record at an end, and whom it tells: the store first, then the session
-//! that is to hear of results; then what is too old goes.
+//! Stores the end of an iteration or a loop, then notifies a session, then drops old iterations.
 
-use super::Shared;
-use super::words::session_key;
-use crate::answer::Answer;
+use super::LoopContext;
+use super::formatting::session_key;
 use crate::notice;
-use hob_store::{Ended, StoreError};
-use hob_wire::rooms::loops::{LoopEnd, NotifyView};
+use crate::run_outcome::RunOutcome;
+use hob_store::{FinishedIteration, StoreError};
+use hob_wire::rooms::loops::{LoopEnd, NotifyTargetView};
 use std::time::Duration;
 
-/// Before a write is tried again that the store could not do.
-const WRITE_AGAIN: Duration = Duration::from_secs(1);
+/// Time until a failed write is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Records the end of an iteration and tells `notify` of it.
-pub(super) async fn end_iteration(
-    shared: &Shared,
-    ended: Ended,
-    answer: &Answer,
-    notify: Option<NotifyView>,
+/// Stores the end of an iteration and sends it to the session of `notify`.
+pub(super) async fn record_iteration_end(
+    context: &LoopContext,
+    ended: FinishedIteration,
+    answer: &RunOutcome,
+    notify: Option<NotifyTargetView>,
 ) {
-    let store = &shared.parts.store;
+    let store = &context.deps.store;
     let (name, number) = (ended.name.clone(), ended.number);
-    insist(&name, || store.end_iteration(ended.clone())).await;
+    write_until_stored(&name, || store.end_iteration(ended.clone())).await;
     if let Some(notify) = notify {
-        tell(shared, &name, number, answer, &notify).await;
+        notify_session(context, &name, number, answer, &notify).await;
     }
-    forget_old(shared, &name, number).await;
+    drop_old_iterations(context, &name, number).await;
 }
 
-/// Records the end of a loop between two iterations.
-pub(super) async fn end_loop(shared: &Shared, name: &str, end: LoopEnd, message: &str) {
-    let store = &shared.parts.store;
-    insist(name, || store.end_loop(name, end, message)).await;
+/// Stores the end of a loop between two iterations.
+pub(super) async fn record_loop_end(
+    context: &LoopContext,
+    name: &str,
+    end: LoopEnd,
+    message: &str,
+) {
+    let store = &context.deps.store;
+    write_until_stored(name, || store.end_loop(name, end, message)).await;
 }
 
-/// Writes until it is written: a loop that goes on without its record would count wrong.
-async fn insist<F, Fut>(name: &str, write: F)
+/// Repeats a write until it succeeds. A loop that went on without it would count wrong.
+async fn write_until_stored<F, Fut>(name: &str, write: F)
 where
     F: Fn() -> Fut,
     Fut: Future<Output = Result<(), StoreError>>,
@@ -43,20 +47,26 @@ where
     let mut is_told = false;
     while let Err(error) = write().await {
         if matches!(error, StoreError::NotFound(_)) {
-            // Somebody took the iteration or the loop away behind our back.
-            tracing::warn!(name, "nothing to record the end on: {error}");
+            // The iteration or the loop was deleted meanwhile, so there is nothing to end.
+            tracing::warn!(name, "the end could not be stored: {error}");
             return;
         }
         if !is_told {
-            tracing::warn!(name, "the end is not on record yet: {error}");
+            tracing::warn!(name, "the end is not stored yet: {error}");
             is_told = true;
         }
-        tokio::time::sleep(WRITE_AGAIN).await;
+        tokio::time::sleep(RETRY_AFTER).await;
     }
 }
 
-/// Tells the session that is to hear of results.
-async fn tell(shared: &Shared, name: &str, number: u32, answer: &Answer, notify: &NotifyView) {
+/// Sends the result to the session that the loop names.
+async fn notify_session(
+    context: &LoopContext,
+    name: &str,
+    number: u32,
+    answer: &RunOutcome,
+    notify: &NotifyTargetView,
+) {
     if answer.is_clean() && notify.failures_only {
         return;
     }
@@ -75,20 +85,25 @@ async fn tell(shared: &Shared, name: &str, number: u32, answer: &Answer, notify:
         return;
     }
     let key = session_key(name, number);
-    if let Err(error) = notice::tell(&shared.caller, notify, &key, &text).await {
-        let told = &notify.session_key;
-        tracing::warn!(name, told, "a result was not told: {}", error.message);
+    if let Err(error) = notice::post_notice(&context.caller, notify, &key, &text).await {
+        let session = &notify.session_key;
+        tracing::warn!(
+            name,
+            session,
+            "a result was not sent to its session: {}",
+            error.message
+        );
     }
 }
 
-/// Drops iterations that are too old.
-async fn forget_old(shared: &Shared, name: &str, number: u32) {
-    let keep = shared.parts.library.settings().u64("loop.history");
+/// Drops iterations beyond `loop.history`.
+async fn drop_old_iterations(context: &LoopContext, name: &str, number: u32) {
+    let keep = context.deps.library.settings().u64("loop.history");
     let keep = u32::try_from(keep).unwrap_or(u32::MAX);
     if number <= keep {
         return;
     }
-    if let Err(error) = shared.parts.store.drop_iterations(name, keep).await {
-        tracing::warn!(name, "old iterations stay for now: {error}");
+    if let Err(error) = context.deps.store.delete_iterations(name, keep).await {
+        tracing::warn!(name, "old iterations could not be dropped: {error}");
     }
 }

@@ -1,112 +1,128 @@
-//! Loops that a former daemon left running go on where they were: in the middle of an iteration,
-//! with the rest of a sleep, with their counts.
+//! Continues the loops that ran in the previous daemon where they were: in the middle of an
+//! iteration, with the rest of a sleep, with their counts.
 
-use super::Shared;
-use super::owner::{self, Begin};
-use super::words::session_key;
-use hob_core::rounds::{Event, Machine, Policy, Saved, Under as Left};
+use super::LoopContext;
+use super::formatting::session_key;
+use super::owner::{self, LoopInit};
+use hob_core::loop_machine::{LoopEvent, LoopMachine, LoopPolicy, SavedLoop, SavedStep};
 use hob_kit::failpoint;
-use hob_store::{LoopRow, Mode, StoreError, Under};
+use hob_store::{LoopMode, LoopResumePoint, LoopRow, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Before the store is asked again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Time until the store is asked again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Gives every loop that is to run an owner.
-pub(super) async fn recover(shared: Arc<Shared>) {
+/// Spawns an owner for every stored loop that runs.
+pub(super) async fn recover(context: Arc<LoopContext>) {
     let names = loop {
-        match shared.parts.store.awake_loops().await {
+        match context.deps.store.running_loops().await {
             Ok(names) => break names,
             Err(StoreError::Closed) => return,
             Err(error) => {
-                tracing::warn!("the loops cannot be read yet: {error}");
-                tokio::time::sleep(AGAIN).await;
+                tracing::warn!("the loops cannot be loaded yet: {error}");
+                tokio::time::sleep(RETRY_AFTER).await;
             }
         }
     };
     for name in names {
         let mut tries = 0_u32;
-        while let Err(error) = resume(&shared, &name).await {
+        while let Err(error) = resume(&context, &name).await {
             tries += 1;
+            // A loop that cannot be resumed must not hold up the others.
             if tries >= 5 {
-                tracing::error!(name, "a loop could not be taken up again: {error}");
+                tracing::error!(name, "a loop could not be resumed: {error}");
                 break;
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_AFTER).await;
         }
     }
 }
 
-/// Takes one loop up again, unless somebody stopped or started it meanwhile.
-async fn resume(shared: &Arc<Shared>, name: &str) -> Result<(), StoreError> {
-    let _pen = shared.roll.pen(name).await;
-    let store = &shared.parts.store;
+/// Resumes one loop, unless it was stopped or started meanwhile.
+async fn resume(context: &Arc<LoopContext>, name: &str) -> Result<(), StoreError> {
+    let _lock = context.registry.lock_for_change(name).await;
+    let store = &context.deps.store;
     let Some(row) = store.loop_row(name).await? else {
         return Ok(());
     };
-    if row.mode == Mode::Idle || shared.roll.find(name).is_some() {
+    if row.mode == LoopMode::Idle || context.registry.find(name).is_some() {
         return Ok(());
     }
-    let under = store.loop_under_way(name).await?;
-    let under = match under {
-        Under::Opened => {
+    let resume_point = store.loop_resume_point(name).await?;
+    let resume_point = match resume_point {
+        LoopResumePoint::Opened => {
+            // A crash between the run's request and its note in the loop: the run exists all the same.
             let key = session_key(name, row.iteration);
             match store.run_of_session(&key).await? {
-                Some(_) => Under::Asking,
-                None => Under::Opened,
+                Some(_) => LoopResumePoint::Asking,
+                None => LoopResumePoint::Opened,
             }
         }
         other => other,
     };
-    // Fault test 13: what was under way must not be left behind.
-    let under = match under {
-        Under::Opened | Under::Asking if failpoint::broken(13) => Under::Asleep { next_at: 0 },
-        under => under,
+    // Fault test 13: an unfinished iteration must not be forgotten.
+    let resume_point = match resume_point {
+        LoopResumePoint::Opened | LoopResumePoint::Asking if failpoint::broken(13) => {
+            LoopResumePoint::Asleep { next_at: 0 }
+        }
+        resume_point => resume_point,
     };
-    let begin = begun(shared, row, under);
-    tracing::info!(name, ?under, "a loop goes on");
-    owner::begin(shared, name, begin);
+    let init = init_from_record(context, row, resume_point);
+    tracing::info!(name, ?resume_point, "a loop is resumed");
+    owner::spawn_owner(context, name, init);
     Ok(())
 }
 
-fn begun(shared: &Shared, row: LoopRow, under: Under) -> Begin {
-    let clock = &shared.parts.clock;
-    let policy = Policy::of(&row.config);
+fn init_from_record(
+    context: &LoopContext,
+    row: LoopRow,
+    resume_point: LoopResumePoint,
+) -> LoopInit {
+    let clock = &context.deps.clock;
+    let policy = LoopPolicy::from_config(&row.config);
     let now_ms = clock.monotonic_ms();
-    let saved = |under| Saved {
+    let saved = |step| SavedLoop {
         iteration: row.iteration,
         since_start: row.since_start,
         errors: row.errors,
         micro_dollars: row.cost.micro_dollars.unwrap_or(0),
-        once: row.mode == Mode::Once,
-        under,
+        run_once: row.mode == LoopMode::Once,
+        step,
     };
     let mut effects = Vec::new();
-    let machine = match under {
-        Under::Started => {
-            let mut machine = Machine::new(policy, row.iteration);
+    let machine = match resume_point {
+        LoopResumePoint::Started => {
+            let mut machine = LoopMachine::new(policy, row.iteration);
             let event = match row.mode {
-                Mode::Once => Event::Once,
-                _ => Event::Start,
+                LoopMode::Once => LoopEvent::StartOnce,
+                _ => LoopEvent::Start,
             };
             machine.step(event, now_ms, &mut effects);
             machine
         }
-        Under::Opened => Machine::resume(policy, saved(Left::Opened), now_ms, &mut effects),
-        Under::Asking => Machine::resume(policy, saved(Left::Asking), now_ms, &mut effects),
-        Under::Asleep { next_at } => {
+        LoopResumePoint::Opened => {
+            LoopMachine::resume(policy, saved(SavedStep::Recorded), now_ms, &mut effects)
+        }
+        LoopResumePoint::Asking => {
+            LoopMachine::resume(policy, saved(SavedStep::Asking), now_ms, &mut effects)
+        }
+        LoopResumePoint::Asleep { next_at } => {
+            // By the wall clock: the time while no daemon ran counts as sleep.
             let left_ms = next_at.saturating_sub(clock.wall_ms());
-            let asleep = Left::Sleep { left_ms };
-            Machine::resume(policy, saved(asleep), now_ms, &mut effects)
+            let asleep = SavedStep::Sleeping { left_ms };
+            LoopMachine::resume(policy, saved(asleep), now_ms, &mut effects)
         }
     };
-    let is_open = matches!(under, Under::Opened | Under::Asking);
-    Begin {
+    let is_open = matches!(
+        resume_point,
+        LoopResumePoint::Opened | LoopResumePoint::Asking
+    );
+    LoopInit {
         machine,
         effects,
         cost: row.cost,
-        open: is_open.then_some(row.iteration),
+        open_iteration: is_open.then_some(row.iteration),
         monitor: row.monitor,
         config: row.config,
     }

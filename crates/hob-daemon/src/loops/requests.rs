@@ -1,46 +1,53 @@
-//! What callers ask of the room.
+//! The methods of the room.
 
-use super::Shared;
-use super::owner::{self, Begin, Command, Handle};
-use super::words::{loop_of, monitor, owner};
-use crate::errand::record_set;
+use super::LoopContext;
+use super::formatting::{grant_owner, loop_of_session, monitor_command};
+use super::owner::{self, LoopCommand, LoopHandle, LoopInit};
 use crate::grants::{self, GrantPlanner};
-use hob_bus::Call;
-use hob_core::rounds::{Event, Machine, Policy, check_config, check_name, merged};
-use hob_models::BookError;
-use hob_store::{MemoryKind, NewLoop, Remember, RuleChange, Started, StoreError, WhichStart};
+use crate::scheduled_command::record_command;
+use hob_bus::RequestContext;
+use hob_core::loop_machine::{
+    LoopEvent, LoopMachine, LoopPolicy, check_config, check_name, merge_config,
+};
+use hob_models::ResolveError;
+use hob_store::{
+    LoopStart, LoopStartResult, MemoryKind, MemoryUpdate, NewLoopRow, RuleChange, StoreError,
+};
 use hob_wire::rooms::loops::{
-    CreateParams, DEFAULT_LOOP, Deleted, HistoryParams, Iterations, ListParams, Loop, LoopChange,
-    LoopConfig, LoopState, Loops, Memories, Memory, NameParams, OnceParams, PersistentParams,
-    UpdateParams, WorkingParams,
+    DEFAULT_LOOP, Loop, LoopChange, LoopConfig, LoopCreateParams, LoopDeleteResult,
+    LoopHistoryParams, LoopHistoryResult, LoopListParams, LoopListResult, LoopMemory,
+    LoopOnceParams, LoopPersistentParams, LoopPersistentResult, LoopSelector, LoopState,
+    LoopUpdateParams, LoopWorkingParams,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How long a single iteration may take to begin before its caller is answered all the same.
+/// Time for a single iteration to begin before its caller is answered anyway.
 const BEGIN_WAIT: Duration = Duration::from_secs(10);
-/// The surface of the house's own callers.
-const HOUSE: &str = "house";
+/// The surface of callers inside the daemon.
+const INTERNAL_SURFACE: &str = "house";
 
-impl Shared {
+impl LoopContext {
     pub(super) async fn create(
         self: Arc<Self>,
-        call: Call,
-        params: CreateParams,
+        call: RequestContext,
+        params: LoopCreateParams,
     ) -> Result<Loop, WireError> {
         let name = params.name;
-        check_name(&name).map_err(wrong)?;
-        let _pen = self.roll.pen(&name).await;
-        if self.parts.store.loop_row(&name).await?.is_some() {
+        check_name(&name).map_err(invalid)?;
+        let _lock = self.registry.lock_for_change(&name).await;
+        if self.deps.store.loop_row(&name).await?.is_some() {
             let message =
-                format!("There is a loop '{name}' already; change it, or choose another name.");
+                format!("There is already a loop '{name}'; change it, or choose another name.");
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         let none = LoopConfig::default();
-        let (config, rules) = self.settle(&call, &name, &none, params.config).await?;
-        let new = NewLoop {
+        let (config, rules) = self
+            .prepare_config(&call, &name, &none, params.config)
+            .await?;
+        let new = NewLoopRow {
             name: name.clone(),
             config,
             persistent: params.persistent.unwrap_or_default(),
@@ -48,97 +55,100 @@ impl Shared {
             by: call.caller,
             rules,
         };
-        self.parts.store.create_loop(new).await?;
-        self.shown(&name).await
+        self.deps.store.create_loop(new).await?;
+        self.loop_view(&name).await
     }
 
     pub(super) async fn update(
         self: Arc<Self>,
-        call: Call,
-        params: UpdateParams,
+        call: RequestContext,
+        params: LoopUpdateParams,
     ) -> Result<Loop, WireError> {
         let name = params.name;
-        let _pen = self.roll.pen(&name).await;
-        self.ensure(&name).await?;
-        let Some(row) = self.parts.store.loop_row(&name).await? else {
-            return Err(missing(&name));
+        let _lock = self.registry.lock_for_change(&name).await;
+        self.ensure_default(&name).await?;
+        let Some(row) = self.deps.store.loop_row(&name).await? else {
+            return Err(no_such_loop(&name));
         };
         let (config, rules) = self
-            .settle(&call, &name, &row.config, params.config)
+            .prepare_config(&call, &name, &row.config, params.config)
             .await?;
-        let store = &self.parts.store;
+        let store = &self.deps.store;
         store.update_loop(&name, config.clone(), rules).await?;
-        if let Some(handle) = self.roll.find(&name) {
-            // An owner that is just leaving needs no settings.
-            let changed = Command::Changed(Box::new(config));
+        if let Some(handle) = self.registry.find(&name) {
+            // An owner that has just ended needs no settings; the next one loads them.
+            let changed = LoopCommand::Changed(Box::new(config));
             let _ = handle.commands.send(changed).await;
         }
-        self.shown(&name).await
+        self.loop_view(&name).await
     }
 
-    /// The settings after a change, once the person's own acts are on record, and how the loop's
-    /// rules change with them.
-    async fn settle(
+    /// Checks a change, audits what the user sets, and returns the new settings with the changes to
+    /// the loop's rules.
+    async fn prepare_config(
         &self,
-        call: &Call,
+        call: &RequestContext,
         name: &str,
         before: &LoopConfig,
         change: LoopChange,
     ) -> Result<(LoopConfig, Vec<RuleChange>), WireError> {
         let grants_given = change.grants.is_some();
-        let config = merged(before, change);
-        check_config(&config).map_err(wrong)?;
+        let config = merge_config(before, change);
+        check_config(&config).map_err(invalid)?;
         self.check_model(before, &config)?;
-        let errand = monitor(&config);
-        if let Some(errand) = &errand {
-            errand.check().map_err(wrong)?;
+        let command = monitor_command(&config);
+        if let Some(command) = &command {
+            command.check().map_err(invalid)?;
         }
         let grants_change = grants_given && config.grants != before.grants;
         if grants_change {
-            grants::check(call, owner(name), &config.grants)?;
+            grants::check_grants(call, grant_owner(name), &config.grants)?;
         }
-        if let Some(errand) = errand.filter(|errand| Some(errand) != monitor(before).as_ref()) {
+        if let Some(command) =
+            command.filter(|command| Some(command) != monitor_command(before).as_ref())
+        {
             let owner = format!("loop:{name}");
-            let parts = &self.parts;
-            record_set(&parts.store, &parts.mask, &call.caller, &owner, &errand).await?;
+            let deps = &self.deps;
+            record_command(&deps.store, &deps.mask, &call.caller, &owner, &command).await?;
         }
         let mut rules = Vec::new();
         if grants_change {
-            let planner = self.grants();
-            rules = planner.replace(owner(name), &config.grants).await?;
+            let planner = self.grant_planner();
+            rules = planner.replace(grant_owner(name), &config.grants).await?;
         }
         Ok((config, rules))
     }
 
-    fn grants(&self) -> GrantPlanner<'_> {
+    fn grant_planner(&self) -> GrantPlanner<'_> {
         GrantPlanner {
-            store: &self.parts.store,
-            dice: &self.parts.dice,
-            mask: &self.parts.mask,
+            store: &self.deps.store,
+            randomness: &self.deps.randomness,
+            mask: &self.deps.mask,
         }
     }
 
-    /// Refuses a model that nobody knows.
+    /// Refuses an unknown model.
     fn check_model(&self, before: &LoopConfig, config: &LoopConfig) -> Result<(), WireError> {
+        // Only a changed model is checked, so that an unknown one does not block other changes.
         if config.model.is_none() || config.model == before.model {
             return Ok(());
         }
-        let book = self.parts.library.book();
+        let book = self.deps.library.models();
         match book.resolve_for(config.model.as_deref(), false) {
-            Ok(_) | Err(BookError::NothingConfigured) => Ok(()),
-            Err(error) => Err(wrong(error.to_string())
+            Ok(_) | Err(ResolveError::NothingConfigured) => Ok(()),
+            Err(error) => Err(invalid(error.to_string())
                 .with_details(serde_json::json!({ "reason": "unknown-model" }))),
         }
     }
 
     pub(super) async fn get(
         self: Arc<Self>,
-        _: Call,
-        params: NameParams,
+        _: RequestContext,
+        params: LoopSelector,
     ) -> Result<Loop, WireError> {
-        match self.shown(&params.name).await {
+        match self.loop_view(&params.name).await {
             Err(error) if error.code == ErrorCode::NotFound && params.name == DEFAULT_LOOP => {
-                Ok(unmade())
+                Ok(default_view())
             }
             shown => shown,
         }
@@ -146,150 +156,164 @@ impl Shared {
 
     pub(super) async fn list(
         self: Arc<Self>,
-        _: Call,
-        params: ListParams,
-    ) -> Result<Loops, WireError> {
-        let mut loops = self.parts.store.list_loops().await?;
+        _: RequestContext,
+        params: LoopListParams,
+    ) -> Result<LoopListResult, WireError> {
+        let mut loops = self.deps.store.list_loops().await?;
         loops.retain(|one| {
             params
                 .running
                 .is_none_or(|wanted| one.state.running == wanted)
         });
         for one in &mut loops {
-            self.overlay(one);
+            self.overlay_live(one);
             one.state.monitor = None;
         }
-        Ok(Loops { loops })
+        Ok(LoopListResult { loops })
     }
 
     pub(super) async fn start(
         self: Arc<Self>,
-        _: Call,
-        params: NameParams,
+        _: RequestContext,
+        params: LoopSelector,
     ) -> Result<Loop, WireError> {
-        let _pen = self.roll.pen(&params.name).await;
-        self.ensure(&params.name).await?;
-        self.begin(&params.name, WhichStart::Again).await?;
-        self.shown(&params.name).await
+        let _lock = self.registry.lock_for_change(&params.name).await;
+        self.ensure_default(&params.name).await?;
+        self.start_owner(&params.name, LoopStart::Continuous)
+            .await?;
+        self.loop_view(&params.name).await
     }
 
     pub(super) async fn once(
         self: Arc<Self>,
-        _: Call,
-        params: OnceParams,
+        _: RequestContext,
+        params: LoopOnceParams,
     ) -> Result<Loop, WireError> {
-        let _pen = self.roll.pen(&params.name).await;
-        self.ensure(&params.name).await?;
-        let which = WhichStart::Once {
+        let _lock = self.registry.lock_for_change(&params.name).await;
+        self.ensure_default(&params.name).await?;
+        let which = LoopStart::Once {
             key: params.idempotency_key,
         };
-        if let Some(handle) = self.begin(&params.name, which).await? {
+        if let Some(handle) = self.start_owner(&params.name, which).await? {
             let mut live = handle.live;
-            let begun = live.wait_for(|live| live.begun);
-            // A store that is slow to begin it still has it on record.
+            let begun = live.wait_for(|live| live.has_begun);
+            // After a timeout the start is stored all the same.
             let _ = tokio::time::timeout(BEGIN_WAIT, begun).await;
         }
-        self.shown(&params.name).await
+        self.loop_view(&params.name).await
     }
 
-    /// Puts a start on record and gives the loop its owner; none when the key asked before.
-    async fn begin(
+    /// Stores a start and spawns the loop's owner; none when the same key started it before.
+    async fn start_owner(
         self: &Arc<Self>,
         name: &str,
-        which: WhichStart,
-    ) -> Result<Option<Handle>, WireError> {
+        which: LoopStart,
+    ) -> Result<Option<LoopHandle>, WireError> {
         let event = match which {
-            WhichStart::Again => Event::Start,
-            WhichStart::Once { .. } => Event::Once,
+            LoopStart::Continuous => LoopEvent::Start,
+            LoopStart::Once { .. } => LoopEvent::StartOnce,
         };
-        let started = self.parts.store.start_loop(name, which).await?;
-        let Started::Now { iteration } = started else {
+        let started = self.deps.store.start_loop(name, which).await?;
+        let LoopStartResult::Now { iteration } = started else {
             return Ok(None);
         };
-        let Some(row) = self.parts.store.loop_row(name).await? else {
-            return Err(missing(name));
+        let Some(row) = self.deps.store.loop_row(name).await? else {
+            return Err(no_such_loop(name));
         };
-        let mut machine = Machine::new(Policy::of(&row.config), iteration);
+        let mut machine = LoopMachine::new(LoopPolicy::from_config(&row.config), iteration);
         let mut effects = Vec::new();
-        let now_ms = self.parts.clock.monotonic_ms();
+        let now_ms = self.deps.clock.monotonic_ms();
         machine.step(event, now_ms, &mut effects);
-        let begin = Begin {
+        let init = LoopInit {
             machine,
             effects,
             cost: row.cost,
             monitor: row.monitor,
             config: row.config,
-            open: None,
+            open_iteration: None,
         };
-        Ok(Some(owner::begin(self, name, begin)))
+        Ok(Some(owner::spawn_owner(self, name, init)))
     }
 
     pub(super) async fn stop(
         self: Arc<Self>,
-        _: Call,
-        params: NameParams,
+        _: RequestContext,
+        params: LoopSelector,
     ) -> Result<Loop, WireError> {
         let name = params.name;
-        // Without the pen: a stop must pass beside whoever waits for a loop to begin.
-        if let Some(handle) = self.roll.find(&name) {
+        // Without the lock: `once` holds it while it waits for the loop to begin, and a stop must not
+        // wait for that.
+        if let Some(handle) = self.registry.find(&name) {
             let (done, stopped) = oneshot::channel();
-            if handle.commands.send(Command::Stop { done }).await.is_ok() {
-                // An owner that is dropped with the daemon answers nobody; the loop goes on then.
-                let lost = "The daemon is stopping; the loop goes on when it is back.";
+            if handle
+                .commands
+                .send(LoopCommand::Stop { done })
+                .await
+                .is_ok()
+            {
+                // The owner was dropped because the daemon stops. The next daemon resumes the loop.
+                let lost = "The daemon is stopping; the loop continues when it is back.";
                 let lost = |_| WireError::new(ErrorCode::ServiceUnavailable, lost);
                 stopped.await.map_err(lost)?;
             } else {
+                // The owner closes its inbox only after the loop's end is stored.
                 handle.commands.closed().await;
             }
         } else if self
-            .parts
+            .deps
             .store
             .loop_row(&name)
             .await?
-            .is_some_and(|row| row.mode != hob_store::Mode::Idle)
+            .is_some_and(|row| row.mode != hob_store::LoopMode::Idle)
         {
-            let message = "The loop is just being taken up again. Try again in a moment.";
+            let message = "The loop is just being resumed. Try again in a moment.";
             let later = WireError::new(ErrorCode::ServiceUnavailable, message);
             return Err(later.retry_after(500));
         }
-        let call = self.shown(&name).await;
+        let call = self.loop_view(&name).await;
         match call {
-            Err(error) if error.code == ErrorCode::NotFound && name == DEFAULT_LOOP => Ok(unmade()),
+            Err(error) if error.code == ErrorCode::NotFound && name == DEFAULT_LOOP => {
+                Ok(default_view())
+            }
             shown => shown,
         }
     }
 
     pub(super) async fn delete(
         self: Arc<Self>,
-        _: Call,
-        params: NameParams,
-    ) -> Result<Deleted, WireError> {
+        _: RequestContext,
+        params: LoopSelector,
+    ) -> Result<LoopDeleteResult, WireError> {
         let name = params.name;
-        let _pen = self.roll.pen(&name).await;
-        let store = &self.parts.store;
+        let _lock = self.registry.lock_for_change(&name).await;
+        let store = &self.deps.store;
         let Some(row) = store.loop_row(&name).await? else {
-            return Err(missing(&name));
+            return Err(no_such_loop(&name));
         };
-        if row.mode != hob_store::Mode::Idle {
+        if row.mode != hob_store::LoopMode::Idle {
             let message =
                 format!("The loop '{name}' runs, so it cannot be deleted. Stop it first.");
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
-        while store.drop_iterations(&name, 0).await? {}
-        // With the loop: nobody who takes its name later has what it was granted.
-        let rules = self.grants().replace(owner(&name), &[]).await?;
+        // In batches, so that a long history does not block the store's writer.
+        while store.delete_iterations(&name, 0).await? {}
+        // Removed with the loop: a later loop of this name must not inherit its grants.
+        let rules = self
+            .grant_planner()
+            .replace(grant_owner(&name), &[])
+            .await?;
         store.delete_loop(&name, rules).await?;
-        Ok(Deleted { name })
+        Ok(LoopDeleteResult { name })
     }
 
     pub(super) async fn history(
         self: Arc<Self>,
-        _: Call,
-        params: HistoryParams,
-    ) -> Result<Iterations, WireError> {
+        _: RequestContext,
+        params: LoopHistoryParams,
+    ) -> Result<LoopHistoryResult, WireError> {
         let is_default = params.name == DEFAULT_LOOP;
-        match self.parts.store.loop_history(params).await {
-            Err(StoreError::NotFound(_)) if is_default => Ok(Iterations {
+        match self.deps.store.loop_history(params).await {
+            Err(StoreError::NotFound(_)) if is_default => Ok(LoopHistoryResult {
                 iterations: Vec::new(),
                 more: false,
             }),
@@ -299,11 +323,11 @@ impl Shared {
 
     pub(super) async fn working(
         self: Arc<Self>,
-        call: Call,
-        params: WorkingParams,
-    ) -> Result<Memory, WireError> {
-        self.ensure(&params.name).await?;
-        let remember = Remember {
+        call: RequestContext,
+        params: LoopWorkingParams,
+    ) -> Result<LoopMemory, WireError> {
+        self.ensure_default(&params.name).await?;
+        let remember = MemoryUpdate {
             name: params.name,
             kind: MemoryKind::Working,
             text: Some(params.text),
@@ -311,23 +335,23 @@ impl Shared {
             if_revision: None,
             key: None,
         };
-        Ok(self.parts.store.remember(remember).await?)
+        Ok(self.deps.store.update_memory(remember).await?)
     }
 
     pub(super) async fn persistent(
         self: Arc<Self>,
-        call: Call,
-        params: PersistentParams,
-    ) -> Result<Memories, WireError> {
-        let by = writer(&call, &params)?;
+        call: RequestContext,
+        params: LoopPersistentParams,
+    ) -> Result<LoopPersistentResult, WireError> {
+        let by = memory_author(&call, &params)?;
         let (name, earlier) = (params.name, params.earlier.unwrap_or(0));
         if params.text.is_some() && params.undo {
-            return Err(wrong("Give `text` or `undo`, not both.".to_owned()));
+            return Err(invalid("Give `text` or `undo`, not both.".to_owned()));
         }
-        self.ensure(&name).await?;
-        let store = &self.parts.store;
+        self.ensure_default(&name).await?;
+        let store = &self.deps.store;
         if params.text.is_some() || params.undo {
-            let remember = Remember {
+            let remember = MemoryUpdate {
                 name: name.clone(),
                 kind: MemoryKind::Persistent,
                 text: params.text,
@@ -335,19 +359,19 @@ impl Shared {
                 if_revision: params.if_revision,
                 key: params.idempotency_key,
             };
-            store.remember(remember).await?;
+            store.update_memory(remember).await?;
         }
         Ok(store
             .memories(&name, MemoryKind::Persistent, earlier)
             .await?)
     }
 
-    /// Makes the default loop if it is the one that is named and is not there.
-    async fn ensure(&self, name: &str) -> Result<(), WireError> {
-        if name != DEFAULT_LOOP || self.parts.store.loop_row(name).await?.is_some() {
+    /// Creates the default loop if `name` means it and it is missing.
+    async fn ensure_default(&self, name: &str) -> Result<(), WireError> {
+        if name != DEFAULT_LOOP || self.deps.store.loop_row(name).await?.is_some() {
             return Ok(());
         }
-        let new = NewLoop {
+        let new = NewLoopRow {
             name: name.to_owned(),
             config: LoopConfig::default(),
             persistent: String::new(),
@@ -355,26 +379,26 @@ impl Shared {
             by: "hob".to_owned(),
             rules: Vec::new(),
         };
-        match self.parts.store.create_loop(new).await {
-            // Somebody else was a moment faster.
+        match self.deps.store.create_loop(new).await {
+            // Another request created it first.
             Err(StoreError::Conflict(_)) => Ok(()),
             made => Ok(made?),
         }
     }
 
-    /// A loop as it is on record, with what it is doing this moment.
-    async fn shown(&self, name: &str) -> Result<Loop, WireError> {
-        let mut shown = self.parts.store.get_loop(name).await?;
-        self.overlay(&mut shown);
+    /// Returns a stored loop with its live state.
+    async fn loop_view(&self, name: &str) -> Result<Loop, WireError> {
+        let mut shown = self.deps.store.get_loop(name).await?;
+        self.overlay_live(&mut shown);
         Ok(shown)
     }
 
-    fn overlay(&self, shown: &mut Loop) {
-        let Some(live) = self.roll.live(&shown.name) else {
+    fn overlay_live(&self, shown: &mut Loop) {
+        let Some(live) = self.registry.live(&shown.name) else {
             return;
         };
         let state = &mut shown.state;
-        // The record is ahead of the owner at both ends of a loop's life.
+        // The store is ahead of the owner when a loop starts and when it ends.
         if !state.running || live.iteration < state.iteration {
             return;
         }
@@ -387,41 +411,46 @@ impl Shared {
     }
 }
 
-/// Who writes a memory: a person by their token, or an iteration by the house's word.
-fn writer(call: &Call, params: &PersistentParams) -> Result<String, WireError> {
+/// Returns the author of a memory: the caller, or the iteration for which the daemon calls.
+fn memory_author(
+    call: &RequestContext,
+    params: &LoopPersistentParams,
+) -> Result<String, WireError> {
     let Some(session) = &params.session_key else {
         return Ok(call.caller.clone());
     };
-    if call.surface != HOUSE {
-        let message =
-            "`sessionKey` is set by the house alone, for a call of that run. Leave it out.";
+    if call.surface != INTERNAL_SURFACE {
+        let message = "Only hob itself sets `sessionKey`, for a call of that run. Leave it out.";
         return Err(WireError::new(ErrorCode::Forbidden, message));
     }
-    if loop_of(session) != Some(&params.name) {
-        let message = format!("'{session}' is no iteration of the loop '{}'.", params.name);
+    if loop_of_session(session) != Some(&params.name) {
+        let message = format!(
+            "'{session}' is not an iteration of the loop '{}'.",
+            params.name
+        );
         return Err(WireError::new(ErrorCode::Forbidden, message));
     }
     Ok(session.clone())
 }
 
-/// The default loop before anything was set.
-fn unmade() -> Loop {
+/// Returns the view of a default loop that does not exist yet.
+fn default_view() -> Loop {
     Loop {
         name: DEFAULT_LOOP.to_owned(),
         config: LoopConfig::default(),
         state: LoopState::default(),
-        persistent: Memory::default(),
-        working: Memory::default(),
+        persistent: LoopMemory::default(),
+        working: LoopMemory::default(),
         created_at: 0,
         updated_at: 0,
     }
 }
 
-fn missing(name: &str) -> WireError {
-    let message = format!("There is no loop '{name}'; 'hob loop list' shows those there are.");
+fn no_such_loop(name: &str) -> WireError {
+    let message = format!("There is no loop '{name}'; 'hob loop list' shows all loops.");
     WireError::new(ErrorCode::NotFound, message)
 }
 
-fn wrong(message: String) -> WireError {
+fn invalid(message: String) -> WireError {
     WireError::new(ErrorCode::InvalidParams, message)
 }

@@ -1,97 +1,101 @@
 //! `model.*`: the models of all configured providers.
 //!
-//! - `change`: providers and aliases in the config, written by the config room
-//! - `trial`: asking a model for one word
+//! - `provider_changes`: changes providers and aliases in the config
+//! - `test_call`: asks a model for one word
 //!
-//! Invariants: a provider that does not answer costs its own models and nothing else; no key is in
-//! the config, only the name of its variable; what is changed is on disk and in effect when it is
-//! acknowledged.
+//! Invariants: a provider that does not answer only hides its own models; the config holds no API
+//! key, only the name of its variable; a change is on disk and in effect when it is acknowledged.
 
-mod change;
-mod trial;
+mod provider_changes;
+mod test_call;
 
-use crate::library::Library;
+use crate::model_library::ModelLibrary;
 use futures_util::future::join_all;
 use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_models::{Book, Listing};
+use hob_models::{ModelCatalog, ModelListing};
 use hob_store::Store;
-use hob_wire::rooms::model::{Add, List, ListParams, Models, Provider, Remove, Set, Test};
+use hob_wire::rooms::model::{
+    Add, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
+};
 use hob_wire::{ErrorCode, WireError};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long one provider may take to list its models.
+/// Time for one provider to list its models.
 const LIST_WAIT: Duration = Duration::from_secs(20);
 
-/// What the room is made of.
-pub struct Parts {
+/// The dependencies of the room.
+pub struct ModelDeps {
     pub bus: Bus,
-    /// Where the cost of a test is kept.
+    /// Keeps the cost of tests in the ledger.
     pub store: Store,
     pub clock: Clock,
-    pub dice: Dice,
-    pub library: Library,
+    pub randomness: Randomness,
+    pub library: ModelLibrary,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for ModelDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("ModelDeps").finish_non_exhaustive()
     }
 }
 
-/// The parts, and a way to the config room.
-struct Shared {
-    parts: Parts,
+/// The dependencies, and a caller for the config room.
+struct ModelContext {
+    deps: ModelDeps,
     caller: Caller,
 }
 
-impl Shared {
+impl ModelContext {
     fn settings(&self) -> Arc<Settings> {
-        self.parts.library.settings()
+        self.deps.library.settings()
     }
 
-    /// The models as they are configured this moment.
-    fn book(&self) -> Book {
-        self.parts.library.book()
+    /// Returns the models as they are configured now.
+    fn book(&self) -> ModelCatalog {
+        self.deps.library.models()
     }
 }
 
-/// The service `models`.
-pub fn room(parts: Parts) -> Room {
-    let caller = parts.bus.caller("models");
-    let shared = Arc::new(Shared { parts, caller });
-    let of = |shared: &Arc<Shared>| Arc::clone(shared);
-    let (lists, tests) = (of(&shared), of(&shared));
-    let (adds, removes, sets) = (of(&shared), of(&shared), shared);
+/// Builds the room `models`.
+pub fn room(deps: ModelDeps) -> Room {
+    let caller = deps.bus.caller("models");
+    let context = Arc::new(ModelContext { deps, caller });
+    let of = |context: &Arc<ModelContext>| Arc::clone(context);
+    let (lists, tests) = (of(&context), of(&context));
+    let (adds, removes, sets) = (of(&context), of(&context), context);
     Room::new("models")
         .method::<List, _, _>(move |_, params| {
-            let shared = of(&lists);
-            async move { list(&shared, &params).await }
+            let context = of(&lists);
+            async move { list(&context, &params).await }
         })
         .method::<Add, _, _>(move |_, params| {
-            let shared = of(&adds);
-            async move { change::add(&shared, params).await }
+            let context = of(&adds);
+            async move { provider_changes::add(&context, params).await }
         })
         .method::<Remove, _, _>(move |_, params| {
-            let shared = of(&removes);
-            async move { change::remove(&shared, params).await }
+            let context = of(&removes);
+            async move { provider_changes::remove(&context, params).await }
         })
         .method::<Test, _, _>(move |_, params| {
-            let shared = of(&tests);
-            async move { trial::test(&shared, &params.model).await }
+            let context = of(&tests);
+            async move { test_call::test(&context, &params.model).await }
         })
         .method::<Set, _, _>(move |_, params| {
-            let shared = of(&sets);
-            async move { change::set(&shared, params).await }
+            let context = of(&sets);
+            async move { provider_changes::set(&context, params).await }
         })
 }
 
-async fn list(shared: &Shared, params: &ListParams) -> Result<Models, WireError> {
-    let book = shared.book();
+async fn list(
+    context: &ModelContext,
+    params: &ModelListParams,
+) -> Result<ModelListResult, WireError> {
+    let book = context.book();
     let mut providers = book.providers();
     if let Some(wanted) = &params.provider {
         providers.retain(|provider| provider.name == *wanted);
@@ -110,7 +114,7 @@ async fn list(shared: &Shared, params: &ListParams) -> Result<Models, WireError>
             return Err(WireError::new(ErrorCode::NotFound, message));
         }
     }
-    // One that lacks its key has said so already.
+    // A provider without its key is not asked; its message says so already.
     let ready = providers.iter();
     let ready = ready.filter(|provider| provider.ready && !params.names_only);
     let asked = ready.map(|provider| listing(&book, provider));
@@ -124,27 +128,27 @@ async fn list(shared: &Shared, params: &ListParams) -> Result<Models, WireError>
             }
         }
     }
-    Ok(Models {
+    Ok(ModelListResult {
         models,
         providers,
         aliases: book.aliases(),
     })
 }
 
-/// The models of one provider. One that drips its list for ever is cut off.
-async fn listing(book: &Book, provider: &Provider) -> Listing {
+/// Lists the models of one provider, within [`LIST_WAIT`] even if its answer never ends.
+async fn listing(book: &ModelCatalog, provider: &ProviderInfo) -> ModelListing {
     let name = &provider.name;
     let listed = tokio::time::timeout(LIST_WAIT, book.models(Some(name))).await;
     listed.unwrap_or_else(|_| {
         let problem = hob_models::ModelError {
             class: hob_core::failover::ErrorClass::Timeout,
             message: format!(
-                "{name}: its list of models did not end within {} seconds.",
+                "{name}: the list of models took longer than {} seconds.",
                 LIST_WAIT.as_secs()
             ),
             retry_after_ms: None,
         };
-        Listing {
+        ModelListing {
             models: Vec::new(),
             problems: vec![(name.clone(), problem)],
         }

@@ -1,11 +1,13 @@
-//! Changing providers and aliases. The config room writes; this file says what.
+//! Changes providers and aliases through the config room.
 //!
-//! Invariant: a change that fails half way is taken back.
+//! Invariant: a change that fails half way is rolled back.
 
-use super::Shared;
+use super::ModelContext;
 use hob_models::{ALIASES, is_name};
-use hob_wire::rooms::config::{Set as ConfigSet, SetParams as ConfigParams};
-use hob_wire::rooms::model::{AddParams, Alias, Provider, RemoveParams, Removed, SetParams};
+use hob_wire::rooms::config::{ConfigSetParams as ConfigParams, Set as ConfigSet};
+use hob_wire::rooms::model::{
+    ModelAddParams, ModelAlias, ModelRemoveParams, ModelRemoveResult, ModelSetParams, ProviderInfo,
+};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
@@ -15,7 +17,10 @@ const VARIABLE_CHARS_MAX: usize = 128;
 const MODELS_MAX: usize = 16;
 
 /// Adds a provider, or changes one.
-pub(super) async fn add(shared: &Shared, params: AddParams) -> Result<Provider, WireError> {
+pub(super) async fn add(
+    context: &ModelContext,
+    params: ModelAddParams,
+) -> Result<ProviderInfo, WireError> {
     let name = params.name.as_str();
     if !is_name(name) {
         let aliases = ALIASES.join(", ");
@@ -37,32 +42,35 @@ pub(super) async fn add(shared: &Shared, params: AddParams) -> Result<Provider, 
         (format!("models.{name}.url"), optional(params.url)),
         (format!("models.{name}.key_env"), optional(params.key_env)),
     ];
-    change(shared, changes).await?;
-    let mut providers = shared.book().providers().into_iter();
+    apply_changes(context, changes).await?;
+    let mut providers = context.book().providers().into_iter();
     let added = providers.find(|provider| provider.name == name);
-    added.ok_or_else(|| WireError::new(ErrorCode::Internal, "the provider got lost"))
+    added.ok_or_else(|| WireError::new(ErrorCode::Internal, "The provider was not added."))
 }
 
 /// Removes a provider.
-pub(super) async fn remove(shared: &Shared, params: RemoveParams) -> Result<Removed, WireError> {
+pub(super) async fn remove(
+    context: &ModelContext,
+    params: ModelRemoveParams,
+) -> Result<ModelRemoveResult, WireError> {
     let name = params.name.as_str();
     let below = format!("models.{name}.");
-    let settings = shared.settings();
+    let settings = context.settings();
     let keys = settings.entries().map(|(path, _)| path);
     let keys: Vec<&str> = keys.filter(|path| path.starts_with(&below)).collect();
     if keys.is_empty() || !is_name(name) {
         return Err(WireError::new(
             ErrorCode::NotFound,
-            nothing_to_remove(shared, name),
+            nothing_to_remove(context, name),
         ));
     }
     let changes = keys.iter().map(|path| ((*path).to_owned(), Value::Null));
-    change(shared, changes.collect()).await?;
-    Ok(Removed { name: params.name })
+    apply_changes(context, changes.collect()).await?;
+    Ok(ModelRemoveResult { name: params.name })
 }
 
-fn nothing_to_remove(shared: &Shared, name: &str) -> String {
-    let providers = shared.book().providers();
+fn nothing_to_remove(context: &ModelContext, name: &str) -> String {
+    let providers = context.book().providers();
     let found = providers.iter().find(|provider| provider.name == name);
     let shown: String = name.chars().take(64).collect();
     let by_key = found.and_then(|provider| provider.key_env.as_deref());
@@ -74,8 +82,11 @@ fn nothing_to_remove(shared: &Shared, name: &str) -> String {
     reason.unwrap_or_else(|| format!("No provider is called '{shown}'."))
 }
 
-/// Points an alias at models; none takes it back to what suggests itself.
-pub(super) async fn set(shared: &Shared, params: SetParams) -> Result<Alias, WireError> {
+/// Points an alias at models; an empty list resets it to the default.
+pub(super) async fn set(
+    context: &ModelContext,
+    params: ModelSetParams,
+) -> Result<ModelAlias, WireError> {
     let alias = params.alias.as_str();
     if !ALIASES.contains(&alias) {
         let aliases = ALIASES.join(", ");
@@ -83,10 +94,10 @@ pub(super) async fn set(shared: &Shared, params: SetParams) -> Result<Alias, Wir
     }
     if params.models.len() > MODELS_MAX {
         return Err(invalid(format!(
-            "An alias stands for {MODELS_MAX} models at the most."
+            "An alias has at most {MODELS_MAX} models."
         )));
     }
-    let book = shared.book();
+    let book = context.book();
     for id in &params.models {
         if ALIASES.contains(&id.as_str()) || id.contains(',') {
             return Err(invalid(format!(
@@ -100,29 +111,34 @@ pub(super) async fn set(shared: &Shared, params: SetParams) -> Result<Alias, Wir
         [] => Value::Null,
         models => json!(models),
     };
-    change(shared, vec![(format!("model.{alias}"), value)]).await?;
-    let mut aliases = shared.book().aliases().into_iter();
+    apply_changes(context, vec![(format!("model.{alias}"), value)]).await?;
+    let mut aliases = context.book().aliases().into_iter();
     let now = aliases.find(|it| it.alias == alias);
-    now.ok_or_else(|| WireError::new(ErrorCode::Internal, "the alias got lost"))
+    now.ok_or_else(|| WireError::new(ErrorCode::Internal, "The alias was not set."))
 }
 
-/// Sets keys of the config one after the other; when one is refused, those before it get their
-/// former values back.
-async fn change(shared: &Shared, changes: Vec<(String, Value)>) -> Result<(), WireError> {
-    let before = shared.settings();
+/// Sets config keys one after the other. If one is refused, the earlier ones get their former
+/// values back.
+async fn apply_changes(
+    context: &ModelContext,
+    changes: Vec<(String, Value)>,
+) -> Result<(), WireError> {
+    let before = context.settings();
     let former = |key: &str| {
         let entry = before.entry(key);
         entry.map_or(Value::Null, |entry| entry.value.to_json())
     };
     let mut done: Vec<String> = Vec::new();
     for (key, value) in changes {
+        // An unchanged key is not written, so it is not touched by a rollback either.
         if value == former(&key) {
             continue;
         }
-        if let Err(error) = write(shared, &key, value).await {
+        if let Err(error) = write(context, &key, value).await {
             for key in done {
-                if let Err(error) = write(shared, &key, former(&key)).await {
-                    tracing::warn!(key, "a change could not be taken back: {error}");
+                // The rollback goes on after an error: the other keys can still be restored.
+                if let Err(error) = write(context, &key, former(&key)).await {
+                    tracing::warn!(key, "a change could not be rolled back: {error}");
                 }
             }
             return Err(error);
@@ -132,12 +148,12 @@ async fn change(shared: &Shared, changes: Vec<(String, Value)>) -> Result<(), Wi
     Ok(())
 }
 
-async fn write(shared: &Shared, key: &str, value: Value) -> Result<(), WireError> {
+async fn write(context: &ModelContext, key: &str, value: Value) -> Result<(), WireError> {
     let params = ConfigParams {
         key: key.to_owned(),
         value,
     };
-    shared.caller.call::<ConfigSet>(&params).await.map(drop)
+    context.caller.call::<ConfigSet>(&params).await.map(drop)
 }
 
 fn check_url(url: &str) -> Result<(), String> {
@@ -146,10 +162,10 @@ fn check_url(url: &str) -> Result<(), String> {
         .or_else(|| url.strip_prefix("https://"))
         .ok_or("The url must begin with http:// or https://.")?;
     let host = rest.split('/').next().unwrap_or_default();
-    // Whatever stands before an '@' is a secret, and the config holds none.
+    // Text before an '@' is a login, and the config must hold no secrets.
     if host.contains('@') {
         return Err(
-            "The url must hold no name or password; name the key's variable with keyEnv."
+            "The url must not contain a name or password; give the key's variable with keyEnv."
                 .to_owned(),
         );
     }
@@ -160,7 +176,8 @@ fn check_url(url: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A variable's name, and nothing that could be a key typed in its place; so it is not repeated.
+/// Checks the name of an environment variable. The error does not repeat the text, which may be a
+/// key that was pasted by mistake.
 fn check_variable(name: &str) -> Result<(), String> {
     let mut letters = name.bytes();
     let first = letters.next();

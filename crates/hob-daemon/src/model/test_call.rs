@@ -1,35 +1,41 @@
-//! Asking a model for one word. It costs what it costs, so the ledger has it like any other call.
+//! Tests a model by asking it for one word. The call costs money, so the ledger has it like any
+//! other.
 
-use super::Shared;
+use super::ModelContext;
 use hob_core::failover::ErrorClass;
-use hob_models::{Candidate, ModelError, Piece, Prompt, PromptMessage, Reply, price};
-use hob_store::{LedgerEntry, LedgerWrite, Reserve};
-use hob_wire::content::{Part, Role, Usage};
-use hob_wire::rooms::agent::Sampling;
-use hob_wire::rooms::model::Tested;
+use hob_models::{
+    ModelCandidate, ModelError, ModelReply, Prompt, PromptMessage, ReplyDelta, price,
+};
+use hob_store::{CostReservation, LedgerEntry, LedgerWrite};
+use hob_wire::content::{ContentPart, Role, TokenUsage};
+use hob_wire::rooms::agent::SamplingParams;
+use hob_wire::rooms::model::ModelTestResult;
 use hob_wire::{ErrorCode, WireError};
 use std::time::Duration;
 
-/// What is asked.
+/// The prompt of the test.
 const QUESTION: &str = "This is a test of the connection. Answer with the one word: ready";
-/// Room for the word, and for a model that thinks before it.
+/// Enough for the word, and for a model that reasons first.
 const OUTPUT_TOKENS_MAX: u32 = 512;
-/// How long one model may take.
+/// Time for one model to answer.
 const WAIT: Duration = Duration::from_mins(1);
-/// Models of an alias that are tried.
+/// The most models of an alias that are tried.
 const TRIES_MAX: usize = 4;
-const WORDS_CHARS_MAX: usize = 200;
+const ANSWER_CHARS_MAX: usize = 200;
 
-/// Tests the model, or the first of an alias that answers.
-pub(super) async fn test(shared: &Shared, wanted: &str) -> Result<Tested, WireError> {
-    let candidates = shared
+/// Tests a model, or the models of an alias until one answers.
+pub(super) async fn test(
+    context: &ModelContext,
+    wanted: &str,
+) -> Result<ModelTestResult, WireError> {
+    let candidates = context
         .book()
         .resolve(Some(wanted))
         .map_err(|error| WireError::new(ErrorCode::NotFound, error.to_string()))?;
     let mut failures = Vec::new();
     let mut last = None;
     for candidate in candidates.iter().take(TRIES_MAX) {
-        let tested = try_one(shared, candidate).await?;
+        let tested = try_one(context, candidate).await?;
         if tested.ok {
             return Ok(tested);
         }
@@ -37,29 +43,34 @@ pub(super) async fn test(shared: &Shared, wanted: &str) -> Result<Tested, WireEr
         last = Some(tested);
     }
     let mut tested = last.ok_or_else(|| {
-        let message = format!("'{wanted}' stands for no model.");
+        let message = format!("'{wanted}' names no model.");
         WireError::new(ErrorCode::NotFound, message)
     })?;
+    // All failures are shown, because each model may have failed for another reason.
     tested.message = failures.join(" ");
     Ok(tested)
 }
 
-async fn try_one(shared: &Shared, candidate: &Candidate) -> Result<Tested, WireError> {
+async fn try_one(
+    context: &ModelContext,
+    candidate: &ModelCandidate,
+) -> Result<ModelTestResult, WireError> {
     let prompt = Prompt {
         messages: vec![PromptMessage::text(Role::User, QUESTION)],
-        options: Sampling {
+        options: SamplingParams {
             max_output_tokens: Some(OUTPUT_TOKENS_MAX),
-            ..Sampling::default()
+            ..SamplingParams::default()
         },
         ..Prompt::default()
     };
-    let clock = &shared.parts.clock;
-    let call_key = format!("test:{}", shared.parts.dice.uuid(clock.wall_ms()));
-    reserve(shared, candidate, &prompt, &call_key).await?;
+    let clock = &context.deps.clock;
+    let call_key = format!("test:{}", context.deps.randomness.uuid(clock.wall_ms()));
+    // Reserved before the call, so that a crash in between leaves its cost in the ledger.
+    reserve(context, candidate, &prompt, &call_key).await?;
     let begun_ms = clock.monotonic_ms();
     let mut first_ms = None;
-    let mut on = |piece: Piece| {
-        if !matches!(piece, Piece::Server { .. }) {
+    let mut on = |piece: ReplyDelta| {
+        if !matches!(piece, ReplyDelta::Server { .. }) {
             first_ms.get_or_insert_with(|| clock.monotonic_ms());
         }
     };
@@ -76,12 +87,12 @@ async fn try_one(shared: &Shared, candidate: &Candidate) -> Result<Tested, WireE
             retry_after_ms: None,
         })
     });
-    settle(shared, candidate, call_key, &answer).await?;
+    settle(context, candidate, call_key, &answer).await?;
     let (ok, message) = match &answer {
-        Ok(reply) => (true, words(reply)),
+        Ok(reply) => (true, answer_excerpt(reply)),
         Err(error) => (false, error.message.clone()),
     };
-    Ok(Tested {
+    Ok(ModelTestResult {
         model: candidate.id(),
         ok,
         message,
@@ -91,36 +102,37 @@ async fn try_one(shared: &Shared, candidate: &Candidate) -> Result<Tested, WireE
 }
 
 async fn reserve(
-    shared: &Shared,
-    candidate: &Candidate,
+    context: &ModelContext,
+    candidate: &ModelCandidate,
     prompt: &Prompt,
     call_key: &str,
 ) -> Result<(), WireError> {
-    let most = Usage {
+    let most = TokenUsage {
         input_tokens: candidate.count_prompt(prompt),
         output_tokens: u64::from(OUTPUT_TOKENS_MAX),
         cached_tokens: 0,
     };
     let entry = LedgerEntry {
-        reserve: Some(Reserve {
+        reserve: Some(CostReservation {
             call_key: call_key.to_owned(),
             model: candidate.id(),
             micro_dollars: cost(candidate, &most),
-            ceilings: hob_store::Ceilings::default(),
+            ceilings: hob_store::SpendingCeilings::default(),
         }),
         ..LedgerEntry::default()
     };
-    Ok(shared.parts.store.add_ledger(entry).await?)
+    Ok(context.deps.store.add_ledger(entry).await?)
 }
 
-/// Enters what the call took. One that was refused took nothing; of one that broke nobody knows.
+/// Settles the call in the ledger. A refused call costs nothing; the cost of a broken one is
+/// unknown.
 async fn settle(
-    shared: &Shared,
-    candidate: &Candidate,
+    context: &ModelContext,
+    candidate: &ModelCandidate,
     call_key: String,
-    answer: &Result<Reply, ModelError>,
+    answer: &Result<ModelReply, ModelError>,
 ) -> Result<(), WireError> {
-    let took = |usage: Usage| LedgerWrite::Settle {
+    let took = |usage: TokenUsage| LedgerWrite::Settle {
         call_key: call_key.clone(),
         micro_dollars: cost(candidate, &usage),
         usage,
@@ -129,8 +141,9 @@ async fn settle(
     let write = match answer {
         Ok(reply) => took(reply.usage.unwrap_or_default()),
         Err(error) => match error.class {
+            // The provider refused these before it did any work.
             ErrorClass::Auth | ErrorClass::Rate | ErrorClass::Context | ErrorClass::Request => {
-                took(Usage::default())
+                took(TokenUsage::default())
             }
             _ => LedgerWrite::Unknown { call_key },
         },
@@ -139,24 +152,24 @@ async fn settle(
         writes: vec![write],
         ..LedgerEntry::default()
     };
-    Ok(shared.parts.store.add_ledger(entry).await?)
+    Ok(context.deps.store.add_ledger(entry).await?)
 }
 
-fn cost(candidate: &Candidate, usage: &Usage) -> Option<u64> {
+fn cost(candidate: &ModelCandidate, usage: &TokenUsage) -> Option<u64> {
     let price = candidate.facts().price?;
     Some(price::cost(&price, usage))
 }
 
-/// What the model said, in short.
-fn words(reply: &Reply) -> String {
+/// Returns the beginning of the model's answer.
+fn answer_excerpt(reply: &ModelReply) -> String {
     let texts = reply.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        ContentPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    let said = texts.collect::<Vec<_>>().join(" ");
-    let said = said.trim();
-    if said.is_empty() {
-        return "(no words)".to_owned();
+    let text = texts.collect::<Vec<_>>().join(" ");
+    let text = text.trim();
+    if text.is_empty() {
+        return "(no text)".to_owned();
     }
-    said.chars().take(WORDS_CHARS_MAX).collect()
+    text.chars().take(ANSWER_CHARS_MAX).collect()
 }

@@ -1,187 +1,202 @@
-//! A call is decided by rule, or a person is asked and waited for.
+//! Decides a call by rule, or asks a person and waits for the answer.
 
 use super::answering::BY_WITHDRAWN;
-use super::desk::{Around, Desk, OpenQuestion, Said, event};
-use super::recording::word;
-use super::tickets::{denied, full};
+use super::audit_recorder::decision_name;
+use super::service::{CallContext, ClaimedLimits, OpenQuestion, PermissionService, new_event};
+use super::tickets::{deny, overloaded_error};
 use hob_core::permission::{
-    Matter, Opened, Verdict, Work, fingerprint, grant, is_change_of_files, may_fail_unasked,
-    offers, preview, preview_of_change, reach, sentence,
+    AskOutcome, PreparedCall, QuestionSubject, RuleVerdict, approval_sentence, call_preview,
+    call_tier, can_fail_without_asking, change_preview, offers, only_changes_files, suggest_grant,
+    tool_fingerprint,
 };
 use hob_kit::failpoint;
-use hob_store::Judgement;
+use hob_store::AuditedDecision;
 use hob_wire::rooms::permission::{
-    AskParams, BY_CANNOT_RUN, Decision, PermissionRequested, Question, Ruling,
+    BY_CANNOT_RUN, PermissionAskParams, PermissionDecision, PermissionQuestion,
+    PermissionRequested, PermissionRuling,
 };
-use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
-use hob_wire::work::{Effect, ToolContext, ToolSpec};
+use hob_wire::rooms::tool::{Preview, ToolExecuteParams, ToolPreviewResult};
+use hob_wire::work::{Idempotency, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Who decided when nobody had to.
+/// `by` of a call approved before a restart.
 const BY_JOURNAL: &str = "journal";
-/// Who decided when nobody could be asked.
+/// `by` of a denial because no person could be asked.
 const BY_UNATTENDED: &str = "unattended";
-/// The rule for a call that would only be told why it cannot be done.
+/// `by` of a call that would fail without effect.
 const BY_NO_EFFECT: &str = "rule:no-effect";
-/// What every rule of the house's own modes is called.
+/// Prefix of the built-in mode rules.
 const BY_MODE: &str = "mode:";
 
-type Outcome = watch::Receiver<Option<Ruling>>;
+type OutcomeReceiver = watch::Receiver<Option<PermissionRuling>>;
 
-/// A question that a request waits for.
-struct Joined {
+/// A question that a request waits for, new or already open.
+struct JoinedQuestion {
     id: String,
-    outcome: Outcome,
-    /// As it is announced, if it is new.
-    new: Option<Question>,
+    outcome: OutcomeReceiver,
+    /// The question to announce, if it is new.
+    new: Option<PermissionQuestion>,
 }
 
-impl Desk {
+impl PermissionService {
     /// Decides by rule, or asks a person and waits.
-    pub(super) async fn ask(&self, params: AskParams) -> Result<Ruling, WireError> {
-        self.ready().await?;
-        let said = Said {
+    pub(super) async fn ask(
+        &self,
+        params: PermissionAskParams,
+    ) -> Result<PermissionRuling, WireError> {
+        self.load_rules().await?;
+        let claimed = ClaimedLimits {
             ceiling: params.ceiling,
             channel: params.channel.as_deref(),
             unattended: params.unattended,
         };
-        let mut around = self.around(&params.tool, &params.context, said).await?;
-        let is_pure = params.tool.effect == Effect::Pure;
-        // A tool that only looks shows nothing, so it is asked about its call only if a person is.
-        let mut seen = Previewed::default();
+        let mut call_context = self
+            .call_context(&params.tool, &params.context, claimed)
+            .await?;
+        let is_pure = params.tool.effect == Idempotency::Pure;
+        // A read-only tool has no preview to decide on, so it is asked for one only if a person
+        // will see it.
+        let mut previewed = ToolPreviewResult::default();
         if !is_pure {
-            seen = self.look(&params.tool, &params.args, &params.context).await;
+            previewed = self
+                .preview_call(&params.tool, &params.args, &params.context)
+                .await;
         }
-        around.asks_always = seen.asks_always;
-        let work = Work {
+        call_context.asks_always = previewed.asks_always;
+        let work = PreparedCall {
             tool: params.tool.name.clone(),
-            fingerprint: fingerprint(&params.tool),
+            fingerprint: tool_fingerprint(&params.tool),
             args: params.args.clone(),
             context: params.context.clone(),
-            state: seen.state.clone(),
+            state: previewed.state.clone(),
         };
         let digest = work.digest();
-        let call = around.call(&params.tool, &params.args, &params.context);
-        let verdict = self.decide(&call, &around);
-        if is_pure && matches!(verdict, Verdict::Ask { .. }) {
-            seen = self.look(&params.tool, &params.args, &params.context).await;
+        let call = call_context.to_call(&params.tool, &params.args, &params.context);
+        let verdict = self.decide(&call, &call_context);
+        if is_pure && matches!(verdict, RuleVerdict::Ask { .. }) {
+            previewed = self
+                .preview_call(&params.tool, &params.args, &params.context)
+                .await;
         }
         let by = match verdict {
-            Verdict::Allow { rule } => rule,
-            Verdict::Deny { rule, reason } => {
-                let no = denied(&rule, Some(reason));
-                return self.rule(no, &params, &digest).await;
+            RuleVerdict::Allow { rule } => rule,
+            RuleVerdict::Deny { rule, reason } => {
+                let no = deny(&rule, Some(reason));
+                return self.record_ruling(no, &params, &digest).await;
             }
-            Verdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
+            RuleVerdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
                 BY_JOURNAL.to_owned()
             }
-            Verdict::Ask { rule } if failpoint::broken(94) => rule,
-            Verdict::Ask { rule } if failpoint::broken(96) && is_change_of_files(&call) => rule,
-            Verdict::Ask { .. } if seen.cannot_run.is_some() => {
-                let no = denied(BY_CANNOT_RUN, seen.cannot_run);
-                return self.rule(no, &params, &digest).await;
+            RuleVerdict::Ask { rule } if failpoint::broken(94) => rule,
+            RuleVerdict::Ask { rule } if failpoint::broken(96) && only_changes_files(&call) => rule,
+            RuleVerdict::Ask { .. } if previewed.cannot_run.is_some() => {
+                let no = deny(BY_CANNOT_RUN, previewed.cannot_run);
+                return self.record_ruling(no, &params, &digest).await;
             }
-            // The ticket is bound to what would make it fail, so it can do nothing else. What a
-            // person's own rule wants asked is asked all the same.
-            Verdict::Ask { rule }
+            // The ticket is bound to the state that makes the call fail, so it can do nothing else.
+            // A rule that a person stored is still asked.
+            RuleVerdict::Ask { rule }
                 if rule.starts_with(BY_MODE)
-                    && seen.would_fail.is_some()
-                    && seen.state.is_some()
-                    && may_fail_unasked(&call) =>
+                    && previewed.would_fail.is_some()
+                    && previewed.state.is_some()
+                    && can_fail_without_asking(&call) =>
             {
                 BY_NO_EFFECT.to_owned()
             }
-            Verdict::Ask { .. } if around.unattended => {
-                let no = Ruling {
-                    grant: grant(&call),
-                    ..denied(BY_UNATTENDED, Some(nobody_there()))
+            RuleVerdict::Ask { .. } if call_context.unattended => {
+                let no = PermissionRuling {
+                    grant: suggest_grant(&call),
+                    ..deny(BY_UNATTENDED, Some(nobody_there_reason()))
                 };
-                return self.rule(no, &params, &digest).await;
+                return self.record_ruling(no, &params, &digest).await;
             }
-            Verdict::Ask { .. } => {
-                return self.ask_a_person(params, around, digest, seen.text).await;
+            RuleVerdict::Ask { .. } => {
+                return self
+                    .ask_person(params, call_context, digest, previewed.text)
+                    .await;
             }
         };
-        let yes = Ruling {
-            decision: Decision::Allow,
-            ..denied(&by, None)
+        // `record_ruling` adds the ticket once the record is written.
+        let yes = PermissionRuling {
+            decision: PermissionDecision::Allow,
+            ..deny(&by, None)
         };
-        self.rule(yes, &params, &digest).await
+        self.record_ruling(yes, &params, &digest).await
     }
 
-    /// Records what was decided without a person; only then it holds.
-    async fn rule(
+    /// Records a decision made without a person. It holds only once it is recorded.
+    async fn record_ruling(
         &self,
-        ruling: Ruling,
-        params: &AskParams,
+        ruling: PermissionRuling,
+        params: &PermissionAskParams,
         digest: &str,
-    ) -> Result<Ruling, WireError> {
-        let act = word(ruling.decision);
-        let entry = self.recorder.ruled(act, &ruling.by, params, digest);
-        let judgement = Judgement {
+    ) -> Result<PermissionRuling, WireError> {
+        let act = decision_name(ruling.decision);
+        let entry = self.recorder.ruling_entry(act, &ruling.by, params, digest);
+        let decision = AuditedDecision {
             entries: vec![entry],
-            ..Judgement::default()
+            ..AuditedDecision::default()
         };
-        self.parts.store.judge(judgement).await?;
+        self.deps.store.record_decision(decision).await?;
         match ruling.decision {
-            Decision::Allow => self.allow(&ruling.by, digest),
-            Decision::Deny => Ok(ruling),
+            PermissionDecision::Allow => self.issue_ticket(&ruling.by, digest),
+            PermissionDecision::Deny => Ok(ruling),
         }
     }
 
-    /// What the call would do now. A tool that cannot say is asked for as it stands.
-    pub(super) async fn look(
+    /// Previews the effect of a call. A tool without a preview is asked about as it is.
+    pub(super) async fn preview_call(
         &self,
         tool: &ToolSpec,
         args: &Value,
         context: &ToolContext,
-    ) -> Previewed {
-        let call = ExecuteParams {
+    ) -> ToolPreviewResult {
+        let call = ToolExecuteParams {
             name: tool.name.clone(),
             args: args.clone(),
             context: context.clone(),
             ticket: None,
         };
-        let seen = self.caller.call::<Preview>(&call).await;
-        seen.unwrap_or_default()
+        let previewed = self.caller.call::<Preview>(&call).await;
+        previewed.unwrap_or_default()
     }
 
-    async fn ask_a_person(
+    async fn ask_person(
         &self,
-        params: AskParams,
-        around: Around,
+        params: PermissionAskParams,
+        call_context: CallContext,
         digest: String,
-        seen: Option<String>,
-    ) -> Result<Ruling, WireError> {
+        previewed: Option<String>,
+    ) -> Result<PermissionRuling, WireError> {
         let wait_ms = {
-            let settings = self.parts.settings.borrow();
+            let settings = self.deps.settings.borrow();
             settings.duration_ms("permission.deadline")
         };
-        let question = self.question(&params, &around, digest, seen.as_deref())?;
-        let opened = self.open(&params, &around, question, wait_ms)?;
+        let question = self.build_question(&params, &call_context, digest, previewed.as_deref())?;
+        let opened = self.open_question(&params, &call_context, question, wait_ms)?;
         if let Some(question) = opened.new
-            && let Err(error) = self.announce(&params, &around, question).await
+            && let Err(error) = self.announce(&params, &call_context, question).await
         {
-            // Nobody will ever see it, so nobody can answer it.
+            // The question was not announced, so nobody can answer it.
             self.state().forget(&opened.id);
             return Err(error);
         }
-        Ok(self.wait(opened.outcome).await)
+        Ok(self.wait_for_outcome(opened.outcome).await)
     }
 
-    /// Waits for the outcome of a question, as long as a person takes.
-    async fn wait(&self, mut outcome: Outcome) -> Ruling {
+    /// Waits for the outcome of a question, however long a person takes.
+    async fn wait_for_outcome(&self, mut outcome: OutcomeReceiver) -> PermissionRuling {
         let mut deadlines = self.deadlines.subscribe();
         loop {
             if let Some(ruling) = outcome.borrow_and_update().clone() {
                 return ruling;
             }
             let next = self.state().book.next_deadline_ms();
-            let now_ms = self.parts.clock.monotonic_ms();
+            let now_ms = self.deps.clock.monotonic_ms();
             let due = async {
                 match next {
                     Some(next_ms) => {
@@ -194,85 +209,88 @@ impl Desk {
             tokio::select! {
                 changed = outcome.changed() => {
                     if changed.is_err() {
-                        return denied(BY_WITHDRAWN, None);
+                        return deny(BY_WITHDRAWN, None);
                     }
                 }
-                // It lives as long as this room.
+                // The sender lives as long as the room.
                 _ = deadlines.changed() => {}
-                () = due => self.expire().await,
+                // Each waiter may expire questions, so no separate timer task is needed.
+                () = due => self.expire_questions().await,
             }
         }
     }
 
-    /// Logs the question with its entry in the record.
+    /// Records the question and announces it.
     async fn announce(
         &self,
-        params: &AskParams,
-        around: &Around,
-        question: Question,
+        params: &PermissionAskParams,
+        call_context: &CallContext,
+        question: PermissionQuestion,
     ) -> Result<(), WireError> {
         let by = "permissions";
-        let entry = self.recorder.ruled("asked", by, params, &question.digest);
-        let judgement = Judgement {
+        let entry = self
+            .recorder
+            .ruling_entry("asked", by, params, &question.digest);
+        let decision = AuditedDecision {
             entries: vec![entry],
-            event: Some(event::<PermissionRequested>(&question, around)?),
+            event: Some(new_event::<PermissionRequested>(&question, call_context)?),
             rule: None,
         };
-        self.parts.store.judge(judgement).await?;
+        self.deps.store.record_decision(decision).await?;
         Ok(())
     }
 
-    /// Opens the question, or joins it when the same call is being asked for already.
-    fn open(
+    /// Opens the question, or joins it if the same call is already being asked.
+    fn open_question(
         &self,
-        params: &AskParams,
-        around: &Around,
-        question: Question,
+        params: &PermissionAskParams,
+        call_context: &CallContext,
+        question: PermissionQuestion,
         wait_ms: u64,
-    ) -> Result<Joined, WireError> {
-        let matter = Matter {
+    ) -> Result<JoinedQuestion, WireError> {
+        let matter = QuestionSubject {
             run: question.run_id,
             call: question.call_id.clone(),
             digest: question.digest.clone(),
         };
-        let asked_ms = self.parts.clock.monotonic_ms();
+        let asked_ms = self.deps.clock.monotonic_ms();
         let mut state = self.state();
         let opened = state.book.ask(&question.id, matter, asked_ms, wait_ms);
-        match opened.map_err(full)? {
-            Opened::Joined(id) => match state.open.get(&id) {
-                Some(open) => Ok(Joined {
+        match opened.map_err(overloaded_error)? {
+            AskOutcome::Joined(id) => match state.open.get(&id) {
+                Some(open) => Ok(JoinedQuestion {
                     outcome: open.outcome.subscribe(),
                     id,
                     new: None,
                 }),
                 None => Err(WireError::new(ErrorCode::Internal, "the question got lost")),
             },
-            Opened::New => {
+            AskOutcome::New => {
                 let (sender, outcome) = watch::channel(None);
                 let open = OpenQuestion {
                     question,
                     asked_ms,
-                    around: around.clone(),
+                    context: call_context.clone(),
                     tool: params.tool.clone(),
-                    context: params.context.clone(),
+                    tool_context: params.context.clone(),
                     outcome: sender,
                 };
                 let id = open.question.id.clone();
-                // With the deadline that it has got, or none.
-                let new = state.shown(&open);
+                // The view has the deadline that the machine just gave it.
+                let new = state.current_view(&open);
                 state.open.insert(id.clone(), Arc::new(open));
-                Ok(Joined { id, outcome, new })
+                Ok(JoinedQuestion { id, outcome, new })
             }
         }
     }
 
-    fn question(
+    fn build_question(
         &self,
-        params: &AskParams,
-        around: &Around,
+        params: &PermissionAskParams,
+        call_context: &CallContext,
         digest: String,
-        seen: Option<&str>,
-    ) -> Result<Question, WireError> {
+        previewed: Option<&str>,
+    ) -> Result<PermissionQuestion, WireError> {
         let context = &params.context;
         let (Some(session_key), Some(run_id), Some(call_id)) =
             (&context.session_key, context.run_id, &context.call_id)
@@ -280,31 +298,31 @@ impl Desk {
             let message = "A person can only be asked about a call of a run: the context must name sessionKey, runId and callId.";
             return Err(WireError::new(ErrorCode::InvalidParams, message));
         };
-        let call = around.call(&params.tool, &params.args, context);
-        let asked_at = self.parts.clock.wall_ms();
-        Ok(Question {
-            id: self.parts.dice.uuid(asked_at).to_string(),
+        let call = call_context.to_call(&params.tool, &params.args, context);
+        let asked_at = self.deps.clock.wall_ms();
+        Ok(PermissionQuestion {
+            id: self.deps.randomness.uuid(asked_at).to_string(),
             session_key: session_key.clone(),
             run_id,
             call_id: call_id.clone(),
             tool: params.tool.name.clone(),
             args: params.args.clone(),
-            tier: reach(&call),
-            sentence: sentence(&params.tool, &params.args),
+            tier: call_tier(&call),
+            sentence: approval_sentence(&params.tool, &params.args),
             offers: offers(&call),
-            preview: Some(match seen {
-                Some(seen) => preview_of_change(&params.tool, context, seen),
-                None => preview(&params.tool, &params.args, context),
+            preview: Some(match previewed {
+                Some(previewed) => change_preview(&params.tool, context, previewed),
+                None => call_preview(&params.tool, &params.args, context),
             }),
             digest,
             asked_at,
-            // The book says until when.
+            // Replaced when the question is opened.
             deadline_at: asked_at,
             attended: false,
         })
     }
 }
 
-fn nobody_there() -> String {
-    "Nobody is there to be asked, and no stored rule allows this call, so it was denied. Go on without it, and say in your answer what you could not do.".to_owned()
+fn nobody_there_reason() -> String {
+    "Nobody can be asked, and no stored rule allows this call, so it was denied. Continue without it, and say in your answer what you could not do.".to_owned()
 }

@@ -1,35 +1,35 @@
-//! What the audit record keeps of a decision: who, about what, bound to which bytes. Arguments are
-//! bounded and masked here; what is too long is kept as its length and its hash.
+//! Audit entries of decisions: who, about what, bound to which digest. Arguments are bounded and
+//! masked here; long ones are stored as length and hash.
 
 use crate::grants::rule_entry;
-use hob_core::permission::recorded;
-use hob_kit::mask::Mask;
-use hob_store::NewEntry;
-use hob_wire::rooms::permission::{AskParams, Question};
-use hob_wire::rule::Terms;
-use hob_wire::work::{Decision, ToolContext};
+use hob_core::permission::to_audit_value;
+use hob_kit::mask::SecretMask;
+use hob_store::NewAuditEntry;
+use hob_wire::rooms::permission::{PermissionAskParams, PermissionQuestion};
+use hob_wire::rule::RuleTerms;
+use hob_wire::work::{PermissionDecision, ToolContext};
 use serde_json::{Value, json};
 
-/// Makes entries of the record.
+/// Builds audit entries.
 #[derive(Clone, Debug)]
-pub(super) struct Recorder {
-    mask: Mask,
+pub(super) struct AuditRecorder {
+    mask: SecretMask,
 }
 
-impl Recorder {
-    pub(super) fn new(mask: Mask) -> Self {
-        Recorder { mask }
+impl AuditRecorder {
+    pub(super) fn new(mask: SecretMask) -> Self {
+        AuditRecorder { mask }
     }
 
-    /// A call that was decided by rule, or that a person is asked about.
-    pub(super) fn ruled(
+    /// The entry of a call that was decided by rule, or that a person is asked about.
+    pub(super) fn ruling_entry(
         &self,
         act: &'static str,
         by: &str,
-        params: &AskParams,
+        params: &PermissionAskParams,
         digest: &str,
-    ) -> NewEntry {
-        let mut entry = entry(act, by, &params.tool.name, &params.context);
+    ) -> NewAuditEntry {
+        let mut entry = call_entry(act, by, &params.tool.name, &params.context);
         let mut matter = json!({
             "args": params.args,
             "callId": params.context.call_id,
@@ -38,23 +38,28 @@ impl Recorder {
         if let Some(channel) = &params.channel {
             matter["channel"] = json!(channel);
         }
-        entry.matter = self.kept(&matter);
-        // A digest looks like a token, and is none.
+        entry.matter = self.redacted(&matter);
+        // Added after masking: a digest looks like a secret and would be masked.
         entry.matter["digest"] = json!(digest);
         entry
     }
 
-    /// An answered question.
-    pub(super) fn answered(&self, decision: Decision, by: &str, question: &Question) -> NewEntry {
+    /// The entry of an answered question.
+    pub(super) fn answer_entry(
+        &self,
+        decision: PermissionDecision,
+        by: &str,
+        question: &PermissionQuestion,
+    ) -> NewAuditEntry {
         let matter = json!({
             "question": question.id,
             "args": question.args,
             "callId": question.call_id,
         });
-        let mut matter = self.kept(&matter);
+        let mut matter = self.redacted(&matter);
         matter["digest"] = json!(question.digest);
-        NewEntry {
-            act: word(decision),
+        NewAuditEntry {
+            act: decision_name(decision),
             by: by.to_owned(),
             session_key: Some(question.session_key.clone()),
             run_id: Some(question.run_id),
@@ -63,24 +68,30 @@ impl Recorder {
         }
     }
 
-    pub(super) fn rule(&self, act: &'static str, by: &str, id: &str, terms: &Terms) -> NewEntry {
+    pub(super) fn rule_entry(
+        &self,
+        act: &'static str,
+        by: &str,
+        id: &str,
+        terms: &RuleTerms,
+    ) -> NewAuditEntry {
         rule_entry(&self.mask, act, by, id, terms)
     }
 
-    fn kept(&self, matter: &Value) -> Value {
-        recorded(matter, &|text| self.mask.apply(text).into_owned())
+    fn redacted(&self, matter: &Value) -> Value {
+        to_audit_value(matter, &|text| self.mask.apply(text).into_owned())
     }
 }
 
-pub(super) fn word(decision: Decision) -> &'static str {
+pub(super) fn decision_name(decision: PermissionDecision) -> &'static str {
     match decision {
-        Decision::Allow => "allowed",
-        Decision::Deny => "denied",
+        PermissionDecision::Allow => "allowed",
+        PermissionDecision::Deny => "denied",
     }
 }
 
-fn entry(act: &'static str, by: &str, tool: &str, context: &ToolContext) -> NewEntry {
-    NewEntry {
+fn call_entry(act: &'static str, by: &str, tool: &str, context: &ToolContext) -> NewAuditEntry {
+    NewAuditEntry {
         act,
         by: by.to_owned(),
         session_key: context.session_key.clone(),

@@ -1,112 +1,113 @@
-//! What the files of this room share: the book of questions and tickets, the stored rules, and
-//! what surrounds a call. The machines decide under a lock held for a few lines; waiting and
-//! writing happen outside it.
+//! Shared state of the permission room: questions and tickets, the stored rules, and the context of
+//! a call. Decisions are made under a lock held for a few lines; waiting and writing happen outside
+//! it.
 
-use super::Parts;
-use super::recording::Recorder;
+use super::PermissionDeps;
+use super::audit_recorder::AuditRecorder;
 use super::settings;
 use bytes::Bytes;
 use hob_bus::{Caller, NewEvent, SessionTag};
-use hob_core::family;
+use hob_core::child_runs;
 use hob_core::permission::{
-    Book, Bounds, Call, RuleBook, Scene, Verdict, decide, fingerprint, is_unattended,
+    ApprovalLimits, DecisionContext, PendingApprovals, PermissionRequest, RuleIndex, RuleVerdict,
+    decide, is_unattended, tool_fingerprint,
 };
 use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::permission::{Answered, Question, Ruling};
+use hob_wire::rooms::permission::{PermissionAnswer, PermissionQuestion, PermissionRuling};
 use hob_wire::rooms::session::Session;
-use hob_wire::work::{Mode, Tier, ToolContext, ToolSpec};
-use hob_wire::{ErrorCode, Topic, WireError};
+use hob_wire::work::{PermissionMode, Tier, ToolContext, ToolSpec};
+use hob_wire::{ErrorCode, EventTopic, WireError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
 
-pub(super) struct Desk {
-    pub(super) parts: Parts,
-    pub(super) recorder: Recorder,
-    /// For `tool.preview` and `tool.describe`.
+pub(super) struct PermissionService {
+    pub(super) deps: PermissionDeps,
+    pub(super) recorder: AuditRecorder,
+    /// Calls `tool.preview` and `tool.describe`.
     pub(super) caller: Caller,
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
-    /// Changed when deadlines come or go, so that whoever waits for one looks again.
+    state: Mutex<PermissionState>,
+    /// Notified when deadlines change, so that waiters check again.
     pub(super) deadlines: watch::Sender<()>,
-    /// The stored rules as they stand in the store. A std lock, for the same reason.
-    pub(super) rules: RwLock<RuleBook>,
-    /// Whoever changes the stored rules: the book changes in the order the store did.
-    pub(super) pen: tokio::sync::Mutex<()>,
-    /// The version of the stored rules that were read, once they were. Loops and jobs change rules
-    /// with their own rows, beside this room, which then reads them again.
+    /// The stored rules, as in the store. A std lock, for the same reason.
+    pub(super) rules: RwLock<RuleIndex>,
+    /// Held while stored rules change, so that memory changes in the same order as the store.
+    pub(super) rules_write_lock: tokio::sync::Mutex<()>,
+    /// The version of the rules in memory; `None` before the first load. Loops and jobs change
+    /// rules directly in the store, with their own rows; this room then reads them again.
     loaded: Mutex<Option<u64>>,
-    /// The hashes of what the tools of the house declare.
-    of_house: BTreeSet<String>,
+    /// Fingerprints of the built-in tools.
+    builtin_fingerprints: BTreeSet<String>,
 }
 
-pub(super) struct State {
-    pub(super) book: Book,
-    /// Each until its outcome is written down.
+pub(super) struct PermissionState {
+    pub(super) book: PendingApprovals,
+    /// Open questions, each until its outcome is recorded.
     pub(super) open: BTreeMap<String, Arc<OpenQuestion>>,
-    /// The last ones that were settled.
-    pub(super) settled: VecDeque<(Answered, Ruling)>,
+    /// The last settled questions.
+    pub(super) settled: VecDeque<(PermissionAnswer, PermissionRuling)>,
 }
 
 pub(super) struct OpenQuestion {
-    pub(super) question: Question,
-    /// When it was asked, by the clock of deadlines.
+    pub(super) question: PermissionQuestion,
+    /// Time of the question on the monotonic clock, as used for deadlines.
     pub(super) asked_ms: u64,
-    /// What an answer beyond this call would store, for a yes as for a no.
-    pub(super) around: Around,
+    /// Context for the rule that an answer may store.
+    pub(super) context: CallContext,
     pub(super) tool: ToolSpec,
-    pub(super) context: ToolContext,
-    /// Told once, when it is over.
-    pub(super) outcome: watch::Sender<Option<Ruling>>,
+    pub(super) tool_context: ToolContext,
+    /// Set once, when the question is settled.
+    pub(super) outcome: watch::Sender<Option<PermissionRuling>>,
 }
 
-/// What surrounds a call, as it was when the call came.
+/// The context of a call at the time it was made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Around {
-    /// Of its session, if that is stored.
+pub(super) struct CallContext {
+    /// Id of its session, if that is stored.
     pub(super) session: Option<String>,
-    /// The sessions above a sub-agent's.
-    above: Vec<String>,
-    /// Of a sub-agent, that of the session it was started for.
+    /// Ids of the sessions above a sub-agent's session.
+    ancestors: Vec<String>,
+    /// Session kind; for a sub-agent, that of the session it was started for.
     pub(super) kind: Option<String>,
     pub(super) channel: Option<String>,
     pub(super) ceiling: Option<Tier>,
     pub(super) unattended: bool,
-    pub(super) of_house: bool,
-    /// The call is asked for each time; said by the tool that looked.
+    pub(super) is_builtin: bool,
+    /// True if the tool's preview says that the call must be asked every time.
     pub(super) asks_always: bool,
-    pub(super) mode: Mode,
+    pub(super) mode: PermissionMode,
     pub(super) now_ms: u64,
     tag: Option<SessionTag>,
 }
 
-/// What a caller says of what surrounds a call.
+/// Limits that the caller claims for a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'s> {
+pub(super) struct ClaimedLimits<'s> {
     pub(super) ceiling: Option<Tier>,
     pub(super) channel: Option<&'s str>,
     pub(super) unattended: bool,
 }
 
-impl Around {
-    pub(super) fn call<'c>(
+impl CallContext {
+    pub(super) fn to_call<'c>(
         &'c self,
         tool: &'c ToolSpec,
         args: &'c Value,
         context: &'c ToolContext,
-    ) -> Call<'c> {
-        Call {
+    ) -> PermissionRequest<'c> {
+        PermissionRequest {
             tool,
             args,
             context,
             ceiling: self.ceiling,
-            scene: Scene {
+            decision_context: DecisionContext {
                 session: self.session.as_deref(),
                 kind: self.kind.as_deref(),
                 channel: self.channel.as_deref(),
-                of_house: self.of_house,
+                is_builtin: self.is_builtin,
                 asks_always: self.asks_always,
                 mode: self.mode,
                 now_ms: self.now_ms,
@@ -115,44 +116,46 @@ impl Around {
     }
 }
 
-impl Desk {
-    pub(super) fn new(parts: Parts) -> Self {
-        let house = hob_tools::entries().iter();
-        Desk {
-            caller: parts.bus.caller("permissions"),
-            recorder: Recorder::new(parts.mask.clone()),
-            state: Mutex::new(State {
-                book: Book::new(Bounds::DEFAULT),
+impl PermissionService {
+    pub(super) fn new(deps: PermissionDeps) -> Self {
+        let builtins = hob_tools::entries().iter();
+        PermissionService {
+            caller: deps.bus.caller("permissions"),
+            recorder: AuditRecorder::new(deps.mask.clone()),
+            state: Mutex::new(PermissionState {
+                book: PendingApprovals::new(ApprovalLimits::DEFAULT),
                 open: BTreeMap::new(),
                 settled: VecDeque::new(),
             }),
             deadlines: watch::Sender::new(()),
-            rules: RwLock::new(RuleBook::new()),
-            pen: tokio::sync::Mutex::new(()),
+            rules: RwLock::new(RuleIndex::new()),
+            rules_write_lock: tokio::sync::Mutex::new(()),
             loaded: Mutex::new(None),
-            of_house: house.map(|entry| fingerprint(&(entry.spec)())).collect(),
-            parts,
+            builtin_fingerprints: builtins
+                .map(|entry| tool_fingerprint(&(entry.spec)()))
+                .collect(),
+            deps,
         }
     }
 
-    /// Reads the stored rules, the first time and whenever they were changed beside this room.
-    /// Without them nothing is decided.
-    pub(super) async fn ready(&self) -> Result<(), WireError> {
-        if self.is_current() {
+    /// Loads the stored rules the first time and whenever the store has a newer version. Without
+    /// them nothing is decided.
+    pub(super) async fn load_rules(&self) -> Result<(), WireError> {
+        if self.are_rules_current() {
             return Ok(());
         }
-        // Whoever changes rules waits, so that none of them is lost by reading.
-        let _turn = self.pen.lock().await;
-        if self.is_current() {
+        // Changes wait meanwhile, so that none is lost by replacing the rules in memory.
+        let _lock = self.rules_write_lock.lock().await;
+        if self.are_rules_current() {
             return Ok(());
         }
-        // Before the rules: what changes while they are read is read the next time.
-        let version = self.parts.store.rules_version();
-        let mut read = RuleBook::new();
-        let all = self.parts.store.all_rules().await?;
-        for kept in all.rows {
-            let session = kept.session.map(|id| id.to_string());
-            read.add(kept.rule, session.as_deref());
+        // Read before the rules: a change during the read leads to another load.
+        let version = self.deps.store.rules_version();
+        let mut read = RuleIndex::new();
+        let all = self.deps.store.all_rules().await?;
+        for stored in all.rows {
+            let session = stored.session.map(|id| id.to_string());
+            read.add(stored.rule, session.as_deref());
         }
         for row in all.damaged {
             read.add_damaged(row.id.unwrap_or_default());
@@ -162,91 +165,103 @@ impl Desk {
         Ok(())
     }
 
-    fn is_current(&self) -> bool {
+    fn are_rules_current(&self) -> bool {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        *loaded == Some(self.parts.store.rules_version())
+        *loaded == Some(self.deps.store.rules_version())
     }
 
-    /// What surrounds a call. The session's kind is what the store says, not what a caller does.
-    pub(super) async fn around(
+    /// Builds the context of a call. The session kind comes from the store, not from the caller.
+    pub(super) async fn call_context(
         &self,
         tool: &ToolSpec,
         context: &ToolContext,
-        said: Said<'_>,
-    ) -> Result<Around, WireError> {
+        claimed: ClaimedLimits<'_>,
+    ) -> Result<CallContext, WireError> {
         let session = match context.session_key.as_deref() {
-            Some(key) => self.session(key).await?,
+            Some(key) => self.find_session(key).await?,
             None => None,
         };
         let own_kind = session.as_ref().map(|session| session.kind.clone());
-        let above = self.above(session.as_ref()).await?;
-        let kind = above.last().map(|session| session.kind.clone());
+        let ancestors = self.ancestors(session.as_ref()).await?;
+        let kind = ancestors.last().map(|session| session.kind.clone());
         let kind = kind.or_else(|| own_kind.clone());
         let (mode, ceilings) = {
-            let settings = self.parts.settings.borrow();
+            let settings = self.deps.settings.borrow();
             (settings::mode(&settings), settings::ceilings(&settings))
         };
-        let channel = said.channel.filter(|_| !failpoint::broken(98));
-        Ok(Around {
-            ceiling: ceilings.of(
-                ceilings.of(said.ceiling, own_kind.as_deref(), None),
+        let channel = claimed.channel.filter(|_| !failpoint::broken(98));
+        Ok(CallContext {
+            ceiling: ceilings.lowest(
+                ceilings.lowest(claimed.ceiling, own_kind.as_deref(), None),
                 kind.as_deref(),
                 channel,
             ),
-            unattended: said.unattended || is_unattended(kind.as_deref(), said.channel),
+            unattended: claimed.unattended || is_unattended(kind.as_deref(), claimed.channel),
             session: session.as_ref().map(|session| session.id.to_string()),
-            // Whoever watches a run hears what the runs it started ask.
-            tag: above.last().or(session.as_ref()).map(tag),
-            above: above.iter().map(|session| session.id.to_string()).collect(),
-            channel: said.channel.map(str::to_owned),
-            of_house: self.of_house.contains(&fingerprint(tool)),
+            // Watchers of a run also see the questions of its children.
+            tag: ancestors.last().or(session.as_ref()).map(session_tag),
+            ancestors: ancestors
+                .iter()
+                .map(|session| session.id.to_string())
+                .collect(),
+            channel: claimed.channel.map(str::to_owned),
+            is_builtin: self.builtin_fingerprints.contains(&tool_fingerprint(tool)),
             asks_always: false,
-            now_ms: self.parts.clock.wall_ms(),
+            now_ms: self.deps.clock.wall_ms(),
             kind,
             mode,
         })
     }
 
-    /// What the rules say of a call. What they deny in a session above its own is denied in it
-    /// too; what they allow there is not allowed in it.
-    pub(super) fn decide(&self, call: &Call<'_>, around: &Around) -> Verdict {
+    /// Decides a call by rule. A child inherits its ancestors' denies, not their allows.
+    pub(super) fn decide(
+        &self,
+        call: &PermissionRequest<'_>,
+        call_context: &CallContext,
+    ) -> RuleVerdict {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-        let denied = around.above.iter().find_map(|session| {
-            let scene = Scene {
+        let denied = call_context.ancestors.iter().find_map(|session| {
+            let decision_context = DecisionContext {
                 session: Some(session),
-                ..call.scene
+                ..call.decision_context
             };
-            let verdict = decide(&Call { scene, ..*call }, &rules);
-            matches!(verdict, Verdict::Deny { .. }).then_some(verdict)
+            let verdict = decide(
+                &PermissionRequest {
+                    decision_context,
+                    ..*call
+                },
+                &rules,
+            );
+            matches!(verdict, RuleVerdict::Deny { .. }).then_some(verdict)
         });
         denied.unwrap_or_else(|| decide(call, &rules))
     }
 
-    /// The sessions that a sub-agent's was started for, the nearest first.
-    async fn above(&self, session: Option<&Session>) -> Result<Vec<Session>, WireError> {
-        let mut above: Vec<Session> = Vec::new();
-        while let Some(below) = above.last().or(session)
-            && below.kind == family::KIND
-            && above.len() <= family::DEPTH_MAX
+    /// The ancestors of a sub-agent's session, nearest first.
+    async fn ancestors(&self, session: Option<&Session>) -> Result<Vec<Session>, WireError> {
+        let mut ancestors: Vec<Session> = Vec::new();
+        while let Some(below) = ancestors.last().or(session)
+            && below.kind == child_runs::SESSION_KIND
+            && ancestors.len() <= child_runs::DEPTH_MAX
             && let Some(parent) = below.parent
-            && let Some(parent) = self.session(&parent.to_string()).await?
-            // Only the house makes keys of this form: a session that merely calls itself a
-            // sub-agent counts as no other.
-            && family::is_below(&below.session_key, &parent.session_key)
+            && let Some(parent) = self.find_session(&parent.to_string()).await?
+            // Only the daemon makes keys of this form, so a client cannot pass a session off as a
+            // sub-agent.
+            && child_runs::is_descendant(&below.session_key, &parent.session_key)
         {
-            above.push(parent);
+            ancestors.push(parent);
         }
-        Ok(above)
+        Ok(ancestors)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, PermissionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stored session; a conversation that is kept nowhere has none.
-    async fn session(&self, key: &str) -> Result<Option<Session>, WireError> {
+    /// The stored session; `None` for a chat, which is not stored.
+    async fn find_session(&self, key: &str) -> Result<Option<Session>, WireError> {
         use hob_store::StoreError;
-        match self.parts.store.get_session(&SessionRef::parse(key)).await {
+        match self.deps.store.get_session(&SessionRef::parse(key)).await {
             Ok(session) => Ok(Some(session)),
             Err(StoreError::NotFound(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -254,22 +269,22 @@ impl Desk {
     }
 }
 
-/// An event about a call, named for whoever listens to one session only.
-pub(super) fn event<T: Topic>(
+/// An event about a call, tagged for watchers of one session.
+pub(super) fn new_event<T: EventTopic>(
     payload: &T::Payload,
-    around: &Around,
+    call_context: &CallContext,
 ) -> Result<NewEvent, WireError> {
     let json = serde_json::to_vec(payload)
         .map_err(|error| WireError::new(ErrorCode::Internal, error.to_string()))?;
     Ok(NewEvent {
         source: T::SPEC.service.into(),
         topic: T::SPEC.topic.into(),
-        session: around.tag.clone(),
+        session: call_context.tag.clone(),
         payload: Some(Bytes::from(json)),
     })
 }
 
-fn tag(session: &Session) -> SessionTag {
+fn session_tag(session: &Session) -> SessionTag {
     let id = session.id.to_string();
     let key = (session.session_key != id).then(|| session.session_key.as_str().into());
     SessionTag { id: id.into(), key }

@@ -1,17 +1,16 @@
-//! What a person may choose about permissions. Every key is live: a mode that is narrowed holds
-//! for the next call.
+//! Settings of permissions. Every key is live: a narrowed mode applies to the next call.
 
-use hob_core::permission::Ceilings;
-use hob_kit::settings::{Key, Kind, Settings, Value};
-use hob_wire::work::{Mode, Tier};
+use hob_core::permission::TierCeilings;
+use hob_kit::settings::{SettingKey, SettingKind, SettingValue, Settings};
+use hob_wire::work::{PermissionMode, Tier};
 use std::collections::BTreeMap;
 
-const TIERS: Kind = Kind::Choice(&["read", "write", "exec", "external"]);
+const TIERS: SettingKind = SettingKind::Choice(&["read", "write", "exec", "external"]);
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "permission.deadline",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 1_000,
             max_ms: 240_000,
         },
@@ -19,21 +18,21 @@ pub const KEYS: &[Key] = &[
         "How long a question waits for an answer before it is denied. While a terminal shows it to a person it waits without end.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "permission.mode",
-        Kind::Choice(&["read-only", "ask", "workspace", "full"]),
+        SettingKind::Choice(&["read-only", "ask", "workspace", "full"]),
         "ask",
         "What happens to a tool call that no stored rule covers. 'read-only' allows looking inside the workspace and denies the rest; 'ask' asks for the rest; 'workspace' also allows changes and sandboxed commands inside the workspace; 'full' allows everything that no rule denies or asks for.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "permission.kinds.*",
         TIERS,
         "external",
         "The farthest that tools may reach in sessions of this kind, such as 'cron': read, write, exec or external. What lies beyond is denied without asking.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "permission.channels.*",
         TIERS,
         "read",
@@ -42,31 +41,31 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-pub(super) fn mode(settings: &Settings) -> Mode {
+pub(super) fn mode(settings: &Settings) -> PermissionMode {
     match settings.text("permission.mode") {
-        "read-only" => Mode::ReadOnly,
-        "workspace" => Mode::Workspace,
-        "full" => Mode::Full,
-        _ => Mode::Ask,
+        "read-only" => PermissionMode::ReadOnly,
+        "workspace" => PermissionMode::Workspace,
+        "full" => PermissionMode::Full,
+        _ => PermissionMode::Ask,
     }
 }
 
-pub(super) fn ceilings(settings: &Settings) -> Ceilings {
-    Ceilings {
+pub(super) fn ceilings(settings: &Settings) -> TierCeilings {
+    TierCeilings {
         kinds: tiers(settings, "permission.kinds.*"),
         channels: tiers(settings, "permission.channels.*"),
     }
 }
 
-/// The tiers by the names that the pattern's `*` stands for.
+/// The tiers by the name in place of the pattern's `*`.
 fn tiers(settings: &Settings, pattern: &str) -> BTreeMap<String, Tier> {
     let start = pattern.trim_end_matches('*');
     let tier_of = |name: &String| {
         let bare = settings.entry(&format!("{start}{name}"));
         let entry = bare.or_else(|| settings.entry(&format!("{start}\"{name}\"")));
         match entry.map(|entry| &entry.value) {
-            Some(Value::Text(word)) => tier(word),
-            // A name that is written in yet another way is held to the least.
+            Some(SettingValue::Text(word)) => parse_tier(word),
+            // A name quoted in another way gets the narrowest tier.
             _ => Tier::Read,
         }
     };
@@ -74,8 +73,8 @@ fn tiers(settings: &Settings, pattern: &str) -> BTreeMap<String, Tier> {
     names.map(|name| (name.clone(), tier_of(&name))).collect()
 }
 
-/// A word that was checked when it was set; any other would be the narrowest.
-fn tier(word: &str) -> Tier {
+/// Parses a tier. It was checked when it was set; anything else is the narrowest.
+fn parse_tier(word: &str) -> Tier {
     match word {
         "external" => Tier::External,
         "exec" => Tier::Exec,

@@ -1,25 +1,25 @@
-//! Modes and ceilings as the file says them.
+//! Modes and ceilings from a config file.
 
 use super::*;
-use hob_kit::settings::Catalog;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::SettingsCatalog;
 use std::sync::Arc;
 
 fn load(text: &str) -> Settings {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    Settings::load(&catalog, "test", text, &Env::default()).unwrap()
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    Settings::load(&catalog, "test", text, &EnvVars::default()).unwrap()
 }
 
 #[test]
-fn the_file_says_mode_and_ceilings() {
+fn the_file_sets_mode_and_ceilings() {
     let none = load("");
-    assert_eq!(mode(&none), Mode::Ask);
-    assert_eq!(ceilings(&none), Ceilings::default());
+    assert_eq!(mode(&none), PermissionMode::Ask);
+    assert_eq!(ceilings(&none), TierCeilings::default());
     let some = load(
         "[permission]\nmode = \"read-only\"\n[permission.kinds]\ncron = \"write\"\nloop = \"exec\"\n\
          [permission.channels]\ntelegram = \"external\"\n\"e mail\" = \"write\"\n",
     );
-    assert_eq!(mode(&some), Mode::ReadOnly);
+    assert_eq!(mode(&some), PermissionMode::ReadOnly);
     let ceilings = ceilings(&some);
     assert_eq!(ceilings.kinds["cron"], Tier::Write);
     assert_eq!(ceilings.kinds["loop"], Tier::Exec);
@@ -29,8 +29,8 @@ fn the_file_says_mode_and_ceilings() {
 
 #[test]
 fn a_word_that_is_no_tier_is_refused() {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
     let text = "[permission.kinds]\ncron = \"all\"\n";
-    let refused = Settings::load(&catalog, "test", text, &Env::default());
+    let refused = Settings::load(&catalog, "test", text, &EnvVars::default());
     assert!(refused.is_err());
 }

@@ -1,29 +1,33 @@
-//! The stored rules: listed, added, removed, tried. The store holds them; the book in memory is
-//! changed after it, in the same order, and before anyone is answered.
+//! Lists, adds, removes and checks stored rules. The store changes first; memory follows in the
+//! same order, before the caller gets its reply.
 
-use super::desk::{Desk, Said};
+use super::service::{ClaimedLimits, PermissionService};
 use super::settings;
 use crate::grants::RULE_ID_BYTES;
-use hob_core::permission::{Verdict, check_terms, grant, rule_note};
-use hob_store::{Judgement, KeptRule, NewRule};
+use hob_core::permission::{RuleVerdict, check_terms, rule_note, suggest_grant};
+use hob_store::{AuditedDecision, NewRule, StoredRule};
 use hob_wire::rooms::agent::RunState;
 use hob_wire::rooms::permission::{
-    AddParams, CheckParams, Checked, ListParams, RemoveParams, Rule, RuleDecision, Rules, Terms,
+    PermissionAddParams, PermissionCheckParams, PermissionCheckResult, PermissionListParams,
+    PermissionListResult, PermissionRemoveParams, PermissionRule, RuleDecision, RuleTerms,
 };
-use hob_wire::rooms::tool::{Describe, DescribeParams};
-use hob_wire::work::Reach;
+use hob_wire::rooms::tool::{Describe, ToolDescribeParams};
+use hob_wire::work::AnswerReach;
 use hob_wire::{ErrorCode, RunId, SessionId, WireError};
 use std::sync::PoisonError;
 
-impl Desk {
-    pub(super) async fn list(&self, params: ListParams) -> Result<Rules, WireError> {
-        let now_ms = self.parts.clock.wall_ms();
-        let page = self.parts.store.list_rules(params, now_ms).await?;
+impl PermissionService {
+    pub(super) async fn list(
+        &self,
+        params: PermissionListParams,
+    ) -> Result<PermissionListResult, WireError> {
+        let now_ms = self.deps.clock.wall_ms();
+        let page = self.deps.store.list_rules(params, now_ms).await?;
         let (rules, more) = page.rows;
-        let in_force = settings::mode(&self.parts.settings.borrow());
+        let in_force = settings::mode(&self.deps.settings.borrow());
         let notes = rules.iter();
         let notes = notes.filter_map(|rule| Some((rule.id.clone(), rule_note(&rule.terms)?)));
-        Ok(Rules {
+        Ok(PermissionListResult {
             mode: in_force,
             notes: notes.collect(),
             rules,
@@ -32,21 +36,25 @@ impl Desk {
         })
     }
 
-    pub(super) async fn add(&self, by: &str, params: AddParams) -> Result<Rule, WireError> {
+    pub(super) async fn add(
+        &self,
+        by: &str,
+        params: PermissionAddParams,
+    ) -> Result<PermissionRule, WireError> {
         let idempotency_key = params.idempotency_key.clone();
-        let terms = Terms::from(params);
+        let terms = RuleTerms::from(params);
         let wrong = |message| WireError::new(ErrorCode::InvalidParams, message);
         check_terms(&terms).map_err(wrong)?;
-        if let (Reach::Run, Some(run)) = (terms.scope, terms.run_id) {
-            let row = self.parts.store.run(&run).await?;
+        if let (AnswerReach::Run, Some(run)) = (terms.scope, terms.run_id) {
+            let row = self.deps.store.run(&run).await?;
             if row.summary.state == RunState::Done {
                 let message = "This run has ended; a rule for it would cover nothing.";
                 return Err(WireError::new(ErrorCode::Conflict, message));
             }
         }
         let id = self.new_rule_id();
-        let judgement = Judgement {
-            entries: vec![self.recorder.rule("rule-added", by, &id, &terms)],
+        let decision = AuditedDecision {
+            entries: vec![self.recorder.rule_entry("rule-added", by, &id, &terms)],
             event: None,
             rule: Some(NewRule {
                 id,
@@ -56,104 +64,121 @@ impl Desk {
             }),
         };
         let lost = || WireError::new(ErrorCode::Internal, "the rule got lost");
-        Ok(self.judge(judgement).await?.ok_or_else(lost)?.rule)
+        Ok(self.record_rule(decision).await?.ok_or_else(lost)?.rule)
     }
 
-    pub(super) async fn remove(&self, by: &str, params: RemoveParams) -> Result<Rule, WireError> {
-        self.ready().await?;
-        let _turn = self.pen.lock().await;
-        let rule = self.parts.store.rule(&params.id).await?;
+    pub(super) async fn remove(
+        &self,
+        by: &str,
+        params: PermissionRemoveParams,
+    ) -> Result<PermissionRule, WireError> {
+        self.load_rules().await?;
+        let _lock = self.rules_write_lock.lock().await;
+        let rule = self.deps.store.rule(&params.id).await?;
         let terms = &rule.terms;
-        let entry = self.recorder.rule("rule-removed", by, &rule.id, terms);
-        let removed = self.parts.store.remove_rule(&rule.id, entry).await?;
+        let entry = self
+            .recorder
+            .rule_entry("rule-removed", by, &rule.id, terms);
+        let removed = self.deps.store.remove_rule(&rule.id, entry).await?;
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         rules.remove(&rule.id);
         Ok(removed)
     }
 
-    /// What would be decided of a call; asks nobody and records nothing.
-    pub(super) async fn check(&self, params: CheckParams) -> Result<Checked, WireError> {
-        self.ready().await?;
-        let describe = DescribeParams {
+    /// Returns what would be decided about a call. Asks nobody and records nothing.
+    pub(super) async fn check(
+        &self,
+        params: PermissionCheckParams,
+    ) -> Result<PermissionCheckResult, WireError> {
+        self.load_rules().await?;
+        let describe = ToolDescribeParams {
             name: params.tool,
             wait: false,
         };
         let tool = self.caller.call::<Describe>(&describe).await?;
-        let said = Said {
+        let claimed = ClaimedLimits {
             ceiling: params.ceiling,
             channel: params.channel.as_deref(),
             unattended: false,
         };
-        let mut around = self.around(&tool, &params.context, said).await?;
-        let seen = self.look(&tool, &params.args, &params.context).await;
-        around.asks_always = seen.asks_always;
-        let call = around.call(&tool, &params.args, &params.context);
-        Ok(match self.decide(&call, &around) {
-            Verdict::Allow { rule } => checked(RuleDecision::Allow, rule, None),
-            Verdict::Deny { rule, reason } => checked(RuleDecision::Deny, rule, Some(reason)),
-            Verdict::Ask { rule } if around.unattended => {
-                let reason = match grant(&call) {
-                    Some(_) => "Nobody would be there to be asked; a stored rule can allow it.",
-                    None => "Nobody would be there to be asked.",
+        let mut call_context = self.call_context(&tool, &params.context, claimed).await?;
+        let previewed = self
+            .preview_call(&tool, &params.args, &params.context)
+            .await;
+        call_context.asks_always = previewed.asks_always;
+        let call = call_context.to_call(&tool, &params.args, &params.context);
+        Ok(match self.decide(&call, &call_context) {
+            RuleVerdict::Allow { rule } => checked(RuleDecision::Allow, rule, None),
+            RuleVerdict::Deny { rule, reason } => checked(RuleDecision::Deny, rule, Some(reason)),
+            RuleVerdict::Ask { rule } if call_context.unattended => {
+                let reason = match suggest_grant(&call) {
+                    Some(_) => "Nobody could be asked; a stored rule can allow it.",
+                    None => "Nobody could be asked.",
                 };
                 checked(RuleDecision::Deny, rule, Some(reason.to_owned()))
             }
-            Verdict::Ask { rule } => checked(RuleDecision::Ask, rule, None),
+            RuleVerdict::Ask { rule } => checked(RuleDecision::Ask, rule, None),
         })
     }
 
-    /// Takes the rules of a run that is over away.
-    pub(super) async fn run_ended(&self, run: RunId) {
-        // Without it they would only lie there until the next start: no other run has this id.
-        if self.ready().await.is_err() {
+    /// Removes the rules of a run that has ended.
+    pub(super) async fn remove_run_rules(&self, run: RunId) {
+        // If this fails, the rules stay until the next start and do no harm: no other run has this
+        // id.
+        if self.load_rules().await.is_err() {
             return;
         }
-        let _turn = self.pen.lock().await;
-        let is_of_run =
-            |rule: &Rule| rule.terms.scope == Reach::Run && rule.terms.run_id == Some(run);
+        let _lock = self.rules_write_lock.lock().await;
+        let is_of_run = |rule: &PermissionRule| {
+            rule.terms.scope == AnswerReach::Run && rule.terms.run_id == Some(run)
+        };
         let any = {
             let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
             let before = rules.len();
             rules.retain(|rule| !is_of_run(rule));
             rules.len() < before
         };
-        if any && let Err(error) = self.parts.store.end_run_rules(run).await {
-            tracing::warn!(%run, "the rules of a run that is over stay until the next start: {error}");
+        if any && let Err(error) = self.deps.store.end_run_rules(run).await {
+            tracing::warn!(%run, "the rules of an ended run stay until the next start: {error}");
         }
     }
 
-    /// The store took the rules of a deleted session away with it.
-    pub(super) async fn session_deleted(&self, session: SessionId) {
-        if self.ready().await.is_err() {
+    /// Removes the rules of a deleted session from memory; the store has removed them already.
+    pub(super) async fn forget_session_rules(&self, session: SessionId) {
+        if self.load_rules().await.is_err() {
             return;
         }
-        let _turn = self.pen.lock().await;
+        let _lock = self.rules_write_lock.lock().await;
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         rules.end_session(&session.to_string());
     }
 
-    /// Writes a decision that stores a rule, and puts the rule in the book.
-    pub(super) async fn judge(&self, judgement: Judgement) -> Result<Option<KeptRule>, WireError> {
-        self.ready().await?;
-        let _turn = self.pen.lock().await;
-        let kept = self.parts.store.judge(judgement).await?;
-        if let Some(kept) = kept.as_ref().filter(|kept| !kept.duplicate) {
-            let now_ms = self.parts.clock.wall_ms();
-            let session = kept.session.map(|id| id.to_string());
+    /// Records a decision that stores a rule, and adds the rule to memory.
+    pub(super) async fn record_rule(
+        &self,
+        decision: AuditedDecision,
+    ) -> Result<Option<StoredRule>, WireError> {
+        self.load_rules().await?;
+        let _lock = self.rules_write_lock.lock().await;
+        let stored = self.deps.store.record_decision(decision).await?;
+        // A duplicate is in memory already.
+        if let Some(stored) = stored.as_ref().filter(|stored| !stored.duplicate) {
+            let now_ms = self.deps.clock.wall_ms();
+            let session = stored.session.map(|id| id.to_string());
             let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
             rules.forget_expired(now_ms);
-            rules.add(kept.rule.clone(), session.as_deref());
+            rules.add(stored.rule.clone(), session.as_deref());
         }
-        Ok(kept)
+        Ok(stored)
     }
 
     pub(super) fn new_rule_id(&self) -> String {
-        self.parts.dice.hex(RULE_ID_BYTES)
+        self.deps.randomness.hex(RULE_ID_BYTES)
     }
 }
 
-fn checked(decision: RuleDecision, by: String, reason: Option<String>) -> Checked {
-    Checked {
+fn checked(decision: RuleDecision, by: String, reason: Option<String>) -> PermissionCheckResult {
+    PermissionCheckResult {
         decision,
         by,
         reason,

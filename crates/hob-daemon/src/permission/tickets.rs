@@ -1,25 +1,32 @@
-//! Tickets: what an allowed call is run with, once, and only as it was allowed.
+//! Tickets: an allowed call runs with one, once, and only exactly as it was allowed.
 
-use super::desk::Desk;
-use hob_core::permission::{Full, NoTicket, Work};
+use super::service::PermissionService;
+use hob_core::permission::{ApprovalsFull, PreparedCall, TicketError};
 use hob_kit::failpoint;
-use hob_wire::rooms::permission::{Decision, RedeemParams, Redeemed, Ruling};
+use hob_wire::rooms::permission::{
+    PermissionDecision, PermissionRedeemParams, PermissionRedeemResult, PermissionRuling,
+};
 use hob_wire::{ErrorCode, WireError};
 
 /// Random bytes of a ticket.
 const TICKET_BYTES: usize = 24;
-/// How long a caller should wait when the book is full.
+/// Retry delay when there are too many questions or tickets.
 const FULL_RETRY_MS: u64 = 5_000;
 
-impl Desk {
-    /// A ruling that allows, with its ticket. What it rests on is in the record already.
-    pub(super) fn allow(&self, by: &str, digest: &str) -> Result<Ruling, WireError> {
-        let ticket = self.parts.dice.hex(TICKET_BYTES);
-        let now_ms = self.parts.clock.monotonic_ms();
-        let granted = self.state().book.grant(&ticket, digest, now_ms);
-        granted.map_err(full)?;
-        Ok(Ruling {
-            decision: Decision::Allow,
+impl PermissionService {
+    /// Issues a ticket and returns the ruling that allows the call. The decision is recorded
+    /// before.
+    pub(super) fn issue_ticket(
+        &self,
+        by: &str,
+        digest: &str,
+    ) -> Result<PermissionRuling, WireError> {
+        let ticket = self.deps.randomness.hex(TICKET_BYTES);
+        let now_ms = self.deps.clock.monotonic_ms();
+        let granted = self.state().book.add_ticket(&ticket, digest, now_ms);
+        granted.map_err(overloaded_error)?;
+        Ok(PermissionRuling {
+            decision: PermissionDecision::Allow,
             ticket: Some(ticket),
             by: by.to_owned(),
             digest: Some(digest.to_owned()),
@@ -28,30 +35,39 @@ impl Desk {
         })
     }
 
-    /// Takes up a ticket, once.
-    pub(super) fn redeem(&self, params: RedeemParams) -> Result<Redeemed, WireError> {
-        let work = Work {
+    /// Redeems a ticket, once.
+    pub(super) fn redeem(
+        &self,
+        params: PermissionRedeemParams,
+    ) -> Result<PermissionRedeemResult, WireError> {
+        let work = PreparedCall {
             tool: params.tool,
             fingerprint: params.fingerprint,
             args: params.args,
             context: params.context,
             state: params.state,
         };
+        // Computed from what would run now: a call changed after its approval has another digest.
         let digest = work.digest();
-        let now_ms = self.parts.clock.monotonic_ms();
-        let redeemed = self.state().book.redeem(&params.ticket, &digest, now_ms);
+        let now_ms = self.deps.clock.monotonic_ms();
+        let redeemed = self
+            .state()
+            .book
+            .redeem_ticket(&params.ticket, &digest, now_ms);
         match redeemed {
-            Ok(()) => Ok(Redeemed { digest }),
-            Err(NoTicket::OtherDigest) if failpoint::broken(71) => Ok(Redeemed { digest }),
-            Err(reason) => Err(void(reason)),
+            Ok(()) => Ok(PermissionRedeemResult { digest }),
+            Err(TicketError::OtherDigest) if failpoint::broken(71) => {
+                Ok(PermissionRedeemResult { digest })
+            }
+            Err(reason) => Err(ticket_error(reason)),
         }
     }
 }
 
 /// A ruling that denies.
-pub(super) fn denied(by: &str, reason: Option<String>) -> Ruling {
-    Ruling {
-        decision: Decision::Deny,
+pub(super) fn deny(by: &str, reason: Option<String>) -> PermissionRuling {
+    PermissionRuling {
+        decision: PermissionDecision::Deny,
         ticket: None,
         by: by.to_owned(),
         digest: None,
@@ -60,20 +76,22 @@ pub(super) fn denied(by: &str, reason: Option<String>) -> Ruling {
     }
 }
 
-pub(super) fn full(full: Full) -> WireError {
+pub(super) fn overloaded_error(full: ApprovalsFull) -> WireError {
     let message = match full {
-        Full::Questions => "Too many questions wait for an answer already.",
-        Full::QuestionsOfRun => "Too many questions of this run wait for an answer already.",
-        Full::Tickets => "Too many allowed calls have not begun yet.",
+        ApprovalsFull::Questions => "Too many questions wait for an answer already.",
+        ApprovalsFull::QuestionsOfRun => {
+            "Too many questions of this run wait for an answer already."
+        }
+        ApprovalsFull::Tickets => "Too many allowed calls have not begun yet.",
     };
     WireError::new(ErrorCode::Overloaded, message).retry_after(FULL_RETRY_MS)
 }
 
-fn void(reason: NoTicket) -> WireError {
+fn ticket_error(reason: TicketError) -> WireError {
     let message = match reason {
-        NoTicket::Unknown => "There is no such approval, or it was used already; ask again.",
-        NoTicket::Expired => "The approval is too old; ask again.",
-        NoTicket::OtherDigest => {
+        TicketError::Unknown => "There is no such approval, or it was used already; ask again.",
+        TicketError::Expired => "The approval is too old; ask again.",
+        TicketError::OtherDigest => {
             "What would run is not what was approved; nothing was run. Ask again."
         }
     };

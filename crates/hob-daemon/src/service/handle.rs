@@ -1,72 +1,72 @@
-//! How a keeper is reached, and what others see of its service.
+//! The handle to a service's owner task, its commands, and the view it publishes.
 
-use super::logbook::LogBook;
+use super::log_buffer::ServiceLogBuffer;
 use hob_kit::secret::Secret;
-use hob_services::{Found, Shelved};
+use hob_services::{CatalogService, FoundService};
 use hob_wire::rooms::service::{ServiceState, ServiceStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// What a keeper is told. Each is answered once its effect is in the view.
+/// A command to the owner of a service. `done` is answered once the view shows its effect.
 #[derive(Debug)]
-pub(super) enum Command {
+pub(super) enum ServiceCommand {
     Start {
-        /// What a moment ago was there to start.
-        found: Option<Found>,
+        /// A fresh search result, so that the owner need not search again.
+        found: Option<FoundService>,
         done: oneshot::Sender<()>,
     },
     Stop {
         done: oneshot::Sender<()>,
     },
-    /// End what stops at once.
+    /// Kills a child that is stopping.
     Kill,
-    /// It is in use.
+    /// Notes that the service is in use, which restarts its idle time.
     Used,
 }
 
-/// What others see of a service.
+/// The published state of a service.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct ServiceView {
     pub(super) status: ServiceStatus,
     pub(super) adopted: bool,
-    /// What was found running, for people; none where hob started it.
+    /// The name of a server that was found running; none where hob started it.
     pub(super) server: Option<String>,
     pub(super) url: Option<String>,
     pub(super) password: Option<Secret>,
 }
 
-/// How a keeper is reached.
+/// The handle to a service's owner task. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Handle {
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) view: watch::Receiver<View>,
-    pub(super) log: Arc<LogBook>,
-    pub(super) slot: Slot,
+pub(super) struct ServiceOwnerHandle {
+    pub(super) commands: mpsc::Sender<ServiceCommand>,
+    pub(super) view: watch::Receiver<ServiceView>,
+    pub(super) log: Arc<ServiceLogBuffer>,
+    pub(super) definition: DefinitionCell,
 }
 
-/// The service as it is described now; the next start goes by it.
+/// The current definition of a service. The next start uses it.
 #[derive(Clone, Debug)]
-pub(super) struct Slot(Arc<Mutex<Arc<Shelved>>>);
+pub(super) struct DefinitionCell(Arc<Mutex<Arc<CatalogService>>>);
 
-impl Slot {
-    pub(super) fn new(shelved: Arc<Shelved>) -> Slot {
-        Slot(Arc::new(Mutex::new(shelved)))
+impl DefinitionCell {
+    pub(super) fn new(service: Arc<CatalogService>) -> DefinitionCell {
+        DefinitionCell(Arc::new(Mutex::new(service)))
     }
 
-    pub(super) fn get(&self) -> Arc<Shelved> {
-        // A std mutex, held to copy or set one value.
+    pub(super) fn get(&self) -> Arc<CatalogService> {
+        // A std mutex: held to copy or set one value.
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn set(&self, shelved: Arc<Shelved>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = shelved;
+    pub(super) fn set(&self, service: Arc<CatalogService>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = service;
     }
 }
 
-impl View {
-    /// A service that rests.
-    pub(super) fn stopped(name: &str) -> View {
-        View {
+impl ServiceView {
+    /// Returns the view of a stopped service.
+    pub(super) fn stopped(name: &str) -> ServiceView {
+        ServiceView {
             status: ServiceStatus {
                 name: name.to_owned(),
                 state: ServiceState::Stopped,
@@ -83,28 +83,28 @@ impl View {
         }
     }
 
-    /// Whether nothing of it lives and nothing is about to start.
-    pub(super) fn rests(&self) -> bool {
+    /// Returns true if nothing of the service lives and nothing is about to start.
+    pub(super) fn is_at_rest(&self) -> bool {
         let state = self.status.state;
         matches!(state, ServiceState::Stopped | ServiceState::Failed)
     }
 }
 
-impl Handle {
+impl ServiceOwnerHandle {
     pub(super) fn state(&self) -> ServiceState {
         self.view.borrow().status.state
     }
 
-    /// Whether nothing of it lives and nothing is about to start.
-    pub(super) fn rests(&self) -> bool {
-        self.view.borrow().rests()
+    /// Returns true if nothing of the service lives and nothing is about to start.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.view.borrow().is_at_rest()
     }
 
-    /// Tells the keeper and waits until it has taken it up.
-    pub(super) async fn tell(&self, command: impl FnOnce(oneshot::Sender<()>) -> Command) {
+    /// Sends a command and waits until the view shows its effect.
+    pub(super) async fn send(&self, command: impl FnOnce(oneshot::Sender<()>) -> ServiceCommand) {
         let (done, taken) = oneshot::channel();
         if self.commands.send(command(done)).await.is_ok() {
-            // A keeper that is gone has stopped its service.
+            // An owner that has ended has stopped its service.
             let _ = taken.await;
         }
     }

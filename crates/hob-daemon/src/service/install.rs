@@ -1,17 +1,17 @@
-//! `service.install` and `service.uninstall`: what a recipe brings, at a person's word.
+//! `service.install` and `service.uninstall`.
 //!
-//! Invariants: nothing begins without a yes and its record; one installation of a service is under
-//! way at a time, and who asks again joins it; before it is told as done, what it brought can be
-//! started; when the daemon stops, it leaves verified files to go on from.
+//! Invariants: nothing begins without a yes and an audit entry; a service has one installation at a
+//! time, and a second request joins it; when it is reported as done, the service can be started;
+//! when the daemon stops, verified files stay, and the next attempt continues from them.
 
-use super::Shared;
-use hob_core::permission::recorded;
-use hob_services::install::{InstallError, Installation, Site};
-use hob_services::{Entry, Found, Shelved};
-use hob_store::{Judgement, NewEntry};
+use super::ServiceContext;
+use hob_core::permission::to_audit_value;
+use hob_services::install::{InstallError, InstallSite, Installation};
+use hob_services::{CatalogService, FoundService, ShippedService};
+use hob_store::{AuditedDecision, NewAuditEntry};
 use hob_wire::rooms::service::{
-    InstallParams, InstallPlan, InstallProgress, InstallState, Installing, ServiceInstallProgress,
-    Uninstalled,
+    InstallPlan, InstallProgress, InstallState, ServiceInstallParams, ServiceInstallProgress,
+    ServiceInstallResult, ServiceUninstallResult,
 };
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
@@ -21,48 +21,48 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Between two events of one installation.
-const PACE: Duration = Duration::from_millis(100);
+/// The least time between two progress events.
+const EMIT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Installations under way, and how the last one of each service ended.
+/// Running installations, and the last result of each service.
 #[derive(Debug, Default)]
-pub(super) struct Installations {
+pub(super) struct InstallJobs {
     // A std mutex: held to look up or change the table, never over an await.
-    jobs: Mutex<BTreeMap<String, Job>>,
-    /// Held while one begins or is undone, so that neither meets the other half-way.
+    jobs: Mutex<BTreeMap<String, InstallJob>>,
+    /// Held while an installation begins or is removed, so that the two do not overlap.
     changing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone, Debug)]
-struct Job {
+struct InstallJob {
     plan: InstallPlan,
     progress: watch::Receiver<InstallProgress>,
     stop: CancellationToken,
 }
 
-impl Job {
-    fn now(&self) -> InstallProgress {
+impl InstallJob {
+    fn snapshot(&self) -> InstallProgress {
         self.progress.borrow().clone()
     }
 
-    fn runs(&self) -> bool {
-        self.now().state == InstallState::Running
+    fn is_running(&self) -> bool {
+        self.snapshot().state == InstallState::Running
     }
 }
 
-impl Installations {
-    /// An installation under way, or how the last one failed.
-    pub(super) fn told(&self, name: &str) -> Option<InstallProgress> {
-        let progress = self.job(name)?.now();
+impl InstallJobs {
+    /// Returns the progress of a running or failed installation.
+    pub(super) fn find_unfinished(&self, name: &str) -> Option<InstallProgress> {
+        let progress = self.find(name)?.snapshot();
         (progress.state != InstallState::Done).then_some(progress)
     }
 
-    fn job(&self, name: &str) -> Option<Job> {
+    fn find(&self, name: &str) -> Option<InstallJob> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.get(name).cloned()
     }
 
-    fn put(&self, name: &str, job: Option<Job>) {
+    fn set(&self, name: &str, job: Option<InstallJob>) {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         match job {
             Some(job) => jobs.insert(name.to_owned(), job),
@@ -71,28 +71,28 @@ impl Installations {
     }
 }
 
-impl Shared {
-    /// The plan, and with a yes its beginning.
+impl ServiceContext {
+    /// Returns the plan, and starts the installation if the caller said yes.
     pub(super) async fn install(
         self: &Arc<Self>,
         by: &str,
-        params: &InstallParams,
-    ) -> Result<Installing, WireError> {
-        let (shelved, _) = self.named(&params.name).await?;
-        let name = &shelved.descriptor.name;
-        let entry = installable(&shelved)?;
-        let _changing = self.installations.changing.lock().await;
-        let under_way = self.installations.job(name).filter(Job::runs);
+        params: &ServiceInstallParams,
+    ) -> Result<ServiceInstallResult, WireError> {
+        let (service, _) = self.find_named(&params.name).await?;
+        let name = &service.descriptor.name;
+        let entry = install_entry(&service)?;
+        let _guard = self.install_jobs.changing.lock().await;
+        let under_way = self.install_jobs.find(name).filter(InstallJob::is_running);
         if let Some(job) = under_way {
-            return Ok(Installing {
+            return Ok(ServiceInstallResult {
                 name: name.clone(),
-                progress: Some(job.now()),
+                progress: Some(job.snapshot()),
                 plan: job.plan,
             });
         }
-        let found = self.look_for(&shelved).await;
-        let (plan, installation) = self.plan(name, entry, &found).await;
-        let mut answer = Installing {
+        let found = self.find_service(&service).await;
+        let (plan, installation) = self.install_plan(name, entry, &found).await;
+        let mut answer = ServiceInstallResult {
             name: name.clone(),
             plan,
             progress: None,
@@ -114,30 +114,32 @@ impl Shared {
             .collect();
         let matter = json!({ "service": name, "packages": packages });
         self.record(by, "service.install", &matter).await?;
-        answer.progress = Some(self.begin(installation, &answer.plan));
+        answer.progress = Some(self.start_install(installation, &answer.plan));
         Ok(answer)
     }
 
-    /// Removes what installing brought, an installation under way included.
+    /// Removes what was installed. Stops a running installation first.
     pub(super) async fn uninstall(
         self: &Arc<Self>,
         by: &str,
         name: &str,
-    ) -> Result<Uninstalled, WireError> {
-        let (shelved, handle) = self.named(name).await?;
-        let name = &shelved.descriptor.name;
-        installable(&shelved)?;
-        let _changing = self.installations.changing.lock().await;
-        let site = Site::new(self.parts.home.service(name));
-        let job = self.installations.job(name).filter(Job::runs);
-        if job.is_none() && site.look().is_none() {
-            let what = match self.look_for(&shelved).await {
-                Found::Running { what, .. } | Found::Command { what, .. } => Some(what),
-                Found::Missing { .. } => None,
+    ) -> Result<ServiceUninstallResult, WireError> {
+        let (service, handle) = self.find_named(name).await?;
+        let name = &service.descriptor.name;
+        install_entry(&service)?;
+        let _guard = self.install_jobs.changing.lock().await;
+        let site = InstallSite::new(self.deps.home.service(name));
+        let job = self.install_jobs.find(name).filter(InstallJob::is_running);
+        if job.is_none() && site.read_record().is_none() {
+            let what = match self.find_service(&service).await {
+                FoundService::Running { what, .. } | FoundService::Command { what, .. } => {
+                    Some(what)
+                }
+                FoundService::Missing { .. } => None,
             };
             if let Some(what) = what {
                 let message =
-                    format!("'{name}' is {what}, which hob did not install and does not remove.");
+                    format!("'{name}' is {what}; hob did not install it and does not remove it.");
                 return Err(conflict(message));
             }
         }
@@ -146,9 +148,10 @@ impl Shared {
         if let Some(mut job) = job {
             job.stop.cancel();
             let ended = |progress: &InstallProgress| progress.state != InstallState::Running;
-            // A job that is gone has ended too.
+            // Fails only if the job's task is gone, and then it has ended too.
             let _ = job.progress.wait_for(ended).await;
         }
+        // A server that hob did not start is left running.
         let adopted = handle.view.borrow().adopted;
         if !adopted {
             self.stop(name).await?;
@@ -159,35 +162,36 @@ impl Shared {
             let message = format!("Not all of '{name}' could be removed: {error}.");
             WireError::new(ErrorCode::Internal, message)
         })?;
-        self.installations.put(name, None);
-        self.look_again().await;
-        Ok(Uninstalled {
+        self.install_jobs.set(name, None);
+        self.refresh_found().await;
+        Ok(ServiceUninstallResult {
             name: name.clone(),
             freed_bytes,
         })
     }
 
-    /// What installing would do; without an installation the plan has an obstacle.
-    async fn plan(
+    /// Returns what an installation would do. Without an installation, the plan names the obstacle.
+    async fn install_plan(
         &self,
         name: &str,
-        entry: Entry,
-        found: &Found,
+        entry: ShippedService,
+        found: &FoundService,
     ) -> (InstallPlan, Option<Installation>) {
-        let parts = &self.parts;
+        let deps = &self.deps;
         let settings = self.settings();
         let place = self.place(&settings);
-        let folder = parts.home.service(name);
-        let site = Site::new(folder.clone());
-        // Something else that serves is as good; a newer recipe than was installed is not there.
-        let usable = !matches!(found, Found::Missing { .. }) && site.look().is_none();
+        let folder = deps.home.service(name);
+        let site = InstallSite::new(folder.clone());
+        // A server from elsewhere is as good as an installed one. What hob installed itself is checked
+        // against the recipe instead, which may be newer.
+        let usable = !matches!(found, FoundService::Missing { .. }) && site.read_record().is_none();
         let recipe = match entry.install {
             Some(install) => install(&place).await,
             None => Err(String::new()),
         };
         match recipe {
             Ok(recipe) => {
-                let (spawner, env) = (parts.spawner.clone(), parts.env.clone());
+                let (spawner, env) = (deps.spawner.clone(), deps.env.clone());
                 let installation = Installation::new(name, recipe, folder, spawner, env);
                 let mut plan = installation.plan();
                 plan.ready |= usable;
@@ -205,39 +209,44 @@ impl Shared {
         }
     }
 
-    fn begin(self: &Arc<Self>, installation: Installation, plan: &InstallPlan) -> InstallProgress {
-        let (tell, told) = watch::channel(installation.beginning());
-        let job = Job {
+    fn start_install(
+        self: &Arc<Self>,
+        installation: Installation,
+        plan: &InstallPlan,
+    ) -> InstallProgress {
+        let (sender, receiver) = watch::channel(installation.initial_progress());
+        let job = InstallJob {
             plan: plan.clone(),
-            progress: told.clone(),
+            progress: receiver.clone(),
+            // A child token: the daemon's stop cancels the installation, but not the other way round.
             stop: self.closing.child_token(),
         };
-        let beginning = job.now();
+        let initial = job.snapshot();
         let stop = job.stop.clone();
-        self.installations.put(&installation.name, Some(job));
-        let shared = Arc::clone(self);
-        self.parts.tasks.spawn("install", async move {
+        self.install_jobs.set(&installation.name, Some(job));
+        let context = Arc::clone(self);
+        self.deps.tasks.spawn("install", async move {
             let work = async {
-                let done = installation.run(&tell, &stop).await;
-                shared.finish(&tell, done).await;
+                let done = installation.run(&sender, &stop).await;
+                context.publish_end(&sender, done).await;
             };
-            tokio::join!(work, shared.tell(told));
+            tokio::join!(work, context.emit_progress(receiver));
         });
-        beginning
+        initial
     }
 
-    async fn finish(
+    async fn publish_end(
         self: &Arc<Self>,
-        tell: &watch::Sender<InstallProgress>,
+        sender: &watch::Sender<InstallProgress>,
         done: Result<(), InstallError>,
     ) {
-        let mut last = tell.borrow().clone();
+        let mut last = sender.borrow().clone();
         match done {
             Ok(()) => {
                 (last.step, last.bytes_done) = (last.steps, last.bytes_total);
                 last.state = InstallState::Done;
-                // Who hears that it is done may use it at once.
-                self.look_again().await;
+                // Before `done` is published, because a client may use the service at once.
+                self.refresh_found().await;
             }
             Err(error) => {
                 let service = &last.name;
@@ -246,54 +255,54 @@ impl Shared {
                 last.message = Some(error.to_string());
             }
         }
-        tell.send_replace(last);
+        sender.send_replace(last);
     }
 
-    /// Tells how far an installation is, not too often, and always how it ended.
-    async fn tell(&self, mut told: watch::Receiver<InstallProgress>) {
+    /// Emits the progress of an installation: paced, and always its end.
+    async fn emit_progress(&self, mut receiver: watch::Receiver<InstallProgress>) {
         loop {
-            let progress = told.borrow_and_update().clone();
+            let progress = receiver.borrow_and_update().clone();
             self.emitter.emit::<ServiceInstallProgress>(None, &progress);
             if progress.state != InstallState::Running {
                 return;
             }
-            tokio::time::sleep(PACE).await;
-            if told.changed().await.is_err() {
+            tokio::time::sleep(EMIT_INTERVAL).await;
+            if receiver.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    /// Records what a person does; without its record it is not done.
+    /// Audits an act of the user. If that fails, the act does not happen.
     async fn record(&self, by: &str, act: &str, matter: &Value) -> Result<(), WireError> {
-        let mask = &self.parts.mask;
-        let entry = NewEntry {
+        let mask = &self.deps.mask;
+        let entry = NewAuditEntry {
             act: "own-act",
             by: by.to_owned(),
             session_key: None,
             run_id: None,
             tool: Some(act.to_owned()),
-            matter: recorded(matter, &|text| mask.apply(text).into_owned()),
+            matter: to_audit_value(matter, &|text| mask.apply(text).into_owned()),
         };
-        let judgement = Judgement {
+        let judgement = AuditedDecision {
             entries: vec![entry],
-            ..Judgement::default()
+            ..AuditedDecision::default()
         };
-        self.parts.store.judge(judgement).await?;
+        self.deps.store.record_decision(judgement).await?;
         Ok(())
     }
 }
 
-/// How hob installs it; an error if it does not.
-fn installable(shelved: &Shelved) -> Result<Entry, WireError> {
-    let name = &shelved.descriptor.name;
-    if let Some(file) = &shelved.file {
+/// Returns the entry of a service that hob can install.
+fn install_entry(service: &CatalogService) -> Result<ShippedService, WireError> {
+    let name = &service.descriptor.name;
+    if let Some(file) = &service.file {
         return Err(conflict(format!(
-            "'{name}' is described in {}; hob neither installs nor removes it.",
+            "'{name}' is defined in {}; hob neither installs nor removes it.",
             file.display()
         )));
     }
-    let entry = shelved.entry.filter(|entry| entry.install.is_some());
+    let entry = service.shipped.filter(|entry| entry.install.is_some());
     entry.ok_or_else(|| conflict(format!("There is nothing to install for '{name}'.")))
 }
 

@@ -2,26 +2,26 @@
 
 use super::*;
 use hob_bus::Bus;
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 
-fn book(folder: &Path) -> Arc<LogBook> {
-    let bus = Bus::in_memory(&Tasks::new());
-    let mask = Mask::new();
+fn log(folder: &Path) -> Arc<ServiceLogBuffer> {
+    let bus = Bus::in_memory(&TaskGroup::new());
+    let mask = SecretMask::new();
     mask.add("open-sesame-1234");
-    let book = LogBook {
+    let log = ServiceLogBuffer {
         name: "a".to_owned(),
         file: folder.join("logs/services/a.log"),
         clock: Clock::manual(1_000),
         emitter: bus.emitter("services"),
         mask,
-        pages: Mutex::default(),
+        window: Mutex::default(),
     };
-    Arc::new(book)
+    Arc::new(log)
 }
 
-fn pieces(texts: &[&str]) -> Vec<Piece> {
-    let of = |text: &&str| Piece {
-        source: Source::Stdout,
+fn pieces(texts: &[&str]) -> Vec<OutputPiece> {
+    let of = |text: &&str| OutputPiece {
+        stream: ChildStream::Stdout,
         text: (*text).to_owned(),
     };
     texts.iter().map(of).collect()
@@ -30,27 +30,27 @@ fn pieces(texts: &[&str]) -> Vec<Piece> {
 #[tokio::test]
 async fn the_newest_lines_stay_and_missed_ones_leave_their_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    let book = book(folder.path());
-    book.take(pieces(&["one", "two"]), 0).await;
-    book.take(pieces(&["six"]), 3).await;
-    let numbers = |lines: Vec<ServiceLine>| lines.iter().map(|it| it.number).collect::<Vec<_>>();
-    assert_eq!(numbers(book.lines(10, 0)), [1, 2, 6]);
-    assert_eq!(numbers(book.lines(2, 0)), [2, 6]);
-    assert_eq!(numbers(book.lines(10, 2)), [6]);
+    let log = log(folder.path());
+    log.append_batch(pieces(&["one", "two"]), 0).await;
+    log.append_batch(pieces(&["six"]), 3).await;
+    let numbers = |lines: Vec<ServiceLogLine>| lines.iter().map(|it| it.number).collect::<Vec<_>>();
+    assert_eq!(numbers(log.lines(10, 0)), [1, 2, 6]);
+    assert_eq!(numbers(log.lines(2, 0)), [2, 6]);
+    assert_eq!(numbers(log.lines(10, 2)), [6]);
     let many = vec!["x"; LINES_MAX + 5];
-    book.take(pieces(&many), 0).await;
-    let kept = book.lines(usize::MAX, 0);
+    log.append_batch(pieces(&many), 0).await;
+    let kept = log.lines(usize::MAX, 0);
     assert_eq!(kept.len(), LINES_MAX);
-    assert_eq!(kept.last().unwrap().number, book.last_number());
+    assert_eq!(kept.last().unwrap().number, log.last_number());
 }
 
 #[tokio::test]
 async fn a_long_line_is_cut_between_characters() {
     let folder = tempfile::tempdir().unwrap();
-    let book = book(folder.path());
-    let long = format!("a{}", "€".repeat(LINE_BYTES_MAX));
-    book.take(pieces(&[&long]), 0).await;
-    let line = book.lines(1, 0).remove(0).text;
+    let log = log(folder.path());
+    let printed = format!("a{}", "€".repeat(LINE_BYTES_MAX));
+    log.append_batch(pieces(&[&printed]), 0).await;
+    let line = log.lines(1, 0).remove(0).text;
     assert!(line.len() <= LINE_BYTES_MAX + '…'.len_utf8());
     assert!(line.ends_with("€…"), "{}", line.len());
 }
@@ -58,11 +58,11 @@ async fn a_long_line_is_cut_between_characters() {
 #[tokio::test]
 async fn a_secret_is_not_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let book = book(folder.path());
-    book.take(pieces(&["the password is open-sesame-1234"]), 0)
+    let log = log(folder.path());
+    log.append_batch(pieces(&["the password is open-sesame-1234"]), 0)
         .await;
-    let shown = book.lines(1, 0).remove(0).text;
-    let kept = std::fs::read_to_string(book.file()).unwrap();
+    let shown = log.lines(1, 0).remove(0).text;
+    let kept = std::fs::read_to_string(log.file()).unwrap();
     assert!(shown.starts_with("the password is"), "{shown}");
     assert!(
         !shown.contains("sesame") && !kept.contains("sesame"),
@@ -73,28 +73,28 @@ async fn a_secret_is_not_shown() {
 #[tokio::test]
 async fn the_file_has_a_bound_and_one_older_generation() {
     let folder = tempfile::tempdir().unwrap();
-    let book = book(folder.path());
+    let log = log(folder.path());
     let line = "y".repeat(4_000);
     let batch = vec![line.as_str(); 300];
     for _ in 0..10 {
-        book.take(pieces(&batch), 0).await;
+        log.append_batch(pieces(&batch), 0).await;
     }
     let length = |path: &Path| std::fs::metadata(path).unwrap().len();
-    let older = book.file().with_extension("log.1");
-    assert!(length(book.file()) <= FILE_BYTES_MAX);
+    let older = log.file().with_extension("log.1");
+    assert!(length(log.file()) <= FILE_BYTES_MAX);
     assert!(length(&older) <= FILE_BYTES_MAX);
-    let files = std::fs::read_dir(book.file().parent().unwrap()).unwrap();
+    let files = std::fs::read_dir(log.file().parent().unwrap()).unwrap();
     assert_eq!(files.count(), 2);
 }
 
 #[test]
 fn events_are_paced() {
-    let mut pages = Pages::default();
-    let told = |pages: &mut Pages, now_ms: u64| {
-        let asked = (0..1_000).filter(|_| pages.may_tell(now_ms));
+    let mut window = LogWindow::default();
+    let emitted = |window: &mut LogWindow, now_ms: u64| {
+        let asked = (0..1_000).filter(|_| window.may_emit(now_ms));
         asked.count()
     };
-    assert_eq!(told(&mut pages, 5_000), PACE_LINES as usize);
-    assert_eq!(told(&mut pages, 5_500), 0);
-    assert_eq!(told(&mut pages, 6_000), PACE_LINES as usize);
+    assert_eq!(emitted(&mut window, 5_000), PACE_LINES as usize);
+    assert_eq!(emitted(&mut window, 5_500), 0);
+    assert_eq!(emitted(&mut window, 6_000), PACE_LINES as usize);
 }

@@ -1,34 +1,34 @@
-//! What is said of a service, in sentences a person can act on. Pure.
+//! Sentences about services. Pure.
 
-use hob_exec::Exit;
-use hob_exec::order::{Cause, Ended};
-use hob_wire::rooms::service::{LastExit, ServiceLine};
+use hob_exec::ChildExit;
+use hob_exec::shim_protocol::{ExitCause, WaitStatus};
+use hob_wire::rooms::service::{LastExit, ServiceLogLine};
 use std::time::Duration;
 
-/// Of what it printed last, at most so much stands in a sentence.
+/// Lines and characters of output quoted in a sentence.
 const LAST_LINES: usize = 4;
 const LAST_CHARS_MAX: usize = 600;
 
-/// How a process ended, for the wire.
-pub(super) fn last_exit(exit: &Exit) -> LastExit {
-    match exit.ended {
-        Ended::Code(code) => LastExit::Code(code),
-        Ended::Signal(signal) => LastExit::Signal(signal_name(signal)),
+/// Converts a process's exit for the wire.
+pub(super) fn last_exit(exit: &ChildExit) -> LastExit {
+    match exit.status {
+        WaitStatus::Code(code) => LastExit::Code(code),
+        WaitStatus::Signal(signal) => LastExit::Signal(signal_name(signal)),
     }
 }
 
-/// How a process ended, as the middle of a sentence.
-pub(super) fn ending(exit: &Exit) -> String {
-    match (exit.cause, exit.ended) {
-        (Cause::Processes, _) => "had more processes than it may and was ended".to_owned(),
-        (Cause::Disk, _) => "was ended because a disk is nearly full".to_owned(),
-        (_, Ended::Code(code)) => format!("ended with exit code {code}"),
-        (_, Ended::Signal(signal)) => format!("was ended by {}", signal_name(signal)),
+/// Describes a process's exit, as the predicate of a sentence.
+pub(super) fn describe_exit(exit: &ChildExit) -> String {
+    match (exit.cause, exit.status) {
+        (ExitCause::Processes, _) => "was ended because it had too many processes".to_owned(),
+        (ExitCause::Disk, _) => "was ended because a disk is nearly full".to_owned(),
+        (_, WaitStatus::Code(code)) => format!("ended with exit code {code}"),
+        (_, WaitStatus::Signal(signal)) => format!("was ended by {}", signal_name(signal)),
     }
 }
 
 /// ` It printed last: …`, or nothing.
-pub(super) fn printed(lines: &[ServiceLine]) -> String {
+pub(super) fn last_output(lines: &[ServiceLogLine]) -> String {
     let newest = &lines[lines.len().saturating_sub(LAST_LINES)..];
     let texts = newest.iter().map(|line| line.text.trim());
     let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>();
@@ -36,21 +36,21 @@ pub(super) fn printed(lines: &[ServiceLine]) -> String {
         return String::new();
     }
     let text = text.join(" | ");
-    // The end says most.
+    // The end is kept, because errors come last.
     let skipped = text.chars().count().saturating_sub(LAST_CHARS_MAX);
     let shown: String = text.chars().skip(skipped).collect();
     let mark = if skipped > 0 { "…" } else { "" };
     format!(" It printed last: {mark}{shown}")
 }
 
-/// What to do about a service that is given up.
-pub(super) fn way_out(name: &str) -> String {
+/// Says how to fix a service that failed.
+pub(super) fn fix_hint(name: &str) -> String {
     format!(
-        " 'hob service logs {name}' shows more; when it is mended, run: hob service start {name}"
+        " 'hob service logs {name}' shows more; when it is fixed, run: hob service start {name}"
     )
 }
 
-pub(super) fn shown(time: Duration) -> String {
+pub(super) fn format_duration(time: Duration) -> String {
     hob_kit::duration::format_ms(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 

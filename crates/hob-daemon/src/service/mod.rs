@@ -1,42 +1,44 @@
-//! `service.*`: the local services of the house, kept alive.
+//! `service.*`: the managed local services.
 //!
-//! - `roll`: which services there are; `keeper`: the owner task of each, around the pure machine of
-//!   `hob_core::service`; `handle`: how it is reached; `promise`: what the machine is told
-//! - `launch`: one start; `probe`: asking for health; `logbook`: what it prints
-//! - `requests`: what is asked of the room; `served`: which models that makes available
-//! - `install`: bringing what ships onto this machine, and taking it away
-//! - `words`: what is said of it; `settings`: what a person may choose
+//! - `registry`: all services and their owners; `owner`: the owner task of one service, around the
+//!   pure machine of `hob_core::service`; `handle`: the way to reach it; `policy`: the machine's
+//!   policy
+//! - `launch`: one start; `probe`: health checks; `log_buffer`: the output
+//! - `requests`: the methods of the room; `served_models`: the models that services offer
+//! - `install`: installs and uninstalls the services that ship with hob
+//! - `messages`: sentences; `settings`: config keys
 //!
-//! Invariants: a service is changed by its keeper alone; a stop answers when nothing of it lives;
-//! when the daemon stops, those that need others stop before them, and nothing outlives it.
+//! Invariants: only its owner changes a service; a stop is answered when nothing of the service
+//! lives; when the daemon stops, a service stops before those that it needs, and no service
+//! outlives the daemon.
 
 mod handle;
 mod install;
-mod keeper;
 mod launch;
-mod logbook;
+mod log_buffer;
+mod messages;
+mod owner;
+mod policy;
 mod probe;
-mod promise;
+mod registry;
 mod requests;
-mod roll;
-mod served;
+mod served_models;
 mod settings;
-mod words;
 
-use handle::{Command, View};
-use hob_bus::{Bus, Emitter, Room};
-use hob_core::service::order;
+use handle::{ServiceCommand, ServiceView};
+use hob_bus::{Bus, EventEmitter, Room};
+use hob_core::service::dependency_order;
 use hob_exec::Spawner;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_models::Served;
-use hob_net::Http;
-use hob_services::Place;
+use hob_kit::tasks::TaskGroup;
+use hob_models::ServedModel;
+use hob_net::HttpClient;
+use hob_services::DiscoveryContext;
 pub use hob_services::llm::KEYS as LLM_KEYS;
 pub use hob_services::opencode::KEYS as OPENCODE_KEYS;
 use hob_store::Store;
@@ -44,9 +46,9 @@ use hob_wire::rooms::service::{
     Install, List, Logs, Reach, Restart, ServiceInstallProgress, ServiceLog, ServiceStatusChanged,
     Start, Status, Stop, Uninstall,
 };
-use install::Installations;
-use roll::Roll;
-use served::Finds;
+use install::InstallJobs;
+use registry::ServiceRegistry;
+use served_models::FoundCache;
 pub use settings::KEYS;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,152 +56,153 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Requests handled at once: each that waits for a service holds one.
+/// Requests handled at once. A request that waits for a service holds one.
 const CONCURRENCY: usize = 512;
-/// How long the end of killed services is waited for.
+/// Time for killed services to end.
 const KILL_WAIT: Duration = Duration::from_millis(500);
 
-/// Whether a service is in the middle of something.
-pub type Busy = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// A function that returns true while a service of this name is working.
+pub type BusyCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// What the room is made of.
+/// The dependencies of the room.
 #[derive(Clone)]
-pub struct Parts {
+pub struct ServiceDeps {
     pub bus: Bus,
-    /// Where changes of a service's state are logged.
+    /// Stores the changes of a service's state as events.
     pub store: Store,
     pub clock: Clock,
-    pub dice: Dice,
-    pub env: Env,
+    pub randomness: Randomness,
+    pub env: EnvVars,
     pub home: Home,
     pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: Http,
-    /// What no log may show.
-    pub mask: Mask,
-    /// Starts the services; its tasks are those below.
+    pub http: HttpClient,
+    /// Secrets to hide from logs.
+    pub mask: SecretMask,
+    /// Starts the services, with the tasks below.
     pub spawner: Spawner,
-    /// A group of the services' own, which outlives the rooms that use them.
-    pub tasks: Tasks,
-    /// A busy service is not idle, however long ago it was reached.
-    pub busy: Busy,
+    /// A task group of their own: services outlive the rooms that use them.
+    pub tasks: TaskGroup,
+    /// A busy service is not idle, however long ago it was last used.
+    pub busy: BusyCheck,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for ServiceDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("ServiceDeps").finish_non_exhaustive()
     }
 }
 
-/// What the room's files share.
-struct Shared {
-    parts: Parts,
-    emitter: Emitter,
+/// The state that the files of this room share.
+struct ServiceContext {
+    deps: ServiceDeps,
+    emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
-    roll: Mutex<Roll>,
-    finds: tokio::sync::Mutex<Finds>,
-    installations: Installations,
-    served: watch::Sender<Arc<Vec<Served>>>,
-    /// A service, or what there is to start, has changed.
+    registry: Mutex<ServiceRegistry>,
+    found_cache: tokio::sync::Mutex<FoundCache>,
+    install_jobs: InstallJobs,
+    served: watch::Sender<Arc<Vec<ServedModel>>>,
+    /// Notified when a service or its files have changed.
     changed: Notify,
-    /// The daemon is about to stop: nobody waits for a service any more but runs, which may still
-    /// end well.
-    leaving: CancellationToken,
-    /// The services stop: nothing starts any more.
+    /// Cancelled when the daemon is about to stop: requests wait no more. Runs still may, because they
+    /// can end well until the services stop.
+    stopping: CancellationToken,
+    /// Cancelled when the services stop: nothing starts any more.
     closing: CancellationToken,
 }
 
-impl Shared {
+impl ServiceContext {
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.parts.settings.borrow())
+        Arc::clone(&self.deps.settings.borrow())
     }
 
-    /// Where services are looked for.
-    fn place<'a>(&'a self, settings: &'a Settings) -> Place<'a> {
-        let parts = &self.parts;
-        Place {
-            home: &parts.home,
+    /// Returns everything that finding a service needs.
+    fn place<'a>(&'a self, settings: &'a Settings) -> DiscoveryContext<'a> {
+        let deps = &self.deps;
+        DiscoveryContext {
+            home: &deps.home,
             settings,
-            env: &parts.env,
-            http: &parts.http,
-            spawner: &parts.spawner,
+            env: &deps.env,
+            http: &deps.http,
+            spawner: &deps.spawner,
         }
     }
 
-    fn roll(&self) -> MutexGuard<'_, Roll> {
-        self.roll.lock().unwrap_or_else(PoisonError::into_inner)
+    fn registry(&self) -> MutexGuard<'_, ServiceRegistry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The services of the house; cheap to clone.
+/// The service room. Cheap to clone.
 #[derive(Clone)]
-pub struct Services(Arc<Shared>);
+pub struct ServiceRoom(Arc<ServiceContext>);
 
-impl fmt::Debug for Services {
+impl fmt::Debug for ServiceRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Services").finish_non_exhaustive()
+        f.debug_struct("ServiceRoom").finish_non_exhaustive()
     }
 }
 
-impl Services {
-    pub fn new(parts: Parts) -> Services {
-        let shared = Arc::new(Shared {
-            emitter: parts.bus.emitter("services"),
-            roll: Mutex::default(),
-            finds: tokio::sync::Mutex::default(),
-            installations: Installations::default(),
+impl ServiceRoom {
+    pub fn new(deps: ServiceDeps) -> ServiceRoom {
+        let context = Arc::new(ServiceContext {
+            emitter: deps.bus.emitter("services"),
+            registry: Mutex::default(),
+            found_cache: tokio::sync::Mutex::default(),
+            install_jobs: InstallJobs::default(),
             served: watch::Sender::new(Arc::default()),
             changed: Notify::new(),
-            leaving: CancellationToken::new(),
+            stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
-            parts,
+            deps,
         });
-        Services(shared)
+        ServiceRoom(context)
     }
 
-    /// The models that services make available, kept true.
-    pub fn served(&self) -> watch::Receiver<Arc<Vec<Served>>> {
+    /// Returns the models that services offer, kept up to date.
+    pub fn served(&self) -> watch::Receiver<Arc<Vec<ServedModel>>> {
         self.0.served.subscribe()
     }
 
-    /// Begins to look around, and starts what is to run from the beginning. Called once the house
-    /// can be reached, because services may be its clients.
+    /// Loads the services and starts those with `autostart`. Called once the daemon listens, because
+    /// services may be its clients.
     pub fn open(&self) {
-        let shared = Arc::clone(&self.0);
-        let tasks = self.0.parts.tasks.clone();
+        let context = Arc::clone(&self.0);
+        let tasks = self.0.deps.tasks.clone();
         tasks.spawn_until_stop("services", async move {
-            shared.refresh().await;
-            autostart(&shared).await;
-            shared.serve_models().await;
+            context.refresh().await;
+            autostart(&context).await;
+            context.keep_served_models().await;
         });
     }
 
-    /// Lets those go who only wait to see a service start.
-    pub fn leave(&self) {
-        self.0.leaving.cancel();
+    /// Ends the requests that wait for a service to start.
+    pub fn release_waiters(&self) {
+        self.0.stopping.cancel();
     }
 
-    /// Stops every service, those that need others before them; what is not gone `within` that
-    /// time is killed. Nothing starts afterwards.
-    pub async fn close(&self, within: Duration) {
-        let shared = &self.0;
-        shared.closing.cancel();
-        let names = order::stopping_all(&shared.roll().needs());
-        let stopped = tokio::time::timeout(within, shared.stop_these(&names)).await;
+    /// Stops every service, each before those that it needs. Kills what is left after `within`.
+    /// Nothing starts afterwards.
+    pub async fn stop_all(&self, within: Duration) {
+        let context = &self.0;
+        context.closing.cancel();
+        let names = dependency_order::stop_order_all(&context.registry().needs());
+        let stopped = tokio::time::timeout(within, context.stop_in_order(&names)).await;
         if stopped.is_ok() {
             return;
         }
         tracing::warn!("some services did not stop in time and are killed");
-        let handles: Vec<_> = shared.roll().handles.values().cloned().collect();
+        // All at once: the ordered stop may be waiting for a service that hangs.
+        let handles: Vec<_> = context.registry().handles.values().cloned().collect();
         for handle in &handles {
-            // Whatever waits in its inbox is a stop already.
+            // A full inbox may drop these, but then it holds a stop already.
             let (done, _) = tokio::sync::oneshot::channel();
-            let _ = handle.commands.try_send(Command::Stop { done });
-            let _ = handle.commands.try_send(Command::Kill);
+            let _ = handle.commands.try_send(ServiceCommand::Stop { done });
+            let _ = handle.commands.try_send(ServiceCommand::Kill);
         }
         let all_gone = async {
             for handle in handles {
                 let mut view = handle.view;
-                let _ = view.wait_for(View::rests).await;
+                let _ = view.wait_for(ServiceView::is_at_rest).await;
             }
         };
         if tokio::time::timeout(KILL_WAIT, all_gone).await.is_err() {
@@ -208,27 +211,27 @@ impl Services {
     }
 }
 
-/// Starts what a descriptor or a setting says is to run from the beginning.
-async fn autostart(shared: &Arc<Shared>) {
-    let settings = shared.settings();
+/// Starts the services whose descriptor or setting says `autostart`.
+async fn autostart(context: &Arc<ServiceContext>) {
+    let settings = context.settings();
     let wanted: Vec<_> = {
-        let roll = shared.roll();
-        let all = roll.handles.values();
-        let all = all.map(|handle| (handle.slot.get(), handle.clone()));
-        all.filter(|(shelved, _)| settings::autostart(&settings, &shelved.descriptor))
+        let registry = context.registry();
+        let all = registry.handles.values();
+        let all = all.map(|handle| (handle.definition.get(), handle.clone()));
+        all.filter(|(service, _)| settings::autostart(&settings, &service.descriptor))
             .collect()
     };
-    let starts = wanted.iter().map(|(shelved, handle)| async {
-        if let Err(error) = shared.want(shelved, handle).await {
-            let service = &shelved.descriptor.name;
+    let starts = wanted.iter().map(|(service, handle)| async {
+        if let Err(error) = context.start_if_stopped(service, handle).await {
+            let service = &service.descriptor.name;
             tracing::warn!(service, "not started with the daemon: {}", error.message);
         }
     });
     futures_util::future::join_all(starts).await;
 }
 
-/// The service `services`.
-pub fn room(services: &Services) -> Room {
+/// Builds the room `services`.
+pub fn room(services: &ServiceRoom) -> Room {
     let of = || Arc::clone(&services.0);
     let (lists, statuses, starts) = (of(), of(), of());
     let (stops, restarts, logs, reaches) = (of(), of(), of(), of());
@@ -239,39 +242,39 @@ pub fn room(services: &Services) -> Room {
         .event::<ServiceLog>()
         .event::<ServiceInstallProgress>()
         .method::<List, _, _>(move |_, _| {
-            let shared = Arc::clone(&lists);
-            async move { Ok(shared.list().await) }
+            let context = Arc::clone(&lists);
+            async move { Ok(context.list().await) }
         })
         .method::<Status, _, _>(move |_, params| {
-            let shared = Arc::clone(&statuses);
-            async move { shared.status(&params.name).await }
+            let context = Arc::clone(&statuses);
+            async move { context.status(&params.name).await }
         })
         .method::<Start, _, _>(move |_, params| {
-            let shared = Arc::clone(&starts);
-            async move { shared.start(&params).await }
+            let context = Arc::clone(&starts);
+            async move { context.start(&params).await }
         })
         .method::<Stop, _, _>(move |_, params| {
-            let shared = Arc::clone(&stops);
-            async move { shared.stop(&params.name).await }
+            let context = Arc::clone(&stops);
+            async move { context.stop(&params.name).await }
         })
         .method::<Restart, _, _>(move |_, params| {
-            let shared = Arc::clone(&restarts);
-            async move { shared.restart(&params).await }
+            let context = Arc::clone(&restarts);
+            async move { context.restart(&params).await }
         })
         .method::<Logs, _, _>(move |_, params| {
-            let shared = Arc::clone(&logs);
-            async move { shared.logs(&params).await }
+            let context = Arc::clone(&logs);
+            async move { context.logs(&params).await }
         })
         .method::<Reach, _, _>(move |_, params| {
-            let shared = Arc::clone(&reaches);
-            async move { shared.reach(&params.name).await }
+            let context = Arc::clone(&reaches);
+            async move { context.reach(&params.name).await }
         })
         .method::<Install, _, _>(move |call, params| {
-            let shared = Arc::clone(&installs);
-            async move { shared.install(&call.caller, &params).await }
+            let context = Arc::clone(&installs);
+            async move { context.install(&call.caller, &params).await }
         })
         .method::<Uninstall, _, _>(move |call, params| {
-            let shared = Arc::clone(&uninstalls);
-            async move { shared.uninstall(&call.caller, &params.name).await }
+            let context = Arc::clone(&uninstalls);
+            async move { context.uninstall(&call.caller, &params.name).await }
         })
 }

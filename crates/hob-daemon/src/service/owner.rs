@@ -1,20 +1,20 @@
-//! The owner of one service: feeds the pure machine with what happens and does what it says.
+//! The owner task of one service: feeds events to the pure machine and carries out its effects.
 //!
-//! Invariants: one task changes a service; whoever waits sees each state in order; a child that its
-//! keeper lets go of is told to end.
+//! Invariants: one task changes a service; waiters see its states in order; a child that the owner
+//! drops is told to end.
 
-use super::Shared;
-use super::handle::{Command, Handle, Slot, View};
-use super::launch::{self, Launched, Live};
-use super::logbook::LogBook;
-use super::promise::{policy, shown};
-use super::words;
+use super::ServiceContext;
+use super::handle::{DefinitionCell, ServiceCommand, ServiceOwnerHandle, ServiceView};
+use super::launch::{self, LaunchOutcome, RunningService};
+use super::log_buffer::ServiceLogBuffer;
+use super::messages;
+use super::policy::{policy, wire_state};
 use hob_bus::NewEvent;
-use hob_core::service::{Effect, Event, Machine, State};
-use hob_exec::{Child, ExecError, Exit};
+use hob_core::service::{ServiceEffect, ServiceEvent, ServiceMachine, ServiceMachineState};
+use hob_exec::{Child, ChildExit, ExecError};
 use hob_kit::failpoint;
-use hob_services::{Found, Shelved, trust};
-use hob_wire::Topic;
+use hob_services::{CatalogService, FoundService, trust};
+use hob_wire::EventTopic;
 use hob_wire::rooms::service::{LastExit, ServiceStatus, ServiceStatusChanged};
 use std::future::Future;
 use std::pin::Pin;
@@ -23,205 +23,215 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Orders that wait for the keeper.
+/// Commands that may wait for an owner.
 const COMMANDS_MAX: usize = 64;
-/// Lines that may be of this life, when it is told how it ended.
+/// Lines of output that explain an exit.
 const LAST_LINES: usize = 8;
-/// How long they are waited for.
-const LAST_LINES_WAIT: Duration = Duration::from_millis(500);
+/// Time for the last lines to arrive after an exit.
+const LAST_OUTPUT_WAIT: Duration = Duration::from_millis(500);
 
-type Work<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+type ServiceWork<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
-pub(super) struct Keeper {
-    shared: Arc<Shared>,
-    slot: Slot,
-    /// As it was at the start under way.
-    shelved: Arc<Shelved>,
-    machine: Machine,
-    commands: mpsc::Receiver<Command>,
-    view: watch::Sender<View>,
-    log: Arc<LogBook>,
-    live: Option<Live>,
-    launch: Work<Launched>,
-    /// Calls the start under way off.
-    off: CancellationToken,
-    probe: Work<bool>,
-    /// Ends when all that the child printed is in the log.
-    followed: Option<oneshot::Receiver<()>>,
-    /// What [`Command::Start`] brought.
-    found: Option<Found>,
-    /// The line before this life's first.
-    life_began: u64,
+/// The owner task of one service.
+pub(super) struct ServiceOwner {
+    context: Arc<ServiceContext>,
+    definition: DefinitionCell,
+    /// The definition that the current start uses.
+    service: Arc<CatalogService>,
+    machine: ServiceMachine,
+    commands: mpsc::Receiver<ServiceCommand>,
+    view: watch::Sender<ServiceView>,
+    log: Arc<ServiceLogBuffer>,
+    running: Option<RunningService>,
+    launch: ServiceWork<LaunchOutcome>,
+    /// Cancels the start in progress.
+    launch_cancel: CancellationToken,
+    probe: ServiceWork<bool>,
+    /// Resolves when all output of the child is in the log.
+    output_done: Option<oneshot::Receiver<()>>,
+    /// The findings that came with [`ServiceCommand::Start`].
+    found: Option<FoundService>,
+    /// The number of the last log line before this start.
+    log_start: u64,
     last_exit: Option<LastExit>,
     detail: Option<String>,
 }
 
-impl Keeper {
-    /// Begins to keep a service.
-    pub(super) fn begin(shared: &Arc<Shared>, shelved: Arc<Shelved>) -> Handle {
+impl ServiceOwner {
+    /// Spawns the owner task of a service.
+    pub(super) fn spawn(
+        context: &Arc<ServiceContext>,
+        service: Arc<CatalogService>,
+    ) -> ServiceOwnerHandle {
         let (commands, inbox) = mpsc::channel(COMMANDS_MAX);
-        let name = &shelved.descriptor.name;
-        let parts = &shared.parts;
-        let log = Arc::new(LogBook::new(name, parts, shared.emitter.clone()));
-        let (view, seen) = watch::channel(View::stopped(name));
-        let slot = Slot::new(Arc::clone(&shelved));
-        let policy = policy(shared, &shelved.descriptor);
-        let keeper = Keeper {
-            shared: Arc::clone(shared),
-            slot: slot.clone(),
-            shelved,
-            machine: Machine::new(policy),
+        let name = &service.descriptor.name;
+        let deps = &context.deps;
+        let log = Arc::new(ServiceLogBuffer::new(name, deps, context.emitter.clone()));
+        let (view, seen) = watch::channel(ServiceView::stopped(name));
+        let slot = DefinitionCell::new(Arc::clone(&service));
+        let policy = policy(context, &service.descriptor);
+        let owner = ServiceOwner {
+            context: Arc::clone(context),
+            definition: slot.clone(),
+            service,
+            machine: ServiceMachine::new(policy),
             commands: inbox,
             view,
             log: Arc::clone(&log),
-            live: None,
+            running: None,
             launch: None,
-            off: CancellationToken::new(),
+            launch_cancel: CancellationToken::new(),
             probe: None,
-            followed: None,
+            output_done: None,
             found: None,
-            life_began: 0,
+            log_start: 0,
             last_exit: None,
             detail: None,
         };
-        let handle = Handle {
+        let handle = ServiceOwnerHandle {
             commands,
             view: seen,
             log,
-            slot,
+            definition: slot,
         };
-        parts.tasks.spawn("service", keeper.keep());
+        deps.tasks.spawn("service", owner.run());
         handle
     }
 
-    async fn keep(mut self) {
-        let tasks = self.shared.parts.tasks.clone();
+    async fn run(mut self) {
+        let tasks = self.context.deps.tasks.clone();
         loop {
-            let pause = self.pause();
+            let pause = self.wait_until_due();
             tokio::select! {
+                // Biased: a stop of the daemon and commands come before anything that a service does.
                 biased;
                 () = tasks.stopping() => return,
                 command = self.commands.recv() => match command {
-                    Some(command) => self.command(command).await,
+                    Some(command) => self.handle_command(command).await,
                     None => return,
                 },
-                launched = finished(&mut self.launch) => self.launched(launched).await,
-                exit = ended(self.live.as_ref()) => self.ended(exit).await,
-                healthy = finished(&mut self.probe) => {
-                    self.feed(Event::Probed { healthy }).await;
+                launched = next_result(&mut self.launch) => self.handle_launched(launched).await,
+                exit = child_exit(self.running.as_ref()) => self.handle_exit(exit).await,
+                healthy = next_result(&mut self.probe) => {
+                    self.handle_event(ServiceEvent::Probed { healthy }).await;
                 }
                 () = pause => self.tick().await,
             }
         }
     }
 
-    async fn command(&mut self, command: Command) {
+    async fn handle_command(&mut self, command: ServiceCommand) {
         let done = match command {
-            Command::Start { found, done } => {
-                if !self.shared.closing.is_cancelled() {
+            ServiceCommand::Start { found, done } => {
+                // While the services stop, a start is answered and ignored.
+                if !self.context.closing.is_cancelled() {
                     self.found = found;
-                    self.feed(Event::Wanted).await;
+                    self.handle_event(ServiceEvent::Wanted).await;
                 }
                 done
             }
-            Command::Stop { done } => {
+            ServiceCommand::Stop { done } => {
                 self.found = None;
-                if self.machine.state() != State::Stopping {
+                if self.machine.state() != ServiceMachineState::Stopping {
                     self.detail = None;
                 }
-                self.feed(Event::Unwanted).await;
+                self.handle_event(ServiceEvent::Unwanted).await;
                 done
             }
-            Command::Kill => {
-                if let Some(child) = self.live.as_ref().and_then(|live| live.child.as_ref()) {
+            ServiceCommand::Kill => {
+                if let Some(child) = self.running.as_ref().and_then(|live| live.child.as_ref()) {
                     child.kill();
                 }
                 return;
             }
-            Command::Used => {
+            ServiceCommand::Used => {
                 let at_ms = self.now_ms();
-                return self.feed(Event::Used { at_ms }).await;
+                return self.handle_event(ServiceEvent::Used { at_ms }).await;
             }
         };
-        // Whoever asked may have gone.
+        // The caller may be gone.
         let _ = done.send(());
     }
 
-    async fn launched(&mut self, launched: Launched) {
+    async fn handle_launched(&mut self, launched: LaunchOutcome) {
         let event = match launched {
-            Launched::Started(live) => {
+            LaunchOutcome::Started(live) => {
                 if let Some(child) = live.child.clone() {
-                    self.follow(child);
+                    self.follow_output(child);
                 }
-                self.live = Some(*live);
+                self.running = Some(*live);
                 self.detail = None;
-                Event::Started
+                ServiceEvent::Started
             }
-            Launched::Adopted(live) => {
+            LaunchOutcome::Adopted(live) => {
                 let what = live.what.as_deref().unwrap_or("It");
                 self.detail = Some(format!(
-                    "{what} was running already; hob uses it and never stops it."
+                    "{what} was already running; hob uses it and never stops it."
                 ));
-                self.live = Some(*live);
-                Event::Adopted
+                self.running = Some(*live);
+                ServiceEvent::Adopted
             }
-            Launched::Absent(why) => {
+            LaunchOutcome::Absent(why) => {
                 self.detail = Some(why);
-                Event::Absent
+                ServiceEvent::Absent
             }
-            Launched::Refused(why) => {
+            LaunchOutcome::Refused(why) => {
                 self.detail = Some(why);
-                Event::Refused
+                ServiceEvent::Refused
             }
-            Launched::Failed(why) => {
+            LaunchOutcome::Failed(why) => {
                 self.detail = Some(why);
-                Event::Ended { success: false }
+                ServiceEvent::Ended { success: false }
             }
-            Launched::CalledOff => Event::Ended { success: false },
+            LaunchOutcome::CalledOff => ServiceEvent::Ended { success: false },
         };
-        self.feed(event).await;
+        self.handle_event(event).await;
     }
 
-    /// Takes down what a child prints.
-    fn follow(&mut self, child: Arc<Child>) {
-        let (over, followed) = oneshot::channel();
-        self.followed = Some(followed);
+    /// Copies the child's output to the log, in a task of its own.
+    fn follow_output(&mut self, child: Arc<Child>) {
+        let (over, output_done) = oneshot::channel();
+        self.output_done = Some(output_done);
         let log = Arc::clone(&self.log);
-        self.shared.parts.tasks.spawn("service log", async move {
+        self.context.deps.tasks.spawn("service log", async move {
             log.follow(child).await;
-            // A keeper that is gone does not wait.
+            // An owner that has ended does not wait.
             let _ = over.send(());
         });
     }
 
-    async fn ended(&mut self, exit: Result<Arc<Exit>, ExecError>) {
-        self.live = None;
+    async fn handle_exit(&mut self, exit: Result<Arc<ChildExit>, ExecError>) {
+        self.running = None;
         self.probe = None;
-        if let Some(followed) = self.followed.take() {
-            // Its last lines say why it ended; they are on their way.
-            let _ = tokio::time::timeout(LAST_LINES_WAIT, followed).await;
+        if let Some(output_done) = self.output_done.take() {
+            // The last lines often say why it ended, and may still be on their way.
+            let _ = tokio::time::timeout(LAST_OUTPUT_WAIT, output_done).await;
         }
-        let (said, success) = match &exit {
+        let (text, success) = match &exit {
             Ok(exit) => {
-                self.last_exit = Some(words::last_exit(exit));
-                (format!("It {}.", words::ending(exit)), exit.is_success())
+                self.last_exit = Some(messages::last_exit(exit));
+                (
+                    format!("It {}.", messages::describe_exit(exit)),
+                    exit.is_success(),
+                )
             }
             Err(error) => (error.to_string(), false),
         };
-        if self.machine.state() != State::Stopping {
-            self.detail = Some(format!("{said}{}", self.printed()));
+        if self.machine.state() != ServiceMachineState::Stopping {
+            self.detail = Some(format!("{text}{}", self.last_output()));
         }
-        self.feed(Event::Ended { success }).await;
+        self.handle_event(ServiceEvent::Ended { success }).await;
     }
 
     async fn tick(&mut self) {
-        let descriptor = &self.shelved.descriptor;
+        let descriptor = &self.service.descriptor;
         let name = &descriptor.name;
         let now_ms = self.now_ms();
-        // A setting may have changed.
-        self.machine.set_policy(policy(&self.shared, descriptor));
-        if self.machine.state() == State::Running && (self.shared.parts.busy)(name) {
-            self.feed(Event::Used { at_ms: now_ms }).await;
+        // Read at every tick, because a setting may have changed.
+        self.machine.set_policy(policy(&self.context, descriptor));
+        if self.machine.state() == ServiceMachineState::Running && (self.context.deps.busy)(name) {
+            self.handle_event(ServiceEvent::Used { at_ms: now_ms })
+                .await;
         }
         let before = self.machine.state();
         let due_ms = self.machine.due_ms().unwrap_or(now_ms);
@@ -230,103 +240,107 @@ impl Keeper {
         } else {
             now_ms
         };
-        let after = self.apply(Event::Tick, now_ms);
-        if (before, after) == (State::Starting, State::Stopping) {
-            let ready = words::shown(self.shelved.descriptor.ready);
+        let after = self.step(ServiceEvent::Tick, now_ms);
+        if (before, after) == (ServiceMachineState::Starting, ServiceMachineState::Stopping) {
+            let ready = messages::format_duration(self.service.descriptor.ready);
             self.detail = Some(format!(
                 "It was not ready within {ready}.{}",
-                self.printed()
+                self.last_output()
             ));
         }
-        if (before, after) == (State::Running, State::Stopping) {
-            let said = "It was not used for a while; it starts again when it is needed.";
-            self.detail = Some(said.to_owned());
+        if (before, after) == (ServiceMachineState::Running, ServiceMachineState::Stopping) {
+            let text = "It was idle and was stopped; it starts again when it is needed.";
+            self.detail = Some(text.to_owned());
         }
         self.publish().await;
     }
 
-    async fn feed(&mut self, event: Event) {
+    async fn handle_event(&mut self, event: ServiceEvent) {
         let before = self.machine.state();
         let was_adopted = self.machine.is_adopted();
-        let after = self.apply(event, self.now_ms());
-        if matches!(event, Event::Probed { .. }) && before == State::Running {
-            if after == State::Stopping {
-                let checks = self.shelved.descriptor.liveness.failures;
+        let after = self.step(event, self.now_ms());
+        if matches!(event, ServiceEvent::Probed { .. }) && before == ServiceMachineState::Running {
+            if after == ServiceMachineState::Stopping {
+                let checks = self.service.descriptor.liveness.failures;
                 self.detail = Some(format!(
-                    "It hung: {checks} health checks in a row failed.{}",
-                    self.printed()
+                    "It did not respond: {checks} health checks in a row failed.{}",
+                    self.last_output()
                 ));
             } else if was_adopted && !self.machine.is_adopted() {
-                self.live = None;
-                self.detail = Some("What hob used, and had not started, is gone.".to_owned());
+                self.running = None;
+                self.detail = Some("The running server that hob used is gone.".to_owned());
             }
         }
-        if after == State::Stopped && was_adopted {
-            self.live = None;
+        if after == ServiceMachineState::Stopped && was_adopted {
+            self.running = None;
         }
         self.publish().await;
     }
 
-    /// Steps the machine and does what it says.
-    fn apply(&mut self, event: Event, now_ms: u64) -> State {
+    /// Steps the machine and carries out its effects.
+    fn step(&mut self, event: ServiceEvent, now_ms: u64) -> ServiceMachineState {
         let mut effects = Vec::new();
         self.machine.step(event, now_ms, &mut effects);
         for effect in effects {
             match effect {
-                Effect::Start => self.start(),
-                Effect::Kill => self.kill(now_ms),
-                Effect::Probe => self.look(),
+                ServiceEffect::Start => self.start_launch(),
+                ServiceEffect::Kill => self.stop_child(now_ms),
+                ServiceEffect::Probe => self.start_probe(),
             }
         }
         self.machine.state()
     }
 
-    fn start(&mut self) {
-        self.shelved = self.slot.get();
+    fn start_launch(&mut self) {
+        self.service = self.definition.get();
         self.machine
-            .set_policy(policy(&self.shared, &self.shelved.descriptor));
-        self.life_began = self.log.last_number();
-        self.off = CancellationToken::new();
-        self.live = None;
-        let needs = &self.shelved.descriptor.needs;
+            .set_policy(policy(&self.context, &self.service.descriptor));
+        // The log goes on over restarts; only lines after this number explain this start's exit.
+        self.log_start = self.log.last_number();
+        self.launch_cancel = CancellationToken::new();
+        self.running = None;
+        let needs = &self.service.descriptor.needs;
         if self.machine.restarts() == 0 {
             self.detail = (!needs.is_empty()).then(|| format!("Waits for {}.", needs.join(", ")));
         }
-        let (shared, shelved) = (Arc::clone(&self.shared), Arc::clone(&self.shelved));
-        let (found, off) = (self.found.take(), self.off.clone());
-        self.launch = Some(Box::pin(launch::launch(shared, shelved, found, off)));
+        let (context, service) = (Arc::clone(&self.context), Arc::clone(&self.service));
+        let (found, off) = (self.found.take(), self.launch_cancel.clone());
+        self.launch = Some(Box::pin(launch::launch(context, service, found, off)));
     }
 
-    fn kill(&mut self, now_ms: u64) {
+    fn stop_child(&mut self, now_ms: u64) {
         self.probe = None;
         if self.launch.is_some() {
-            self.off.cancel();
+            self.launch_cancel.cancel();
             return;
         }
         if failpoint::broken(23) {
-            // Nobody lets go of it, so nothing ends it.
-            std::mem::forget(self.live.take());
+            // Fault test 23: a child that is never dropped is never told to end.
+            std::mem::forget(self.running.take());
         }
-        match self.live.as_ref().and_then(|live| live.child.as_ref()) {
-            Some(child) => child.tell_to_end(),
+        match self.running.as_ref().and_then(|live| live.child.as_ref()) {
+            Some(child) => child.request_cancel(),
             None => {
-                // Nothing of it runs, so there is nothing to wait for.
-                self.apply(Event::Ended { success: false }, now_ms);
+                // Nothing runs, so no exit will come: the machine gets its end now.
+                self.step(ServiceEvent::Ended { success: false }, now_ms);
             }
         }
     }
 
-    fn look(&mut self) {
-        let http = self.shared.parts.http.clone();
-        let checkup = self.live.as_ref().and_then(|live| live.checkup.clone());
-        let descriptor = &self.shelved.descriptor;
+    fn start_probe(&mut self) {
+        let http = self.context.deps.http.clone();
+        let health_check = self
+            .running
+            .as_ref()
+            .and_then(|live| live.health_check.clone());
+        let descriptor = &self.service.descriptor;
         let timeout = descriptor.liveness.timeout;
-        let trusted = trust::trusted_users(&self.shared.settings(), &descriptor.name);
-        let running = self.machine.state() == State::Running;
+        let trusted = trust::trusted_users(&self.context.settings(), &descriptor.name);
+        let running = self.machine.state() == ServiceMachineState::Running;
         self.probe = Some(Box::pin(async move {
-            match checkup {
-                Some(checkup) => {
-                    let healthy = checkup.ask(&http, trusted, timeout).await;
+            match health_check {
+                Some(health_check) => {
+                    let healthy = health_check.is_healthy(&http, trusted, timeout).await;
                     healthy || (running && failpoint::broken(22))
                 }
                 None => true,
@@ -334,9 +348,9 @@ impl Keeper {
         }));
     }
 
-    /// Lets everybody see what changed.
+    /// Publishes the view, and logs a change of state.
     async fn publish(&mut self) {
-        let next = self.seen();
+        let next = self.current_view();
         let before = self.view.borrow().status.clone();
         let (state, status) = (next.status.state, next.status.clone());
         self.view.send_replace(next);
@@ -350,7 +364,7 @@ impl Keeper {
             detail = status.detail,
             "a service changed"
         );
-        self.shared.changed.notify_one();
+        self.context.changed.notify_one();
         let Ok(payload) = serde_json::to_vec(&status) else {
             return;
         };
@@ -360,46 +374,46 @@ impl Keeper {
             session: None,
             payload: Some(payload.into()),
         };
-        if let Err(error) = self.shared.parts.store.append_event(event).await {
+        if let Err(error) = self.context.deps.store.append_event(event).await {
             tracing::warn!(
                 service = status.name,
-                "service.status was not logged: {error}"
+                "a change of a service's state was not stored: {error}"
             );
         }
     }
 
-    fn seen(&self) -> View {
+    fn current_view(&self) -> ServiceView {
         let state = self.machine.state();
-        let live = self.live.as_ref();
+        let live = self.running.as_ref();
         let child = live.and_then(|live| live.child.as_ref());
-        let name = self.shelved.descriptor.name.clone();
+        let name = self.service.descriptor.name.clone();
         let detail = match state {
-            State::Failed => {
-                let said = self.detail.as_deref().unwrap_or("It cannot be started.");
+            ServiceMachineState::Failed => {
+                let text = self.detail.as_deref().unwrap_or("It cannot be started.");
                 let gave_up = match self.machine.restarts() {
                     0 => String::new(),
                     count => format!(" hob gave up after {count} restarts."),
                 };
-                Some(format!("{said}{gave_up}{}", words::way_out(&name)))
+                Some(format!("{text}{gave_up}{}", messages::fix_hint(&name)))
             }
-            State::Backoff => {
-                let said = self.detail.as_deref().unwrap_or("It ended.");
+            ServiceMachineState::Backoff => {
+                let text = self.detail.as_deref().unwrap_or("It ended.");
                 let due_ms = self.machine.due_ms().unwrap_or(0);
                 let wait_ms = due_ms.saturating_sub(self.now_ms());
-                let wait = words::shown(Duration::from_millis(wait_ms));
-                Some(format!("{said} It is started again in {wait}."))
+                let wait = messages::format_duration(Duration::from_millis(wait_ms));
+                Some(format!("{text} It is started again in {wait}."))
             }
             _ => self.detail.clone(),
         };
         let adopted = self.machine.is_adopted();
-        View {
+        ServiceView {
             adopted,
             server: live.and_then(|live| live.what.clone()).filter(|_| adopted),
             url: live.and_then(|live| live.url.clone()),
             password: live.and_then(|live| live.password.clone()),
             status: ServiceStatus {
                 name,
-                state: shown(state),
+                state: wire_state(state),
                 pid: child.and_then(|child| u32::try_from(child.pid()).ok()),
                 port: live.and_then(|live| live.port),
                 detail,
@@ -409,16 +423,16 @@ impl Keeper {
         }
     }
 
-    fn printed(&self) -> String {
-        words::printed(&self.log.lines(LAST_LINES, self.life_began))
+    fn last_output(&self) -> String {
+        messages::last_output(&self.log.lines(LAST_LINES, self.log_start))
     }
 
     fn now_ms(&self) -> u64 {
-        self.shared.parts.clock.monotonic_ms()
+        self.context.deps.clock.monotonic_ms()
     }
 
-    /// Until the machine is due.
-    fn pause(&self) -> impl Future<Output = ()> + use<> {
+    /// Waits until the machine's next deadline; for ever without one.
+    fn wait_until_due(&self) -> impl Future<Output = ()> + use<> {
         let now_ms = self.now_ms();
         let due = self.machine.due_ms();
         let due = due.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
@@ -438,8 +452,8 @@ impl Keeper {
     }
 }
 
-/// Ends when the work does; never without work.
-async fn finished<T>(work: &mut Work<T>) -> T {
+/// Waits for the work's result; for ever without work.
+async fn next_result<T>(work: &mut ServiceWork<T>) -> T {
     match work {
         Some(running) => {
             let result = running.as_mut().await;
@@ -450,9 +464,9 @@ async fn finished<T>(work: &mut Work<T>) -> T {
     }
 }
 
-/// Ends with our child; never without one.
-async fn ended(live: Option<&Live>) -> Result<Arc<Exit>, ExecError> {
-    match live.and_then(|live| live.child.clone()) {
+/// Waits for the exit of our child; for ever without one.
+async fn child_exit(running: Option<&RunningService>) -> Result<Arc<ChildExit>, ExecError> {
+    match running.and_then(|running| running.child.clone()) {
         Some(child) => child.wait().await,
         None => std::future::pending().await,
     }

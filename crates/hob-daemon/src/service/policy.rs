@@ -1,27 +1,27 @@
-//! What the machine is told of a service, and what is said of its state.
+//! Converts a service's description to the machine's policy, and its state to the wire.
 
-use super::Shared;
+use super::ServiceContext;
 use super::settings;
-use hob_core::service::{Policy, Restart, State};
+use hob_core::service::{RestartPolicy, ServiceMachineState, ServicePolicy};
 use hob_kit::failpoint;
-use hob_services::{Descriptor, Kind};
+use hob_services::{ServiceDescriptor, ServiceKind};
 use hob_wire::rooms::service::ServiceState;
 use std::time::Duration;
 
-/// What is promised of a service, as it is described and set.
-pub(super) fn policy(shared: &Shared, descriptor: &Descriptor) -> Policy {
+/// Returns the machine's policy of a service, from its descriptor and settings.
+pub(super) fn policy(context: &ServiceContext, descriptor: &ServiceDescriptor) -> ServicePolicy {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let idle = settings::idle(&shared.settings(), descriptor);
-    Policy {
+    let idle = settings::idle(&context.settings(), descriptor);
+    ServicePolicy {
         restart: match descriptor.restart {
-            hob_services::Restart::Always => Restart::Always,
-            hob_services::Restart::OnFailure => Restart::OnFailure,
-            hob_services::Restart::Never => Restart::Never,
+            hob_services::ServiceRestart::Always => RestartPolicy::Always,
+            hob_services::ServiceRestart::OnFailure => RestartPolicy::OnFailure,
+            hob_services::ServiceRestart::Never => RestartPolicy::Never,
         },
-        has_health: descriptor.kind == Kind::Http,
-        ready_ms: ms(descriptor.ready),
-        live_ms: ms(descriptor.liveness.every),
-        live_failures: descriptor.liveness.failures,
+        has_health_check: descriptor.kind == ServiceKind::Http,
+        ready_timeout_ms: ms(descriptor.ready),
+        probe_interval_ms: ms(descriptor.liveness.every),
+        probe_failures_max: descriptor.liveness.failures,
         restarts_max: if failpoint::broken(21) {
             u32::MAX
         } else {
@@ -32,13 +32,13 @@ pub(super) fn policy(shared: &Shared, descriptor: &Descriptor) -> Policy {
     }
 }
 
-pub(super) fn shown(state: State) -> ServiceState {
+pub(super) fn wire_state(state: ServiceMachineState) -> ServiceState {
     match state {
-        State::Stopped => ServiceState::Stopped,
-        State::Starting => ServiceState::Starting,
-        State::Running => ServiceState::Running,
-        State::Stopping => ServiceState::Stopping,
-        State::Backoff => ServiceState::Backoff,
-        State::Failed => ServiceState::Failed,
+        ServiceMachineState::Stopped => ServiceState::Stopped,
+        ServiceMachineState::Starting => ServiceState::Starting,
+        ServiceMachineState::Running => ServiceState::Running,
+        ServiceMachineState::Stopping => ServiceState::Stopping,
+        ServiceMachineState::Backoff => ServiceState::Backoff,
+        ServiceMachineState::Failed => ServiceState::Failed,
     }
 }

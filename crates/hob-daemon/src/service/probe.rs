@@ -1,42 +1,57 @@
-//! Asking a service for its health. Invariants: an answer is a head within the time allowed; its body
-//! is not read; a listener of a user who is not trusted is asked nothing, and shown no password.
+//! Health checks of services.
+//!
+//! Invariants: an answer counts only if its head arrives in time; its body is not read; nothing,
+//! and no password, is sent to a listener of a user who is not trusted.
 
 use hob_kit::secret::Secret;
-use hob_net::{Http, Request, TrustedUsers, UntrustedListener, check_listener_of};
-use hob_services::{Filling, Health};
+use hob_net::{HttpClient, HttpRequest, TrustedUsers, UntrustedListener, check_listener_async};
+use hob_services::{HealthProbe, StartValues};
 use std::ffi::OsStr;
 use std::time::Duration;
 
-/// What is asked, and how its answer is read.
+/// A health check: the address, the login, and how strictly the answer is read.
 #[derive(Clone, Debug)]
-pub(super) struct Checkup {
+pub(super) struct HealthCheck {
     pub(super) url: String,
     pub(super) login: Option<(String, Secret)>,
-    /// Any answer but a failure of its own is well: it is somebody else's, and has no health page
-    /// that we know of.
+    /// Accepts every answer below 500. Used for a server that hob did not start and whose health page
+    /// is unknown.
     pub(super) lenient: bool,
 }
 
-impl Checkup {
-    /// What a descriptor says is asked.
-    pub(super) fn of(health: &Health, filling: &Filling<'_>) -> Option<Checkup> {
+impl HealthCheck {
+    /// Builds the check that a descriptor describes.
+    pub(super) fn from_health(
+        health: &HealthProbe,
+        filling: &StartValues<'_>,
+    ) -> Option<HealthCheck> {
         let url = match health {
-            Health::Path(path) => format!("http://127.0.0.1:{}{path}", filling.port?),
-            Health::Url(url) => filling.fill(OsStr::new(url)).into_string().ok()?,
+            HealthProbe::Path(path) => format!("http://127.0.0.1:{}{path}", filling.port?),
+            HealthProbe::Url(url) => filling.fill(OsStr::new(url)).into_string().ok()?,
         };
-        Some(Checkup {
+        Some(HealthCheck {
             url,
             login: None,
             lenient: false,
         })
     }
 
-    /// Whether it is well. `trusted` are the users whose listener is asked.
-    pub(super) async fn ask(&self, http: &Http, trusted: TrustedUsers, timeout: Duration) -> bool {
-        if may_be_sent(&self.url, trusted, self.lenient).await.is_err() {
+    /// Returns true if the service is healthy. Only listeners of `trusted` users are asked.
+    pub(super) async fn is_healthy(
+        &self,
+        http: &HttpClient,
+        trusted: TrustedUsers,
+        timeout: Duration,
+    ) -> bool {
+        // Before every request: another user's program may listen on the port by now, and the request
+        // carries the password.
+        if check_address(&self.url, trusted, self.lenient)
+            .await
+            .is_err()
+        {
             return false;
         }
-        let mut request = Request::get(&self.url).head_timeout(timeout);
+        let mut request = HttpRequest::get(&self.url).head_timeout(timeout);
         if let Some((name, password)) = &self.login {
             let pair = format!("{name}:{}", password.expose());
             let basic = data_encoding::BASE64.encode(pair.as_bytes());
@@ -51,16 +66,16 @@ impl Checkup {
     }
 }
 
-/// Whether something may be sent to a service at this address. One that hob started may listen
-/// where the kernel's list does not show it, such as behind a rule of root's; one that was found
-/// (`adopted`) must be seen to belong to somebody trusted.
-pub(super) async fn may_be_sent(
+/// Checks that the listener at this address belongs to a trusted user. A service that hob started
+/// may listen where the kernel's list does not show it, such as behind a firewall rule; a service
+/// that was found (`adopted`) must be in the list.
+pub(super) async fn check_address(
     url: &str,
     trusted: TrustedUsers,
     adopted: bool,
 ) -> Result<(), UntrustedListener> {
-    match check_listener_of(url.to_owned(), trusted).await {
-        Err(UntrustedListener::Nobody { .. }) if !adopted => Ok(()),
+    match check_listener_async(url.to_owned(), trusted).await {
+        Err(UntrustedListener::NotListening { .. }) if !adopted => Ok(()),
         checked => checked,
     }
 }

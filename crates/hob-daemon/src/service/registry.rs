@@ -1,92 +1,99 @@
-//! Which services there are and who keeps them. The home's files are read again when they have
-//! changed and somebody asks.
+//! All services and their owners. The definition files of the home are read again when they have
+//! changed and a request comes.
 //!
-//! Invariants: a service has one keeper; one that runs is kept although its file is gone.
+//! Invariants: a service has one owner; a running service stays although its file is gone.
 
-use super::Shared;
-use super::handle::Handle;
-use super::keeper::Keeper;
-use hob_core::service::order::Needs;
-use hob_services::{Shelf, Shelved};
+use super::ServiceContext;
+use super::handle::ServiceOwnerHandle;
+use super::owner::ServiceOwner;
+use hob_core::service::dependency_order::ServiceDependencies;
+use hob_services::{CatalogService, ServiceCatalog};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// All services and their keepers.
+/// All services and the handles to their owners.
 #[derive(Debug, Default)]
-pub(super) struct Roll {
-    pub(super) shelf: Arc<Shelf>,
-    pub(super) handles: BTreeMap<String, Handle>,
-    stamp: Option<Stamp>,
+pub(super) struct ServiceRegistry {
+    pub(super) catalog: Arc<ServiceCatalog>,
+    pub(super) handles: BTreeMap<String, ServiceOwnerHandle>,
+    stamp: Option<FolderStamp>,
 }
 
-/// What changes when a file of the folder does.
-type Stamp = Vec<(std::ffi::OsString, u64, Option<SystemTime>)>;
+/// Names, sizes and times of a folder's files. It changes when a file does.
+type FolderStamp = Vec<(std::ffi::OsString, u64, Option<SystemTime>)>;
 
-impl Roll {
-    /// Who needs whom, by name.
-    pub(super) fn needs(&self) -> Needs {
+impl ServiceRegistry {
+    /// Returns the needs of each service, with aliases resolved.
+    pub(super) fn needs(&self) -> ServiceDependencies {
         let resolved = |name: &String| {
-            let found = self.shelf.find(name);
+            let found = self.catalog.find(name);
             found.map_or_else(|| name.clone(), |it| it.descriptor.name.clone())
         };
         let pairs = self.handles.iter().map(|(name, handle)| {
-            let shelved = handle.slot.get();
-            let needs = shelved.descriptor.needs.iter().map(resolved);
+            let service = handle.definition.get();
+            let needs = service.descriptor.needs.iter().map(resolved);
             (name.clone(), needs.collect())
         });
         pairs.collect()
     }
 
-    /// The keeper of a name or alias.
-    pub(super) fn find(&self, name: &str) -> Option<(Arc<Shelved>, Handle)> {
-        let found = self.shelf.find(name);
+    /// Returns the definition and the handle of a name or alias.
+    pub(super) fn find(&self, name: &str) -> Option<(Arc<CatalogService>, ServiceOwnerHandle)> {
+        let found = self.catalog.find(name);
         let name = found.map_or(name, |it| it.descriptor.name.as_str());
         let handle = self.handles.get(name)?;
-        Some((handle.slot.get(), handle.clone()))
+        Some((handle.definition.get(), handle.clone()))
     }
 
-    fn settle(&mut self, shared: &Arc<Shared>, read: Shelf, stamp: Stamp) {
-        for shelved in read.services() {
-            let name = &shelved.descriptor.name;
-            let shelved = Arc::new(shelved.clone());
+    fn apply_files(
+        &mut self,
+        context: &Arc<ServiceContext>,
+        catalog: ServiceCatalog,
+        stamp: FolderStamp,
+    ) {
+        for service in catalog.services() {
+            let name = &service.descriptor.name;
+            let service = Arc::new(service.clone());
             if let Some(handle) = self.handles.get(name) {
-                handle.slot.set(shelved);
+                handle.definition.set(service);
             } else {
-                let handle = Keeper::begin(shared, shelved);
+                let handle = ServiceOwner::spawn(context, service);
                 self.handles.insert(name.clone(), handle);
             }
         }
         self.handles
-            .retain(|name, handle| read.find(name).is_some() || !handle.rests());
-        self.shelf = Arc::new(read);
+            // Dropping a handle ends its owner, so one of a running service stays.
+            .retain(|name, handle| catalog.find(name).is_some() || !handle.is_at_rest());
+        self.catalog = Arc::new(catalog);
         self.stamp = Some(stamp);
     }
 }
 
-impl Shared {
-    /// Reads the home's files if they have changed.
+impl ServiceContext {
+    /// Reads the definition files if they have changed.
     pub(super) async fn refresh(self: &Arc<Self>) {
-        let home = self.parts.home.clone();
-        let known = self.roll().stamp.clone();
+        let home = self.deps.home.clone();
+        let known = self.registry().stamp.clone();
         let look = move || {
             let stamp = stamp(&home.service_files());
-            (known.as_ref() != Some(&stamp)).then(|| (Shelf::read(&home), stamp))
+            // Stamped before reading: a change in between causes another read and is not missed.
+            (known.as_ref() != Some(&stamp)).then(|| (ServiceCatalog::read(&home), stamp))
         };
-        let looked = tokio::task::spawn_blocking(look).await;
-        if let Ok(Some((shelf, stamp))) = looked {
-            self.roll().settle(self, shelf, stamp);
+        let changed = tokio::task::spawn_blocking(look).await;
+        if let Ok(Some((catalog, stamp))) = changed {
+            self.registry().apply_files(self, catalog, stamp);
             self.changed.notify_one();
         }
     }
 }
 
-fn stamp(folder: &Path) -> Stamp {
+fn stamp(folder: &Path) -> FolderStamp {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut stamp: Stamp = entries
+    let mut stamp: FolderStamp = entries
         .map(|entry| {
-            // Through links: a file may lie elsewhere.
+            // Follows links, so that a change of a linked file is seen.
             let about = std::fs::metadata(entry.path()).ok();
             let length = about.as_ref().map_or(0, std::fs::Metadata::len);
             (

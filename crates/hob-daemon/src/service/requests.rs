@@ -1,15 +1,15 @@
-//! What is asked of the room.
+//! The methods of the room.
 
-use super::Shared;
-use super::handle::{Command, Handle, View};
-use super::probe::may_be_sent;
+use super::ServiceContext;
+use super::handle::{ServiceCommand, ServiceOwnerHandle, ServiceView};
+use super::probe::check_address;
 use super::settings;
-use hob_core::service::order;
-use hob_services::trust::{self, Distrust};
-use hob_services::{BrokenFile, Found, Shelved};
+use hob_core::service::dependency_order;
+use hob_services::trust::{self, UntrustedServer};
+use hob_services::{BrokenFile, CatalogService, FoundService};
 use hob_wire::rooms::service::{
-    BrokenService, LogsParams, Reached, Service, ServiceLogs, ServiceState, ServiceStatus,
-    Services, StartParams,
+    BrokenService, ManagedService, ServiceListResult, ServiceLogs, ServiceLogsParams,
+    ServiceReachResult, ServiceStartParams, ServiceState, ServiceStatus,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeSet;
@@ -17,29 +17,29 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Lines of a log, unless somebody asks for more.
+/// The default number of log lines.
 const LOG_LINES: u32 = 100;
-/// Names in a refusal.
+/// Characters of an unknown name that are shown in the error.
 const NAME_CHARS_MAX: usize = 64;
-/// Whoever needs a service waits through one restart, which may be a port that was taken.
-const RESTARTS_BORNE: u32 = 1;
+/// Restarts that a waiting caller tolerates. The first failure may be a port that was taken.
+const RESTARTS_WAITED: u32 = 1;
 
-impl Shared {
-    pub(super) async fn list(self: &Arc<Self>) -> Services {
+impl ServiceContext {
+    pub(super) async fn list(self: &Arc<Self>) -> ServiceListResult {
         self.refresh().await;
-        let finds = self.finds().await;
+        let found = self.find_all().await;
         let settings = self.settings();
-        let roll = self.roll();
-        let services = roll.handles.iter().map(|(name, handle)| {
-            let shelved = handle.slot.get();
-            let descriptor = &shelved.descriptor;
+        let registry = self.registry();
+        let services = registry.handles.iter().map(|(name, handle)| {
+            let service = handle.definition.get();
+            let descriptor = &service.descriptor;
             let view = handle.view.borrow().clone();
-            let missing = match finds.get(name) {
-                Some(Found::Missing { why }) => Some(why.clone()),
+            let missing = match found.get(name) {
+                Some(FoundService::Missing { why }) => Some(why.clone()),
                 _ => None,
             };
-            let entry = shelved.entry;
-            Service {
+            let entry = service.shipped;
+            ManagedService {
                 about: descriptor.about.clone(),
                 role: descriptor.role,
                 installed: missing.is_none(),
@@ -49,74 +49,76 @@ impl Shared {
                 adopted: view.adopted,
                 aliases: descriptor.aliases.clone(),
                 needs: descriptor.needs.clone(),
-                file: shelved.file.as_ref().map(|it| it.display().to_string()),
+                file: service.file.as_ref().map(|it| it.display().to_string()),
                 licence: descriptor.licence.clone(),
-                installation: self.installations.told(name),
+                installation: self.install_jobs.find_unfinished(name),
                 status: view.status,
             }
         });
-        Services {
+        ServiceListResult {
             services: services.collect(),
-            problems: roll.shelf.problems().to_vec(),
-            broken: roll.shelf.broken().iter().map(told_broken).collect(),
+            problems: registry.catalog.problems().to_vec(),
+            broken: registry.catalog.broken().iter().map(broken_view).collect(),
         }
     }
 
     pub(super) async fn status(self: &Arc<Self>, name: &str) -> Result<ServiceStatus, WireError> {
-        let (_, handle) = self.named(name).await?;
+        let (_, handle) = self.find_named(name).await?;
         let status = handle.view.borrow().status.clone();
         Ok(status)
     }
 
     pub(super) async fn start(
         self: &Arc<Self>,
-        params: &StartParams,
+        params: &ServiceStartParams,
     ) -> Result<ServiceStatus, WireError> {
-        let (shelved, handle) = self.named(&params.name).await?;
-        self.want(&shelved, &handle).await?;
+        let (service, handle) = self.find_named(&params.name).await?;
+        self.start_if_stopped(&service, &handle).await?;
         if params.wait {
-            let over = |view: &View| view.status.state != ServiceState::Starting;
-            self.until(&handle, &self.leaving, over).await?;
+            let over = |view: &ServiceView| view.status.state != ServiceState::Starting;
+            self.wait_for_view(&handle, &self.stopping, over).await?;
         }
         let status = handle.view.borrow().status.clone();
         Ok(status)
     }
 
-    /// Stops a service and those that need it, all at once where they do not need each other.
+    /// Stops a service and those that need it, in parallel where they do not need each other.
     pub(super) async fn stop(self: &Arc<Self>, name: &str) -> Result<ServiceStatus, WireError> {
-        let (shelved, handle) = self.named(name).await?;
-        let order = order::stopping(&shelved.descriptor.name, &self.roll().needs());
-        self.stop_these(&order).await;
+        let (service, handle) = self.find_named(name).await?;
+        let order =
+            dependency_order::stop_order(&service.descriptor.name, &self.registry().needs());
+        self.stop_in_order(&order).await;
         let status = handle.view.borrow().status.clone();
         Ok(status)
     }
 
     pub(super) async fn restart(
         self: &Arc<Self>,
-        params: &StartParams,
+        params: &ServiceStartParams,
     ) -> Result<ServiceStatus, WireError> {
-        let (shelved, _) = self.named(&params.name).await?;
-        let order = order::stopping(&shelved.descriptor.name, &self.roll().needs());
+        let (service, _) = self.find_named(&params.name).await?;
+        let order =
+            dependency_order::stop_order(&service.descriptor.name, &self.registry().needs());
         let ran: Vec<String> = {
-            let roll = self.roll();
+            let registry = self.registry();
             let runs = |name: &&String| {
-                let handle = roll.handles.get(*name);
-                handle.is_some_and(|handle| !handle.rests())
+                let handle = registry.handles.get(*name);
+                handle.is_some_and(|handle| !handle.is_at_rest())
             };
             order.iter().filter(runs).cloned().collect()
         };
-        self.stop_these(&order).await;
+        self.stop_in_order(&order).await;
         let status = self.start(params).await?;
-        // Those that were stopped because they need it come back with it.
+        // Services that were stopped because they need it are started again.
         for name in ran
             .iter()
             .rev()
-            .filter(|name| **name != shelved.descriptor.name)
+            .filter(|name| **name != service.descriptor.name)
         {
-            let found = self.roll().find(name);
-            if let Some((shelved, handle)) = found {
-                // It says itself why it does not start.
-                let _ = self.want(&shelved, &handle).await;
+            let found = self.registry().find(name);
+            if let Some((service, handle)) = found {
+                // Its own status says why it does not start.
+                let _ = self.start_if_stopped(&service, &handle).await;
             }
         }
         Ok(status)
@@ -124,9 +126,9 @@ impl Shared {
 
     pub(super) async fn logs(
         self: &Arc<Self>,
-        params: &LogsParams,
+        params: &ServiceLogsParams,
     ) -> Result<ServiceLogs, WireError> {
-        let (_, handle) = self.named(&params.name).await?;
+        let (_, handle) = self.find_named(&params.name).await?;
         let count = params.lines.unwrap_or(LOG_LINES);
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let lines = handle.log.lines(count, params.after.unwrap_or(0));
@@ -136,33 +138,36 @@ impl Shared {
         })
     }
 
-    pub(super) async fn reach(self: &Arc<Self>, name: &str) -> Result<Reached, WireError> {
-        // Every call of a local model comes by here: one that runs is not looked for on the disk,
-        // and what its file says now counts from its next start anyway.
-        let running = self.roll().find(name);
+    pub(super) async fn reach(
+        self: &Arc<Self>,
+        name: &str,
+    ) -> Result<ServiceReachResult, WireError> {
+        // Every call of a local model passes here, so a running service is not searched for on disk.
+        // A change of its file counts from its next start anyway.
+        let running = self.registry().find(name);
         let running = running.filter(|(_, handle)| handle.state() == ServiceState::Running);
-        let (shelved, _) = match running {
+        let (service, _) = match running {
             Some(running) => running,
-            None => self.named(name).await?,
+            None => self.find_named(name).await?,
         };
-        let name = &shelved.descriptor.name;
-        let view = self.ready(name).await.map_err(|(_, why)| {
+        let name = &service.descriptor.name;
+        let view = self.start_and_wait(name).await.map_err(|(_, why)| {
             let message = format!("The service '{name}' cannot be used: {why}");
             WireError::new(ErrorCode::ServiceUnavailable, message)
         })?;
         let no_address = || {
-            let message = format!("The service '{name}' has no port, so there is nothing to ask.");
+            let message = format!("The service '{name}' has no port, so it cannot be called.");
             WireError::new(ErrorCode::Conflict, message)
         };
         let url = view.url.ok_or_else(no_address)?;
-        // Right before something goes there: who listens may have changed since the last look.
+        // Checked right before something is sent: the listener may have changed since the last check.
         let trusted = trust::trusted_users(&self.settings(), name);
-        let checked = may_be_sent(&url, trusted, view.adopted).await;
+        let checked = check_address(&url, trusted, view.adopted).await;
         checked.map_err(|why| {
-            let message = Distrust::of(why, name).sentence;
+            let message = UntrustedServer::new(why, name).sentence;
             WireError::new(ErrorCode::ServiceUnavailable, message)
         })?;
-        Ok(Reached {
+        Ok(ServiceReachResult {
             name: name.clone(),
             url,
             password: view.password.map(|password| password.expose().to_owned()),
@@ -170,26 +175,29 @@ impl Shared {
         })
     }
 
-    /// Starts what does not run and waits until it is ready. The error is who is not, and why.
-    pub(super) async fn ready(self: &Arc<Self>, name: &str) -> Result<View, (String, String)> {
+    /// Starts a service if needed and waits until it is ready. The error names it and says why not.
+    pub(super) async fn start_and_wait(
+        self: &Arc<Self>,
+        name: &str,
+    ) -> Result<ServiceView, (String, String)> {
         let refused = |why: String| (name.to_owned(), why);
-        let found = self.roll().find(name);
-        let Some((shelved, handle)) = found else {
-            return Err(refused("there is no service of that name.".to_owned()));
+        let found = self.registry().find(name);
+        let Some((service, handle)) = found else {
+            return Err(refused("there is no such service.".to_owned()));
         };
         if handle.state() == ServiceState::Running {
-            // It is in use from now on; a full inbox means that it was told already.
-            let _ = handle.commands.try_send(Command::Used);
+            // Restarts its idle time. A full inbox holds such a command already.
+            let _ = handle.commands.try_send(ServiceCommand::Used);
         } else {
-            let wanted = self.want(&shelved, &handle).await;
+            let wanted = self.start_if_stopped(&service, &handle).await;
             wanted.map_err(|error| refused(error.message))?;
         }
-        let over = |view: &View| match view.status.state {
+        let over = |view: &ServiceView| match view.status.state {
             ServiceState::Starting | ServiceState::Stopping => false,
-            ServiceState::Backoff => view.status.restarts >= RESTARTS_BORNE,
+            ServiceState::Backoff => view.status.restarts >= RESTARTS_WAITED,
             ServiceState::Running | ServiceState::Stopped | ServiceState::Failed => true,
         };
-        let view = self.until(&handle, &self.closing, over).await;
+        let view = self.wait_for_view(&handle, &self.closing, over).await;
         let view = view.map_err(|error| refused(error.message))?;
         if view.status.state == ServiceState::Running {
             return Ok(view);
@@ -198,42 +206,44 @@ impl Shared {
         Err(refused(why.unwrap_or_else(|| "it was stopped.".to_owned())))
     }
 
-    /// Has a service started if it rests.
-    pub(super) async fn want(
+    /// Starts a service if it is stopped or failed.
+    pub(super) async fn start_if_stopped(
         self: &Arc<Self>,
-        shelved: &Shelved,
-        handle: &Handle,
+        service: &CatalogService,
+        handle: &ServiceOwnerHandle,
     ) -> Result<(), WireError> {
         if self.closing.is_cancelled() {
             return Err(stopping());
         }
-        let name = &shelved.descriptor.name;
+        let name = &service.descriptor.name;
         let conflict = |message: String| WireError::new(ErrorCode::Conflict, message);
-        let needs = self.roll().needs();
-        let ordered = order::starting(name, &needs);
+        let needs = self.registry().needs();
+        let ordered = dependency_order::start_order(name, &needs);
         ordered.map_err(|disorder| conflict(disorder.sentence()))?;
         let mut found = None;
-        if handle.rests() {
-            // A file that is broken now says nothing of how to start it, whatever ships instead.
-            if let Some(broken) = self.roll().shelf.broken_file(name) {
-                return Err(conflict(unstartable(broken)));
+        if handle.is_at_rest() {
+            // A broken file replaces the definition that ships with hob, so that one is not started.
+            if let Some(broken) = self.registry().catalog.broken_file(name) {
+                return Err(conflict(broken_message(broken)));
             }
-            let now = self.look_for(shelved).await;
-            if let Found::Missing { why } = now {
+            let now = self.find_service(service).await;
+            if let FoundService::Missing { why } = now {
                 return Err(conflict(why));
             }
-            // What it needs may take long, and what was found may change meanwhile.
-            found = shelved.descriptor.needs.is_empty().then_some(now);
+            // Waiting for its needs may take long, and the search result may be outdated by then.
+            found = service.descriptor.needs.is_empty().then_some(now);
         }
-        handle.tell(|done| Command::Start { found, done }).await;
+        handle
+            .send(|done| ServiceCommand::Start { found, done })
+            .await;
         Ok(())
     }
 
-    /// Stops these; each after those of them that need it.
-    pub(super) async fn stop_these(&self, names: &[String]) {
+    /// Stops these services, each after those of them that need it.
+    pub(super) async fn stop_in_order(&self, names: &[String]) {
         let (needs, handles) = {
-            let roll = self.roll();
-            (roll.needs(), roll.handles.clone())
+            let registry = self.registry();
+            (registry.needs(), registry.handles.clone())
         };
         let over = watch::Sender::new(BTreeSet::new());
         let stops = names.iter().filter_map(|name| {
@@ -241,16 +251,16 @@ impl Shared {
             let place = |wanted: &String| names.iter().position(|it| it == wanted);
             let needs_it = |other: &&String| {
                 let needed = needs.get(*other).is_some_and(|it| it.contains(name));
-                // Earlier in the order, so that a circle ends too.
+                // Only those earlier in the order, so that a circle of needs does not wait for itself.
                 needed && place(other) < place(name)
             };
             let before: BTreeSet<String> = names.iter().filter(needs_it).cloned().collect();
             let (over, mut seen) = (over.clone(), over.subscribe());
             Some(async move {
-                // The sender lives as long as this does.
+                // Cannot fail: the sender lives as long as this future.
                 let _ = seen.wait_for(|over| before.is_subset(over)).await;
-                handle.tell(|done| Command::Stop { done }).await;
-                gone(&handle).await;
+                handle.send(|done| ServiceCommand::Stop { done }).await;
+                wait_stopped(&handle).await;
                 over.send_modify(|over| {
                     over.insert(name.clone());
                 });
@@ -259,13 +269,13 @@ impl Shared {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Waits for a view of a service.
-    async fn until(
+    /// Waits until `over` accepts the view of a service, or the daemon stops.
+    async fn wait_for_view(
         &self,
-        handle: &Handle,
+        handle: &ServiceOwnerHandle,
         end: &CancellationToken,
-        over: impl FnMut(&View) -> bool,
-    ) -> Result<View, WireError> {
+        over: impl FnMut(&ServiceView) -> bool,
+    ) -> Result<ServiceView, WireError> {
         let mut view = handle.view.clone();
         tokio::select! {
             seen = view.wait_for(over) => match seen {
@@ -276,21 +286,21 @@ impl Shared {
         }
     }
 
-    pub(super) async fn named(
+    pub(super) async fn find_named(
         self: &Arc<Self>,
         name: &str,
-    ) -> Result<(Arc<Shelved>, Handle), WireError> {
+    ) -> Result<(Arc<CatalogService>, ServiceOwnerHandle), WireError> {
         self.refresh().await;
-        let roll = self.roll();
-        roll.find(name).ok_or_else(|| {
-            if let Some(broken) = roll.shelf.broken_file(name) {
-                return WireError::new(ErrorCode::Conflict, unstartable(broken));
+        let registry = self.registry();
+        registry.find(name).ok_or_else(|| {
+            if let Some(broken) = registry.catalog.broken_file(name) {
+                return WireError::new(ErrorCode::Conflict, broken_message(broken));
             }
-            let names: Vec<&str> = roll.handles.keys().map(String::as_str).collect();
+            let names: Vec<&str> = registry.handles.keys().map(String::as_str).collect();
             let known = if names.is_empty() {
-                "There are none".to_owned()
+                "There are no services".to_owned()
             } else {
-                format!("There are: {}", names.join(", "))
+                format!("The services are: {}", names.join(", "))
             };
             let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
             let message = format!("No service is called '{shown}'. {known}.");
@@ -299,7 +309,7 @@ impl Shared {
     }
 }
 
-fn told_broken(broken: &BrokenFile) -> BrokenService {
+fn broken_view(broken: &BrokenFile) -> BrokenService {
     BrokenService {
         name: broken.name.clone(),
         file: broken.file.display().to_string(),
@@ -307,17 +317,17 @@ fn told_broken(broken: &BrokenFile) -> BrokenService {
     }
 }
 
-fn unstartable(broken: &BrokenFile) -> String {
+fn broken_message(broken: &BrokenFile) -> String {
     format!(
         "The file of the service '{}' is broken, so it cannot be started. {}",
         broken.name, broken.problem
     )
 }
 
-/// Waits until nothing of a service lives, or somebody wants it again.
-async fn gone(handle: &Handle) {
+/// Waits until nothing of a service lives, or it is started again.
+async fn wait_stopped(handle: &ServiceOwnerHandle) {
     let mut view = handle.view.clone();
-    // A keeper that is gone has stopped its service.
+    // An owner that has ended has stopped its service.
     let _ = view
         .wait_for(|view| view.status.state != ServiceState::Stopping)
         .await;

@@ -1,92 +1,97 @@
-//! What could be started now, and which models that makes available.
+//! Finds what can be started now, and the models that it offers.
 //!
-//! Invariant: what is told as available ran or was found the last time anything changed.
+//! Invariant: a model is listed only if its service ran or was found at the last change.
 
-use super::Shared;
+use super::ServiceContext;
 use super::launch;
-use hob_models::Served;
-use hob_services::{Found, Shelved};
+use hob_models::ServedModel;
+use hob_services::{CatalogService, FoundService};
 use hob_wire::rooms::model::ProviderKind;
 use hob_wire::rooms::service::{ServiceRole, ServiceState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long looking for one service may take.
+/// The longest search for one service.
 const FIND_WAIT: Duration = Duration::from_secs(10);
-/// What was found stays true for so long.
+/// The lifetime of a search result.
 const FOUND_FRESH_MS: u64 = 2_000;
-/// Changes that come together are looked at once.
-const SETTLE: Duration = Duration::from_millis(100);
+/// Time to let changes that come together settle.
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 
-/// What there is to start, by name, and when it was looked for.
+/// The last search results by service, and their time.
 #[derive(Debug, Default)]
-pub(super) struct Finds {
-    found: BTreeMap<String, Found>,
+pub(super) struct FoundCache {
+    found: BTreeMap<String, FoundService>,
     at_ms: Option<u64>,
 }
 
-impl Shared {
-    /// What there is to start of each service, at most two seconds old.
-    pub(super) async fn finds(self: &Arc<Self>) -> BTreeMap<String, Found> {
-        let mut finds = self.finds.lock().await;
-        let now_ms = self.parts.clock.monotonic_ms();
+impl ServiceContext {
+    /// Returns what can be started of each service, at most two seconds old.
+    pub(super) async fn find_all(self: &Arc<Self>) -> BTreeMap<String, FoundService> {
+        let mut cache = self.found_cache.lock().await;
+        let now_ms = self.deps.clock.monotonic_ms();
         let fresh = |at_ms: u64| now_ms.saturating_sub(at_ms) < FOUND_FRESH_MS;
-        if !finds.at_ms.is_some_and(fresh) {
-            let all: Vec<Arc<Shelved>> = {
-                let roll = self.roll();
-                roll.handles.values().map(|it| it.slot.get()).collect()
+        if !cache.at_ms.is_some_and(fresh) {
+            let all: Vec<Arc<CatalogService>> = {
+                let registry = self.registry();
+                registry
+                    .handles
+                    .values()
+                    .map(|it| it.definition.get())
+                    .collect()
             };
-            let looked = all.iter().map(|shelved| async {
-                let name = shelved.descriptor.name.clone();
-                (name, self.look_for(shelved).await)
+            let looked = all.iter().map(|service| async {
+                let name = service.descriptor.name.clone();
+                (name, self.find_service(service).await)
             });
             let found = futures_util::future::join_all(looked).await;
-            finds.found = found.into_iter().collect();
-            finds.at_ms = Some(self.parts.clock.monotonic_ms());
+            cache.found = found.into_iter().collect();
+            cache.at_ms = Some(self.deps.clock.monotonic_ms());
         }
-        finds.found.clone()
+        cache.found.clone()
     }
 
-    /// What there is to start of one service, now.
-    pub(super) async fn look_for(&self, shelved: &Shelved) -> Found {
-        let found = tokio::time::timeout(FIND_WAIT, launch::find(self, shelved)).await;
-        found.unwrap_or_else(|_| Found::Missing {
+    /// Searches for one service now.
+    pub(super) async fn find_service(&self, service: &CatalogService) -> FoundService {
+        let found = tokio::time::timeout(FIND_WAIT, launch::find_startable(self, service)).await;
+        found.unwrap_or_else(|_| FoundService::Missing {
             why: format!(
-                "Looking for '{}' took longer than {} seconds; try again.",
-                shelved.descriptor.name,
+                "The search for '{}' took longer than {} seconds; try again.",
+                service.descriptor.name,
                 FIND_WAIT.as_secs()
             ),
         })
     }
 
-    /// Something was installed or removed: what there is to start is looked for again, and told.
-    pub(super) async fn look_again(self: &Arc<Self>) {
-        self.finds.lock().await.at_ms = None;
-        self.tell_served().await;
+    /// Searches again and publishes, after something was installed or removed.
+    pub(super) async fn refresh_found(self: &Arc<Self>) {
+        self.found_cache.lock().await.at_ms = None;
+        self.publish_served().await;
     }
 
-    /// Keeps the list of served models true: a task of its own.
-    pub(super) async fn serve_models(self: Arc<Self>) {
-        let mut settings = self.parts.settings.clone();
+    /// Keeps the list of served models up to date, as a task of its own.
+    pub(super) async fn keep_served_models(self: Arc<Self>) {
+        let mut settings = self.deps.settings.clone();
         loop {
-            self.tell_served().await;
+            self.publish_served().await;
             tokio::select! {
                 () = self.changed.notified() => {}
                 changed = settings.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    self.finds.lock().await.at_ms = None;
+                    self.found_cache.lock().await.at_ms = None;
                 }
             }
-            tokio::time::sleep(SETTLE).await;
+            tokio::time::sleep(SETTLE_TIME).await;
         }
     }
 
-    async fn tell_served(self: &Arc<Self>) {
-        let served = self.served_now().await;
+    async fn publish_served(self: &Arc<Self>) {
+        let served = self.current_served().await;
         self.served.send_if_modified(|held| {
+            // Watchers rebuild their model list, so they are only woken by a difference.
             let differs = **held != served;
             if differs {
                 *held = Arc::new(served);
@@ -95,21 +100,21 @@ impl Shared {
         });
     }
 
-    async fn served_now(self: &Arc<Self>) -> Vec<Served> {
-        let finds = self.finds().await;
-        let handles = self.roll().handles.clone();
+    async fn current_served(self: &Arc<Self>) -> Vec<ServedModel> {
+        let found = self.find_all().await;
+        let handles = self.registry().handles.clone();
         let served = handles.iter().filter_map(|(name, handle)| {
-            let shelved = handle.slot.get();
-            let role = shelved.descriptor.role?;
-            let kind = kind_of(role)?;
+            let service = handle.definition.get();
+            let role = service.descriptor.role?;
+            let kind = provider_kind(role)?;
             let running = handle.state() == ServiceState::Running;
-            let (model, modest) = match finds.get(name) {
-                Some(Found::Running { model, .. }) => (model.clone(), false),
-                Some(Found::Command { model, modest, .. }) => (model.clone(), *modest),
-                Some(Found::Missing { .. }) | None if running => (None, false),
-                Some(Found::Missing { .. }) | None => return None,
+            let (model, modest) = match found.get(name) {
+                Some(FoundService::Running { model, .. }) => (model.clone(), false),
+                Some(FoundService::Command { model, modest, .. }) => (model.clone(), *modest),
+                Some(FoundService::Missing { .. }) | None if running => (None, false),
+                Some(FoundService::Missing { .. }) | None => return None,
             };
-            Some(Served {
+            Some(ServedModel {
                 service: name.clone(),
                 role,
                 model,
@@ -122,8 +127,8 @@ impl Shared {
     }
 }
 
-/// What a service of a role is spoken to with; none for those that are asked nothing.
-fn kind_of(role: ServiceRole) -> Option<ProviderKind> {
+/// Returns the model protocol of a role; none for services without models.
+fn provider_kind(role: ServiceRole) -> Option<ProviderKind> {
     match role {
         ServiceRole::Llm | ServiceRole::Vlm => Some(ProviderKind::Openai),
         ServiceRole::Agent => Some(ProviderKind::Opencode),

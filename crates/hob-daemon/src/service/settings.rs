@@ -1,58 +1,61 @@
-//! What a person may choose of any service.
+//! The config keys of every service, and reading them.
 
-use hob_kit::settings::{Key, Kind, Settings, Value};
-use hob_services::{Descriptor, Port};
+use hob_kit::settings::{SettingKey, SettingKind, SettingValue, Settings};
+use hob_services::{PortChoice, ServiceDescriptor};
 use std::time::Duration;
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "services.*.autostart",
-        Kind::Bool,
+        SettingKind::Bool,
         "false",
-        "Whether the service is started with the daemon. Beats what its descriptor says.",
+        "Starts the service with the daemon. Overrides its descriptor.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "services.*.port",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 0,
             max: 65_535,
         },
         "0",
-        "The port the service is given at its next start; 0 is a free one. Beats its descriptor.",
+        "The port of the service from its next start on; 0 is any free port. Overrides its descriptor.",
     )
     .live(),
     hob_services::trust::KEY,
 ];
 
-fn value<'s>(settings: &'s Settings, name: &str, key: &str) -> Option<&'s Value> {
+fn value<'s>(settings: &'s Settings, name: &str, key: &str) -> Option<&'s SettingValue> {
     let path = format!("services.{name}.{key}");
     settings.entry(&path).map(|entry| &entry.value)
 }
 
-/// Whether it starts with the daemon.
-pub(super) fn autostart(settings: &Settings, descriptor: &Descriptor) -> bool {
+/// Returns true if the service starts with the daemon.
+pub(super) fn autostart(settings: &Settings, descriptor: &ServiceDescriptor) -> bool {
     match value(settings, &descriptor.name, "autostart") {
-        Some(Value::Bool(wanted)) => *wanted,
+        Some(SettingValue::Bool(wanted)) => *wanted,
         _ => descriptor.autostart,
     }
 }
 
-/// The port it is given.
-pub(super) fn port(settings: &Settings, descriptor: &Descriptor) -> Port {
+/// Returns the port that the service is given.
+pub(super) fn port(settings: &Settings, descriptor: &ServiceDescriptor) -> PortChoice {
     match value(settings, &descriptor.name, "port") {
-        Some(Value::Integer(0)) => Port::Free,
-        Some(Value::Integer(port)) => u16::try_from(*port).map_or(Port::Free, Port::Fixed),
+        Some(SettingValue::Integer(0)) => PortChoice::Free,
+        Some(SettingValue::Integer(port)) => {
+            u16::try_from(*port).map_or(PortChoice::Free, PortChoice::Fixed)
+        }
         _ => descriptor.port,
     }
 }
 
-/// How long it stays without use. One that ships may have a setting `NAME.idle` of its own.
-pub(super) fn idle(settings: &Settings, descriptor: &Descriptor) -> Option<Duration> {
+/// Returns the idle time after which the service stops. A service that ships with hob may have its
+/// own setting `NAME.idle`.
+pub(super) fn idle(settings: &Settings, descriptor: &ServiceDescriptor) -> Option<Duration> {
     let own = settings.entry(&format!("{}.idle", descriptor.name));
     match own.map(|entry| &entry.value) {
-        Some(Value::DurationMs(0)) => None,
-        Some(Value::DurationMs(idle_ms)) => Some(Duration::from_millis(*idle_ms)),
+        Some(SettingValue::DurationMs(0)) => None,
+        Some(SettingValue::DurationMs(idle_ms)) => Some(Duration::from_millis(*idle_ms)),
         _ => descriptor.idle,
     }
 }

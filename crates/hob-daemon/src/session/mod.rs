@@ -1,20 +1,20 @@
 //! `session.*`: conversations. Each method is one call of the store, which writes the rows and
-//! their event in one transaction; an answer therefore means that it is on disk.
+//! their event in one transaction. A reply means that the change is on disk.
 
-use crate::reserved::{self, Named};
-use hob_bus::{Call, Room};
+use crate::reserved_sessions::{self, SessionTarget};
+use hob_bus::{RequestContext, Room};
 use hob_kit::failpoint;
 use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, AnnotateParams, Create, CreateParams, Created, Delete, DeleteParams, Export, Get,
-    GetParams, History, Label, LabelParams, List, Send, SendParams, Sent, Session, SessionCreated,
-    SessionDeleted, SessionMessage,
+    Annotate, Create, Delete, Export, Get, History, Label, List, Send, Session,
+    SessionAnnotateParams, SessionCreateParams, SessionCreateResult, SessionCreated,
+    SessionDeleteParams, SessionDeleted, SessionGetParams, SessionLabelParams, SessionMessage,
+    SessionSendParams, SessionSendResult,
 };
 
-/// Requests handled at once. Writers wait for a shared fsync, so many of them together are what
-/// makes each cheap.
+/// Requests handled at once. Writers share one fsync, so many at once make each cheap.
 const CONCURRENCY: usize = 1_024;
 
 /// The service `sessions`.
@@ -25,7 +25,7 @@ pub fn room(store: &Store) -> Room {
             let store = store.clone();
             move |call, params| create(store.clone(), call, params)
         })
-        .method::<Get, _, _>(over(store, |store, params: GetParams| async move {
+        .method::<Get, _, _>(over(store, |store, params: SessionGetParams| async move {
             let session = SessionRef::parse(&params.session_key);
             Ok(store.get_session(&session).await?)
         }))
@@ -39,10 +39,13 @@ pub fn room(store: &Store) -> Room {
             let store = store.clone();
             move |call, params| send(store.clone(), call, params)
         })
-        .method::<Delete, _, _>(over(store, |store, params: DeleteParams| async move {
-            let session = SessionRef::parse(&params.session_key);
-            Ok(store.delete_session(&session).await?)
-        }))
+        .method::<Delete, _, _>(over(
+            store,
+            |store, params: SessionDeleteParams| async move {
+                let session = SessionRef::parse(&params.session_key);
+                Ok(store.delete_session(&session).await?)
+            },
+        ))
         .method::<Export, _, _>(over(store, |store, params| async move {
             Ok(store.export(params).await?)
         }))
@@ -59,11 +62,11 @@ pub fn room(store: &Store) -> Room {
         .event::<SessionDeleted>()
 }
 
-/// A handler that works on the store and does not care who calls.
+/// A handler that uses only the store and ignores the caller.
 fn over<P, Fut>(
     store: &Store,
     work: fn(Store, P) -> Fut,
-) -> impl Fn(Call, P) -> Fut + std::marker::Send + Sync + 'static
+) -> impl Fn(RequestContext, P) -> Fut + std::marker::Send + Sync + 'static
 where
     P: 'static,
     Fut: 'static,
@@ -72,36 +75,56 @@ where
     move |_, params| work(store.clone(), params)
 }
 
-async fn create(store: Store, call: Call, params: CreateParams) -> Result<Created, WireError> {
-    let named = Named {
+async fn create(
+    store: Store,
+    call: RequestContext,
+    params: SessionCreateParams,
+) -> Result<SessionCreateResult, WireError> {
+    let target = SessionTarget {
         session: params.session_key.as_deref(),
         kind: params.kind.as_deref(),
         parent: params.parent.as_deref(),
     };
-    reserved::check(&call, &store, named).await?;
+    reserved_sessions::check_session_access(&call, &store, target).await?;
     Ok(store.create_session(params).await?)
 }
 
-async fn annotate(store: Store, call: Call, params: AnnotateParams) -> Result<Session, WireError> {
+async fn annotate(
+    store: Store,
+    call: RequestContext,
+    params: SessionAnnotateParams,
+) -> Result<Session, WireError> {
     check_written(&call, &store, &params.session_key).await?;
     Ok(store.annotate_session(params).await?)
 }
 
-async fn label(store: Store, call: Call, params: LabelParams) -> Result<Session, WireError> {
+async fn label(
+    store: Store,
+    call: RequestContext,
+    params: SessionLabelParams,
+) -> Result<Session, WireError> {
     check_written(&call, &store, &params.session_key).await?;
     Ok(store.label_session(params).await?)
 }
 
-/// Refuses to write to a session that is not the caller's to use.
-async fn check_written(call: &Call, store: &Store, session: &str) -> Result<(), WireError> {
-    let named = Named {
+/// Refuses a write to a session that the caller may not use.
+async fn check_written(
+    call: &RequestContext,
+    store: &Store,
+    session: &str,
+) -> Result<(), WireError> {
+    let target = SessionTarget {
         session: Some(session),
-        ..Named::default()
+        ..SessionTarget::default()
     };
-    reserved::check(call, store, named).await
+    reserved_sessions::check_session_access(call, store, target).await
 }
 
-async fn send(store: Store, call: Call, params: SendParams) -> Result<Sent, WireError> {
+async fn send(
+    store: Store,
+    call: RequestContext,
+    params: SessionSendParams,
+) -> Result<SessionSendResult, WireError> {
     check_written(&call, &store, &params.session_key).await?;
     failpoint::reach("session.send.before");
     let sent = store.send_message(params).await?;

@@ -1,76 +1,77 @@
-//! `speech.say`: words spoken by a service of the role `tts`, whichever the home has.
+//! `speech.say`: speaks a text through a service of the role `tts`.
 //!
-//! Invariants: a service is started only through `service.reach`; what it answers is a WAV file
-//! that fits a frame, measured here, or a sentence why not.
+//! Invariants: a service is started only through `service.reach`; the answer is a WAV file that
+//! fits into a frame and was parsed here, or an error.
 
-mod words;
+mod service_choice;
 
-use crate::door::Door;
+use crate::service_resolver::BusServiceResolver;
 use data_encoding::BASE64;
 use hob_bus::{Bus, Caller, Room};
-use hob_core::speech::wav::Wav;
-use hob_models::{Reach, ServiceDoor};
-use hob_net::{Http, Request};
+use hob_core::speech::wav::WavFile;
+use hob_models::{ServiceEndpoint, ServiceResolver};
+use hob_net::{HttpClient, HttpRequest};
 use hob_wire::limits::SPEECH_CHARS_MAX;
 use hob_wire::rooms::service;
-use hob_wire::rooms::speech::{Say, SayParams, Spoken};
+use hob_wire::rooms::speech::{Say, SpeechSayParams, SpeechSayResult};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
+use service_choice::{ServiceChoice, choose, error_message};
 use std::sync::Arc;
 use std::time::Duration;
-use words::{Choice, choose, complaint};
 
 /// Texts spoken at once.
 const CONCURRENCY: usize = 8;
-/// The most of a service's answer: in base64 it stays below a frame.
+/// The largest answer of a service. In base64 it still fits into a frame.
 const WAV_BYTES_MAX: usize = 5 * 1024 * 1024 + 512 * 1024;
-/// Until a service begins to answer, and between two pieces of its answer.
+/// Time until a service begins to answer, and between two pieces of its answer.
 const HEAD_TIMEOUT: Duration = Duration::from_mins(2);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// A service that dies while it speaks is started again and asked again. It may take a moment
-/// until its end is noticed.
+/// Attempts to speak. A service that crashes is restarted and asked again, and it takes a moment
+/// until its crash is noticed.
 const ATTEMPTS: u32 = 8;
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
-/// What the room is made of.
+/// The dependencies of the room.
 #[derive(Debug)]
-pub struct Parts {
+pub struct SpeechDeps {
     pub bus: Bus,
-    pub http: Http,
-    pub services: Arc<Door>,
+    pub http: HttpClient,
+    pub services: Arc<BusServiceResolver>,
 }
 
 #[derive(Debug)]
-struct Desk {
+struct SpeechContext {
     caller: Caller,
-    http: Http,
-    services: Arc<Door>,
+    http: HttpClient,
+    services: Arc<BusServiceResolver>,
 }
 
-/// The service `speech`.
-pub fn room(parts: Parts) -> Room {
-    let desk = Arc::new(Desk {
-        caller: parts.bus.caller("speech"),
-        http: parts.http,
-        services: parts.services,
+/// Builds the room `speech`.
+pub fn room(deps: SpeechDeps) -> Room {
+    let context = Arc::new(SpeechContext {
+        caller: deps.bus.caller("speech"),
+        http: deps.http,
+        services: deps.services,
     });
     Room::new("speech")
         .concurrency(CONCURRENCY)
         .method::<Say, _, _>(move |_, params| {
-            let desk = Arc::clone(&desk);
-            async move { desk.say(params).await }
+            let context = Arc::clone(&context);
+            async move { context.say(params).await }
         })
 }
 
-/// Why a service did not speak.
-enum Failure {
-    /// It was not reached, or broke off: another attempt may go better.
-    Broken(String),
-    Told(WireError),
+/// The failure of one attempt to speak.
+enum SpeechFailure {
+    /// The service was not reached or the connection broke: another attempt may succeed.
+    Retryable(String),
+    /// Another attempt would fail too.
+    Refused(WireError),
 }
 
-impl Desk {
-    async fn say(&self, params: SayParams) -> Result<Spoken, WireError> {
+impl SpeechContext {
+    async fn say(&self, params: SpeechSayParams) -> Result<SpeechSayResult, WireError> {
         let refused = |why| WireError::new(ErrorCode::InvalidParams, why);
         params.check(SPEECH_CHARS_MAX).map_err(refused)?;
         let service = self.choose(params.service.as_deref()).await?;
@@ -81,8 +82,8 @@ impl Desk {
             }
             match self.ask(&service, &params).await {
                 Ok(spoken) => return Ok(spoken),
-                Err(Failure::Told(error)) => return Err(error),
-                Err(Failure::Broken(why)) => broken = why,
+                Err(SpeechFailure::Refused(error)) => return Err(error),
+                Err(SpeechFailure::Retryable(why)) => broken = why,
             }
         }
         let message = format!("The service '{service}' broke off: {broken}");
@@ -90,23 +91,28 @@ impl Desk {
     }
 
     async fn choose(&self, named: Option<&str>) -> Result<String, WireError> {
-        let all = service::ListParams::default();
+        let all = service::ServiceListParams::default();
         let listed = self.caller.call::<service::List>(&all).await?;
         match choose(&listed.services, named) {
-            Choice::Service(name) => Ok(name),
-            Choice::NotFound(why) => Err(WireError::new(ErrorCode::NotFound, why)),
-            Choice::Missing(why) => Err(WireError::new(ErrorCode::ServiceUnavailable, why)),
+            ServiceChoice::Service(name) => Ok(name),
+            ServiceChoice::NotFound(why) => Err(WireError::new(ErrorCode::NotFound, why)),
+            ServiceChoice::Missing(why) => Err(WireError::new(ErrorCode::ServiceUnavailable, why)),
         }
     }
 
-    async fn ask(&self, service: &str, params: &SayParams) -> Result<Spoken, Failure> {
-        let unavailable = |why| Failure::Told(WireError::new(ErrorCode::ServiceUnavailable, why));
+    async fn ask(
+        &self,
+        service: &str,
+        params: &SpeechSayParams,
+    ) -> Result<SpeechSayResult, SpeechFailure> {
+        let unavailable =
+            |why| SpeechFailure::Refused(WireError::new(ErrorCode::ServiceUnavailable, why));
         let reached = self.services.reach(service).await.map_err(unavailable)?;
-        let broken = |error: hob_net::NetError| Failure::Broken(error.to_string());
+        let broken = |error: hob_net::NetError| SpeechFailure::Retryable(error.to_string());
         let ours = self.post(&reached, "/tts", tts_body(params)).await;
         let (mut status, mut body) = ours.map_err(broken)?;
         if matches!(status, 404 | 405) {
-            // A service made for clients of OpenAI.
+            // Without hob's own path the service may speak OpenAI's protocol.
             let theirs = self
                 .post(&reached, "/v1/audio/speech", openai_body(params))
                 .await;
@@ -118,35 +124,35 @@ impl Desk {
             } else {
                 ErrorCode::ServiceUnavailable
             };
-            let why = complaint(service, status, &body);
-            return Err(Failure::Told(WireError::new(code, why)));
+            let why = error_message(service, status, &body);
+            return Err(SpeechFailure::Refused(WireError::new(code, why)));
         }
         if body.len() > WAV_BYTES_MAX {
             let why = "This text takes too long to say at once; send it in pieces.";
             let error = WireError::new(ErrorCode::InvalidParams, why);
-            return Err(Failure::Told(error));
+            return Err(SpeechFailure::Refused(error));
         }
-        // Lengths that were left open are mended on the way.
-        let wav = Wav::read(&body).and_then(|wav| Ok((wav.duration_ms(), wav.write()?)));
+        // Written again, because a streaming service leaves the lengths in the header open.
+        let wav = WavFile::parse(&body).and_then(|wav| Ok((wav.duration_ms(), wav.to_bytes()?)));
         let (duration_ms, wav) = wav.map_err(|why| {
-            let why = format!("The service '{service}' answered no sound: {why}.");
-            Failure::Told(WireError::new(ErrorCode::ServiceUnavailable, why))
+            let why = format!("The service '{service}' did not answer with a WAV file: {why}.");
+            SpeechFailure::Refused(WireError::new(ErrorCode::ServiceUnavailable, why))
         })?;
-        Ok(Spoken {
+        Ok(SpeechSayResult {
             wav: BASE64.encode(&wav),
             duration_ms,
             service: service.to_owned(),
         })
     }
 
-    /// The status and the body, one byte beyond the bound if there was more.
+    /// Returns the status and the body. A body beyond the limit is cut one byte after it.
     async fn post(
         &self,
-        reached: &Reach,
+        reached: &ServiceEndpoint,
         path: &str,
         body: Value,
     ) -> Result<(u16, Vec<u8>), hob_net::NetError> {
-        let request = Request::post(format!("{}{path}", reached.url), body.to_string())
+        let request = HttpRequest::post(format!("{}{path}", reached.url), body.to_string())
             .header("content-type", "application/json")
             .head_timeout(HEAD_TIMEOUT);
         let answer = self.http.send(request).await?;
@@ -156,7 +162,7 @@ impl Desk {
     }
 }
 
-fn tts_body(params: &SayParams) -> Value {
+fn tts_body(params: &SpeechSayParams) -> Value {
     let mut body = json!({ "text": params.text });
     if let Some(voice) = &params.voice {
         body["voice"] = json!(voice);
@@ -167,9 +173,9 @@ fn tts_body(params: &SayParams) -> Value {
     body
 }
 
-fn openai_body(params: &SayParams) -> Value {
+fn openai_body(params: &SpeechSayParams) -> Value {
     let mut body = json!({ "model": "tts-1", "input": params.text, "response_format": "wav" });
-    // The field is required there.
+    // OpenAI requires a voice, so a default one is named.
     body["voice"] = json!(params.voice.as_deref().unwrap_or("alloy"));
     if let Some(speed) = params.speed {
         body["speed"] = json!(f64::from(speed) / 100.0);

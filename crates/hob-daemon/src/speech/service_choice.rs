@@ -1,85 +1,88 @@
-//! Which service speaks, and what it says when it does not. Pure.
+//! Chooses the service that speaks, and reads its errors. Pure.
 
 use hob_services::tts;
-use hob_wire::rooms::service::{Service, ServiceRole, ServiceState};
+use hob_wire::rooms::service::{ManagedService, ServiceRole, ServiceState};
 use serde::Deserialize;
 
-const COMPLAINT_CHARS_MAX: usize = 500;
+const ERROR_CHARS_MAX: usize = 500;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+/// The service that speaks, or the reason why none does.
+pub(super) enum ServiceChoice {
     Service(String),
-    /// There is none of that name that speaks.
+    /// No speech service has that name.
     NotFound(String),
-    /// None can be started.
+    /// No speech service can be started.
     Missing(String),
 }
 
-/// The service that speaks: the one that was named, else one that runs, else one that can.
-pub(super) fn choose(services: &[Service], named: Option<&str>) -> Choice {
+/// Chooses the named service, else a running one, else an installed one.
+pub(super) fn choose(services: &[ManagedService], named: Option<&str>) -> ServiceChoice {
     let speaking = || {
         services
             .iter()
             .filter(|it| it.role == Some(ServiceRole::Tts))
     };
     if let Some(named) = named {
-        let is_named = |it: &&Service| {
+        let is_named = |it: &&ManagedService| {
             it.status.name == named || it.aliases.iter().any(|alias| alias == named)
         };
         let Some(found) = speaking().find(is_named) else {
             let shown: String = named.chars().take(64).collect();
             let those: Vec<&str> = speaking().map(|it| it.status.name.as_str()).collect();
             let those = those.join(", ");
-            return Choice::NotFound(format!("No service '{shown}' speaks; these do: {those}."));
+            return ServiceChoice::NotFound(format!(
+                "There is no speech service '{shown}'. The speech services are: {those}."
+            ));
         };
         return usable(found);
     }
-    let runs = |it: &&Service| it.status.state == ServiceState::Running;
+    let runs = |it: &&ManagedService| it.status.state == ServiceState::Running;
     if let Some(found) = speaking().find(runs) {
-        return Choice::Service(found.status.name.clone());
+        return ServiceChoice::Service(found.status.name.clone());
     }
     if let Some(found) = speaking().find(|it| it.installed) {
-        return Choice::Service(found.status.name.clone());
+        return ServiceChoice::Service(found.status.name.clone());
     }
-    // The one that is easiest to get.
+    // hob's own service is the easiest to install, so its reason comes first.
     let ours = speaking().find(|it| it.status.name == tts::NAME);
     let why = ours
         .into_iter()
         .chain(speaking())
         .find_map(|it| it.missing.clone());
-    Choice::Missing(why.unwrap_or_else(|| "There is no service that speaks.".to_owned()))
+    ServiceChoice::Missing(why.unwrap_or_else(|| "There is no speech service.".to_owned()))
 }
 
-fn usable(found: &Service) -> Choice {
+fn usable(found: &ManagedService) -> ServiceChoice {
     let runs = found.status.state == ServiceState::Running;
     match &found.missing {
-        Some(why) if !found.installed && !runs => Choice::Missing(why.clone()),
-        _ => Choice::Service(found.status.name.clone()),
+        Some(why) if !found.installed && !runs => ServiceChoice::Missing(why.clone()),
+        _ => ServiceChoice::Service(found.status.name.clone()),
     }
 }
 
-/// What a service says is wrong, in its own words as far as they are words.
-pub(super) fn complaint(service: &str, status: u16, body: &[u8]) -> String {
+/// Returns the service's own error message, without control characters, or its status.
+pub(super) fn error_message(service: &str, status: u16, body: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Told {
-        error: Why,
+    struct SpeechErrorBody {
+        error: SpeechErrorField,
     }
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Why {
+    enum SpeechErrorField {
         Sentence(String),
         Object { message: String },
     }
-    let words = match serde_json::from_slice::<Told>(body) {
-        Ok(Told {
-            error: Why::Sentence(words) | Why::Object { message: words },
+    let words = match serde_json::from_slice::<SpeechErrorBody>(body) {
+        Ok(SpeechErrorBody {
+            error: SpeechErrorField::Sentence(words) | SpeechErrorField::Object { message: words },
         }) => words,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
     let words: String = words
         .chars()
         .filter(|letter| !letter.is_control())
-        .take(COMPLAINT_CHARS_MAX)
+        .take(ERROR_CHARS_MAX)
         .collect();
     if words.trim().is_empty() {
         return format!("The service '{service}' answered {status}.");
@@ -88,5 +91,5 @@ pub(super) fn complaint(service: &str, status: u16, body: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
+#[path = "service_choice_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! Which service speaks, and complaints in words.
+//! The choice of the service, and its error messages.
 
-use super::{Choice, choose, complaint};
-use hob_wire::rooms::service::{Service, ServiceRole, ServiceState, ServiceStatus};
+use super::{ServiceChoice, choose, error_message};
+use hob_wire::rooms::service::{ManagedService, ServiceRole, ServiceState, ServiceStatus};
 
-fn service(name: &str, role: ServiceRole, state: ServiceState, installed: bool) -> Service {
-    Service {
+fn service(name: &str, role: ServiceRole, state: ServiceState, installed: bool) -> ManagedService {
+    ManagedService {
         status: ServiceStatus {
             name: name.to_owned(),
             state,
@@ -36,24 +36,27 @@ fn one_that_runs_comes_before_one_that_could() {
     let none = service("kokoro", ServiceRole::Tts, Stopped, false);
     let could = service("tts", ServiceRole::Tts, Stopped, true);
     let runs = service("voice", ServiceRole::Tts, Running, false);
-    let chosen = |name: &str| Choice::Service(name.to_owned());
+    let chosen = |name: &str| ServiceChoice::Service(name.to_owned());
     let all = [llm.clone(), none.clone(), could.clone(), runs];
     assert_eq!(choose(&all, None), chosen("voice"));
     assert_eq!(choose(&all[..3], None), chosen("tts"));
     assert_eq!(choose(&all, Some("tts-alias")), chosen("tts"));
-    let missing = Choice::Missing("kokoro is not here.".to_owned());
+    let missing = ServiceChoice::Missing("kokoro is not here.".to_owned());
     assert_eq!(choose(&all[..2], None), missing);
     assert_eq!(choose(&all, Some("kokoro")), missing);
-    assert!(matches!(choose(&all, Some("llm")), Choice::NotFound(_)));
-    assert!(matches!(choose(&all[..1], None), Choice::Missing(_)));
+    assert!(matches!(
+        choose(&all, Some("llm")),
+        ServiceChoice::NotFound(_)
+    ));
+    assert!(matches!(choose(&all[..1], None), ServiceChoice::Missing(_)));
 }
 
 #[test]
 fn a_complaint_is_in_words() {
-    let told = |body: &[u8]| complaint("tts", 400, body);
-    assert_eq!(told(br#"{"error":{"message":"No."}}"#), "No.");
-    assert_eq!(told(br#"{"error":"No."}"#), "No.");
-    assert_eq!(told(b"No\x1b[1m."), "No[1m.");
-    assert_eq!(told(b""), "The service 'tts' answered 400.");
-    assert_eq!(told(&[b'x'; 9_000]).len(), 500);
+    let message = |body: &[u8]| error_message("tts", 400, body);
+    assert_eq!(message(br#"{"error":{"message":"No."}}"#), "No.");
+    assert_eq!(message(br#"{"error":"No."}"#), "No.");
+    assert_eq!(message(b"No\x1b[1m."), "No[1m.");
+    assert_eq!(message(b""), "The service 'tts' answered 400.");
+    assert_eq!(message(&[b'x'; 9_000]).len(), 500);
 }

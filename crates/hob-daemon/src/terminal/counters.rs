@@ -1,14 +1,14 @@
-//! What terminals have done, as figures for `/metrics`.
+//! Counters of terminal commands for `/metrics`.
 
-use super::Shared;
-use super::handle::Handle;
-use hob_kit::figures::Figure;
+use super::TerminalContext;
+use super::handle::TerminalHandle;
+use hob_kit::metrics::MetricSample;
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted since the start.
+/// Commands that ended since the daemon started, by outcome.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct CommandCounters {
     succeeded: AtomicU64,
     failed: AtomicU64,
     cancelled: AtomicU64,
@@ -17,8 +17,8 @@ pub(super) struct Tally {
     ran_ms: AtomicU64,
 }
 
-impl Tally {
-    pub(super) fn ended(&self, command: &TerminalCommand) {
+impl CommandCounters {
+    pub(super) fn count_end(&self, command: &TerminalCommand) {
         let count = match command.state {
             CommandState::Done if command.exit_code == Some(0) => &self.succeeded,
             CommandState::Done => &self.failed,
@@ -32,17 +32,21 @@ impl Tally {
     }
 }
 
-impl Shared {
-    /// What terminals do now and have done since the start, whoever typed it.
-    pub(super) fn figures(&self) -> Vec<Figure> {
-        let gauge = |name, help, value| Figure {
+impl TerminalContext {
+    /// Returns the metrics of all terminals, for hob's commands and typed lines alike.
+    pub(super) fn figures(&self) -> Vec<MetricSample> {
+        let gauge = |name, help, value| MetricSample {
             name,
             help,
             is_counter: false,
             label: None,
             value,
         };
-        let seen: Vec<_> = self.roll().values().map(Handle::seen).collect();
+        let seen: Vec<_> = self
+            .handles()
+            .values()
+            .map(TerminalHandle::snapshot)
+            .collect();
         let running = seen.iter().filter(|terminal| terminal.running.is_some());
         let queued = seen.iter().map(|terminal| u64::from(terminal.queued));
         let mut figures = vec![
@@ -58,7 +62,7 @@ impl Shared {
                 queued.sum(),
             ),
         ];
-        let tally = &self.tally;
+        let tally = &self.counters;
         for (outcome, count) in [
             ("succeeded", &tally.succeeded),
             ("failed", &tally.failed),
@@ -66,7 +70,7 @@ impl Shared {
             ("timeout", &tally.timed_out),
             ("lost", &tally.lost),
         ] {
-            figures.push(Figure {
+            figures.push(MetricSample {
                 name: "hob_terminal_commands_total",
                 help: "Commands in terminals that ended, by how.",
                 is_counter: true,
@@ -74,7 +78,7 @@ impl Shared {
                 value: count.load(Ordering::Relaxed),
             });
         }
-        figures.push(Figure {
+        figures.push(MetricSample {
             name: "hob_terminal_command_milliseconds_total",
             help: "Time that commands in terminals ran.",
             is_counter: true,

@@ -1,52 +1,61 @@
-//! What is done in a terminal because the desk says so, and what is noted of commands.
+//! The effects of the scheduler: handing commands over, interrupting them, and storing their
+//! starts and ends.
 
-use super::life::{Current, Life, Said};
-use super::words;
-use hob_core::terminal::desk::{Effect, End, Handed, Who, line_id};
-use hob_core::terminal::printed::Printed;
+use super::messages;
+use super::session::{MarkFields, RunningCommand, TerminalSession};
+use hob_core::terminal::command_output::CommandOutput;
+use hob_core::terminal::command_scheduler::{
+    CommandEnd, CommandOwner, HandedOverCommand, SchedulerEffect, line_id,
+};
 use hob_exec::tmux::foreground::{self, Foreground};
-use hob_exec::tmux::shells::Hand;
+use hob_exec::tmux::shells::CommandHandoff;
 use hob_kit::failpoint;
 use hob_store::CommandWrite;
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
+use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalCommand};
 use std::io;
 
-/// Head and tail kept of what a command prints.
+/// Bytes kept of a command's output, from its head and its tail.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-impl Life {
-    pub(super) async fn carry_out(&mut self, effect: Effect, said: &Said) {
+impl TerminalSession {
+    pub(super) async fn apply_effect(&mut self, effect: SchedulerEffect, mark: &MarkFields) {
         match effect {
-            Effect::HandOver(id) => {
-                // What a line that cannot be read makes the shell say comes before it begins.
-                self.current = Some(self.printing(id, None));
+            SchedulerEffect::HandOver(id) => {
+                // A line that the shell cannot parse never begins: its error message comes now.
+                self.current = Some(self.start_capture(id, None));
                 if let Err(error) = self.hand_over(id) {
                     let terminal = &self.row.name;
                     tracing::warn!(terminal, "a command was not handed over: {error}");
                 }
                 self.nudge().await;
             }
-            Effect::Nudge => {
-                let untaken = self.hand.as_ref().map(Hand::untaken);
+            SchedulerEffect::Nudge => {
+                // The key is typed again only while the file still holds the command. Typed later, it
+                // would reach the program that runs by then.
+                let untaken = self.handoff.as_ref().map(CommandHandoff::untaken);
                 if matches!(untaken, Some(Ok(Some(_)))) {
                     self.nudge().await;
                 }
             }
-            Effect::Withdraw => {
-                if let Err(error) = self.hand.as_ref().map_or(Ok(()), Hand::withdraw) {
+            SchedulerEffect::Withdraw => {
+                if let Err(error) = self
+                    .handoff
+                    .as_ref()
+                    .map_or(Ok(()), CommandHandoff::withdraw)
+                {
                     let terminal = &self.row.name;
                     tracing::warn!(terminal, "a command was not taken back: {error}");
                 }
             }
-            Effect::Interrupt => self.interrupt(),
-            Effect::Terminate => self.signal(foreground::Signal::TERM),
-            Effect::Kill => self.signal(foreground::Signal::KILL),
-            Effect::Began(Who::Hob(id)) => self.began(id, said),
-            Effect::Began(Who::Person) => self.line_began(said),
-            Effect::Ended(Who::Hob(id), end) => self.ended(id, end, said),
-            Effect::Ended(Who::Person, end) => self.line_ended(end, said),
-            Effect::Over(over) => {
+            SchedulerEffect::Interrupt => self.press_interrupt(),
+            SchedulerEffect::Terminate => self.signal_foreground(foreground::Signal::TERM),
+            SchedulerEffect::Kill => self.signal_foreground(foreground::Signal::KILL),
+            SchedulerEffect::Began(CommandOwner::Hob(id)) => self.record_start(id, mark),
+            SchedulerEffect::Began(CommandOwner::Person) => self.record_line_start(mark),
+            SchedulerEffect::Ended(CommandOwner::Hob(id), end) => self.record_end(id, end, mark),
+            SchedulerEffect::Ended(CommandOwner::Person, end) => self.record_line_end(end, mark),
+            SchedulerEffect::TerminalEnded(over) => {
                 tracing::info!(terminal = self.row.name, ?over, "a terminal is over");
                 self.over = Some((over, None));
             }
@@ -54,21 +63,24 @@ impl Life {
     }
 }
 
-impl Life {
+impl TerminalSession {
     fn hand_over(&mut self, id: CommandId) -> io::Result<()> {
-        let command = self.known.get(&id).and_then(|it| it.command.as_deref());
+        let command = self
+            .open_commands
+            .get(&id)
+            .and_then(|it| it.command.as_deref());
         let command = command.unwrap_or_default();
-        match &self.hand {
-            Some(hand) => hand.give(&id.to_string(), command),
+        match &self.handoff {
+            Some(hand) => hand.hand_over(&id.to_string(), command),
             None => Err(io::Error::other("its folder is gone")),
         }
     }
 
-    /// What another life of the daemon handed over last.
-    pub(super) fn handed(&self) -> Option<Handed> {
-        let hand = self.hand.as_ref()?;
+    /// Returns the command that the previous daemon handed over last.
+    pub(super) fn last_handed_over(&self) -> Option<HandedOverCommand> {
+        let hand = self.handoff.as_ref()?;
         let given = hand.given()?;
-        Some(Handed {
+        Some(HandedOverCommand {
             id: given.parse().ok()?,
             is_there: hand.untaken().ok()? == Some(given),
         })
@@ -81,103 +93,106 @@ impl Life {
         let nudged = if self.shell.has_hooks() {
             control.nudge().await
         } else {
-            control.take_posix().await
+            control.type_take_line().await
         };
         if let Err(error) = nudged {
-            // It is nudged again, or the terminal is gone.
+            // The scheduler nudges again; if tmux is gone, a notice says so.
             tracing::debug!(terminal = self.row.name, "not nudged: {error}");
         }
-        // tmux hears of it before anything else is done here.
+        // Lets the connection's task send the key before this task goes on.
         tokio::task::yield_now().await;
     }
 
-    /// Presses control and C, without waiting for tmux.
-    fn interrupt(&mut self) {
+    /// Types control-C, without waiting for tmux.
+    fn press_interrupt(&mut self) {
         if let Some(control) = self.control.clone() {
-            let foreground = foreground::of(control.session().shell_pid);
+            let foreground = foreground::foreground_of(control.session().shell_pid);
             if let Ok(Foreground::Group(group)) = foreground {
                 self.interrupted = Some(group);
             }
-            let tasks = &self.shared.parts.tasks;
+            let tasks = &self.context.deps.tasks;
             tasks.spawn_until_stop("terminal key", async move {
-                // What does not heed is killed anyway.
-                let _ = control.keys(&["C-c".to_owned()]).await;
+                // A failure does not matter: the scheduler kills what still runs.
+                let _ = control.press_keys(&["C-c".to_owned()]).await;
             });
         }
     }
 
-    /// Ends what a command left that was interrupted and is over.
-    fn sweep(&mut self) {
+    /// Kills processes that an interrupted command left in its group.
+    fn kill_leftovers(&mut self) {
         if let (Some(group), Some(control)) = (self.interrupted.take(), &self.control)
-            && let Err(error) = foreground::end(control.session().shell_pid, group)
+            && let Err(error) = foreground::kill_group(control.session().shell_pid, group)
         {
             tracing::debug!(terminal = self.row.name, "not swept: {error}");
         }
     }
 
-    /// Signals what runs in the foreground. Where that is the shell itself, only its keyboard can
-    /// interrupt it.
-    fn signal(&mut self, signal: foreground::Signal) {
+    /// Signals the foreground process group. If that is the shell itself, control-C is typed instead:
+    /// the shell's own group is never signalled.
+    fn signal_foreground(&mut self, signal: foreground::Signal) {
         let Some(control) = &self.control else {
             return;
         };
-        match foreground::kill(control.session().shell_pid, signal) {
+        match foreground::signal_foreground(control.session().shell_pid, signal) {
             Ok(true) => {}
-            Ok(false) => self.interrupt(),
+            Ok(false) => self.press_interrupt(),
             Err(error) => tracing::debug!(terminal = self.row.name, "not signalled: {error}"),
         }
     }
 
-    pub(super) fn printing(&self, id: CommandId, began_us: Option<u64>) -> Current {
+    /// Starts to capture the output of a command.
+    pub(super) fn start_capture(&self, id: CommandId, began_us: Option<u64>) -> RunningCommand {
         let (columns, _) = self.screen.size();
         let most = if failpoint::broken(63) {
             1 << 30
         } else {
             OUTPUT_BYTES_MAX
         };
-        Current {
+        RunningCommand {
             id,
-            printed: Printed::new(columns, most),
+            printed: CommandOutput::new(columns, most),
             began_us,
         }
     }
 
-    fn began(&mut self, id: CommandId, said: &Said) {
-        self.current = Some(self.printing(id, said.at_us));
-        let Some(command) = self.known.get_mut(&id) else {
+    fn record_start(&mut self, id: CommandId, mark: &MarkFields) {
+        self.current = Some(self.start_capture(id, mark.at_us));
+        let Some(command) = self.open_commands.get_mut(&id) else {
             return;
         };
         command.state = CommandState::Running;
-        command.started_at = said.at_us.map(|at_us| at_us / 1_000);
+        command.started_at = mark.at_us.map(|at_us| at_us / 1_000);
         let write = CommandWrite {
             command: command.clone(),
             shell_id: None,
         };
-        self.notebook.command(write, self.reached);
+        self.write_buffer.push_command(write, self.applied_offset);
     }
 
-    fn ended(&mut self, id: CommandId, end: End, said: &Said) {
-        let Some(mut command) = self.known.remove(&id) else {
+    fn record_end(&mut self, id: CommandId, end: CommandEnd, mark: &MarkFields) {
+        let Some(mut command) = self.open_commands.remove(&id) else {
             return;
         };
-        self.sweep();
-        self.finish(&mut command, end, said);
-        self.shared.tally.ended(&command);
+        self.kill_leftovers();
+        self.fill_result(&mut command, end, mark);
+        self.context.counters.count_end(&command);
         let write = CommandWrite {
             command,
             shell_id: None,
         };
-        self.notebook.command(write, self.reached);
+        self.write_buffer.push_command(write, self.applied_offset);
     }
 
-    fn line_began(&mut self, said: &Said) {
-        let at_us = said.at_us.unwrap_or_default();
-        let id = line_id(&self.row.id, &said.id, at_us);
-        self.current = Some(self.printing(id, said.at_us));
+    /// Stores that a line which the user typed began.
+    fn record_line_start(&mut self, mark: &MarkFields) {
+        let at_us = mark.at_us.unwrap_or_default();
+        // Derived from the mark, so processing the recording again yields the same id and no second row.
+        let id = line_id(&self.row.id, &mark.id, at_us);
+        self.current = Some(self.start_capture(id, mark.at_us));
         let line = TerminalCommand {
             id,
             terminal: self.row.name.clone(),
-            by: CommandBy::Person,
+            by: CommandOrigin::Person,
             command: None,
             reason: None,
             state: CommandState::Running,
@@ -193,42 +208,44 @@ impl Life {
         };
         let write = CommandWrite {
             command: line.clone(),
-            shell_id: Some(said.id.clone()),
+            shell_id: Some(mark.id.clone()),
         };
-        self.line = Some((line, said.id.clone()));
-        self.notebook.command(write, self.reached);
+        self.person_line = Some((line, mark.id.clone()));
+        self.write_buffer.push_command(write, self.applied_offset);
     }
 
-    fn line_ended(&mut self, end: End, said: &Said) {
-        let Some((mut line, shell_id)) = self.line.take() else {
+    fn record_line_end(&mut self, end: CommandEnd, mark: &MarkFields) {
+        let Some((mut line, shell_id)) = self.person_line.take() else {
             return;
         };
-        line.command.clone_from(&said.typed);
-        self.finish(&mut line, end, said);
-        self.shared.tally.ended(&line);
+        // The text of a typed line comes only with its end mark, and only if the history took it.
+        line.command.clone_from(&mark.typed);
+        self.fill_result(&mut line, end, mark);
+        self.context.counters.count_end(&line);
         let write = CommandWrite {
             command: line,
             shell_id: Some(shell_id),
         };
-        self.notebook.command(write, self.reached);
+        self.write_buffer.push_command(write, self.applied_offset);
     }
 
-    /// Fills in how a command ended, and what it printed.
-    fn finish(&mut self, command: &mut TerminalCommand, end: End, said: &Said) {
-        let wall_ms = self.shared.parts.clock.wall_ms();
+    /// Fills in a command's end and its output.
+    fn fill_result(&mut self, command: &mut TerminalCommand, end: CommandEnd, mark: &MarkFields) {
+        let wall_ms = self.context.deps.clock.wall_ms();
         command.state = end.state;
         command.exit_code = end.exit_code;
-        command.detail = end.why.map(words::why);
-        command.ended_at = Some(said.at_us.map_or(wall_ms, |at_us| at_us / 1_000));
+        command.detail = end.reason.map(messages::describe_end);
+        command.ended_at = Some(mark.at_us.map_or(wall_ms, |at_us| at_us / 1_000));
         let current = self.current.take_if(|it| it.id == command.id);
-        // Around one that never began is what others printed, unless the shell spoke of it.
-        let heard = |it: &Current| it.began_us.is_some() || end.exit_code.is_some();
-        if let Some(current) = current.filter(heard) {
+        // Output captured for a command that never began is the prompt's or the user's. An exit code
+        // without a start is the shell's own refusal, and then the text belongs to the command.
+        let has_output = |it: &RunningCommand| it.began_us.is_some() || end.exit_code.is_some();
+        if let Some(current) = current.filter(has_output) {
             let (text, truncated) = current.printed.text();
             command.output = Some(text);
             command.truncated = truncated;
             command.output_bytes = current.printed.bytes();
-            let ended_us = said.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
+            let ended_us = mark.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
             let took_us = current.began_us.map(|began| ended_us.saturating_sub(began));
             command.duration_ms = took_us.map(|took_us| took_us / 1_000);
         }

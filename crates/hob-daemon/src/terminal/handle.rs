@@ -1,88 +1,93 @@
-//! How the owner of a terminal is reached.
+//! The handle to a terminal's owner task, and the requests it takes.
 
-use super::words::stopping;
-use hob_exec::tmux::Control;
+use super::messages::stopping;
+use hob_exec::tmux::TmuxConnection;
 use hob_store::CommandRow;
-use hob_wire::rooms::terminal::{Captured, Terminal, TerminalCommand, TerminalState};
+use hob_wire::rooms::terminal::{
+    TerminalCaptureResult, TerminalCommand, TerminalInfo, TerminalState,
+};
 use hob_wire::{CommandId, WireError};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Orders that wait for an owner.
-pub(super) const ORDERS_MAX: usize = 256;
+/// Requests that may wait for an owner.
+pub(super) const OWNER_REQUESTS_MAX: usize = 256;
 
-pub(super) type Reply<T> = oneshot::Sender<T>;
+pub(super) type ReplySender<T> = oneshot::Sender<T>;
 
-/// What an owner is told.
+/// A request to the owner of a terminal.
 #[derive(Debug)]
-pub(super) enum Order {
-    /// Commands are on record; their ends are told to who waits.
-    Queued {
+pub(super) enum OwnerRequest {
+    /// Queues commands that are stored already. `reply` gets them all once they have ended.
+    Enqueue {
         rows: Vec<CommandRow>,
-        ends: Option<Reply<Vec<TerminalCommand>>>,
+        reply: Option<ReplySender<Vec<TerminalCommand>>>,
     },
-    /// Tells the ends of commands; those that are not known have ended before.
-    Await {
+    /// Waits for the ends of commands. Unknown ids have ended before and are left out.
+    AwaitEnds {
         ids: Vec<CommandId>,
-        ends: Reply<Vec<TerminalCommand>>,
+        reply: ReplySender<Vec<TerminalCommand>>,
     },
-    /// Shows commands that have not ended.
-    Look {
+    /// Returns those of the commands that have not ended, with their output so far.
+    Inspect {
         ids: Vec<CommandId>,
-        reply: Reply<Vec<TerminalCommand>>,
+        reply: ReplySender<Vec<TerminalCommand>>,
     },
     Capture {
         past_lines: u32,
-        reply: Reply<Captured>,
+        reply: ReplySender<TerminalCaptureResult>,
     },
     Cancel {
         id: Option<CommandId>,
-        reply: Reply<Vec<CommandId>>,
+        reply: ReplySender<Vec<CommandId>>,
     },
-    /// Gives the connection, for typing and windows.
+    /// Returns the tmux connection, for typing and windows.
     Control {
-        reply: Reply<Option<Control>>,
+        reply: ReplySender<Option<TmuxConnection>>,
     },
     Close {
-        reply: Reply<()>,
+        reply: ReplySender<()>,
     },
 }
 
-/// How an owner is reached; cheap to clone.
+/// The handle to a terminal's owner task. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Handle {
+pub(super) struct TerminalHandle {
     pub(super) row_id: i64,
-    /// Names the terminal's folder.
+    /// The id that names the terminal's folder.
     pub(super) id: String,
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) view: watch::Receiver<Terminal>,
+    pub(super) requests: mpsc::Sender<OwnerRequest>,
+    pub(super) view: watch::Receiver<TerminalInfo>,
 }
 
-impl Handle {
-    pub(super) fn seen(&self) -> Terminal {
+impl TerminalHandle {
+    pub(super) fn snapshot(&self) -> TerminalInfo {
         self.view.borrow().clone()
     }
 
-    /// Whether nothing more happens in it.
-    pub(super) fn is_over(&self) -> bool {
+    /// Returns true if the terminal is closed or lost.
+    pub(super) fn has_ended(&self) -> bool {
         let state = self.view.borrow().state;
         matches!(state, TerminalState::Lost | TerminalState::Closed)
     }
 
-    /// Waits until a terminal that is over is forgotten.
-    pub(super) async fn forgotten(mut self) {
+    /// Waits until the owner of an ended terminal has dropped its view: the name is free then.
+    pub(super) async fn wait_until_forgotten(mut self) {
         while self.view.changed().await.is_ok() {}
     }
 
-    /// Orders, and waits for the reply; none when the terminal is gone.
-    pub(super) async fn ask<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Option<T> {
+    /// Sends a request and waits for its reply; none when the owner is gone.
+    pub(super) async fn request<T>(
+        &self,
+        order: impl FnOnce(ReplySender<T>) -> OwnerRequest,
+    ) -> Option<T> {
         let (reply, replied) = oneshot::channel();
-        self.orders.send(order(reply)).await.ok()?;
+        self.requests.send(order(reply)).await.ok()?;
         replied.await.ok()
     }
 
-    /// The connection to the terminal.
-    pub(super) async fn control(&self) -> Result<Control, WireError> {
-        let control = self.ask(|reply| Order::Control { reply }).await;
+    /// Returns the tmux connection of the terminal.
+    pub(super) async fn control(&self) -> Result<TmuxConnection, WireError> {
+        let control = self.request(|reply| OwnerRequest::Control { reply }).await;
         control.flatten().ok_or_else(stopping)
     }
 }

@@ -1,18 +1,20 @@
-//! Which terminals there are: making them, and finding them again after a start.
+//! Creates terminals, and recovers them after a restart.
 //!
-//! Invariant: a name has one terminal that is alive, in the record and in tmux.
+//! Invariant: a name has at most one live terminal, in the store and in tmux.
 
-use super::Shared;
-use super::handle::Handle;
-use super::link;
-use super::owner::{Beginning, Owner};
+use super::TerminalContext;
+use super::handle::TerminalHandle;
+use super::messages::{conflict, invalid, stopping};
+use super::owner::{OwnerInit, TerminalOwner};
 use super::settings;
-use super::words::{conflict, invalid, stopping};
+use super::tmux_link;
 use hob_exec::tmux::shells::{self, KEY_DIGITS};
-use hob_exec::tmux::{New, Server, ServerParts, Session, Tmux, TmuxError};
+use hob_exec::tmux::{
+    NewTmuxSession, TmuxError, TmuxProgram, TmuxServer, TmuxServerParts, TmuxSession,
+};
 use hob_store::{NewTerminal, TerminalRow, TerminalWrite};
 use hob_wire::limits::TERMINALS_MAX;
-use hob_wire::rooms::terminal::{CreateParams, Terminal, TerminalState};
+use hob_wire::rooms::terminal::{TerminalCreateParams, TerminalInfo, TerminalState};
 use hob_wire::{ErrorCode, WireError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,83 +22,83 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-impl Shared {
-    /// The tmux server, whether it runs or not. Without tmux there is a sentence.
-    pub(super) async fn server(&self) -> Result<Server, WireError> {
+impl TerminalContext {
+    /// Returns the tmux server, running or not. The error says that tmux is missing.
+    pub(super) async fn server(&self) -> Result<TmuxServer, WireError> {
         let mut known = self.server.lock().await;
         if let Some(server) = &*known {
             return Ok(server.clone());
         }
-        let parts = &self.parts;
+        let deps = &self.deps;
         let settings = self.settings();
-        let tmux = Tmux::find(&parts.env, Some(settings.text("terminal.tmux"))).await;
+        let tmux = TmuxProgram::find(&deps.env, Some(settings.text("terminal.tmux"))).await;
         let tmux = tmux.map_err(|missing| conflict(missing.to_string()))?;
         let lines = settings.u64("terminal.history_lines");
-        let server = Server::new(ServerParts {
+        let server = TmuxServer::new(TmuxServerParts {
             tmux,
-            socket: parts.home.tmux_socket(),
-            spawner: parts.spawner.clone(),
-            recorder: parts.recorder.clone(),
-            env: parts.env.clone(),
+            socket: deps.home.tmux_socket(),
+            spawner: deps.spawner.clone(),
+            recorder: deps.recorder.clone(),
+            env: deps.env.clone(),
             history_lines: u32::try_from(lines).unwrap_or(u32::MAX),
         });
         Ok(known.insert(server).clone())
     }
 
-    /// A terminal that is alive.
-    pub(super) async fn find(&self, name: &str) -> Result<Option<Handle>, WireError> {
-        let mut is_open = self.is_open.subscribe();
+    /// Returns the live terminal of a name, after recovery has finished.
+    pub(super) async fn find(&self, name: &str) -> Result<Option<TerminalHandle>, WireError> {
+        let mut is_recovered = self.is_recovered.subscribe();
         tokio::select! {
             // The sender lives as long as this room.
-            _ = is_open.wait_for(|is_open| *is_open) => {}
-            () = self.leaving.cancelled() => return Err(stopping()),
+            _ = is_recovered.wait_for(|is_recovered| *is_recovered) => {}
+            () = self.stopping.cancelled() => return Err(stopping()),
         }
         loop {
-            let found = self.roll().get(name).cloned();
+            let found = self.handles().get(name).cloned();
             match found {
-                // Its name is free in a moment.
-                Some(handle) if handle.is_over() => {
-                    self.unless_leaving(handle.forgotten()).await?;
+                // It has ended and its owner is cleaning up. The name is free in a moment.
+                Some(handle) if handle.has_ended() => {
+                    self.unless_stopping(handle.wait_until_forgotten()).await?;
                 }
                 found => return Ok(found),
             }
         }
     }
 
-    /// The terminal of a name, made if it is not there; says whether it was.
-    pub(super) async fn want(
+    /// Returns the terminal of a name, created if it is missing, and true if it was created.
+    pub(super) async fn find_or_create(
         self: &Arc<Self>,
         name: &str,
-        params: &CreateParams,
-    ) -> Result<(Handle, bool), WireError> {
+        params: &TerminalCreateParams,
+    ) -> Result<(TerminalHandle, bool), WireError> {
         if let Some(handle) = self.find(name).await? {
             return Ok((handle, false));
         }
-        let _turn = self.making.lock().await;
-        if self.are_left.load(Ordering::Relaxed) {
-            self.find_again().await;
+        let _guard = self.creation_lock.lock().await;
+        if self.is_recovery_pending.load(Ordering::Relaxed) {
+            self.recover().await;
         }
         if let Some(handle) = self.find(name).await? {
             return Ok((handle, false));
         }
-        let handle = self.make(name, params).await?;
+        let handle = self.create_terminal(name, params).await?;
         Ok((handle, true))
     }
 
-    async fn make(
+    async fn create_terminal(
         self: &Arc<Self>,
         name: &str,
-        params: &CreateParams,
-    ) -> Result<Handle, WireError> {
+        params: &TerminalCreateParams,
+    ) -> Result<TerminalHandle, WireError> {
         let server = self.server().await?;
-        let (parts, settings) = (&self.parts, self.settings());
+        let (deps, settings) = (&self.deps, self.settings());
         let wanted = params.shell.as_deref();
-        let shell = settings::shell(&settings, &parts.env, wanted).map_err(invalid)?;
+        let shell = settings::shell(&settings, &deps.env, wanted).map_err(invalid)?;
         let (columns, rows) = settings::size(&settings, params).map_err(invalid)?;
-        let dir = self.folder(params.folder.as_deref())?;
+        let dir = self.start_folder(params.folder.as_deref())?;
         let new = NewTerminal {
-            id: parts.dice.uuid(parts.clock.wall_ms()).to_string(),
-            key: parts.dice.hex(KEY_DIGITS / 2),
+            id: deps.randomness.uuid(deps.clock.wall_ms()).to_string(),
+            key: deps.randomness.hex(KEY_DIGITS / 2),
             name: name.to_owned(),
             shell: shell.display().to_string(),
             folder: None,
@@ -104,10 +106,12 @@ impl Shared {
             rows,
             live_max: TERMINALS_MAX,
         };
-        let folder = parts.home.terminal(&new.id);
-        make_folder(&folder).map_err(|error| failed(&folder, &error))?;
-        let row = parts.store.add_terminal(new).await?;
-        let made = server.create(New {
+        let folder = deps.home.terminal(&new.id);
+        create_folder(&folder).map_err(|error| folder_error(&folder, &error))?;
+        // Stored before tmux knows of it: after a crash in between, recovery finds a row without a
+        // session and marks it as lost. The other way round a session would have no owner.
+        let row = deps.store.add_terminal(new).await?;
+        let made = server.create(NewTmuxSession {
             name: name.to_owned(),
             folder: folder.clone(),
             shell,
@@ -118,19 +122,19 @@ impl Shared {
             env: Vec::new(),
         });
         let linked = match made.await {
-            Ok(_) => link::connect(&server, name).await,
+            Ok(_) => tmux_link::connect(&server, name).await,
             Err(error) => Err(error),
         };
         match linked {
             Ok(link) => {
-                let beginning = Beginning {
+                let init = OwnerInit {
                     row,
                     link: Some(link),
                     commands: Vec::new(),
-                    gone: None,
+                    gone_reason: None,
                 };
-                tracing::info!(terminal = name, "a terminal was made");
-                self.own(beginning)
+                tracing::info!(terminal = name, "a terminal was created");
+                self.spawn_owner(init)
             }
             Err(error) => {
                 let message = match error {
@@ -140,19 +144,22 @@ impl Shared {
                     ),
                     other => other.to_string(),
                 };
-                self.write_off(&row, &message).await;
+                self.record_lost(&row, &message).await;
                 let removed = remove_folder(&folder);
                 if let Err(error) = removed {
-                    tracing::debug!(terminal = name, "its folder was not removed: {error}");
+                    tracing::debug!(
+                        terminal = name,
+                        "the terminal's folder was not removed: {error}"
+                    );
                 }
                 Err(WireError::new(ErrorCode::ServiceUnavailable, message))
             }
         }
     }
 
-    /// The folder a shell starts in.
-    fn folder(&self, wanted: Option<&str>) -> Result<PathBuf, WireError> {
-        let home = self.parts.env.os("HOME").map(PathBuf::from);
+    /// Returns the folder that a shell starts in.
+    fn start_folder(&self, wanted: Option<&str>) -> Result<PathBuf, WireError> {
+        let home = self.deps.env.os("HOME").map(PathBuf::from);
         let folder = match wanted {
             Some(folder) => PathBuf::from(folder),
             None => home.unwrap_or_else(|| PathBuf::from("/")),
@@ -170,32 +177,34 @@ impl Shared {
         Err(invalid(message))
     }
 
-    fn own(self: &Arc<Self>, beginning: Beginning) -> Result<Handle, WireError> {
-        let name = beginning.row.name.clone();
-        let folder = self.parts.home.terminal(&beginning.row.id);
-        let handle = Owner::begin(self, beginning).map_err(|error| failed(&folder, &error))?;
-        self.roll().insert(name, handle.clone());
+    fn spawn_owner(self: &Arc<Self>, init: OwnerInit) -> Result<TerminalHandle, WireError> {
+        let name = init.row.name.clone();
+        let folder = self.deps.home.terminal(&init.row.id);
+        let handle =
+            TerminalOwner::spawn(self, init).map_err(|error| folder_error(&folder, &error))?;
+        self.handles().insert(name, handle.clone());
         Ok(handle)
     }
 
-    /// A terminal is over; another one may have its name already.
-    pub(super) fn forget(&self, name: &str, row_id: i64) {
-        let mut roll = self.roll();
+    /// Removes the handle of an ended terminal, unless another terminal has its name by now.
+    pub(super) fn remove_handle(&self, name: &str, row_id: i64) {
+        let mut roll = self.handles();
         if roll.get(name).is_some_and(|handle| handle.row_id == row_id) {
             roll.remove(name);
         }
     }
 
-    /// Finds the terminals of a former daemon again, or lives through the last of them.
-    pub(super) async fn find_again(self: &Arc<Self>) {
-        let rows = match self.parts.store.live_terminals().await {
+    /// Recovers the terminals of the previous daemon. A terminal that is gone still gets an owner,
+    /// which processes the rest of its recording.
+    pub(super) async fn recover(self: &Arc<Self>) {
+        let rows = match self.deps.store.live_terminals().await {
             Ok(rows) => rows,
             Err(error) => {
                 tracing::warn!("the terminals could not be read: {error}");
                 return;
             }
         };
-        self.sweep(&rows).await;
+        self.remove_orphan_folders(&rows).await;
         if rows.is_empty() {
             return;
         }
@@ -205,56 +214,57 @@ impl Shared {
         };
         let sessions = match sessions {
             Ok(sessions) => sessions,
-            // They may well live: who cannot ask does not know.
+            // Without an answer from tmux nothing is known, and the terminals may well be alive.
             Err(why) => {
-                tracing::warn!("the terminals of before are left as they are: {why}");
-                self.are_left.store(true, Ordering::Relaxed);
+                tracing::warn!("the terminals of the previous daemon are not recovered yet: {why}");
+                self.is_recovery_pending.store(true, Ordering::Relaxed);
                 return;
             }
         };
-        self.are_left.store(false, Ordering::Relaxed);
+        self.is_recovery_pending.store(false, Ordering::Relaxed);
         for row in rows {
-            if self.roll().contains_key(&row.name) {
+            if self.handles().contains_key(&row.name) {
                 continue;
             }
-            if let Err(error) = self.take_up(&row, &sessions).await {
-                tracing::warn!(terminal = row.name, "not found again: {}", error.message);
-                self.write_off(&row, &error.message).await;
+            if let Err(error) = self.recover_terminal(&row, &sessions).await {
+                tracing::warn!(terminal = row.name, "not recovered: {}", error.message);
+                self.record_lost(&row, &error.message).await;
             }
         }
     }
 
-    async fn take_up(
+    async fn recover_terminal(
         self: &Arc<Self>,
         row: &TerminalRow,
-        sessions: &[Session],
+        sessions: &[TmuxSession],
     ) -> Result<(), WireError> {
-        let folder = self.parts.home.terminal(&row.id);
+        let folder = self.deps.home.terminal(&row.id);
         let mut link = None;
+        // By its folder, which holds the unique id. Another session may have the name by now.
         if sessions.iter().any(|session| session.folder == folder) {
-            link = link::again(self, &row.name, &folder).await;
+            link = tmux_link::reconnect(self, &row.name, &folder).await;
         }
-        let said = "it was gone when hob came back: its shell ended, or tmux was killed";
-        let gone = link.is_none().then(|| said.to_owned());
-        let commands = self.parts.store.live_commands(row.row_id).await?;
+        let reason = "it was gone when hob came back: its shell ended, or tmux was killed";
+        let gone = link.is_none().then(|| reason.to_owned());
+        let commands = self.deps.store.live_commands(row.row_id).await?;
         tracing::info!(
             terminal = row.name,
             found = link.is_some(),
             commands = commands.len(),
-            "a terminal of a former daemon"
+            "a terminal of the previous daemon"
         );
-        self.own(Beginning {
+        self.spawn_owner(OwnerInit {
             row: row.clone(),
             link,
             commands,
-            gone,
+            gone_reason: gone,
         })?;
         Ok(())
     }
 
-    /// Notes that a terminal which has no owner is over.
-    async fn write_off(&self, row: &TerminalRow, why: &str) {
-        let status = Terminal {
+    /// Stores that a terminal without an owner is lost.
+    async fn record_lost(&self, row: &TerminalRow, why: &str) {
+        let status = TerminalInfo {
             name: row.name.clone(),
             state: TerminalState::Lost,
             detail: Some(why.to_owned()),
@@ -273,15 +283,18 @@ impl Shared {
             status: Some(status),
             ..TerminalWrite::default()
         };
-        if let Err(error) = self.parts.store.write_terminal(Arc::new(write)).await {
-            tracing::warn!(terminal = row.name, "its end was not written: {error}");
+        if let Err(error) = self.deps.store.write_terminal(Arc::new(write)).await {
+            tracing::warn!(
+                terminal = row.name,
+                "the end of the terminal was not stored: {error}"
+            );
         }
     }
 
-    /// Removes folders that no terminal of the record has.
-    async fn sweep(&self, known: &[TerminalRow]) {
+    /// Removes folders that belong to no stored live terminal.
+    async fn remove_orphan_folders(&self, known: &[TerminalRow]) {
         let known: Vec<String> = known.iter().map(|row| row.id.clone()).collect();
-        let folder = self.parts.home.terminals();
+        let folder = self.deps.home.terminals();
         let swept = tokio::task::spawn_blocking(move || -> io::Result<()> {
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
@@ -293,23 +306,24 @@ impl Shared {
             Ok(())
         });
         if let Ok(Err(error)) = swept.await {
-            tracing::debug!("folders of former terminals were not removed: {error}");
+            tracing::debug!("folders of ended terminals were not removed: {error}");
         }
     }
 }
 
-/// Removes the folder of a terminal that is over, and what lies elsewhere for it.
+/// Removes the folder of an ended terminal, and its command file, which may lie in memory.
 pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     shells::discard(folder)?;
     std::fs::remove_dir_all(folder)
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut maker = std::fs::DirBuilder::new();
-    maker.recursive(true).mode(0o700).create(folder)
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    // Private: the folder holds everything that the terminal shows.
+    builder.recursive(true).mode(0o700).create(folder)
 }
 
-fn failed(folder: &Path, error: &io::Error) -> WireError {
+fn folder_error(folder: &Path, error: &io::Error) -> WireError {
     let message = format!("'{}' cannot be used: {error}", folder.display());
     WireError::new(ErrorCode::ServiceUnavailable, message)
 }

@@ -1,16 +1,16 @@
-//! What is said of terminals, in sentences a person can act on, and what may be said to them. Pure.
+//! Checks of request parameters, and the sentences about commands and terminals. Pure.
 
-use hob_core::terminal::desk::{Over, Why};
+use hob_core::terminal::command_scheduler::{CommandEndReason, TerminalEnd};
 use hob_wire::limits::{TERMINAL_BATCH_MAX, TERMINAL_COMMAND_CHARS_MAX};
-use hob_wire::rooms::terminal::{DEFAULT_TERMINAL, ExecuteParams};
+use hob_wire::rooms::terminal::{DEFAULT_TERMINAL, TerminalExecuteParams};
 use hob_wire::{ErrorCode, WireError};
 
 const NAME_CHARS_MAX: usize = 64;
-/// Letters of a reason.
+/// The longest `reason` of a command, in characters.
 const REASON_CHARS_MAX: usize = 1_000;
 
-/// The terminal that is meant.
-pub(super) fn name(given: Option<&str>) -> Result<&str, WireError> {
+/// Returns the terminal's name, or the default one, if it is valid.
+pub(super) fn check_name(given: Option<&str>) -> Result<&str, WireError> {
     let name = given.unwrap_or(DEFAULT_TERMINAL);
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(allowed) {
@@ -21,8 +21,8 @@ pub(super) fn name(given: Option<&str>) -> Result<&str, WireError> {
     Ok(name)
 }
 
-/// The commands of a request, checked.
-pub(super) fn commands(params: &ExecuteParams) -> Result<Vec<String>, WireError> {
+/// Returns the commands of a request, if they are valid.
+pub(super) fn check_commands(params: &TerminalExecuteParams) -> Result<Vec<String>, WireError> {
     let commands = match (&params.command, params.commands.is_empty()) {
         (Some(command), true) => vec![command.clone()],
         (None, false) => params.commands.clone(),
@@ -30,70 +30,81 @@ pub(super) fn commands(params: &ExecuteParams) -> Result<Vec<String>, WireError>
     };
     if commands.len() > TERMINAL_BATCH_MAX {
         return Err(invalid(format!(
-            "One request has {TERMINAL_BATCH_MAX} commands at the most, not {}.",
+            "A request has at most {TERMINAL_BATCH_MAX} commands, not {}.",
             commands.len()
         )));
     }
     for command in &commands {
-        let letters = command.chars().count();
+        let chars = command.chars().count();
         if command.trim().is_empty() {
-            return Err(invalid("A command is not empty.".to_owned()));
+            return Err(invalid("A command must not be empty.".to_owned()));
         }
-        if letters > TERMINAL_COMMAND_CHARS_MAX {
+        if chars > TERMINAL_COMMAND_CHARS_MAX {
             return Err(invalid(format!(
-                "A command has {TERMINAL_COMMAND_CHARS_MAX} letters at the most, not {letters}."
+                "A command has at most {TERMINAL_COMMAND_CHARS_MAX} characters, not {chars}."
             )));
         }
+        // No shell can hold a zero byte in a command line.
         if command.contains('\0') {
-            return Err(invalid("A command has no zero byte.".to_owned()));
+            return Err(invalid(
+                "A command must not contain a zero byte.".to_owned(),
+            ));
         }
     }
     let reason = params.reason.as_ref();
     if reason.is_some_and(|reason| reason.chars().count() > REASON_CHARS_MAX) {
-        let most = format!("`reason` has {REASON_CHARS_MAX} letters at the most.");
-        return Err(invalid(most));
+        let message = format!("`reason` has at most {REASON_CHARS_MAX} characters.");
+        return Err(invalid(message));
     }
     Ok(commands)
 }
 
-/// Why a command ended as it did.
-pub(super) fn why(why: Why) -> String {
-    let said = match why {
-        Why::Dropped => "It was dropped before it began.",
-        Why::Chain => "It was dropped because one before it failed.",
-        Why::Incomplete => {
+/// Explains why a command ended as it did.
+pub(super) fn describe_end(why: CommandEndReason) -> String {
+    let text = match why {
+        CommandEndReason::Dropped => "It was dropped before it began.",
+        CommandEndReason::ChainFailed => "It was dropped because an earlier command failed.",
+        CommandEndReason::Incomplete => {
             "The line is not complete: the shell asked for the rest of it, so it was interrupted."
         }
-        Why::LeftShell => "It left the shell, and the terminal closed.",
-        Why::Closed => "The terminal was closed.",
-        Why::Gone => "The terminal went away.",
-        Why::Stubborn => "It could not be ended, so its terminal was given up.",
-        Why::Untaken => {
-            "The shell did not take it. If another shell runs in this terminal, leave that, or close the terminal."
+        CommandEndReason::LeftShell => "It exited the shell, so the terminal closed.",
+        CommandEndReason::Closed => "The terminal was closed.",
+        CommandEndReason::Gone => "The terminal went away.",
+        CommandEndReason::Unkillable => "It could not be ended, so its terminal was given up.",
+        CommandEndReason::Untaken => {
+            "The shell did not take it. If another shell runs in this terminal, exit it or close the terminal."
         }
-        Why::Unbegun => "The shell took it, and it did not begin.",
-        Why::Unseen => {
-            "It printed so much while nobody could follow that its end was missed; it may have ended well."
+        CommandEndReason::NeverBegan => "The shell took it, but it did not begin.",
+        CommandEndReason::EndNotRecorded => {
+            "Its end was missed, because part of the recording is missing; it may have succeeded."
         }
-        Why::Doubtful => "hob was away when the shell took it; it may have run.",
+        CommandEndReason::MayHaveRun => {
+            "hob was not running when the shell took it; it may have run."
+        }
     };
-    said.to_owned()
+    text.to_owned()
 }
 
-/// Why a terminal is gone.
-pub(super) fn over(over: Over, shell: &str, reason: Option<&str>) -> Option<String> {
+/// Explains why a terminal is gone.
+pub(super) fn describe_over(
+    over: TerminalEnd,
+    shell: &str,
+    reason: Option<&str>,
+) -> Option<String> {
     match over {
-        Over::Closed => None,
-        Over::Left { status } => Some(format!("Its shell was left with status {status}.")),
-        Over::Gone => Some(match reason {
+        TerminalEnd::Closed => None,
+        TerminalEnd::ShellLeft { status } => {
+            Some(format!("Its shell exited with status {status}."))
+        }
+        TerminalEnd::Gone => Some(match reason {
             Some(reason) => format!("It went away: {reason}."),
             None => "It went away: its shell or tmux was ended.".to_owned(),
         }),
-        Over::Silent => Some(format!(
+        TerminalEnd::NoMarks => Some(format!(
             "The shell '{shell}' showed no prompt that hob understands within 10 seconds. \
              Choose another with the setting terminal.shell."
         )),
-        Over::Stubborn => {
+        TerminalEnd::Unkillable => {
             Some("A command in it could not be ended, so it was given up.".to_owned())
         }
     }
@@ -107,15 +118,14 @@ pub(super) fn conflict(message: impl Into<String>) -> WireError {
     WireError::new(ErrorCode::Conflict, message.into())
 }
 
-/// There is no such terminal.
-pub(super) fn missing(name: &str) -> WireError {
+pub(super) fn not_found(name: &str) -> WireError {
     WireError::new(
         ErrorCode::NotFound,
         format!("There is no terminal '{name}'."),
     )
 }
 
-/// Nobody waits for a terminal when the daemon stops.
+/// The answer to requests that wait while the daemon stops.
 pub(super) fn stopping() -> WireError {
     let message = "hob is stopping. What runs in the terminal goes on.";
     WireError::new(ErrorCode::ServiceUnavailable, message)

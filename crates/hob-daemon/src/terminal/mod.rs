@@ -1,43 +1,45 @@
 //! `terminal.*`: shells in tmux that a person and hob share.
 //!
-//! - `making`: which terminals there are, making them, and finding them again after a start
-//! - `owner`: the owner task of each; `life`: what happens in it, around the pure desk of
-//!   `hob_core::terminal`; `deeds`: what is done because the desk says so; `handle`: how it is
-//!   reached; `link`: its connection to tmux
-//! - `notebook`: what happened, on its way to the record; `telling`: what is printed, for watchers
-//! - `requests`: what is asked of the room; `windows`: of the desktop, on terminals; `tally`: what
-//!   it has done, as figures
-//! - `words`: what is said; `settings`: what a person may choose
+//! - `lifecycle`: creates terminals and finds them again after a restart
+//! - `owner`: the owner task of one terminal; `session`: its state, around the pure scheduler of
+//!   `hob_core::terminal`; `effects`: carries out what the scheduler decides; `handle`: the way to
+//!   reach an owner; `tmux_link`: the connection to tmux
+//! - `write_buffer`: batches changes for the store; `output_feed`: output events for watchers
+//! - `requests`: the methods of the room; `windows`: desktop windows on a terminal; `counters`:
+//!   metrics
+//! - `messages`: checks and sentences; `settings`: config keys
 //!
-//! Invariants: a command is on record before it is typed, and its end before anybody hears of it; a
-//! terminal is changed by its owner alone; stopping the daemon ends no terminal and waits for none.
+//! Invariants: a command is stored before it is typed, and its end is stored before anybody is
+//! told; only its owner changes a terminal; stopping the daemon neither ends a terminal nor waits
+//! for one.
 
-mod deeds;
+mod counters;
+mod effects;
 mod handle;
-mod life;
-mod link;
-mod making;
-mod notebook;
+mod lifecycle;
+mod messages;
+mod output_feed;
 mod owner;
 mod requests;
+mod session;
 mod settings;
-mod tally;
-mod telling;
+mod tmux_link;
 mod windows;
-mod words;
+mod write_buffer;
 
-use handle::Handle;
-use hob_bus::{Bus, Emitter, Room};
+use counters::CommandCounters;
+use handle::TerminalHandle;
+use hob_bus::{Bus, EventEmitter, Room};
 use hob_exec::Spawner;
-use hob_exec::tmux::Server;
+use hob_exec::tmux::TmuxServer;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::figures::Figure;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::metrics::MetricSample;
+use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::rooms::terminal::{
     Analyze, Cancel, Capture, Close, Command, Create, Execute, History, Keys, List, Open,
@@ -49,117 +51,116 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tally::Tally;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Requests handled at once: each that waits for a command holds one.
+/// Requests handled at once. A request that waits for a command holds one.
 const CONCURRENCY: usize = 512;
 
-/// What the room is made of.
+/// The dependencies of the room.
 #[derive(Clone)]
-pub struct Parts {
+pub struct TerminalDeps {
     pub bus: Bus,
     pub store: Store,
     pub clock: Clock,
-    pub dice: Dice,
-    pub env: Env,
+    pub randomness: Randomness,
+    pub env: EnvVars,
     pub home: Home,
     pub settings: watch::Receiver<Arc<Settings>>,
-    /// What no record may show.
-    pub mask: Mask,
-    /// Starts the connections to tmux.
+    /// Secrets to hide from the audit record.
+    pub mask: SecretMask,
+    /// Starts the tmux clients.
     pub spawner: Spawner,
-    /// The program that records, without its folder.
+    /// The command line of the recorder, without its folder argument.
     pub recorder: Vec<OsString>,
-    pub tasks: Tasks,
+    pub tasks: TaskGroup,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for TerminalDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("TerminalDeps").finish_non_exhaustive()
     }
 }
 
-/// What the room's files share.
-struct Shared {
-    parts: Parts,
-    emitter: Emitter,
+/// The state that the files of this room share.
+struct TerminalContext {
+    deps: TerminalDeps,
+    emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
-    roll: Mutex<BTreeMap<String, Handle>>,
-    /// Held while a terminal is made or closed, so that a name has one terminal.
-    making: tokio::sync::Mutex<()>,
-    /// Held while a window comes up.
-    opening: tokio::sync::Mutex<()>,
-    server: tokio::sync::Mutex<Option<Server>>,
-    /// Whether the terminals of a former daemon were looked for.
-    is_open: watch::Sender<bool>,
-    /// tmux could not be asked about them; they are looked for again before another is made.
-    are_left: AtomicBool,
-    /// The daemon is about to stop: nobody waits for a terminal any more.
-    leaving: CancellationToken,
-    tally: Tally,
+    handles: Mutex<BTreeMap<String, TerminalHandle>>,
+    /// Held while a terminal is created or closed, so that a name has at most one terminal.
+    creation_lock: tokio::sync::Mutex<()>,
+    /// Held while a window opens.
+    window_lock: tokio::sync::Mutex<()>,
+    server: tokio::sync::Mutex<Option<TmuxServer>>,
+    /// True once the terminals of the previous daemon were looked for.
+    is_recovered: watch::Sender<bool>,
+    /// tmux did not answer during recovery. Recovery runs again before the next terminal is created.
+    is_recovery_pending: AtomicBool,
+    /// Cancelled when the daemon is about to stop, so that no request waits for a terminal any more.
+    stopping: CancellationToken,
+    counters: CommandCounters,
 }
 
-impl Shared {
+impl TerminalContext {
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.parts.settings.borrow())
+        Arc::clone(&self.deps.settings.borrow())
     }
 
-    fn roll(&self) -> MutexGuard<'_, BTreeMap<String, Handle>> {
-        self.roll.lock().unwrap_or_else(PoisonError::into_inner)
+    fn handles(&self) -> MutexGuard<'_, BTreeMap<String, TerminalHandle>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The terminals of the house; cheap to clone.
+/// The terminal room. Cheap to clone.
 #[derive(Clone)]
-pub struct Terminals(Arc<Shared>);
+pub struct TerminalRoom(Arc<TerminalContext>);
 
-impl fmt::Debug for Terminals {
+impl fmt::Debug for TerminalRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Terminals").finish_non_exhaustive()
+        f.debug_struct("TerminalRoom").finish_non_exhaustive()
     }
 }
 
-impl Terminals {
-    pub fn new(parts: Parts) -> Terminals {
-        Terminals(Arc::new(Shared {
-            emitter: parts.bus.emitter("terminal"),
-            roll: Mutex::default(),
-            making: tokio::sync::Mutex::default(),
-            opening: tokio::sync::Mutex::default(),
+impl TerminalRoom {
+    pub fn new(deps: TerminalDeps) -> TerminalRoom {
+        TerminalRoom(Arc::new(TerminalContext {
+            emitter: deps.bus.emitter("terminal"),
+            handles: Mutex::default(),
+            creation_lock: tokio::sync::Mutex::default(),
+            window_lock: tokio::sync::Mutex::default(),
             server: tokio::sync::Mutex::default(),
-            is_open: watch::Sender::new(false),
-            are_left: AtomicBool::new(false),
-            leaving: CancellationToken::new(),
-            tally: Tally::default(),
-            parts,
+            is_recovered: watch::Sender::new(false),
+            is_recovery_pending: AtomicBool::new(false),
+            stopping: CancellationToken::new(),
+            counters: CommandCounters::default(),
+            deps,
         }))
     }
 
-    /// Finds the terminals of a former daemon again; whoever asks meanwhile waits for it.
+    /// Recovers the terminals of the previous daemon in the background. Requests wait for it.
     pub fn open(&self) {
-        let shared = Arc::clone(&self.0);
-        let tasks = self.0.parts.tasks.clone();
+        let context = Arc::clone(&self.0);
+        let tasks = self.0.deps.tasks.clone();
         tasks.spawn_until_stop("terminals", async move {
-            shared.find_again().await;
-            shared.is_open.send_replace(true);
+            context.recover().await;
+            context.is_recovered.send_replace(true);
         });
     }
 
-    /// Lets those go who wait for a command: it goes on without them.
-    pub fn leave(&self) {
-        self.0.leaving.cancel();
+    /// Ends all waiting requests. Their commands go on in tmux.
+    pub fn release_waiters(&self) {
+        self.0.stopping.cancel();
     }
 
-    /// What terminals do and have done, as figures.
-    pub fn figures(&self) -> Vec<Figure> {
+    /// Returns the metrics of terminals and their commands.
+    pub fn figures(&self) -> Vec<MetricSample> {
         self.0.figures()
     }
 }
 
-/// The service `terminal`.
-pub fn room(terminals: &Terminals) -> Room {
+/// Builds the room `terminal`.
+pub fn room(terminals: &TerminalRoom) -> Room {
     let of = || Arc::clone(&terminals.0);
     let (creates, lists, executes, keys) = (of(), of(), of(), of());
     let (captures, commands, histories, cancels) = (of(), of(), of(), of());
@@ -170,47 +171,47 @@ pub fn room(terminals: &Terminals) -> Room {
         .event::<TerminalCommandChanged>()
         .event::<TerminalOutput>()
         .method::<Create, _, _>(move |_, params| {
-            let shared = Arc::clone(&creates);
-            async move { shared.create(params).await }
+            let context = Arc::clone(&creates);
+            async move { context.create(params).await }
         })
         .method::<List, _, _>(move |_, _| {
-            let shared = Arc::clone(&lists);
-            async move { shared.list().await }
+            let context = Arc::clone(&lists);
+            async move { context.list().await }
         })
         .method::<Execute, _, _>(move |call, params| {
-            let shared = Arc::clone(&executes);
-            async move { shared.execute(call, params).await }
+            let context = Arc::clone(&executes);
+            async move { context.execute(call, params).await }
         })
         .method::<Keys, _, _>(move |call, params| {
-            let shared = Arc::clone(&keys);
-            async move { shared.keys(call, params).await }
+            let context = Arc::clone(&keys);
+            async move { context.keys(call, params).await }
         })
         .method::<Capture, _, _>(move |_, params| {
-            let shared = Arc::clone(&captures);
-            async move { shared.capture(params).await }
+            let context = Arc::clone(&captures);
+            async move { context.capture(params).await }
         })
         .method::<Command, _, _>(move |_, params| {
-            let shared = Arc::clone(&commands);
-            async move { shared.command(params).await }
+            let context = Arc::clone(&commands);
+            async move { context.command(params).await }
         })
         .method::<History, _, _>(move |_, params| {
-            let shared = Arc::clone(&histories);
-            async move { Ok(shared.parts.store.command_history(params).await?) }
+            let context = Arc::clone(&histories);
+            async move { Ok(context.deps.store.command_history(params).await?) }
         })
         .method::<Cancel, _, _>(move |_, params| {
-            let shared = Arc::clone(&cancels);
-            async move { shared.cancel(params).await }
+            let context = Arc::clone(&cancels);
+            async move { context.cancel(params).await }
         })
         .method::<Open, _, _>(move |call, params| {
-            let shared = Arc::clone(&opens);
-            async move { shared.open_window(call, params).await }
+            let context = Arc::clone(&opens);
+            async move { context.open_window(call, params).await }
         })
         .method::<Close, _, _>(move |_, params| {
-            let shared = Arc::clone(&closes);
-            async move { shared.close(params).await }
+            let context = Arc::clone(&closes);
+            async move { context.close(params).await }
         })
         .method::<Analyze, _, _>(move |_, params| {
-            let shared = Arc::clone(&analyses);
-            async move { shared.analyze(params).await }
+            let context = Arc::clone(&analyses);
+            async move { context.analyze(params).await }
         })
 }

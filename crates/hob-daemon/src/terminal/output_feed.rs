@@ -1,49 +1,49 @@
-//! What is printed in a terminal, for whoever watches: plain text, paced and bounded.
+//! Output events of a terminal: plain text, paced and bounded.
 //!
-//! Invariants: telling waits for nobody; what does not fit between two tellings is counted and told
-//! with the next piece.
+//! Invariants: emitting never waits; bytes that do not fit between two emissions are counted, and
+//! the count goes out with the next piece.
 
-use hob_bus::Emitter;
-use hob_core::terminal::plain::Plain;
+use hob_bus::EventEmitter;
+use hob_core::terminal::escape_stripper::EscapeStripper;
 use hob_kit::failpoint;
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{OutputPayload, TerminalOutput};
+use hob_wire::rooms::terminal::{TerminalOutput, TerminalOutputPayload};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The least time between two tellings.
-const PACE: Duration = Duration::from_millis(50);
-/// Bytes told at once.
+/// The least time between two emissions.
+const EMIT_INTERVAL: Duration = Duration::from_millis(50);
+/// Bytes emitted at once.
 const BYTES_MAX: usize = 64 * 1024;
-/// Pieces told at once: one of each command, and of the prompts between them.
+/// Pieces emitted at once: one for each command, and one for each prompt between them.
 const PIECES_MAX: usize = 64;
 
-pub(super) struct Telling {
-    emitter: Emitter,
+pub(super) struct OutputFeed {
+    emitter: EventEmitter,
     name: String,
-    plain: Plain,
-    pieces: Vec<OutputPayload>,
+    plain: EscapeStripper,
+    pieces: Vec<TerminalOutputPayload>,
     bytes: usize,
     dropped: u64,
-    told: Option<Instant>,
+    last_emitted: Option<Instant>,
 }
 
-impl Telling {
-    pub(super) fn new(emitter: Emitter, name: String) -> Telling {
-        Telling {
+impl OutputFeed {
+    pub(super) fn new(emitter: EventEmitter, name: String) -> OutputFeed {
+        OutputFeed {
             emitter,
             name,
-            plain: Plain::default(),
+            plain: EscapeStripper::default(),
             pieces: Vec::new(),
             bytes: 0,
             dropped: 0,
-            told: None,
+            last_emitted: None,
         }
     }
 
-    /// Takes what a command printed, or the shell itself.
+    /// Adds output of a command, or of the shell itself when there is none.
     pub(super) fn feed(&mut self, command: Option<CommandId>, bytes: &[u8]) {
-        // It is counted, not read: reading it would cost most when there is most of it.
+        // Counted but not parsed: parsing costs most exactly when a program floods the terminal.
         if self.bytes >= BYTES_MAX || self.pieces.len() >= PIECES_MAX {
             self.dropped += bytes.len() as u64;
             return;
@@ -57,11 +57,12 @@ impl Telling {
             return;
         }
         self.bytes += text.len();
+        // A piece that follows dropped bytes must carry their count, so it is never merged.
         match self.pieces.last_mut() {
             Some(last) if last.command == command && self.dropped == 0 => last.text.push_str(&text),
             _ => {
                 let dropped = std::mem::take(&mut self.dropped);
-                self.pieces.push(OutputPayload {
+                self.pieces.push(TerminalOutputPayload {
                     name: self.name.clone(),
                     command,
                     text,
@@ -71,31 +72,37 @@ impl Telling {
         }
     }
 
-    /// Counts what nobody could read.
+    /// Counts bytes that are missing in the recording.
     pub(super) fn skip(&mut self, bytes: u64) {
         self.dropped += bytes;
-        self.plain = Plain::default();
+        // The gap may have cut a control sequence in two, so the parser starts afresh.
+        self.plain = EscapeStripper::default();
     }
 
-    /// When there is something to tell: at once, unless something was told just before.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.has_any()
-            .then(|| self.told.map_or_else(Instant::now, |told| told + PACE))
+    /// Returns when pending output may be emitted: at once, or one interval after the last time.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.has_pending().then(|| {
+            self.last_emitted
+                .map_or_else(Instant::now, |last| last + EMIT_INTERVAL)
+        })
     }
 
-    fn has_any(&self) -> bool {
+    fn has_pending(&self) -> bool {
         !self.pieces.is_empty() || self.dropped > 0
     }
 
-    /// Tells what is due.
-    pub(super) fn tell(&mut self, now: Instant) {
-        let is_too_soon = self.told.is_some_and(|told| told + PACE > now);
-        if !self.has_any() || is_too_soon {
+    /// Emits pending output if the interval has passed.
+    pub(super) fn emit_due(&mut self, now: Instant) {
+        let is_too_soon = self
+            .last_emitted
+            .is_some_and(|last| last + EMIT_INTERVAL > now);
+        if !self.has_pending() || is_too_soon {
             return;
         }
+        // Bytes dropped after the last piece have no piece to carry their count.
         let left = std::mem::take(&mut self.dropped);
         if left > 0 {
-            self.pieces.push(OutputPayload {
+            self.pieces.push(TerminalOutputPayload {
                 name: self.name.clone(),
                 command: None,
                 text: String::new(),
@@ -106,6 +113,6 @@ impl Telling {
             self.emitter.emit::<TerminalOutput>(None, &piece);
         }
         self.bytes = 0;
-        self.told = Some(now);
+        self.last_emitted = Some(now);
     }
 }

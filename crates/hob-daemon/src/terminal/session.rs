@@ -1,20 +1,26 @@
-//! What happens in one terminal: marks become events of the desk, and what the desk says is done
-//! and noted.
+//! The state of one terminal. Marks in the recording become events of the scheduler; its effects
+//! are carried out, and the results go to the write buffer.
+//!
+//! Invariant: `applied_offset` counts every byte of the recording that was processed, so a restart
+//! continues there and applies no mark twice.
 
-use super::Shared;
-use super::notebook::Notebook;
-use super::telling::Telling;
-use super::words;
-use hob_core::terminal::desk::{Before, Desk, Effect, Event, Job, Over, Waited};
-use hob_core::terminal::printed::Printed;
-use hob_core::terminal::scan::{Mark, Piece, Scanner, may_end_mark};
-use hob_core::terminal::screen::Screen;
-use hob_exec::tmux::Control;
-use hob_exec::tmux::shells::{Hand, Shell};
+use super::TerminalContext;
+use super::messages;
+use super::output_feed::OutputFeed;
+use super::write_buffer::WriteBuffer;
+use hob_core::terminal::command_output::CommandOutput;
+use hob_core::terminal::command_scheduler::{
+    CommandScheduler, QueuedCommand, ResumePoint, SchedulerEffect, SchedulerEvent,
+    TerminalActivity, TerminalEnd,
+};
+use hob_core::terminal::screen::TerminalScreen;
+use hob_core::terminal::shell_marks::{MarkScanner, ScannedPiece, ShellMark, may_end_mark};
+use hob_exec::tmux::TmuxConnection;
+use hob_exec::tmux::shells::{CommandHandoff, ShellKind};
 use hob_kit::failpoint;
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{CommandState, Terminal, TerminalCommand, TerminalState};
+use hob_wire::rooms::terminal::{CommandState, TerminalCommand, TerminalInfo, TerminalState};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,60 +28,62 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub(super) struct Life {
-    pub(super) shared: Arc<Shared>,
+/// The state of one terminal, changed by its owner task alone.
+pub(super) struct TerminalSession {
+    pub(super) context: Arc<TerminalContext>,
     pub(super) row: TerminalRow,
-    pub(super) control: Option<Control>,
-    pub(super) notebook: Notebook,
-    pub(super) screen: Screen,
-    /// Up to where the recording was lived through.
-    pub(super) reached: u64,
-    pub(super) shell: Shell,
-    /// None when its folder is gone.
-    pub(super) hand: Option<Hand>,
-    desk: Desk,
-    effects: Vec<Effect>,
-    scanner: Scanner,
-    telling: Telling,
-    /// Commands of hob's that have not ended.
-    pub(super) known: BTreeMap<CommandId, TerminalCommand>,
-    /// The line of the person's that runs, and the shell's name of it.
-    pub(super) line: Option<(TerminalCommand, String)>,
-    /// What runs, or was handed over and is about to.
-    pub(super) current: Option<Current>,
-    /// The process group that was interrupted last.
+    pub(super) control: Option<TmuxConnection>,
+    pub(super) write_buffer: WriteBuffer,
+    pub(super) screen: TerminalScreen,
+    /// The offset in the recording up to which everything was processed.
+    pub(super) applied_offset: u64,
+    pub(super) shell: ShellKind,
+    /// The file through which commands are handed to the shell; none when the folder is gone.
+    pub(super) handoff: Option<CommandHandoff>,
+    scheduler: CommandScheduler,
+    effects: Vec<SchedulerEffect>,
+    scanner: MarkScanner,
+    output_feed: OutputFeed,
+    /// hob's commands that have not ended.
+    pub(super) open_commands: BTreeMap<CommandId, TerminalCommand>,
+    /// The running line that the user typed, and the shell's own id of it.
+    pub(super) person_line: Option<(TerminalCommand, String)>,
+    /// The command whose output is captured: it runs, or was handed over and is about to run.
+    pub(super) current: Option<RunningCommand>,
+    /// The process group that got the last control-C.
     pub(super) interrupted: Option<i32>,
-    pub(super) over: Option<(Over, Option<String>)>,
-    view: watch::Sender<Terminal>,
+    /// The way the terminal ended, with a reason for people.
+    pub(super) over: Option<(TerminalEnd, Option<String>)>,
+    view: watch::Sender<TerminalInfo>,
 }
 
-/// A command that prints.
-pub(super) struct Current {
+/// The command whose output is being captured.
+pub(super) struct RunningCommand {
     pub(super) id: CommandId,
-    pub(super) printed: Printed,
+    pub(super) printed: CommandOutput,
     pub(super) began_us: Option<u64>,
 }
 
-/// What a mark says beside its kind.
+/// The fields of a mark.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct MarkFields {
     pub(super) id: String,
     pub(super) at_us: Option<u64>,
     pub(super) typed: Option<String>,
 }
 
-impl Life {
+impl TerminalSession {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        context: &Arc<TerminalContext>,
         row: TerminalRow,
-        control: Option<Control>,
+        control: Option<TmuxConnection>,
         commands: Vec<CommandRow>,
-    ) -> (Life, watch::Receiver<Terminal>) {
-        let parts = &shared.parts;
-        let folder = parts.home.terminal(&row.id);
-        let session = control.as_ref().map(Control::session);
+    ) -> (TerminalSession, watch::Receiver<TerminalInfo>) {
+        let deps = &context.deps;
+        let folder = deps.home.terminal(&row.id);
+        let session = control.as_ref().map(TmuxConnection::session);
         let (columns, rows) = session.map_or((row.columns, row.rows), |it| (it.columns, it.rows));
-        let status = Terminal {
+        let status = TerminalInfo {
             name: row.name.clone(),
             state: row.state,
             detail: row.detail.clone(),
@@ -90,39 +98,40 @@ impl Life {
             created_at: row.created_at,
         };
         let (view, seen) = watch::channel(status.clone());
-        let lines = shared.settings().usize("terminal.history_lines");
+        let lines = context.settings().usize("terminal.history_lines");
         let name = row.name.clone();
-        let mut life = Life {
-            shared: Arc::clone(shared),
+        let mut session = TerminalSession {
+            context: Arc::clone(context),
             control,
-            notebook: Notebook::new(parts.store.clone(), row.row_id, status),
-            screen: Screen::new(columns, rows, lines),
-            reached: row.reached,
-            shell: Shell::of(Path::new(&row.shell)),
-            hand: Hand::open(&folder).ok(),
-            desk: Desk::new(Before::Prompt, Vec::new(), 0),
+            write_buffer: WriteBuffer::new(deps.store.clone(), row.row_id, status),
+            screen: TerminalScreen::new(columns, rows, lines),
+            applied_offset: row.reached,
+            shell: ShellKind::of(Path::new(&row.shell)),
+            handoff: CommandHandoff::open(&folder).ok(),
+            scheduler: CommandScheduler::new(ResumePoint::Prompt, Vec::new(), 0),
             effects: Vec::new(),
-            scanner: Scanner::new(&row.key),
-            telling: Telling::new(shared.emitter.clone(), name),
-            known: BTreeMap::new(),
-            line: None,
+            scanner: MarkScanner::new(&row.key),
+            output_feed: OutputFeed::new(context.emitter.clone(), name),
+            open_commands: BTreeMap::new(),
+            person_line: None,
             current: None,
             interrupted: None,
             over: None,
             view,
             row,
         };
-        life.restore(commands);
-        (life, seen)
+        session.restore(commands);
+        (session, seen)
     }
 
-    /// Goes on where another life of the daemon was.
+    /// Restores the state that the previous daemon stored.
     fn restore(&mut self, commands: Vec<CommandRow>) {
-        let clock = &self.shared.parts.clock;
+        let clock = &self.context.deps.clock;
+        // Monotonic time does not survive a restart, so running times are measured by the wall clock.
         let (now_ms, wall_ms) = (clock.monotonic_ms(), clock.wall_ms());
         let mut before = match self.row.state {
-            TerminalState::Starting => Before::Starting,
-            _ => Before::Prompt,
+            TerminalState::Starting => ResumePoint::Starting,
+            _ => ResumePoint::Prompt,
         };
         let mut queue = Vec::new();
         for row in commands {
@@ -130,14 +139,15 @@ impl Life {
             let id = row.command.id;
             if row.command.state == CommandState::Running {
                 let began_ms = row.command.started_at.unwrap_or(row.command.queued_at);
-                self.current = Some(self.printing(id, Some(began_ms.saturating_mul(1_000))));
+                self.current = Some(self.start_capture(id, Some(began_ms.saturating_mul(1_000))));
+                // Only lines that the user typed have an id from the shell.
                 before = match row.shell_id.clone() {
                     Some(shell_id) => {
-                        self.line = Some((row.command.clone(), shell_id.clone()));
-                        Before::Line(shell_id)
+                        self.person_line = Some((row.command.clone(), shell_id.clone()));
+                        ResumePoint::PersonLine(shell_id)
                     }
-                    None => Before::Command {
-                        job,
+                    None => ResumePoint::HobCommand {
+                        command: job,
                         ago_ms: wall_ms.saturating_sub(began_ms),
                     },
                 };
@@ -145,85 +155,94 @@ impl Life {
                 queue.push(job);
             }
             if row.shell_id.is_none() {
-                self.known.insert(id, row.command);
+                self.open_commands.insert(id, row.command);
             }
         }
-        self.desk = Desk::new(before, queue, now_ms);
+        self.scheduler = CommandScheduler::new(before, queue, now_ms);
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.over.is_some()
     }
 
-    /// Shows bytes on the screen and nothing else.
-    pub(super) fn see(&mut self, bytes: &[u8]) {
+    /// Draws bytes on the screen without acting on their marks: they were applied before.
+    pub(super) fn draw_only(&mut self, bytes: &[u8]) {
         let screen = &mut self.screen;
         self.scanner.feed(bytes, &mut |piece| {
-            if let Piece::Bytes(bytes) = piece {
+            if let ScannedPiece::Bytes(bytes) = piece {
                 screen.feed(bytes);
             }
         });
     }
 
-    /// Lives through what was recorded next.
-    pub(super) async fn live_through(&mut self, bytes: &[u8]) {
-        // So that a mark's offset is known, and what follows it comes after it.
+    /// Processes the next bytes of the recording.
+    pub(super) async fn apply_output(&mut self, bytes: &[u8]) {
+        // Sliced at possible ends of marks: a slice holds at most one mark, at its end. So the stored
+        // offset lies right behind a mark, and output after the mark is not counted to the command
+        // before it.
         for slice in bytes.split_inclusive(|byte| may_end_mark(*byte)) {
             let mut mark = None;
-            let Life {
+            let TerminalSession {
                 scanner,
                 screen,
-                telling,
+                output_feed,
                 current,
                 ..
             } = self;
             scanner.feed(slice, &mut |piece| match piece {
-                Piece::Bytes(bytes) => {
+                ScannedPiece::Bytes(bytes) => {
                     screen.feed(bytes);
                     if let Some(current) = current.as_mut() {
                         current.printed.feed(bytes);
                     }
-                    // The shell's prompt and the line itself come before the beginning.
+                    // Until its start mark, the shell prints its prompt and the echoed line.
                     let begun = current.as_ref().filter(|it| it.began_us.is_some());
-                    telling.feed(begun.map(|it| it.id), bytes);
+                    output_feed.feed(begun.map(|it| it.id), bytes);
                 }
-                Piece::Mark(said) => mark = Some(said),
+                ScannedPiece::Mark(found) => mark = Some(found),
             });
-            self.reached += slice.len() as u64;
+            self.applied_offset += slice.len() as u64;
             if let Some(mark) = mark {
-                self.mark(mark).await;
+                self.handle_mark(mark).await;
             }
         }
     }
 
-    /// Some of the recording is missing.
-    pub(super) async fn skip(&mut self, bytes: u64) {
-        self.reached += bytes;
-        self.scanner = Scanner::new(&self.row.key);
-        self.telling.skip(bytes);
-        self.act(Event::Skipped).await;
+    /// Handles a gap in the recording: old segments were removed, or the disk was full.
+    pub(super) async fn skip_gap(&mut self, bytes: u64) {
+        self.applied_offset += bytes;
+        // A mark that was half read before the gap will never be completed.
+        self.scanner = MarkScanner::new(&self.row.key);
+        self.output_feed.skip(bytes);
+        self.handle_event(SchedulerEvent::RecordingGap).await;
     }
 
-    /// What was recorded so far was lived through.
+    /// Switches to live operation, after the recording was processed up to its end.
     pub(super) async fn go_live(&mut self) {
-        let handed = self.handed();
-        self.act(Event::Live(handed)).await;
+        // Read last: the shell may have taken the command while the recording was processed.
+        let handed = self.last_handed_over();
+        self.handle_event(SchedulerEvent::CaughtUp(handed)).await;
     }
 
     pub(super) async fn tick(&mut self) {
         let now_ms = self.now_ms();
-        if self.desk.due_ms().is_some_and(|due_ms| due_ms <= now_ms) {
-            self.act(Event::Tick).await;
+        if self
+            .scheduler
+            .due_ms()
+            .is_some_and(|due_ms| due_ms <= now_ms)
+        {
+            self.handle_event(SchedulerEvent::Tick).await;
         }
     }
 
-    /// The terminal is gone, for this reason.
-    pub(super) async fn gone(&mut self, reason: Option<String>) {
+    /// Handles that the terminal is gone.
+    pub(super) async fn handle_gone(&mut self, reason: Option<String>) {
         if let Some((_, why)) = &mut self.over {
+            // The first reason is the cause; later ones are consequences.
             *why = why.take().or(reason);
             return;
         }
-        self.act(Event::Gone).await;
+        self.handle_event(SchedulerEvent::TerminalGone).await;
         if let Some((_, why)) = &mut self.over {
             *why = reason;
         }
@@ -236,39 +255,42 @@ impl Life {
         });
     }
 
-    pub(super) fn attached(&mut self, count: u32) {
+    pub(super) fn set_attached(&mut self, count: u32) {
         self.view.send_modify(|seen| seen.attached = count);
     }
 
-    pub(super) async fn queue(&mut self, row: CommandRow) {
+    pub(super) async fn enqueue(&mut self, row: CommandRow) {
         let job = job(&row);
-        // One that was asked for again is known, or has ended.
-        if row.command.state != CommandState::Queued || self.known.contains_key(&job.id) {
+        // A repeated request brings commands that are queued, running or done already.
+        if row.command.state != CommandState::Queued || self.open_commands.contains_key(&job.id) {
             return;
         }
-        self.known.insert(job.id, row.command);
-        self.act(Event::Queued(job)).await;
+        self.open_commands.insert(job.id, row.command);
+        self.handle_event(SchedulerEvent::Queued(job)).await;
     }
 
-    /// Commands of hob's that have not ended: this one, or all.
-    pub(super) fn unended(&self, id: Option<CommandId>) -> Vec<CommandId> {
-        let all = self.known.keys().copied();
+    /// Returns hob's commands that have not ended: this one, or all.
+    pub(super) fn unfinished(&self, id: Option<CommandId>) -> Vec<CommandId> {
+        let all = self.open_commands.keys().copied();
         all.filter(|known| id.is_none_or(|id| id == *known))
             .collect()
     }
 
-    /// Whether the end of a command is still to be told.
-    pub(super) fn is_unended(&self, id: CommandId) -> bool {
-        let is_line = self.line.as_ref().is_some_and(|(line, _)| line.id == id);
-        is_line || self.known.contains_key(&id) || self.notebook.is_ending(id)
+    /// Returns true if the end of a command is still to come or not stored yet.
+    pub(super) fn is_unfinished(&self, id: CommandId) -> bool {
+        let is_line = self
+            .person_line
+            .as_ref()
+            .is_some_and(|(line, _)| line.id == id);
+        is_line || self.open_commands.contains_key(&id) || self.write_buffer.has_unwritten_end(id)
     }
 
-    /// A command that has not ended, with what it printed so far.
-    pub(super) fn look(&self, id: CommandId) -> Option<TerminalCommand> {
-        let line = self.line.as_ref().map(|(line, _)| line);
+    /// Returns a command that has not ended, with its output so far.
+    pub(super) fn snapshot_command(&self, id: CommandId) -> Option<TerminalCommand> {
+        let line = self.person_line.as_ref().map(|(line, _)| line);
         let line = line.filter(|line| line.id == id);
-        let mut command = self.known.get(&id).or(line)?.clone();
-        let begun = |it: &&Current| it.id == id && it.began_us.is_some();
+        let mut command = self.open_commands.get(&id).or(line)?.clone();
+        let begun = |it: &&RunningCommand| it.id == id && it.began_us.is_some();
         if let Some(current) = self.current.as_ref().filter(begun) {
             let (text, truncated) = current.printed.text();
             command.output = Some(text);
@@ -278,127 +300,138 @@ impl Life {
         Some(command)
     }
 
-    /// When something is due.
-    pub(super) fn due(&self) -> Option<Instant> {
+    /// Returns when the next timer of the terminal is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
         let now_ms = self.now_ms();
-        let desk = self
-            .desk
+        let scheduler = self
+            .scheduler
             .due_ms()
             .map(|due_ms| Instant::now() + Duration::from_millis(due_ms.saturating_sub(now_ms)));
-        let others = [self.notebook.due(), self.telling.due()];
-        others.into_iter().chain([desk]).flatten().min()
+        let others = [self.write_buffer.next_due(), self.output_feed.next_due()];
+        others.into_iter().chain([scheduler]).flatten().min()
     }
 
-    /// Shows what changed, and has it written and told.
-    pub(super) fn settle(&mut self) {
+    /// Publishes the new status and starts due writes and events.
+    pub(super) fn publish_changes(&mut self) {
         let status = self.status();
         self.view.send_if_modified(|seen| {
             let is_new = *seen != status;
             seen.clone_from(&status);
             is_new
         });
-        self.notebook.status(status, self.over.is_some());
+        self.write_buffer.set_status(status, self.over.is_some());
         let now = Instant::now();
-        self.notebook.begin(now);
-        self.telling.tell(now);
+        self.write_buffer.start_write(now);
+        self.output_feed.emit_due(now);
     }
 
-    fn status(&self) -> Terminal {
+    fn status(&self) -> TerminalInfo {
         let mut status = self.view.borrow().clone();
-        status.state = match (&self.over, self.desk.waited()) {
-            (Some((Over::Closed | Over::Left { .. }, _)), _) => TerminalState::Closed,
-            (Some(_), _) | (None, Waited::Over) => TerminalState::Lost,
-            (None, Waited::Starting) => TerminalState::Starting,
-            (None, Waited::Prompt) => TerminalState::Idle,
-            (None, Waited::Running) => TerminalState::Busy,
+        status.state = match (&self.over, self.scheduler.activity()) {
+            (Some((TerminalEnd::Closed | TerminalEnd::ShellLeft { .. }, _)), _) => {
+                TerminalState::Closed
+            }
+            (Some(_), _) | (None, TerminalActivity::Ended) => TerminalState::Lost,
+            (None, TerminalActivity::Starting) => TerminalState::Starting,
+            (None, TerminalActivity::Prompt) => TerminalState::Idle,
+            (None, TerminalActivity::Running) => TerminalState::Busy,
         };
         if let Some((over, reason)) = &self.over {
-            status.detail = words::over(*over, &self.row.shell, reason.as_deref());
+            status.detail = messages::describe_over(*over, &self.row.shell, reason.as_deref());
         }
         status.folder.clone_from(&self.row.folder);
-        status.queued = u32::try_from(self.desk.queued()).unwrap_or(u32::MAX);
-        let line = self.line.as_ref().map(|(line, _)| line.id);
-        status.running = self.desk.running().or(line);
+        status.queued = u32::try_from(self.scheduler.queued()).unwrap_or(u32::MAX);
+        let line = self.person_line.as_ref().map(|(line, _)| line.id);
+        status.running = self.scheduler.running().or(line);
         if self.control.is_none() || self.over.is_some() {
             status.pid = None;
         }
         status
     }
 
-    async fn mark(&mut self, mark: Mark) {
+    async fn handle_mark(&mut self, mark: ShellMark) {
         match mark {
-            Mark::Began { id, at_us } => {
-                let wall_ms = self.shared.parts.clock.wall_ms();
+            ShellMark::Began { id, at_us } => {
+                let wall_ms = self.context.deps.clock.wall_ms();
                 let at_us = at_us.unwrap_or_else(|| wall_ms.saturating_mul(1_000));
                 let ago_ms = wall_ms.saturating_sub(at_us / 1_000);
-                let said = Said {
+                let fields = MarkFields {
                     id,
                     at_us: Some(at_us),
                     typed: None,
                 };
-                let event = Event::Began {
-                    id: &said.id,
+                let event = SchedulerEvent::Began {
+                    id: &fields.id,
                     ago_ms,
                 };
-                self.act_on(event, &said).await;
+                self.step(event, &fields).await;
             }
-            Mark::Ended {
+            ShellMark::Ended {
                 id,
                 status,
                 at_us,
                 typed,
             } => {
-                let said = Said { id, at_us, typed };
-                let event = Event::Ended {
-                    id: &said.id,
+                let fields = MarkFields { id, at_us, typed };
+                let event = SchedulerEvent::Ended {
+                    id: &fields.id,
                     status,
                 };
-                self.act_on(event, &said).await;
+                self.step(event, &fields).await;
             }
-            Mark::Prompt { folder } => {
-                self.act(Event::Prompt).await;
+            ShellMark::Prompt { folder } => {
+                self.handle_event(SchedulerEvent::Prompt).await;
                 if folder.is_some() && folder != self.row.folder {
                     self.row.folder = folder;
                 }
-                // In the middle of a command its output would be lost to another life.
+                // After a restart the output of a running command is rebuilt from the recording, so the
+                // stored offset must not move past its start.
                 if self.current.is_none() {
-                    self.notebook.reached(self.reached);
+                    self.write_buffer.advance_offset(self.applied_offset);
                 }
             }
-            Mark::Taken { id } => {
-                let known = id.parse().ok().filter(|id| self.known.contains_key(id));
+            ShellMark::Taken { id } => {
+                // From here on the shell prints for this command, be it only a syntax error.
+                let known = id
+                    .parse()
+                    .ok()
+                    .filter(|id| self.open_commands.contains_key(id));
                 if let Some(known) = known {
-                    self.current = Some(self.printing(known, None));
+                    self.current = Some(self.start_capture(known, None));
                 }
-                self.act(Event::Taken { id: &id }).await;
+                self.handle_event(SchedulerEvent::Taken { id: &id }).await;
             }
-            Mark::Incomplete => self.act(Event::Incomplete).await,
-            Mark::Left { status } => self.act(Event::Left { status }).await,
+            ShellMark::Incomplete => self.handle_event(SchedulerEvent::Incomplete).await,
+            ShellMark::Left { status } => {
+                self.handle_event(SchedulerEvent::ShellLeft { status })
+                    .await;
+            }
         }
     }
 
-    pub(super) async fn act(&mut self, event: Event<'_>) {
-        self.act_on(event, &Said::default()).await;
+    pub(super) async fn handle_event(&mut self, event: SchedulerEvent<'_>) {
+        self.step(event, &MarkFields::default()).await;
     }
 
-    /// Tells the desk, and does what it says.
-    async fn act_on(&mut self, event: Event<'_>, said: &Said) {
+    /// Feeds an event to the scheduler and applies its effects.
+    async fn step(&mut self, event: SchedulerEvent<'_>, fields: &MarkFields) {
         let now_ms = self.now_ms();
+        // The vector is reused: marks come often, and effects are few.
         let mut effects = std::mem::take(&mut self.effects);
-        self.desk.step(event, now_ms, &mut effects);
+        self.scheduler.step(event, now_ms, &mut effects);
         for effect in effects.drain(..) {
-            self.carry_out(effect, said).await;
+            self.apply_effect(effect, fields).await;
         }
         self.effects = effects;
     }
 
     fn now_ms(&self) -> u64 {
-        self.shared.parts.clock.monotonic_ms()
+        self.context.deps.clock.monotonic_ms()
     }
 }
 
-fn job(row: &CommandRow) -> Job {
-    Job {
+fn job(row: &CommandRow) -> QueuedCommand {
+    QueuedCommand {
         id: row.command.id,
         number: row.number,
         chain: row.chain,

@@ -1,14 +1,16 @@
-//! Windows of the desktop on a terminal: opened for the person, and closed by detaching.
+//! Desktop windows on a terminal: opened for the user, and closed by detaching their client.
 //!
-//! Invariants: only windows that hob opened are closed; no process is ended for it.
+//! Invariants: only windows that hob opened are closed; closing one ends no process.
 
-use super::Shared;
-use super::handle::Handle;
-use super::words::{self, conflict};
-use hob_bus::Call;
-use hob_exec::tmux::Control;
-use hob_exec::windows::{self, Desktop, Opening, Window};
-use hob_wire::rooms::terminal::{CreateParams, Display, OpenParams, Opened};
+use super::TerminalContext;
+use super::handle::TerminalHandle;
+use super::messages::{self, conflict};
+use hob_bus::RequestContext;
+use hob_exec::tmux::TmuxConnection;
+use hob_exec::windows::{self, Desktop, Window, WindowRequest};
+use hob_wire::rooms::terminal::{
+    DisplayEnv, TerminalCreateParams, TerminalOpenParams, TerminalOpenResult,
+};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -16,36 +18,39 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a window that came up may take to be attached.
+/// Time for the tmux client in a new window to attach.
 const ATTACH_WAIT: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const ATTACH_POLL: Duration = Duration::from_millis(20);
 
-impl Shared {
+impl TerminalContext {
     pub(super) async fn open_window(
         self: &Arc<Self>,
-        call: Call,
-        params: OpenParams,
-    ) -> Result<Opened, WireError> {
-        let name = words::name(params.name.as_deref())?;
-        let (handle, _) = self.want(name, &CreateParams::default()).await?;
-        // One after the other, or two who ask at once would each open one.
-        let _turn = self.opening.lock().await;
+        call: RequestContext,
+        params: TerminalOpenParams,
+    ) -> Result<TerminalOpenResult, WireError> {
+        let name = messages::check_name(params.name.as_deref())?;
+        let (handle, _) = self
+            .find_or_create(name, &TerminalCreateParams::default())
+            .await?;
+        // One at a time, or two requests at once would each open a window.
+        let _guard = self.window_lock.lock().await;
         let folder = self.folder_of(&handle);
         let control = handle.control().await?;
-        let open = open_now(&control, &folder).await?;
+        let open = attached_windows(&control, &folder).await?;
         if !open.is_empty() && !params.another {
-            return Ok(Opened {
+            return Ok(TerminalOpenResult {
                 name: name.to_owned(),
                 opened: false,
                 program: self.program_of(&folder, &params),
                 windows: count(&open),
             });
         }
+        // Audited before it happens, so no window opens without a record.
         let matter = json!({ "terminal": name, "program": params.program });
-        self.record(&call, "terminal.open", &matter).await?;
+        self.record_act(&call, "terminal.open", &matter).await?;
         let attach = self.server().await?.attach_argv(name);
         let attach = attach.map_err(|error| conflict(error.to_string()))?;
-        let opening = Opening {
+        let opening = WindowRequest {
             name: name.to_owned(),
             folder: folder.clone(),
             attach,
@@ -53,13 +58,13 @@ impl Shared {
             program: params.program.clone(),
             setting: Some(self.settings().text("terminal.window").to_owned()),
         };
-        let opened = windows::open(&self.parts.env, opening);
-        let opened = self.unless_leaving(opened).await?;
+        let opened = windows::open(&self.deps.env, opening);
+        let opened = self.unless_stopping(opened).await?;
         let (program, window) = opened.map_err(|error| conflict(error.to_string()))?;
-        attached(&control, window.pid).await;
-        // Only so that it can be told again.
+        wait_attached(&control, window.pid).await;
+        // Best effort: the name is only shown when the window is asked for again.
         let _ = std::fs::write(folder.join(PROGRAM), &program.name);
-        Ok(Opened {
+        Ok(TerminalOpenResult {
             name: name.to_owned(),
             opened: true,
             program: program.name,
@@ -67,26 +72,26 @@ impl Shared {
         })
     }
 
-    /// Closes the windows hob opened on a terminal; says how many there were.
-    pub(super) async fn close_windows(&self, handle: &Handle) -> Result<u32, WireError> {
+    /// Closes the windows that hob opened on a terminal and returns their number.
+    pub(super) async fn close_windows(&self, handle: &TerminalHandle) -> Result<u32, WireError> {
         let folder = self.folder_of(handle);
         let control = handle.control().await?;
         let mut closed = 0;
-        for window in open_now(&control, &folder).await? {
+        for window in attached_windows(&control, &folder).await? {
             let detached = control.detach(window.pid).await;
             closed += u32::from(detached.map_err(|error| unavailable(&error))?);
-            forget(&folder, window.number);
+            forget_window(&folder, window.number);
         }
         Ok(closed)
     }
 
-    fn folder_of(&self, handle: &Handle) -> PathBuf {
-        self.parts.home.terminal(&handle.id)
+    fn folder_of(&self, handle: &TerminalHandle) -> PathBuf {
+        self.deps.home.terminal(&handle.id)
     }
 
-    fn desktop(&self, display: Option<&Display>) -> Desktop {
+    fn desktop(&self, display: Option<&DisplayEnv>) -> Desktop {
         let Some(display) = display else {
-            return Desktop::of(&self.parts.env);
+            return Desktop::of(&self.deps.env);
         };
         Desktop {
             x11: display.x11.clone(),
@@ -97,54 +102,56 @@ impl Shared {
         }
     }
 
-    /// The program of the window that is open already.
-    fn program_of(&self, folder: &Path, params: &OpenParams) -> String {
+    /// Returns the program of the window that is already open.
+    fn program_of(&self, folder: &Path, params: &TerminalOpenParams) -> String {
         let kept = std::fs::read_to_string(folder.join(PROGRAM)).ok();
         kept.unwrap_or_else(|| {
             let desktop = self.desktop(params.display.as_ref());
-            let first = windows::detect(&self.parts.env, &desktop)
-                .into_iter()
-                .next();
+            let first = windows::detect(&self.deps.env, &desktop).into_iter().next();
             first.map(|program| program.name).unwrap_or_default()
         })
     }
 }
 
-/// The file with the name of the program that showed the last window.
+/// The file that holds the name of the program of the last window.
 const PROGRAM: &str = "window-program";
 
-/// The windows of hob's that are still attached; others are forgotten.
-async fn open_now(control: &Control, folder: &Path) -> Result<Vec<Window>, WireError> {
+/// Returns hob's windows that are still attached, and forgets the others.
+async fn attached_windows(
+    control: &TmuxConnection,
+    folder: &Path,
+) -> Result<Vec<Window>, WireError> {
     let clients = control
         .clients()
         .await
         .map_err(|error| unavailable(&error))?;
-    let mut open = windows::opened(folder).unwrap_or_default();
+    let mut open = windows::list_opened(folder).unwrap_or_default();
     open.retain(|window| {
+        // The client's pid identifies a window: it lives exactly as long as the window is attached.
         let is_there = clients.iter().any(|client| client.pid == window.pid);
         if !is_there {
-            forget(folder, window.number);
+            forget_window(folder, window.number);
         }
         is_there
     });
     Ok(open)
 }
 
-/// Waits until a window's client is attached, for a moment.
-async fn attached(control: &Control, pid: u32) {
+/// Waits until a window's client is attached, at most [`ATTACH_WAIT`].
+async fn wait_attached(control: &TmuxConnection, pid: u32) {
     let until = Instant::now() + ATTACH_WAIT;
     while Instant::now() < until {
         match control.clients().await {
             Ok(clients) if clients.iter().any(|client| client.pid == pid) => return,
-            Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
+            Ok(_) => tokio::time::sleep(ATTACH_POLL).await,
             Err(_) => return,
         }
     }
 }
 
-fn forget(folder: &Path, number: u32) {
+fn forget_window(folder: &Path, number: u32) {
     if let Err(error) = windows::forget(folder, number) {
-        tracing::debug!("a window was not forgotten: {error}");
+        tracing::debug!("the entry of a closed window was not removed: {error}");
     }
 }
 

@@ -1,12 +1,11 @@
-//! What happened in a terminal on its way to the record: gathered, written together, written again
-//! if that fails.
+//! Batches the changes of one terminal for the store, and retries a write that fails.
 //!
-//! Invariants: things are written in the order they happened; one write at a time is under way, and
-//! what happens meanwhile becomes the next; nobody hears of an end that is not on disk.
+//! Invariants: changes are written in the order they happened; one write at a time is in flight,
+//! and later changes form the next one; a waiter is told of an end only after it is on disk.
 
 use hob_store::{CommandWrite, Store, StoreError, TerminalWrite};
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{Terminal, TerminalCommand};
+use hob_wire::rooms::terminal::{TerminalCommand, TerminalInfo};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,107 +14,119 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// What nobody waits for is written after this, with what came meanwhile.
-const GATHER: Duration = Duration::from_millis(50);
-/// Until a write that failed is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// A change that nobody waits for is written after this time, together with later ones.
+const GATHER_TIME: Duration = Duration::from_millis(50);
+/// Time until a failed write is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-type Flight = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+type InFlightWrite = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-pub(super) struct Notebook {
+/// Changes of one terminal on their way to the store, and the callers who wait for them.
+pub(super) struct WriteBuffer {
     store: Store,
     terminal: i64,
     pending: TerminalWrite,
-    /// What was last said of the terminal.
-    told: Terminal,
+    /// The status that was last given to the store.
+    last_status: TerminalInfo,
     due: Option<Instant>,
-    flight: Option<(Flight, Arc<TerminalWrite>)>,
-    waits: Vec<Wait>,
+    in_flight: Option<(InFlightWrite, Arc<TerminalWrite>)>,
+    waiters: Vec<CommandEndWaiter>,
 }
 
-/// Somebody waits for the ends of commands.
-struct Wait {
+/// A caller that waits for the ends of commands.
+struct CommandEndWaiter {
     left: BTreeSet<CommandId>,
     ended: Vec<TerminalCommand>,
     reply: oneshot::Sender<Vec<TerminalCommand>>,
 }
 
-impl Notebook {
-    pub(super) fn new(store: Store, terminal: i64, told: Terminal) -> Notebook {
-        Notebook {
+impl WriteBuffer {
+    pub(super) fn new(store: Store, terminal: i64, status: TerminalInfo) -> WriteBuffer {
+        WriteBuffer {
             store,
             terminal,
             pending: empty(terminal),
-            told,
+            last_status: status,
             due: None,
-            flight: None,
-            waits: Vec::new(),
+            in_flight: None,
+            waiters: Vec::new(),
         }
     }
 
-    /// Notes that a command began or ended, with what was recorded up to `reached`. One of hob's
-    /// that ended is written at once, because somebody waits for it.
-    pub(super) fn command(&mut self, write: CommandWrite, reached: u64) {
+    /// Adds the start or the end of a command, and the offset of the recording that it belongs to.
+    /// The end of one of hob's commands is written at once, because somebody may wait for it.
+    pub(super) fn push_command(&mut self, write: CommandWrite, offset: u64) {
         let is_waited = write.command.state.is_final() && write.shell_id.is_none();
         self.pending.commands.push(write);
-        self.pending.reached = Some(reached);
-        self.want(if is_waited { Duration::ZERO } else { GATHER });
+        self.pending.reached = Some(offset);
+        // The offset goes with the command in one write: after a crash a mark is either stored with
+        // its effect, or processed again.
+        self.schedule(if is_waited {
+            Duration::ZERO
+        } else {
+            GATHER_TIME
+        });
     }
 
-    /// Notes what the terminal does now, unless that is what was written last.
-    pub(super) fn status(&mut self, status: Terminal, is_urgent: bool) {
-        if !is_news(&self.told, &status) {
+    /// Sets the terminal's status, unless it equals the one written last.
+    pub(super) fn set_status(&mut self, status: TerminalInfo, is_urgent: bool) {
+        if !is_newsworthy(&self.last_status, &status) {
             self.pending.status = None;
             return;
         }
         if self.pending.status.is_none() || is_urgent {
-            self.want(if is_urgent { Duration::ZERO } else { GATHER });
+            self.schedule(if is_urgent {
+                Duration::ZERO
+            } else {
+                GATHER_TIME
+            });
         }
         self.pending.status = Some(status);
     }
 
-    /// Notes that the recording was lived through up to here, if something is written anyway.
-    pub(super) fn reached(&mut self, reached: u64) {
+    /// Moves the stored offset forward, if something is to be written anyway.
+    pub(super) fn advance_offset(&mut self, offset: u64) {
+        // Not worth a write of its own: a restart merely reads some bytes again.
         if !self.pending.is_empty() {
-            self.pending.reached = Some(reached);
+            self.pending.reached = Some(offset);
         }
     }
 
-    /// Tells `reply` the ends of these, once they are on record.
-    pub(super) fn wait(
+    /// Sends these commands to `reply` once the ends of all of them are stored.
+    pub(super) fn notify_on_end(
         &mut self,
         ids: impl IntoIterator<Item = CommandId>,
         reply: oneshot::Sender<Vec<TerminalCommand>>,
     ) {
-        self.waits.retain(|wait| !wait.reply.is_closed());
+        self.waiters.retain(|wait| !wait.reply.is_closed());
         let left: BTreeSet<CommandId> = ids.into_iter().collect();
         if left.is_empty() {
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(Vec::new());
             return;
         }
-        self.waits.push(Wait {
+        self.waiters.push(CommandEndWaiter {
             left,
             ended: Vec::new(),
             reply,
         });
     }
 
-    /// Whether this command's end is noted and not told yet.
-    pub(super) fn is_ending(&self, id: CommandId) -> bool {
-        let flown = self.flight.iter().flat_map(|(_, write)| &write.commands);
+    /// Returns true if this command has ended, but its end is not stored yet.
+    pub(super) fn has_unwritten_end(&self, id: CommandId) -> bool {
+        let flown = self.in_flight.iter().flat_map(|(_, write)| &write.commands);
         let mut all = self.pending.commands.iter().chain(flown);
         all.any(|write| write.command.id == id && write.command.state.is_final())
     }
 
-    /// When there is something to write.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due.filter(|_| self.flight.is_none())
+    /// Returns when the next write is due; none while one is in flight.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.filter(|_| self.in_flight.is_none())
     }
 
-    /// Begins to write what is due.
-    pub(super) fn begin(&mut self, now: Instant) {
-        if self.due().is_none_or(|due| due > now) {
+    /// Starts a write if one is due.
+    pub(super) fn start_write(&mut self, now: Instant) {
+        if self.next_due().is_none_or(|due| due > now) {
             return;
         }
         self.due = None;
@@ -124,70 +135,69 @@ impl Notebook {
         }
         let write = std::mem::replace(&mut self.pending, empty(self.terminal));
         if let Some(status) = &write.status {
-            self.told.clone_from(status);
+            self.last_status.clone_from(status);
         }
         let write = Arc::new(write);
         let (store, written) = (self.store.clone(), Arc::clone(&write));
         let flight = Box::pin(async move { store.write_terminal(written).await });
-        self.flight = Some((flight, write));
+        self.in_flight = Some((flight, write));
     }
 
-    /// Waits for the end of the write that is under way; answers what is on record now. For ever
-    /// when there is none.
-    pub(super) async fn written(&mut self) -> Option<Arc<TerminalWrite>> {
-        let Some((flight, _)) = &mut self.flight else {
+    /// Waits for the write in flight and returns what is stored now. Never returns when there is none.
+    pub(super) async fn wait_written(&mut self) -> Option<Arc<TerminalWrite>> {
+        let Some((flight, _)) = &mut self.in_flight else {
             return std::future::pending().await;
         };
         let written = flight.as_mut().await;
-        let (_, write) = self.flight.take()?;
+        let (_, write) = self.in_flight.take()?;
         match written {
             Ok(()) => {
-                self.tell(&write);
+                self.notify_waiters(&write);
                 Some(write)
             }
             Err(error) => {
                 tracing::warn!("what happened in a terminal was not written: {error}");
-                self.put_back(&write);
+                self.requeue(&write);
                 None
             }
         }
     }
 
-    /// Writes everything, as long as that takes.
-    pub(super) async fn finish(&mut self) {
-        while self.flight.is_some() || !self.pending.is_empty() {
+    /// Writes everything, and retries until it succeeds.
+    pub(super) async fn flush(&mut self) {
+        while self.in_flight.is_some() || !self.pending.is_empty() {
             let now = Instant::now();
-            if self.flight.is_none() {
+            if self.in_flight.is_none() {
                 match self.due {
-                    Some(due) if due > now + GATHER => tokio::time::sleep_until(due).await,
+                    Some(due) if due > now + GATHER_TIME => tokio::time::sleep_until(due).await,
                     _ => self.due = Some(now),
                 }
-                self.begin(Instant::now());
+                self.start_write(Instant::now());
             }
-            self.written().await;
+            self.wait_written().await;
         }
     }
 
-    fn want(&mut self, within: Duration) {
+    fn schedule(&mut self, within: Duration) {
         let at = Instant::now() + within;
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
-    fn tell(&mut self, write: &TerminalWrite) {
+    fn notify_waiters(&mut self, write: &TerminalWrite) {
         for ended in &write.commands {
             let command = &ended.command;
             if !command.state.is_final() {
                 continue;
             }
             let mut place = 0;
-            while place < self.waits.len() {
-                let wait = &mut self.waits[place];
+            while place < self.waiters.len() {
+                let wait = &mut self.waiters[place];
                 if wait.left.remove(&command.id) {
                     wait.ended.push(command.clone());
                 }
                 if wait.left.is_empty() {
-                    let wait = self.waits.swap_remove(place);
-                    // Whoever waited may have gone.
+                    let wait = self.waiters.swap_remove(place);
+                    // The waiter may be gone.
                     let _ = wait.reply.send(wait.ended);
                 } else {
                     place += 1;
@@ -196,22 +206,22 @@ impl Notebook {
         }
     }
 
-    /// What came since follows what was not written.
-    fn put_back(&mut self, write: &TerminalWrite) {
+    /// Puts a failed write back in front of the changes that came since.
+    fn requeue(&mut self, write: &TerminalWrite) {
         let mut again = write.clone();
         let since = std::mem::replace(&mut self.pending, empty(self.terminal));
         again.commands.extend(since.commands);
         again.reached = since.reached.or(again.reached);
         again.status = since.status.or(again.status);
         self.pending = again;
-        self.due = Some(Instant::now() + AGAIN);
+        self.due = Some(Instant::now() + RETRY_AFTER);
     }
 }
 
-/// Whether others should hear of it: what runs is told by the commands themselves.
-fn is_news(told: &Terminal, now: &Terminal) -> bool {
-    let of = |it: &Terminal| (it.state, it.columns, it.rows, it.attached);
-    of(told) != of(now) || told.folder != now.folder || told.detail != now.detail
+/// Returns true if the status differs in more than its commands, which have events of their own.
+fn is_newsworthy(before: &TerminalInfo, now: &TerminalInfo) -> bool {
+    let of = |it: &TerminalInfo| (it.state, it.columns, it.rows, it.attached);
+    of(before) != of(now) || before.folder != now.folder || before.detail != now.detail
 }
 
 fn empty(terminal: i64) -> TerminalWrite {

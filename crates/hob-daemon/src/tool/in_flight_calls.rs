@@ -1,4 +1,4 @@
-//! The calls under way: how many, and how each of a run's is stopped.
+//! The calls in progress: counts them and makes each call of a run cancellable.
 
 use hob_wire::id::RunId;
 use hob_wire::work::ToolContext;
@@ -7,100 +7,102 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Calls under way at once.
-const CALLS_MAX: usize = 512;
-/// How long a caller should wait when there are that many.
+/// Most calls in progress at once.
+const IN_FLIGHT_MAX: usize = 512;
+/// Retry delay when the limit is reached.
 const BUSY_RETRY_MS: u64 = 1_000;
 
 /// A run and the id of a call within it.
 pub(super) type CallKey = (RunId, String);
 
-/// The key of a call made for a run.
+/// The key of a call made for a run; `None` for other calls.
 pub(super) fn call_key(context: &ToolContext) -> Option<CallKey> {
     Some((context.run_id?, context.call_id.clone()?))
 }
 
 #[derive(Default)]
-pub(super) struct Flights {
+pub(super) struct InFlightCalls {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
+    state: Mutex<InFlightState>,
 }
 
 #[derive(Default)]
-struct State {
-    /// Calls under way, those of nobody's run included.
+struct InFlightState {
+    /// All calls in progress, including those without a run.
     count: usize,
-    of_runs: BTreeMap<CallKey, Flight>,
+    by_key: BTreeMap<CallKey, CallHandle>,
 }
 
-/// A call under way, as one who wants to stop it sees it.
+/// Handle to cancel a call and wait for its end.
 #[derive(Clone)]
-pub(super) struct Flight {
-    /// Told to end.
+pub(super) struct CallHandle {
+    /// Cancelled to stop the call.
     pub(super) stop: CancellationToken,
-    /// Has ended.
+    /// Cancelled when the call has ended.
     pub(super) ended: CancellationToken,
 }
 
-/// A call under way, as it sees itself; dropping this says that it has ended.
-pub(super) struct Landing<'f> {
-    flights: &'f Flights,
+/// Guard of a call in progress; dropping it marks the call as ended.
+pub(super) struct CallGuard<'f> {
+    calls: &'f InFlightCalls,
     key: Option<CallKey>,
-    flight: Flight,
+    handle: CallHandle,
 }
 
-impl Flights {
-    /// Counts a call; the same call of a run is under way only once.
-    pub(super) fn begin(&self, key: Option<CallKey>) -> Result<Landing<'_>, WireError> {
-        let flight = Flight {
+impl InFlightCalls {
+    /// Registers a call. The same call of a run cannot be in progress twice.
+    pub(super) fn begin(&self, key: Option<CallKey>) -> Result<CallGuard<'_>, WireError> {
+        let handle = CallHandle {
             stop: CancellationToken::new(),
             ended: CancellationToken::new(),
         };
         let mut state = self.state();
-        if state.count >= CALLS_MAX {
+        if state.count >= IN_FLIGHT_MAX {
             let message = "Too many tool calls are under way.";
             return Err(WireError::new(ErrorCode::Overloaded, message).retry_after(BUSY_RETRY_MS));
         }
         if let Some(key) = &key {
-            if state.of_runs.contains_key(key) {
+            // A repeated request must not run the same call twice at once.
+            if state.by_key.contains_key(key) {
                 let message = "This call is under way already.";
                 return Err(WireError::new(ErrorCode::Conflict, message));
             }
-            state.of_runs.insert(key.clone(), flight.clone());
+            state.by_key.insert(key.clone(), handle.clone());
         }
         state.count += 1;
         drop(state);
-        Ok(Landing {
-            flights: self,
+        Ok(CallGuard {
+            calls: self,
             key,
-            flight,
+            handle,
         })
     }
 
-    pub(super) fn find(&self, key: &CallKey) -> Option<Flight> {
-        self.state().of_runs.get(key).cloned()
+    pub(super) fn find(&self, key: &CallKey) -> Option<CallHandle> {
+        self.state().by_key.get(key).cloned()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, InFlightState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Landing<'_> {
-    /// Cancelled when somebody stops this call.
+impl CallGuard<'_> {
+    /// The token that is cancelled to stop this call.
     pub(super) fn stop(&self) -> &CancellationToken {
-        &self.flight.stop
+        &self.handle.stop
     }
 }
 
-impl Drop for Landing<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        let mut state = self.flights.state();
+        let mut state = self.calls.state();
         state.count = state.count.saturating_sub(1);
         if let Some(key) = &self.key {
-            state.of_runs.remove(key);
+            state.by_key.remove(key);
         }
         drop(state);
-        self.flight.ended.cancel();
+        // After the entry is removed: whoever waits for the end may start the same call again.
+        self.handle.ended.cancel();
     }
 }

@@ -1,15 +1,17 @@
-//! Takes known secrets out of what tools say, before it is told to a model, journaled or kept.
-//! Pure.
+//! Removes known secrets from tool output, before a model, the journal or the store gets it. Pure.
 //!
-//! Invariant: text without a known secret stays as it is, pictures included.
+//! Invariant: text without a known secret is unchanged, and so are images.
 
-use hob_kit::mask::Mask;
-use hob_wire::content::{Content, Part};
-use hob_wire::rooms::tool::{Executed, Previewed, Probed};
+use hob_kit::mask::SecretMask;
+use hob_wire::content::{ContentPart, MessageContent};
+use hob_wire::rooms::tool::{ToolExecuteResult, ToolPreviewResult, ToolProbeResult};
 use serde_json::Value;
 
-/// A tool's answer without secrets.
-pub(crate) fn mask_executed(mut executed: Executed, mask: &Mask) -> Executed {
+/// Masks a tool's answer.
+pub(crate) fn mask_executed(
+    mut executed: ToolExecuteResult,
+    mask: &SecretMask,
+) -> ToolExecuteResult {
     mask_parts(&mut executed.content, mask);
     if let Some(metadata) = &mut executed.metadata {
         mask_value(metadata, mask);
@@ -17,42 +19,45 @@ pub(crate) fn mask_executed(mut executed: Executed, mask: &Mask) -> Executed {
     executed
 }
 
-/// The result of a tool that a client runs itself, without secrets.
-pub(crate) fn mask_content(mut content: Content, mask: &Mask) -> Content {
+/// Masks the result of a tool that a client runs itself.
+pub(crate) fn mask_content(mut content: MessageContent, mask: &SecretMask) -> MessageContent {
     match &mut content {
-        Content::Text(text) => mask_text(text, mask),
-        Content::Parts(parts) => mask_parts(parts, mask),
+        MessageContent::Text(text) => mask_text(text, mask),
+        MessageContent::Parts(parts) => mask_parts(parts, mask),
     }
     content
 }
 
-fn mask_parts(parts: &mut [Part], mask: &Mask) {
+fn mask_parts(parts: &mut [ContentPart], mask: &SecretMask) {
     for part in parts {
         match part {
-            Part::Text { text } => mask_text(text, mask),
-            Part::ToolResult(result) => mask_parts(&mut result.content, mask),
+            ContentPart::Text { text } => mask_text(text, mask),
+            ContentPart::ToolResult(result) => mask_parts(&mut result.content, mask),
             _ => {}
         }
     }
 }
 
-/// What became of an earlier call, without secrets.
-pub(super) fn mask_probed(probed: Probed, mask: &Mask) -> Probed {
+/// Masks the outcome of a probe.
+pub(super) fn mask_probed(probed: ToolProbeResult, mask: &SecretMask) -> ToolProbeResult {
     match probed {
-        Probed::Yes { outcome } => Probed::Yes {
+        ToolProbeResult::Yes { outcome } => ToolProbeResult::Yes {
             outcome: mask_executed(outcome, mask),
         },
-        Probed::No => Probed::No,
-        Probed::Unknown { mut known } => {
+        ToolProbeResult::No => ToolProbeResult::No,
+        ToolProbeResult::Unknown { mut known } => {
             mask_text(&mut known, mask);
-            Probed::Unknown { known }
+            ToolProbeResult::Unknown { known }
         }
     }
 }
 
-/// What a call would do, without secrets: it is stored with the question. The state that an
-/// approval is bound to is a hash and stays.
-pub(super) fn mask_previewed(mut previewed: Previewed, mask: &Mask) -> Previewed {
+/// Masks a preview, which is stored with the question. The state that an approval is bound to is a
+/// hash and stays.
+pub(super) fn mask_previewed(
+    mut previewed: ToolPreviewResult,
+    mask: &SecretMask,
+) -> ToolPreviewResult {
     let texts = [
         &mut previewed.text,
         &mut previewed.would_fail,
@@ -64,18 +69,19 @@ pub(super) fn mask_previewed(mut previewed: Previewed, mask: &Mask) -> Previewed
     previewed
 }
 
-pub(super) fn mask_text(text: &mut String, mask: &Mask) {
+pub(super) fn mask_text(text: &mut String, mask: &SecretMask) {
     if let std::borrow::Cow::Owned(masked) = mask.apply_exact(text) {
         *text = masked;
     }
 }
 
-fn mask_value(value: &mut Value, mask: &Mask) {
+fn mask_value(value: &mut Value, mask: &SecretMask) {
     match value {
         Value::String(text) => mask_text(text, mask),
         Value::Array(items) => items.iter_mut().for_each(|item| mask_value(item, mask)),
         Value::Object(fields) => {
             let has_secret = |name: &String| mask.apply_exact(name) != name.as_str();
+            // Rebuilt only if a key has a secret: this runs on every result.
             if fields.keys().any(has_secret) {
                 let renamed = std::mem::take(fields).into_iter();
                 *fields = renamed

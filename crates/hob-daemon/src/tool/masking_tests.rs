@@ -5,19 +5,19 @@ use serde_json::json;
 
 const KEY: &str = "sk-live-0123456789abcdef";
 
-fn mask() -> Mask {
-    let mask = Mask::new();
+fn mask() -> SecretMask {
+    let mask = SecretMask::new();
     mask.add(KEY);
     mask
 }
 
-fn executed(text: &str, metadata: Value) -> Executed {
-    Executed {
+fn executed(text: &str, metadata: Value) -> ToolExecuteResult {
+    ToolExecuteResult {
         content: vec![
-            Part::Text {
+            ContentPart::Text {
                 text: text.to_owned(),
             },
-            Part::Image {
+            ContentPart::Image {
                 mime_type: "image/png".to_owned(),
                 data: "iVBORw0KGgo=".to_owned(),
             },
@@ -38,17 +38,20 @@ fn texts_and_metadata_are_masked_at_any_depth() {
 #[test]
 fn the_result_of_a_clients_tool_is_masked() {
     let result = |text: &str| {
-        Content::Parts(vec![Part::ToolResult(hob_wire::ToolResult {
+        MessageContent::Parts(vec![ContentPart::ToolResult(hob_wire::ToolResult {
             id: "c1".to_owned(),
-            content: vec![Part::Text {
+            content: vec![ContentPart::Text {
                 text: text.to_owned(),
             }],
             is_error: false,
         })])
     };
     assert_eq!(mask_content(result(KEY), &mask()), result("[masked]"));
-    let text = Content::Text(format!("key {KEY}"));
-    assert_eq!(mask_content(text, &mask()), Content::from("key [masked]"));
+    let text = MessageContent::Text(format!("key {KEY}"));
+    assert_eq!(
+        mask_content(text, &mask()),
+        MessageContent::from("key [masked]")
+    );
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn an_answer_without_secrets_stays_as_it_is() {
 
 #[test]
 fn looks_before_and_after_a_call_are_masked() {
-    let seen = Previewed {
+    let seen = ToolPreviewResult {
         text: Some(format!("-{KEY}")),
         state: Some("seen:1".to_owned()),
         would_fail: Some(format!("no {KEY}")),
@@ -73,8 +76,8 @@ fn looks_before_and_after_a_call_are_masked() {
     assert_eq!(told.cannot_run.as_deref(), Some("never [masked]"));
     assert_eq!(told.state.as_deref(), Some("seen:1"));
     let known = format!("it said {KEY}");
-    match mask_probed(Probed::Unknown { known }, &mask()) {
-        Probed::Unknown { known } => assert_eq!(known, "it said [masked]"),
+    match mask_probed(ToolProbeResult::Unknown { known }, &mask()) {
+        ToolProbeResult::Unknown { known } => assert_eq!(known, "it said [masked]"),
         other => panic!("it is unknown: {other:?}"),
     }
 }

@@ -1,55 +1,58 @@
-//! `tool.*`: the tools of the house and of services outside, behind one door.
+//! `tool.*`: built-in tools and tools of external services, behind one interface.
 //!
-//! - `shelf`: which tools there are
-//! - `offer`: what a service outside may put on the shelf
-//! - `tiers`: how far tools of services reach, which an admin says and not the service
-//! - `undoing`: taking back what a run changed
-//! - `own_act`: recording what a person does with their own hands
-//! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
-//! - `masking`: takes secrets out of what tools say; `telling`: what watchers hear of it meanwhile
+//! - `registry`: the tools that exist
+//! - `offer`: registration of tools by external services
+//! - `tiers`: tiers of external tools, set by an admin and not by the service
+//! - `undo`: undoes the changes of a run
+//! - `own_act`: audit of calls that a person makes directly
+//! - `executor`: runs and cancels calls, `service_call` those of external services; `preview`:
+//!   previews and probes calls; `in_flight_calls` counts them
+//! - `masking`: removes secrets from tool output; `tool_events`: events for watchers
 //!
-//! Invariants: a call made for a run is run only with a ticket that the permission room redeems for
-//! these very bytes; what a model got wrong is told to the model, never run; names of the house
-//! cannot be taken; the tools of a service go when its connection goes; every call has a deadline,
-//! and cancelling one takes effect within a second.
+//! Invariants: a call made for a run is executed only with a ticket that the permission room
+//! redeems for the same bytes; a mistake of the model is reported to the model and never executed;
+//! names of built-in tools cannot be taken; the tools of a service disappear with its connection;
+//! every call has a deadline, and a cancel takes effect within a second.
 
-mod bench;
-mod flights;
+mod executor;
+mod in_flight_calls;
 pub(crate) mod masking;
 mod offer;
 mod own_act;
-mod shelf;
-mod telling;
+mod preview;
+mod registry;
+mod service_call;
 mod tiers;
-mod undoing;
+mod tool_events;
+mod undo;
 
-use bench::Bench;
-use hob_bus::{Bus, Caller, Emitter, Room};
+use executor::ToolExecutor;
+use hob_bus::{Bus, Caller, EventEmitter, Room};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Key, Kind, Settings};
-use hob_net::Web;
+use hob_kit::mask::SecretMask;
+use hob_kit::settings::{SettingKey, SettingKind, Settings};
+use hob_net::WebClient;
 use hob_store::Store;
-use hob_tools::Ground;
+use hob_tools::ToolEnv;
 pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
-pub use hob_tools::{Commands, KEYS as EXEC_KEYS};
+pub use hob_tools::{CommandRunner, KEYS as EXEC_KEYS};
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{
     Cancel, Describe, Execute, List, Offer, Preview, Probe, SetTier, ToolFinished, ToolOutput,
     ToolStarted, Undo,
 };
-use shelf::Shelf;
+use registry::ToolRegistry;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Requests handled at once: each call under way holds one, and cancelling must pass beside them.
+/// Requests handled at once. Each call in progress holds one, and a cancel must still get through.
 const CONCURRENCY: usize = 1_024;
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "tool.timeout",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 1_000,
             max_ms: 240_000,
         },
@@ -57,9 +60,9 @@ pub const KEYS: &[Key] = &[
         "How long a tool call may take, unless the tool itself says less or more.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "tool.return_wait",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 0,
             max_ms: 60_000,
         },
@@ -69,112 +72,112 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-/// What the room is made of.
+/// Dependencies of the tool room.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct ToolRoomDeps {
     pub bus: Bus,
-    /// Where what runs change is kept.
+    /// Stores the changes of runs.
     pub store: Store,
     pub clock: Clock,
     pub settings: watch::Receiver<Arc<Settings>>,
-    /// What no tool is shown.
+    /// hob's own folders, hidden from every tool.
     pub home: Home,
-    /// How programs are run; none are when missing.
-    pub commands: Option<Commands>,
-    /// The way to the web.
-    pub web: Web,
-    /// What neither the audit record nor a tool may show.
-    pub mask: Mask,
+    /// Starts programs; without it no program runs.
+    pub commands: Option<CommandRunner>,
+    /// Access to the web.
+    pub web: WebClient,
+    /// Secrets that neither the audit record nor a tool may show.
+    pub mask: SecretMask,
 }
 
-/// What the room's files share.
-struct Shared {
-    /// For `permission.redeem` and the methods of services that offer tools.
+/// Shared state of the tool room.
+struct ToolRoomContext {
+    /// Calls `permission.redeem` and the methods of services that offer tools.
     caller: Caller,
-    emitter: Emitter,
+    emitter: EventEmitter,
     clock: Clock,
     settings: watch::Receiver<Arc<Settings>>,
-    ground: Ground,
-    shelf: Shelf,
+    tool_env: ToolEnv,
+    registry: ToolRegistry,
     store: Store,
-    mask: Mask,
-    /// Offers and changes of tiers come one at a time, so that each sees what the one before did.
-    tiers: tokio::sync::Mutex<()>,
-    /// Undoing is done one at a time: two at once would see each other's halves.
-    undo: tokio::sync::Mutex<()>,
-    /// When this room was opened: services need a moment to come back after a restart.
+    mask: SecretMask,
+    /// Held during offers and tier changes, so that each sees the result of the one before.
+    tiers_lock: tokio::sync::Mutex<()>,
+    /// Held during an undo: two at once would see each other's partial work.
+    undo_lock: tokio::sync::Mutex<()>,
+    /// Start time of the room: services need a moment to reconnect after a restart.
     opened_ms: u64,
 }
 
 /// The service `tools`.
-pub fn room(parts: Parts) -> Room {
-    let ground = Ground::new(parts.clock.clone(), parts.home.folders());
-    let ground = ground.with_store(parts.store.clone());
-    let ground = ground.with_web(parts.web, parts.settings.clone());
-    let ground = ground.with_mask(parts.mask.clone());
-    let mut ground = ground.with_rooms(parts.bus.caller("tools"));
-    if let Some(commands) = parts.commands {
-        ground = ground.with_commands(commands);
+pub fn room(deps: ToolRoomDeps) -> Room {
+    let tool_env = ToolEnv::new(deps.clock.clone(), deps.home.folders());
+    let tool_env = tool_env.with_store(deps.store.clone());
+    let tool_env = tool_env.with_web(deps.web, deps.settings.clone());
+    let tool_env = tool_env.with_mask(deps.mask.clone());
+    let mut tool_env = tool_env.with_rooms(deps.bus.caller("tools"));
+    if let Some(commands) = deps.commands {
+        tool_env = tool_env.with_commands(commands);
     }
-    let born = format!("{:x}", parts.clock.wall_ms());
-    let shelf = Shelf::new(hob_tools::entries(), born);
-    let shared = Arc::new(Shared {
-        caller: parts.bus.caller("tools"),
-        emitter: parts.bus.emitter("tools"),
-        opened_ms: parts.clock.monotonic_ms(),
-        ground,
-        store: parts.store,
-        mask: parts.mask,
-        tiers: tokio::sync::Mutex::new(()),
-        undo: tokio::sync::Mutex::new(()),
-        clock: parts.clock,
-        settings: parts.settings,
-        shelf,
+    let instance = format!("{:x}", deps.clock.wall_ms());
+    let registry = ToolRegistry::new(hob_tools::entries(), instance);
+    let shared = Arc::new(ToolRoomContext {
+        caller: deps.bus.caller("tools"),
+        emitter: deps.bus.emitter("tools"),
+        opened_ms: deps.clock.monotonic_ms(),
+        tool_env,
+        store: deps.store,
+        mask: deps.mask,
+        tiers_lock: tokio::sync::Mutex::new(()),
+        undo_lock: tokio::sync::Mutex::new(()),
+        clock: deps.clock,
+        settings: deps.settings,
+        registry,
     });
-    let bench = Arc::new(Bench::new(Arc::clone(&shared)));
+    let executor = Arc::new(ToolExecutor::new(Arc::clone(&shared)));
     let (lists, offers, sets) = (
         Arc::clone(&shared),
         Arc::clone(&shared),
         Arc::clone(&shared),
     );
     let (undoes, leaves) = (Arc::clone(&shared), shared);
-    let of = |bench: &Arc<Bench>| Arc::clone(bench);
-    let (describes, executes, cancels) = (of(&bench), of(&bench), of(&bench));
-    let (previews, probes) = (of(&bench), bench);
+    let of = |executor: &Arc<ToolExecutor>| Arc::clone(executor);
+    let (describes, executes, cancels) = (of(&executor), of(&executor), of(&executor));
+    let (previews, probes) = (of(&executor), executor);
     Room::new("tools")
         .concurrency(CONCURRENCY)
         .event::<ToolStarted>()
         .event::<ToolOutput>()
         .event::<ToolFinished>()
         .method::<List, _, _>(move |_, params| {
-            let tools = lists.shelf.list(params.known.as_deref());
+            let tools = lists.registry.list(params.known.as_deref());
             async move { Ok(tools) }
         })
         .method::<Describe, _, _>(move |_, params| {
-            let bench = of(&describes);
-            async move { bench.describe(&params).await }
+            let executor = of(&describes);
+            async move { executor.describe(&params).await }
         })
         .method::<Execute, _, _>(move |call, params| {
-            let bench = of(&executes);
-            async move { bench.execute(&call, params).await }
+            let executor = of(&executes);
+            async move { executor.execute(&call, params).await }
         })
         .method::<Cancel, _, _>(move |_, params| {
-            let bench = of(&cancels);
-            async move { Ok(bench.cancel(&params).await) }
+            let executor = of(&cancels);
+            async move { Ok(executor.cancel(&params).await) }
         })
         .method::<Probe, _, _>(move |_, params| {
-            let bench = of(&probes);
-            async move { Ok(bench.probe(params).await) }
+            let executor = of(&probes);
+            async move { Ok(executor.probe(params).await) }
         })
         .method::<Preview, _, _>(move |_, params| {
-            let bench = of(&previews);
-            async move { bench.preview(params).await }
+            let executor = of(&previews);
+            async move { executor.preview(params).await }
         })
         .method::<Undo, _, _>(move |call, params| {
             let shared = Arc::clone(&undoes);
             async move {
                 own_act::record_undo(&shared, &call.caller, params.run_id).await?;
-                undoing::undo(&shared, params.run_id).await
+                undo::undo_run(&shared, params.run_id).await
             }
         })
         .method::<Offer, _, _>(move |call, params| {
@@ -183,10 +186,10 @@ pub fn room(parts: Parts) -> Room {
         })
         .method::<SetTier, _, _>(move |call, params| {
             let shared = Arc::clone(&sets);
-            async move { tiers::set(&shared, &call.caller, params).await }
+            async move { tiers::set_tier(&shared, &call.caller, params).await }
         })
         .on::<ServiceDisconnected, _, _>(move |_, named| {
             let shared = Arc::clone(&leaves);
-            async move { offer::left(&shared, &named.service).await }
+            async move { offer::service_left(&shared, &named.service).await }
         })
 }

@@ -1,37 +1,37 @@
-//! What a service outside may put on the shelf. Only whoever may register a service may offer for
-//! it, and only while it is registered; everything it declares is checked and bounded, because a
-//! model reads it. How far a tool reaches is not believed (`tiers`).
+//! Registration of tools by external services. Only a caller that may register a service may offer
+//! tools for it, and only while the service is registered. Everything in an offer is checked and
+//! bounded, because a model reads it. The declared tier is not trusted (`tiers`).
 
-use super::Shared;
-use super::shelf::{ServiceTool, Taken, Tool};
-use super::tiers::{self, SetTiers};
-use hob_bus::Call;
-use hob_core::permission::fingerprint;
+use super::ToolRoomContext;
+use super::registry::{RegisteredTool, RegistryError, ServiceTool};
+use super::tiers::{self, StoredTiers};
+use hob_bus::RequestContext;
+use hob_core::permission::tool_fingerprint;
 use hob_tools::schema::Schema;
-use hob_wire::rooms::gateway::{Inspect, InspectParams, ServiceInfo};
-use hob_wire::rooms::tool::{OfferParams, Offered};
-use hob_wire::work::{Effect, ToolSpec};
+use hob_wire::rooms::gateway::{GatewayInspectParams, Inspect, ServiceInfo};
+use hob_wire::rooms::tool::{ToolOfferParams, ToolOfferResult};
+use hob_wire::work::{Idempotency, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeSet;
 
-/// Tools of one service.
+/// Most tools of one service.
 const OFFERED_MAX: usize = 128;
-/// Tools on the whole shelf.
+/// Most tools of the whole registry.
 const TOOLS_MAX: usize = 1_024;
 const NAME_CHARS_MAX: usize = 64;
 const ALIASES_MAX: usize = 8;
 const NEEDS_MAX: usize = 16;
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 const APPROVAL_BYTES_MAX: usize = 512;
-/// The longest time a tool may ask for.
+/// Longest timeout of a tool.
 pub(super) const TIMEOUT_MS_MAX: u64 = 240_000;
 
-/// Takes the offer of a service, in the place of what it offered before.
+/// Registers the tools of a service, replacing those it offered before.
 pub(super) async fn offer(
-    shared: &Shared,
-    call: &Call,
-    params: OfferParams,
-) -> Result<Offered, WireError> {
+    shared: &ToolRoomContext,
+    call: &RequestContext,
+    params: ToolOfferParams,
+) -> Result<ToolOfferResult, WireError> {
     let service = params.service.as_str();
     if !call.scopes.allow_service(service) {
         let message = format!(
@@ -39,7 +39,8 @@ pub(super) async fn offer(
         );
         return Err(WireError::new(ErrorCode::Forbidden, message));
     }
-    let (info, connection) = registered(shared, service).await?;
+    // The connection ties the tools to this registration: they disappear with it.
+    let (info, connection) = find_registered(shared, service).await?;
     let has = |method: &str| {
         let name = format!("{service}.{method}");
         info.methods.contains(&name)
@@ -54,18 +55,19 @@ pub(super) async fn offer(
             "A service may offer {OFFERED_MAX} tools at the most."
         )));
     }
-    let offering = Offering {
+    let offering = OfferingService {
         service: service.to_owned(),
         connection,
         can_cancel: has("tool_cancel"),
         can_probe: has("tool_probe"),
     };
-    let _turn = shared.tiers.lock().await;
-    let tiers = SetTiers::read(shared).await?;
+    // A tier may be set at the same time; under the lock stored tiers and registry agree.
+    let _lock = shared.tiers_lock.lock().await;
+    let tiers = StoredTiers::read(shared).await?;
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
     for spec in params.tools {
-        let tool = read(spec, &offering, &tiers)?;
+        let tool = build_tool(spec, &offering, &tiers)?;
         for name in tool.names() {
             if !names.insert(name.to_owned()) {
                 return Err(invalid(format!("The name '{name}' is offered twice.")));
@@ -74,34 +76,46 @@ pub(super) async fn offer(
         tools.push(tool);
     }
     let offered: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
-    shared.shelf.put(service, tools, TOOLS_MAX).map_err(taken)?;
+    shared
+        .registry
+        .replace_service_tools(service, tools, TOOLS_MAX)
+        .map_err(registry_error)?;
     tiers.forget_outdated(shared, service, &offered).await?;
-    // It may have left meanwhile, and its leaving been heard before its tools were here.
-    let still = registered(shared, service).await;
+    // The service may have disconnected before its tools were registered; that event found nothing
+    // to remove.
+    let still = find_registered(shared, service).await;
     if still.as_ref().is_ok_and(|(_, now)| *now == connection) {
-        return Ok(Offered { names: offered });
+        return Ok(ToolOfferResult { names: offered });
     }
-    left(shared, service).await;
+    service_left(shared, service).await;
     Err(WireError::new(
         ErrorCode::Conflict,
         format!("'{service}' left while it offered its tools; offer them again."),
     ))
 }
 
-/// Hears that a service went. It may be back already, on another connection: what it offered on
-/// that one stays.
-pub(super) async fn left(shared: &Shared, service: &str) {
-    let connection = match registered(shared, service).await {
+/// Removes the tools of a disconnected service. If it has reconnected, tools offered over the new
+/// connection stay.
+pub(super) async fn service_left(shared: &ToolRoomContext, service: &str) {
+    let connection = match find_registered(shared, service).await {
         Ok((_, connection)) => Some(connection),
         Err(_) => None,
     };
     let now_ms = shared.clock.monotonic_ms();
-    shared.shelf.take_away(service, connection, now_ms);
+    shared
+        .registry
+        .remove_service_tools(service, connection, now_ms);
 }
 
-/// The service as it is registered now, with its connection.
-async fn registered(shared: &Shared, service: &str) -> Result<(ServiceInfo, u64), WireError> {
-    let inspection = shared.caller.call::<Inspect>(&InspectParams {}).await?;
+/// The service as registered now, with its connection.
+async fn find_registered(
+    shared: &ToolRoomContext,
+    service: &str,
+) -> Result<(ServiceInfo, u64), WireError> {
+    let inspection = shared
+        .caller
+        .call::<Inspect>(&GatewayInspectParams {})
+        .await?;
     let mut services = inspection.services.into_iter();
     let found = services.find(|info| info.name == service);
     let connection = found.as_ref().and_then(|info| info.connection);
@@ -109,7 +123,7 @@ async fn registered(shared: &Shared, service: &str) -> Result<(ServiceInfo, u64)
         (Some(info), Some(connection)) if !info.builtin => Ok((info, connection)),
         (Some(_), _) => Err(WireError::new(
             ErrorCode::Forbidden,
-            format!("'{service}' is a service of the house; its tools are built in."),
+            format!("'{service}' is a built-in service; its tools are built in."),
         )),
         (None, _) => Err(WireError::new(
             ErrorCode::Conflict,
@@ -118,28 +132,32 @@ async fn registered(shared: &Shared, service: &str) -> Result<(ServiceInfo, u64)
     }
 }
 
-/// A service that offers tools, and over which connection.
-struct Offering {
+/// A service that offers tools, with its connection and abilities.
+struct OfferingService {
     service: String,
     connection: u64,
     can_cancel: bool,
     can_probe: bool,
 }
 
-fn read(spec: ToolSpec, offering: &Offering, tiers: &SetTiers) -> Result<Tool, WireError> {
-    check(&spec, offering).map_err(|reason| {
+fn build_tool(
+    spec: ToolSpec,
+    offering: &OfferingService,
+    tiers: &StoredTiers,
+) -> Result<RegisteredTool, WireError> {
+    check_spec(&spec, offering).map_err(|reason| {
         let name: String = spec.name.chars().take(NAME_CHARS_MAX).collect();
         invalid(format!("The tool '{name}' cannot be offered: {reason}"))
     })?;
-    let schema = Schema::of_arguments(&spec.parameters).map_err(|unfit| {
+    let schema = Schema::of_arguments(&spec.parameters).map_err(|mismatch| {
         let name = &spec.name;
         invalid(format!(
-            "The schema of the tool '{name}' is unsound: {unfit}"
+            "The schema of the tool '{name}' is unsound: {mismatch}"
         ))
     })?;
-    let fingerprint = fingerprint(&spec);
-    let set = tiers.of(&offering.service, &spec.name, &fingerprint);
-    let maker = ServiceTool {
+    let fingerprint = tool_fingerprint(&spec);
+    let set = tiers.find(&offering.service, &spec.name, &fingerprint);
+    let origin = ServiceTool {
         service: offering.service.clone(),
         connection: offering.connection,
         can_cancel: offering.can_cancel,
@@ -149,10 +167,10 @@ fn read(spec: ToolSpec, offering: &Offering, tiers: &SetTiers) -> Result<Tool, W
         declared_fingerprint: fingerprint,
         set_by: None,
     };
-    Ok(tiers::effective(spec, schema, maker, set))
+    Ok(tiers::effective_tool(spec, schema, origin, set))
 }
 
-fn check(spec: &ToolSpec, maker: &Offering) -> Result<(), String> {
+fn check_spec(spec: &ToolSpec, origin: &OfferingService) -> Result<(), String> {
     let plain =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let named = |name: &str| {
@@ -195,8 +213,8 @@ fn check(spec: &ToolSpec, maker: &Offering) -> Result<(), String> {
             need.arg
         ));
     }
-    if spec.effect == Effect::Probeable && !maker.can_probe {
-        let service = &maker.service;
+    if spec.effect == Idempotency::Probeable && !origin.can_probe {
+        let service = &origin.service;
         return Err(format!(
             "a probeable tool needs the method '{service}.tool_probe'."
         ));
@@ -209,13 +227,13 @@ fn check(spec: &ToolSpec, maker: &Offering) -> Result<(), String> {
     }
 }
 
-fn taken(taken: Taken) -> WireError {
-    match taken {
-        Taken::Name(name) => WireError::new(
+fn registry_error(error: RegistryError) -> WireError {
+    match error {
+        RegistryError::NameTaken(name) => WireError::new(
             ErrorCode::Conflict,
             format!("The name '{name}' belongs to another tool; choose another."),
         ),
-        Taken::Full => WireError::new(
+        RegistryError::Full => WireError::new(
             ErrorCode::Overloaded,
             format!("There are {TOOLS_MAX} tools already."),
         ),

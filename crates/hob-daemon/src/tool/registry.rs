@@ -1,56 +1,55 @@
-//! Which tools there are: those of the house, for ever, and those of services, as long as they
-//! stay.
+//! The registry of tools: built-in ones permanently, those of services while they are connected.
 
-use hob_core::permission::fingerprint;
-use hob_tools::Entry;
+use hob_core::permission::tool_fingerprint;
+use hob_tools::ToolEntry;
 use hob_tools::schema::Schema;
-use hob_wire::rooms::tool::{OutsideTool, Tools};
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::{OutsideTool, ToolListResult};
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Names remembered of tools that went with their service.
-const GONE_MAX: usize = 1_024;
-/// A name counts as meant when it is at least this like what was written.
-const LIKENESS_MIN: f64 = 0.7;
+/// Most names kept of tools whose service disconnected.
+const DEPARTED_MAX: usize = 1_024;
+/// Smallest similarity for a suggestion of another name.
+const SIMILARITY_MIN: f64 = 0.7;
 
 /// A tool that can be run.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct RegisteredTool {
     pub(super) spec: ToolSpec,
     pub(super) fingerprint: String,
     pub(super) schema: Schema,
-    pub(super) maker: Maker,
+    pub(super) origin: ToolOrigin,
 }
 
 #[derive(Debug)]
-pub(super) enum Maker {
-    House(Entry),
+pub(super) enum ToolOrigin {
+    Builtin(ToolEntry),
     Service(ServiceTool),
 }
 
-/// A service that answers for a tool.
+/// The service behind a tool, and what it declares.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceTool {
     pub(super) service: String,
     /// The connection that offered it.
     pub(super) connection: u64,
-    /// The tier it declares.
+    /// The declared tier.
     pub(super) declared_tier: Tier,
-    pub(super) declared_effect: Effect,
-    /// The hash of all it declares.
+    pub(super) declared_effect: Idempotency,
+    /// Hash of the whole declaration.
     pub(super) declared_fingerprint: String,
-    /// Who set the tier that counts; nobody, and then it is `external`.
+    /// The admin who set the tier in force; without one the tier is `external`.
     pub(super) set_by: Option<String>,
-    /// Whether it wants to be told when a call must stop.
+    /// True if the service can cancel a call.
     pub(super) can_cancel: bool,
     pub(super) can_probe: bool,
 }
 
 impl ServiceTool {
-    /// The tool for people.
-    pub(super) fn shown(&self, spec: &ToolSpec) -> OutsideTool {
+    /// The tool as shown to people.
+    pub(super) fn outside_view(&self, spec: &ToolSpec) -> OutsideTool {
         OutsideTool {
             name: spec.name.clone(),
             service: self.service.clone(),
@@ -62,77 +61,77 @@ impl ServiceTool {
     }
 }
 
-impl Tool {
-    /// A tool whose schema is known to be sound.
-    pub(super) fn new(spec: ToolSpec, schema: Schema, maker: Maker) -> Self {
-        Tool {
-            fingerprint: fingerprint(&spec),
+impl RegisteredTool {
+    /// Creates a tool with a compiled schema.
+    pub(super) fn new(spec: ToolSpec, schema: Schema, origin: ToolOrigin) -> Self {
+        RegisteredTool {
+            fingerprint: tool_fingerprint(&spec),
             schema,
             spec,
-            maker,
+            origin,
         }
     }
 }
 
-pub(super) struct Shelf {
+pub(super) struct ToolRegistry {
     /// A std mutex, because it is held for a few lines without await.
-    state: Mutex<State>,
-    /// Counts changes, for those who wait for a tool.
+    state: Mutex<RegistryState>,
+    /// Counts changes, for callers that wait for a tool.
     changes: watch::Sender<u64>,
-    /// Tells this shelf from that of another daemon.
-    born: String,
+    /// Distinguishes this registry from that of another daemon process.
+    instance: String,
 }
 
 #[derive(Default)]
-struct State {
-    tools: BTreeMap<String, Arc<Tool>>,
-    /// Tools that went, and when.
-    gone: VecDeque<(String, u64)>,
+struct RegistryState {
+    tools: BTreeMap<String, Arc<RegisteredTool>>,
+    /// Tools that disappeared, with the time.
+    departed: VecDeque<(String, u64)>,
 }
 
-impl Shelf {
-    pub(super) fn new(entries: &[Entry], born: String) -> Self {
+impl ToolRegistry {
+    pub(super) fn new(entries: &[ToolEntry], instance: String) -> Self {
         let mut tools = BTreeMap::new();
         for entry in entries {
             let spec = (entry.spec)();
             match Schema::of_arguments(&spec.parameters) {
                 Ok(schema) => {
-                    let tool = Tool::new(spec, schema, Maker::House(*entry));
+                    let tool = RegisteredTool::new(spec, schema, ToolOrigin::Builtin(*entry));
                     tools.insert(tool.spec.name.clone(), Arc::new(tool));
                 }
-                // A test of the shelf keeps this from happening.
-                Err(unfit) => tracing::error!(tool = spec.name, "a tool is unsound: {unfit}"),
+                // A test of the registry covers every built-in schema.
+                Err(mismatch) => tracing::error!(tool = spec.name, "a tool is unsound: {mismatch}"),
             }
         }
         let (changes, _) = watch::channel(0);
-        Shelf {
-            state: Mutex::new(State {
+        ToolRegistry {
+            state: Mutex::new(RegistryState {
                 tools,
-                gone: VecDeque::new(),
+                departed: VecDeque::new(),
             }),
             changes,
-            born,
+            instance,
         }
     }
 
-    /// The tools there are; none of them for a caller who knows this revision of the list.
-    pub(super) fn list(&self, known: Option<&str>) -> Tools {
+    /// All tools, or none for a caller that knows this revision of the list.
+    pub(super) fn list(&self, known: Option<&str>) -> ToolListResult {
         let state = self.state();
-        // A number alone would begin anew with each daemon.
-        let revision = format!("{}-{}", self.born, *self.changes.borrow());
+        // The counter starts at zero in each process, so the instance is part of the revision.
+        let revision = format!("{}-{}", self.instance, *self.changes.borrow());
         if known == Some(&revision) {
-            return Tools {
+            return ToolListResult {
                 tools: Vec::new(),
                 outside: Vec::new(),
                 revision,
             };
         }
         let tools = || state.tools.values();
-        let outside = tools().filter_map(|tool| match &tool.maker {
-            Maker::Service(service) => Some(service.shown(&tool.spec)),
-            Maker::House(_) => None,
+        let outside = tools().filter_map(|tool| match &tool.origin {
+            ToolOrigin::Service(service) => Some(service.outside_view(&tool.spec)),
+            ToolOrigin::Builtin(_) => None,
         });
-        Tools {
+        ToolListResult {
             tools: tools().map(|tool| tool.spec.clone()).collect(),
             outside: outside.collect(),
             revision,
@@ -140,7 +139,7 @@ impl Shelf {
     }
 
     /// The tool of this name or alias.
-    pub(super) fn find(&self, name: &str) -> Option<Arc<Tool>> {
+    pub(super) fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {
         let state = self.state();
         let aliased = || {
             let mut tools = state.tools.values();
@@ -149,49 +148,61 @@ impl Shelf {
         state.tools.get(name).or_else(aliased).cloned()
     }
 
-    /// Heard at each change.
+    /// Notified at each change.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// When a tool of this name went away.
-    pub(super) fn gone_at_ms(&self, name: &str) -> Option<u64> {
+    /// The time when a tool of this name disappeared.
+    pub(super) fn departed_at_ms(&self, name: &str) -> Option<u64> {
         let state = self.state();
-        let mut gone = state.gone.iter().rev();
-        gone.find(|(gone, _)| gone == name).map(|(_, at_ms)| *at_ms)
+        let mut departed = state.departed.iter().rev();
+        departed
+            .find(|(departed, _)| departed == name)
+            .map(|(_, at_ms)| *at_ms)
     }
 
-    /// The name most like `name`, if one is near enough to be what was meant.
+    /// The registered name most similar to `name`, if one is similar enough.
     pub(super) fn nearest(&self, name: &str) -> Option<String> {
         let state = self.state();
-        let likeness = |known: &String| (strsim::jaro_winkler(known, name), known.clone());
-        let best = state.tools.keys().map(likeness);
-        best.filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        let similarity = |known: &String| (strsim::jaro_winkler(known, name), known.clone());
+        let best = state.tools.keys().map(similarity);
+        best.filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
             .max_by(|one, other| one.0.total_cmp(&other.0))
             .map(|(_, known)| known)
     }
 
-    /// Puts the tools of a service in the place of those it had; answers the name that is taken by
-    /// somebody else, if one is.
-    pub(super) fn put(&self, service: &str, tools: Vec<Tool>, max: usize) -> Result<(), Taken> {
+    /// Replaces the tools of a service. Fails if another tool has one of the names.
+    pub(super) fn replace_service_tools(
+        &self,
+        service: &str,
+        tools: Vec<RegisteredTool>,
+        max: usize,
+    ) -> Result<(), RegistryError> {
         let mut state = self.state();
-        let others = state.tools.values().filter(|tool| !tool.is_of(service));
-        let others: Vec<&Arc<Tool>> = others.collect();
+        let others = state
+            .tools
+            .values()
+            .filter(|tool| !tool.is_from_service(service));
+        let others: Vec<&Arc<RegisteredTool>> = others.collect();
         if others.len() + tools.len() > max {
-            return Err(Taken::Full);
+            return Err(RegistryError::Full);
         }
         for tool in &tools {
             let taken = tool.names().find(|name| {
-                let holds = |other: &&Arc<Tool>| other.names().any(|held| held == *name);
+                let holds = |other: &&Arc<RegisteredTool>| other.names().any(|held| held == *name);
                 others.iter().any(holds)
             });
             if let Some(name) = taken {
-                return Err(Taken::Name(name.to_owned()));
+                return Err(RegistryError::NameTaken(name.to_owned()));
             }
         }
-        state.tools.retain(|_, tool| !tool.is_of(service));
+        // All checks come before the first change, so that a refused offer changes nothing.
+        state.tools.retain(|_, tool| !tool.is_from_service(service));
         for tool in tools {
-            state.gone.retain(|(gone, _)| *gone != tool.spec.name);
+            state
+                .departed
+                .retain(|(departed, _)| *departed != tool.spec.name);
             state.tools.insert(tool.spec.name.clone(), Arc::new(tool));
         }
         drop(state);
@@ -199,10 +210,11 @@ impl Shelf {
         Ok(())
     }
 
-    /// Puts a tool in the place of `former`, if that is still there.
-    pub(super) fn replace(&self, former: &Arc<Tool>, tool: Tool) -> bool {
+    /// Replaces `former` if it is still registered.
+    pub(super) fn replace(&self, former: &Arc<RegisteredTool>, tool: RegisteredTool) -> bool {
         let mut state = self.state();
         let held = state.tools.get_mut(&former.spec.name);
+        // Compared by pointer: a tool that was offered again in the meantime is a different one.
         let Some(held) = held.filter(|held| Arc::ptr_eq(held, former)) else {
             return false;
         };
@@ -212,45 +224,50 @@ impl Shelf {
         true
     }
 
-    /// Takes away what a service offered over a connection other than `connection`.
-    pub(super) fn take_away(&self, service: &str, connection: Option<u64>, now_ms: u64) {
+    /// Removes the tools that a service offered over any connection other than `connection`.
+    pub(super) fn remove_service_tools(&self, service: &str, connection: Option<u64>, now_ms: u64) {
         let mut state = self.state();
-        let State { tools, gone } = &mut *state;
+        let RegistryState { tools, departed } = &mut *state;
         tools.retain(|name, tool| {
-            let left = match &tool.maker {
-                Maker::Service(of) => of.service == service && Some(of.connection) != connection,
-                Maker::House(_) => false,
+            // A service that reconnected may have offered its tools over the new connection
+            // already.
+            let left = match &tool.origin {
+                ToolOrigin::Service(of) => {
+                    of.service == service && Some(of.connection) != connection
+                }
+                ToolOrigin::Builtin(_) => false,
             };
             if left {
-                gone.push_back((name.clone(), now_ms));
+                departed.push_back((name.clone(), now_ms));
             }
             !left
         });
-        while gone.len() > GONE_MAX {
-            gone.pop_front();
+        // Oldest first: calls wait only for a tool that disappeared recently.
+        while departed.len() > DEPARTED_MAX {
+            departed.pop_front();
         }
         drop(state);
         self.changes.send_modify(|count| *count += 1);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Why tools cannot be put on the shelf.
+/// Errors of registering tools.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum RegistryError {
     Full,
-    Name(String),
+    NameTaken(String),
 }
 
-impl Tool {
-    fn is_of(&self, service: &str) -> bool {
-        matches!(&self.maker, Maker::Service(of) if of.service == service)
+impl RegisteredTool {
+    fn is_from_service(&self, service: &str) -> bool {
+        matches!(&self.origin, ToolOrigin::Service(of) if of.service == service)
     }
 
-    /// Its name and its aliases.
+    /// Its name and aliases.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let aliases = self.spec.aliases.iter().map(String::as_str);
         std::iter::once(self.spec.name.as_str()).chain(aliases)

@@ -1,55 +1,60 @@
-//! How far tools of outside services reach. What a service says of its own tools is not believed:
-//! each counts as `external`, and a call of it as one that cannot be repeated, until an admin sets
-//! its tier by name.
+//! Tiers of external tools. A service's own declaration is not trusted: each of its tools counts as
+//! `external`, and its calls as not repeatable, until an admin sets the tier by name.
 //!
-//! Invariants: a set tier holds for one service and one declaration, and goes when either differs;
-//! every change is in the audit record, in the transaction of the change.
+//! Invariants: a tier is set for one service and one declaration, and is dropped when either
+//! changes; every change is in the audit record, in the same transaction.
 
-use super::Shared;
-use super::shelf::{Maker, ServiceTool, Tool};
-use hob_store::{NewEntry, ToolTierRow};
+use super::ToolRoomContext;
+use super::registry::{RegisteredTool, ServiceTool, ToolOrigin};
+use hob_store::{NewAuditEntry, ToolTierRow};
 use hob_tools::schema::Schema;
-use hob_wire::rooms::tool::{OutsideTool, SetTierParams};
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::{OutsideTool, ToolSetTierParams};
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 
-/// Who takes back a tier that no longer fits.
+/// `by` of a reset that no person made.
 const BY_HOUSE: &str = "tools";
 
-/// The acts of the audit record.
+/// Acts in the audit record.
 const ACT_SET: &str = "tool-tier-set";
 const ACT_RESET: &str = "tool-tier-reset";
 
-/// The tiers that were set, as they stood when an offer came.
-pub(super) struct SetTiers(Vec<ToolTierRow>);
+/// The stored tiers at the time of an offer.
+pub(super) struct StoredTiers(Vec<ToolTierRow>);
 
-impl SetTiers {
-    pub(super) async fn read(shared: &Shared) -> Result<SetTiers, WireError> {
-        Ok(SetTiers(shared.store.tool_tiers().await?))
+impl StoredTiers {
+    pub(super) async fn read(shared: &ToolRoomContext) -> Result<StoredTiers, WireError> {
+        Ok(StoredTiers(shared.store.tool_tiers().await?))
     }
 
-    /// What was set for this very declaration.
-    pub(super) fn of(&self, service: &str, name: &str, fingerprint: &str) -> Option<&ToolTierRow> {
+    /// The tier set for exactly this declaration.
+    pub(super) fn find(
+        &self,
+        service: &str,
+        name: &str,
+        fingerprint: &str,
+    ) -> Option<&ToolTierRow> {
         let fits = |row: &&ToolTierRow| {
             row.name == name && row.service == service && row.fingerprint == fingerprint
         };
         self.0.iter().find(fits)
     }
 
-    /// Takes back what was set for a tool that is now declared differently, or by another service.
+    /// Removes the tier of a tool that is now declared differently or by another service.
     pub(super) async fn forget_outdated(
         &self,
-        shared: &Shared,
+        shared: &ToolRoomContext,
         service: &str,
         offered: &[String],
     ) -> Result<(), WireError> {
         for row in self.0.iter().filter(|row| offered.contains(&row.name)) {
-            let holds = shared.shelf.find(&row.name).is_some_and(
-                |tool| matches!(&tool.maker, Maker::Service(of) if of.set_by.is_some()),
+            // Without `set_by` the offered tool no longer matches the stored tier.
+            let holds = shared.registry.find(&row.name).is_some_and(
+                |tool| matches!(&tool.origin, ToolOrigin::Service(of) if of.set_by.is_some()),
             );
             if !holds {
-                let entry = entry(ACT_RESET, BY_HOUSE, row, service);
+                let entry = tier_entry(ACT_RESET, BY_HOUSE, row, service);
                 shared.store.remove_tool_tier(&row.name, entry).await?;
                 tracing::warn!(
                     tool = row.name,
@@ -62,42 +67,43 @@ impl SetTiers {
     }
 }
 
-/// A tool as it counts: with the tier that was set and the effect it declares, or as one that
-/// reaches anywhere and cannot be repeated.
-pub(super) fn effective(
+/// Builds the tool with the stored tier and its declared idempotency, or as external and not
+/// repeatable.
+pub(super) fn effective_tool(
     declared: ToolSpec,
     schema: Schema,
-    maker: ServiceTool,
+    origin: ServiceTool,
     set: Option<&ToolTierRow>,
-) -> Tool {
+) -> RegisteredTool {
     let (tier, effect, set_by) = match set {
-        Some(row) => (row.tier, maker.declared_effect, Some(row.set_by.clone())),
-        None => (Tier::External, Effect::Opaque, None),
+        Some(row) => (row.tier, origin.declared_effect, Some(row.set_by.clone())),
+        None => (Tier::External, Idempotency::Opaque, None),
     };
     let spec = ToolSpec {
         tier,
         effect,
         ..declared
     };
-    Tool::new(
+    RegisteredTool::new(
         spec,
         schema,
-        Maker::Service(ServiceTool { set_by, ..maker }),
+        ToolOrigin::Service(ServiceTool { set_by, ..origin }),
     )
 }
 
-/// Sets the tier of a tool that is offered now, or takes back what was set.
-pub(super) async fn set(
-    shared: &Shared,
+/// Sets or resets the tier of a currently offered tool.
+pub(super) async fn set_tier(
+    shared: &ToolRoomContext,
     by: &str,
-    params: SetTierParams,
+    params: ToolSetTierParams,
 ) -> Result<OutsideTool, WireError> {
     if params.tier.is_some() == params.reset {
         let message = "Name the tier (read, write, exec or external), or `reset` to take it back.";
         return Err(WireError::new(ErrorCode::InvalidParams, message));
     }
-    let _turn = shared.tiers.lock().await;
-    let former = shared.shelf.find(&params.name);
+    let _lock = shared.tiers_lock.lock().await;
+    let former = shared.registry.find(&params.name);
+    // An alias is not accepted: the tier is stored under the tool's own name.
     let former = former.filter(|tool| tool.spec.name == params.name);
     let Some(former) = former else {
         let name: String = params.name.chars().take(64).collect();
@@ -106,46 +112,47 @@ pub(super) async fn set(
         );
         return Err(WireError::new(ErrorCode::NotFound, message));
     };
-    let Maker::Service(maker) = &former.maker else {
+    let ToolOrigin::Service(origin) = &former.origin else {
         let message = format!(
-            "'{}' is a tool of hob's own; what it reaches is fixed. Rules narrow it: `hob permission add`.",
+            "'{}' is a built-in tool; its tier is fixed. To narrow it, add a rule: `hob permission add`.",
             params.name
         );
         return Err(WireError::new(ErrorCode::Conflict, message));
     };
     let row = ToolTierRow {
         name: params.name.clone(),
-        service: maker.service.clone(),
-        fingerprint: maker.declared_fingerprint.clone(),
+        service: origin.service.clone(),
+        fingerprint: origin.declared_fingerprint.clone(),
         tier: params.tier.unwrap_or(Tier::External),
         set_by: by.to_owned(),
     };
+    // The store comes first: after a crash the next offer applies the stored tier.
     if params.reset {
-        let entry = entry(ACT_RESET, by, &row, &maker.service);
+        let entry = tier_entry(ACT_RESET, by, &row, &origin.service);
         shared.store.remove_tool_tier(&row.name, entry).await?;
     } else {
-        let entry = entry(ACT_SET, by, &row, &maker.service);
+        let entry = tier_entry(ACT_SET, by, &row, &origin.service);
         shared.store.set_tool_tier(row.clone(), entry).await?;
     }
-    // The schema was sound when the tool was offered.
+    // The schema compiled when the tool was offered.
     let schema = Schema::of_arguments(&former.spec.parameters)
-        .map_err(|unfit| WireError::new(ErrorCode::Internal, unfit.to_string()))?;
-    let tool = effective(
+        .map_err(|mismatch| WireError::new(ErrorCode::Internal, mismatch.to_string()))?;
+    let tool = effective_tool(
         former.spec.clone(),
         schema,
-        maker.clone(),
+        origin.clone(),
         (!params.reset).then_some(&row),
     );
-    let shown = match &tool.maker {
-        Maker::Service(service) => service.shown(&tool.spec),
-        Maker::House(_) => maker.shown(&tool.spec),
+    let view = match &tool.origin {
+        ToolOrigin::Service(service) => service.outside_view(&tool.spec),
+        ToolOrigin::Builtin(_) => origin.outside_view(&tool.spec),
     };
-    // One that went meanwhile finds its tier when it comes back.
-    shared.shelf.replace(&former, tool);
-    Ok(shown)
+    // A tool that disappeared meanwhile gets its tier when it is offered again.
+    shared.registry.replace(&former, tool);
+    Ok(view)
 }
 
-fn entry(act: &'static str, by: &str, row: &ToolTierRow, service: &str) -> NewEntry {
+fn tier_entry(act: &'static str, by: &str, row: &ToolTierRow, service: &str) -> NewAuditEntry {
     let tier = if act == ACT_RESET {
         Tier::External
     } else {
@@ -156,7 +163,7 @@ fn entry(act: &'static str, by: &str, row: &ToolTierRow, service: &str) -> NewEn
         "tier": tier.name(),
         "declaration": row.fingerprint,
     });
-    NewEntry {
+    NewAuditEntry {
         act,
         by: by.to_owned(),
         session_key: None,

@@ -1,49 +1,49 @@
-//! What watchers are told of a call under way: that it began, what it prints, how it ended.
+//! Events for watchers of a call: start, output, end.
 //!
-//! Invariants: telling never waits for a watcher and never slows a call; what is told of arguments
-//! and output is bounded. The durable record of a run's calls is the agent's.
+//! Invariants: emitting never waits for a watcher and never slows a call; arguments and output in
+//! events are bounded. The durable record of a run's calls is the agent's.
 
-use super::Shared;
-use hob_bus::{Emitter, SessionTag};
-use hob_core::permission::Work;
-use hob_tools::outlet::{Outlet, Printed};
+use super::ToolRoomContext;
+use hob_bus::{EventEmitter, SessionTag};
+use hob_core::permission::PreparedCall;
+use hob_tools::live_output::{LiveOutput, OutputChunk};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::tool::{
-    CallOf, Executed, ToolFinished, ToolFinishedPayload, ToolOutput, ToolOutputPayload,
-    ToolStarted, ToolStartedPayload,
+    ToolCallRef, ToolExecuteResult, ToolFinished, ToolFinishedPayload, ToolOutput,
+    ToolOutputPayload, ToolStarted, ToolStartedPayload,
 };
 use hob_wire::{ErrorCode, WireError};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// The least time between two tellings of output; what is printed meanwhile becomes one.
-const PACE: Duration = Duration::from_millis(50);
-/// Bytes of one text among the arguments.
+/// Shortest time between two output events; output in between is merged.
+const OUTPUT_INTERVAL: Duration = Duration::from_millis(50);
+/// Most bytes of one text in the arguments.
 const TEXT_BYTES_MAX: usize = 1_024;
-/// Texts, numbers and the like among the arguments.
+/// Most values in the arguments.
 const VALUES_MAX: usize = 256;
-/// Bytes of an error's sentence.
-const CUT_BYTES_MAX: usize = 512;
+/// Most bytes of an error message.
+const ERROR_BYTES_MAX: usize = 512;
 
-pub(super) struct Telling {
-    emitter: Emitter,
+pub(super) struct ToolEvents {
+    emitter: EventEmitter,
     tag: Option<SessionTag>,
-    of: CallOf,
+    of: ToolCallRef,
     began: Instant,
 }
 
-impl Telling {
-    /// Tells that a call begins.
-    pub(super) async fn begin(shared: &Shared, work: &Work) -> Telling {
+impl ToolEvents {
+    /// Emits the start of a call.
+    pub(super) async fn begin(shared: &ToolRoomContext, work: &PreparedCall) -> ToolEvents {
         let context = &work.context;
-        let telling = Telling {
+        let events = ToolEvents {
             emitter: shared.emitter.clone(),
             tag: match &context.session_key {
-                Some(key) => tag(shared, key).await,
+                Some(key) => session_tag(shared, key).await,
                 None => None,
             },
-            of: CallOf {
+            of: ToolCallRef {
                 session_key: context.session_key.clone(),
                 run_id: context.run_id,
                 call_id: context.call_id.clone(),
@@ -52,33 +52,38 @@ impl Telling {
             began: Instant::now(),
         };
         let started = ToolStartedPayload {
-            of: telling.of.clone(),
-            args: shortened(&work.args, &mut VALUES_MAX.clone()),
+            call: events.of.clone(),
+            args: shorten_args(&work.args, &mut VALUES_MAX.clone()),
         };
-        telling
+        events
             .emitter
-            .emit::<ToolStarted>(telling.tag.clone(), &started);
-        telling
+            .emit::<ToolStarted>(events.tag.clone(), &started);
+        events
     }
 
-    /// Tells what is printed, as it comes, for ever.
-    pub(super) async fn relay<T>(&self, outlet: &Outlet) -> T {
+    /// Emits output as it comes. Never returns.
+    pub(super) async fn relay_output<T>(&self, live_output: &LiveOutput) -> T {
         loop {
-            outlet.filled().await;
-            outlet.take().into_iter().for_each(|piece| self.tell(piece));
-            sleep(PACE).await;
+            live_output.ready().await;
+            live_output
+                .take()
+                .into_iter()
+                .for_each(|piece| self.emit_output(piece));
+            // A program may print thousands of lines per second; watchers get one event per
+            // interval.
+            sleep(OUTPUT_INTERVAL).await;
         }
     }
 
-    /// Tells what was printed last.
-    pub(super) fn drain(&self, outlet: &Outlet) {
-        let last = outlet.finish().into_iter();
-        last.for_each(|piece| self.tell(piece));
+    /// Emits the remaining output.
+    pub(super) fn flush_output(&self, live_output: &LiveOutput) {
+        let last = live_output.finish().into_iter();
+        last.for_each(|piece| self.emit_output(piece));
     }
 
-    fn tell(&self, printed: Printed) {
+    fn emit_output(&self, printed: OutputChunk) {
         let payload = ToolOutputPayload {
-            of: self.of.clone(),
+            call: self.of.clone(),
             stream: printed.stream,
             text: printed.text,
             dropped: Some(printed.dropped).filter(|count| *count > 0),
@@ -86,25 +91,25 @@ impl Telling {
         self.emitter.emit::<ToolOutput>(self.tag.clone(), &payload);
     }
 
-    /// Tells how it ended.
-    pub(super) fn finish(self, done: &Result<Executed, WireError>) {
+    /// Emits the end of the call.
+    pub(super) fn finish(self, done: &Result<ToolExecuteResult, WireError>) {
         let cut = done.as_ref().err().map(|error| match error.code {
             ErrorCode::Cancelled => "stopped".to_owned(),
             ErrorCode::Timeout => "deadline".to_owned(),
-            _ => shown(&error.message, CUT_BYTES_MAX),
+            _ => shorten_text(&error.message, ERROR_BYTES_MAX),
         });
         let payload = ToolFinishedPayload {
             is_error: done.as_ref().map_or(true, |executed| executed.is_error),
             duration_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             cut,
-            of: self.of,
+            call: self.of,
         };
         self.emitter.emit::<ToolFinished>(self.tag, &payload);
     }
 }
 
-/// The session's names, for whoever watches one session only.
-async fn tag(shared: &Shared, key: &str) -> Option<SessionTag> {
+/// The tag for watchers of one session.
+async fn session_tag(shared: &ToolRoomContext, key: &str) -> Option<SessionTag> {
     let named = SessionRef::parse(key);
     let session = shared.store.get_session(&named).await.ok()?;
     let id = session.id.to_string();
@@ -112,24 +117,28 @@ async fn tag(shared: &Shared, key: &str) -> Option<SessionTag> {
     Some(SessionTag { id: id.into(), key })
 }
 
-/// Arguments with long texts cut and with nothing beyond `left` values.
-fn shortened(value: &Value, left: &mut usize) -> Value {
+/// Arguments with long texts cut and at most `left` values.
+fn shorten_args(value: &Value, left: &mut usize) -> Value {
     if *left == 0 {
         return Value::String("…".to_owned());
     }
     *left -= 1;
     match value {
-        Value::String(text) => Value::String(shown(text, TEXT_BYTES_MAX)),
+        Value::String(text) => Value::String(shorten_text(text, TEXT_BYTES_MAX)),
         Value::Array(items) => {
+            // One more than fits, so that the cut shows as `…`.
             let room = items.len().min(*left + 1);
             let items = items[..room].iter();
-            Value::Array(items.map(|item| shortened(item, left)).collect())
+            Value::Array(items.map(|item| shorten_args(item, left)).collect())
         }
         Value::Object(fields) => {
             let room = fields.len().min(*left + 1);
             let fields = fields.iter().take(room);
             let short = |(name, value): (&String, &Value)| {
-                (shown(name, TEXT_BYTES_MAX), shortened(value, left))
+                (
+                    shorten_text(name, TEXT_BYTES_MAX),
+                    shorten_args(value, left),
+                )
             };
             Value::Object(fields.map(short).collect())
         }
@@ -137,7 +146,7 @@ fn shortened(value: &Value, left: &mut usize) -> Value {
     }
 }
 
-fn shown(text: &str, bytes_max: usize) -> String {
+fn shorten_text(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }
@@ -146,5 +155,5 @@ fn shown(text: &str, bytes_max: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "telling_tests.rs"]
+#[path = "tool_events_tests.rs"]
 mod tests;

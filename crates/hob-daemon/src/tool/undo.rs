@@ -1,40 +1,45 @@
-//! Taking back what a run changed in files.
+//! Undoes the file changes of a run.
 //!
-//! Invariants: only of a run that has ended; a change that was undone is not undone again; what
-//! could not be undone is told, each with its reason; so are commands, whose changes nobody keeps.
+//! Invariants: only for a run that has ended; an undone change is not undone again; what could not
+//! be undone is reported with its reason, and so are commands, whose changes are not recorded.
 
-use super::Shared;
-use hob_store::Change;
-use hob_tools::undo::{Undoing, undo as undo_change};
+use super::ToolRoomContext;
+use hob_store::FileChange;
+use hob_tools::undo::{UndoOutcome, undo as undo_change};
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{CallState, RunSelector, RunState, Status};
-use hob_wire::rooms::tool::{Undone, UndoneChange};
+use hob_wire::rooms::agent::{RunSelector, RunState, Status, ToolCallState};
+use hob_wire::rooms::tool::{ToolUndoResult, UndoneChange};
 use hob_wire::{ErrorCode, WireError};
 
 /// Tools that run command lines.
-const COMMANDERS: [&str; 3] = ["exec", "process", hob_tools::terminal::NAME];
-/// Commands of a run that are named.
+const COMMAND_TOOLS: [&str; 3] = ["exec", "process", hob_tools::terminal::NAME];
+/// Most commands listed for a run.
 const COMMANDS_SHOWN_MAX: usize = 20;
-/// Letters of each.
+/// Most characters of each.
 const COMMAND_CHARS_MAX: usize = 120;
 
-/// Undoes everything that is kept of a run and of those it started, the newest first.
-pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireError> {
+/// Undoes all recorded changes of a run and its descendants, newest first.
+pub(super) async fn undo_run(
+    shared: &ToolRoomContext,
+    run: RunId,
+) -> Result<ToolUndoResult, WireError> {
     let row = shared.store.run(&run).await?;
+    // An active run could change the files again while they are restored.
     if row.summary.state != RunState::Done {
         let message = "This run has not ended; stop it first, then undo it.";
         return Err(WireError::new(ErrorCode::Conflict, message));
     }
-    let _turn = shared.undo.lock().await;
-    let mut undone = Undone::default();
+    let _lock = shared.undo_lock.lock().await;
+    let mut undone = ToolUndoResult::default();
     let mut changes = Vec::new();
-    for member in family(shared, run).await? {
+    for member in run_and_descendants(shared, run).await? {
         changes.extend(shared.store.changes(&member).await?);
-        undone.notes.extend(commands_note(shared, member).await);
+        undone.notes.extend(command_notes(shared, member).await);
     }
+    // Newest first over all runs: a later change may build on an earlier one to the same file.
     changes.sort_by_key(|change| std::cmp::Reverse(change.id));
     if changes.is_empty() {
-        let note = "Nothing is kept of this run: it changed no file, or it is too long ago.";
+        let note = "No changes are stored for this run: it changed no file, or it is too long ago.";
         undone.notes.push(note.to_owned());
         return Ok(undone);
     }
@@ -43,36 +48,40 @@ pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireErro
         let id = change.id;
         let (place, undoing) = undo_one(shared, change).await;
         match undoing {
-            Undoing::Kept { reason } => undone.kept.push(told(place, reason)),
-            Undoing::Restored { what } => {
-                undone.restored.push(told(place, what.to_owned()));
+            UndoOutcome::Kept { reason } => undone.kept.push(undone_change(place, reason)),
+            UndoOutcome::Restored { what } => {
+                undone.restored.push(undone_change(place, what.to_owned()));
                 settled.push(id);
             }
-            Undoing::AlreadySo => settled.push(id),
+            UndoOutcome::AlreadyUndone => settled.push(id),
         }
     }
-    shared.store.changes_undone(settled).await?;
+    // Marked after the files: if this fails, the next undo finds them restored already.
+    shared.store.mark_changes_undone(settled).await?;
     if undone.restored.is_empty() && undone.kept.is_empty() {
-        let note = "Everything this run changed in files is as it was before already.";
+        let note = "Already undone.";
         undone.notes.push(note.to_owned());
     }
     Ok(undone)
 }
 
-/// The run and all that were started for it.
-async fn family(shared: &Shared, run: RunId) -> Result<Vec<RunId>, WireError> {
-    let mut family = vec![run];
-    let mut looked = 0;
-    while let Some(member) = family.get(looked) {
+/// The run and all its descendants.
+async fn run_and_descendants(
+    shared: &ToolRoomContext,
+    run: RunId,
+) -> Result<Vec<RunId>, WireError> {
+    let mut runs = vec![run];
+    let mut visited = 0;
+    while let Some(member) = runs.get(visited) {
         let children = shared.store.children(member).await?;
-        family.extend(children.iter().map(|child| child.id));
-        looked += 1;
+        runs.extend(children.iter().map(|child| child.id));
+        visited += 1;
     }
-    Ok(family)
+    Ok(runs)
 }
 
-/// What a person must know of the commands a run ran: nobody keeps what they change.
-async fn commands_note(shared: &Shared, run: RunId) -> Vec<String> {
+/// Notes about the commands of a run, whose changes are not recorded.
+async fn command_notes(shared: &ToolRoomContext, run: RunId) -> Vec<String> {
     let selector = RunSelector {
         session_key: None,
         run_id: Some(run),
@@ -81,10 +90,12 @@ async fn commands_note(shared: &Shared, run: RunId) -> Vec<String> {
         return Vec::new();
     };
     let ran = view.calls.iter().filter(|call| {
-        let is_begun = !matches!(call.state, CallState::Asked | CallState::Denied);
-        is_begun && COMMANDERS.contains(&call.call.name.as_str())
+        let is_begun = !matches!(call.state, ToolCallState::Asked | ToolCallState::Denied);
+        is_begun && COMMAND_TOOLS.contains(&call.call.name.as_str())
     });
-    let mut lines: Vec<String> = ran.filter_map(|call| command(&call.call.args)).collect();
+    let mut lines: Vec<String> = ran
+        .filter_map(|call| command_line(&call.call.args))
+        .collect();
     if lines.is_empty() {
         return lines;
     }
@@ -95,12 +106,12 @@ async fn commands_note(shared: &Shared, run: RunId) -> Vec<String> {
     }
     let lines = lines.join("; ");
     vec![format!(
-        "What commands changed is not kept and cannot be undone here. This run ran: {lines}"
+        "Changes made by commands are not recorded and cannot be undone here. This run ran: {lines}"
     )]
 }
 
-/// The command line of a call, in one short line.
-fn command(args: &serde_json::Value) -> Option<String> {
+/// The command of a call as one short line.
+fn command_line(args: &serde_json::Value) -> Option<String> {
     let command = args["command"].as_str()?;
     let mut line: String = command.chars().take(COMMAND_CHARS_MAX).collect();
     if line.len() < command.len() {
@@ -109,24 +120,24 @@ fn command(args: &serde_json::Value) -> Option<String> {
     Some(format!("`{}`", line.replace(['\n', '\r'], " ")))
 }
 
-async fn undo_one(shared: &Shared, change: Change) -> ((String, String), Undoing) {
+async fn undo_one(shared: &ToolRoomContext, change: FileChange) -> ((String, String), UndoOutcome) {
     let place = (change.workspace.clone(), change.path.clone());
-    let former = match shared.store.former(&change).await {
+    let former = match shared.store.previous_entry(&change).await {
         Ok(former) => former,
         Err(error) => {
             let reason = error.to_string();
-            return (place, Undoing::Kept { reason });
+            return (place, UndoOutcome::Kept { reason });
         }
     };
-    let ground = shared.ground.clone();
-    let undone = tokio::task::spawn_blocking(move || undo_change(&change, &former, &ground));
-    let undoing = undone.await.unwrap_or_else(|_| Undoing::Kept {
+    let tool_env = shared.tool_env.clone();
+    let undone = tokio::task::spawn_blocking(move || undo_change(&change, &former, &tool_env));
+    let undoing = undone.await.unwrap_or_else(|_| UndoOutcome::Kept {
         reason: "Undoing it was interrupted.".to_owned(),
     });
     (place, undoing)
 }
 
-fn told((workspace, path): (String, String), what: String) -> UndoneChange {
+fn undone_change((workspace, path): (String, String), what: String) -> UndoneChange {
     UndoneChange {
         workspace,
         path,

@@ -1,47 +1,49 @@
 //! `config.*` through the bus, with a real file.
 
 use crate::fixture::{Fixture, code};
-use hob_daemon::config::{Config, Parts, room};
-use hob_kit::settings::{Catalog, Key, Kind, Settings};
-use hob_kit::world::Env;
+use hob_daemon::config::{ConfigDeps, ConfigService, room};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{SettingKey, SettingKind, Settings, SettingsCatalog};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::config::{Applied, Get, GetParams, Origin, Set, SetParams};
+use hob_wire::rooms::config::{
+    ApplyStatus, ConfigGetParams, ConfigOrigin, ConfigSetParams, Get, Set,
+};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-const KEYS: &[Key] = &[
-    Key::new(
+const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "log.level",
-        Kind::Choice(&["info", "debug"]),
+        SettingKind::Choice(&["info", "debug"]),
         "info",
         "How much.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "gateway.max_connections",
-        Kind::Integer { min: 1, max: 100 },
+        SettingKind::Integer { min: 1, max: 100 },
         "10",
         "Bound.",
     ),
-    Key::new("gateway.name", Kind::Text, "", "Its name.").live(),
-    Key::new("tools.shell", Kind::Text, "/bin/sh", "Which shell.").not_over_wire(),
+    SettingKey::new("gateway.name", SettingKind::Text, "", "Its name.").live(),
+    SettingKey::new("tools.shell", SettingKind::Text, "/bin/sh", "Which shell.").not_over_wire(),
 ];
 
 struct House {
     fixture: Fixture,
-    config: Config,
+    config: ConfigService,
     /// The level at each apply.
     applied: Arc<Mutex<Vec<String>>>,
 }
 
-fn house_with(env: Env, text: &str) -> House {
+fn house_with(env: EnvVars, text: &str) -> House {
     let fixture = Fixture::new();
     std::fs::write(fixture.home.config_file(), text).expect("writes");
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let settings = Settings::of_home(&catalog, &fixture.home, &env).expect("loads");
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let settings = Settings::load_home(&catalog, &fixture.home, &env).expect("loads");
     let applied = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&applied);
-    let config = Config::new(Parts {
+    let config = ConfigService::new(ConfigDeps {
         home: fixture.home.clone(),
         env,
         settings,
@@ -60,19 +62,23 @@ fn house_with(env: Env, text: &str) -> House {
 }
 
 fn house(text: &str) -> House {
-    house_with(Env::default(), text)
+    house_with(EnvVars::default(), text)
 }
 
 impl House {
-    async fn set(&self, key: &str, value: Value) -> Result<(Value, Applied), hob_wire::WireError> {
+    async fn set(
+        &self,
+        key: &str,
+        value: Value,
+    ) -> Result<(Value, ApplyStatus), hob_wire::WireError> {
         let key = key.to_owned();
-        let params = SetParams { key, value };
+        let params = ConfigSetParams { key, value };
         let changed = self.fixture.caller().call::<Set>(&params).await?;
         Ok((changed.value, changed.applied))
     }
 
     async fn get(&self, key: &str) -> Value {
-        let params = GetParams {
+        let params = ConfigGetParams {
             key: Some(key.to_owned()),
         };
         let found = self.fixture.caller().call::<Get>(&params).await;
@@ -90,7 +96,7 @@ async fn a_live_change_applies_at_once_and_is_announced() {
     let mut watch = house.config.watch();
     watch.mark_unchanged();
     let changed = house.set("log.level", json!("debug")).await.expect("sets");
-    assert_eq!(changed, (json!("debug"), Applied::Now));
+    assert_eq!(changed, (json!("debug"), ApplyStatus::Now));
     assert_eq!(*house.applied.lock().expect("is sound"), ["debug"]);
     assert!(watch.has_changed().expect("lives"));
     assert_eq!(watch.borrow_and_update().text("log.level"), "debug");
@@ -108,22 +114,22 @@ async fn a_live_change_applies_at_once_and_is_announced() {
 async fn a_change_that_needs_a_restart_says_so_and_waits() {
     let house = house("");
     let changed = house.set("gateway.max_connections", json!(20)).await;
-    assert_eq!(changed.expect("sets"), (json!(20), Applied::Restart));
+    assert_eq!(changed.expect("sets"), (json!(20), ApplyStatus::Restart));
     assert_eq!(house.get("gateway.max_connections").await, json!(20));
     let in_effect = house.config.watch().borrow().u64("gateway.max_connections");
     assert_eq!(in_effect, 10);
     // Going back to what is in effect needs no restart any more.
     let back = house.set("gateway.max_connections", Value::Null).await;
-    assert_eq!(back.expect("sets"), (json!(10), Applied::Now));
+    assert_eq!(back.expect("sets"), (json!(10), ApplyStatus::Now));
     house.fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_variable_of_the_environment_beats_the_file() {
-    let env = Env::from_pairs([("HOB_LOG_LEVEL", "info")]);
+    let env = EnvVars::from_pairs([("HOB_LOG_LEVEL", "info")]);
     let house = house_with(env, "");
     let changed = house.set("log.level", json!("debug")).await.expect("sets");
-    assert_eq!(changed, (json!("info"), Applied::Overridden));
+    assert_eq!(changed, (json!("info"), ApplyStatus::Overridden));
     assert!(house.text().contains("level = \"debug\""));
     assert_eq!(house.config.watch().borrow().text("log.level"), "info");
     house.fixture.close().await;
@@ -131,11 +137,11 @@ async fn a_variable_of_the_environment_beats_the_file() {
 
 #[tokio::test]
 async fn settings_are_shown_with_their_origin() {
-    let env = Env::from_pairs([("HOB_GATEWAY_NAME", "x")]);
+    let env = EnvVars::from_pairs([("HOB_GATEWAY_NAME", "x")]);
     let house = house_with(env, "[log]\nlevel = \"debug\"\n");
     let caller = house.fixture.caller();
     let all = caller
-        .call::<Get>(&GetParams::default())
+        .call::<Get>(&ConfigGetParams::default())
         .await
         .expect("shows");
     let shown: Vec<_> = all
@@ -146,18 +152,21 @@ async fn settings_are_shown_with_their_origin() {
     assert_eq!(
         shown,
         [
-            ("gateway.max_connections", Origin::Default, false),
-            ("gateway.name", Origin::Env, true),
-            ("log.level", Origin::File, true),
-            ("tools.shell", Origin::Default, false),
+            ("gateway.max_connections", ConfigOrigin::Default, false),
+            ("gateway.name", ConfigOrigin::Env, true),
+            ("log.level", ConfigOrigin::File, true),
+            ("tools.shell", ConfigOrigin::Default, false),
         ]
     );
     let key = Some("gateway".to_owned());
-    let below = caller.call::<Get>(&GetParams { key }).await.expect("shows");
+    let below = caller
+        .call::<Get>(&ConfigGetParams { key })
+        .await
+        .expect("shows");
     assert_eq!(below.settings.len(), 2);
     let key = Some("gate".to_owned());
     assert_eq!(
-        code(caller.call::<Get>(&GetParams { key }).await),
+        code(caller.call::<Get>(&ConfigGetParams { key }).await),
         ErrorCode::NotFound
     );
     house.fixture.close().await;
@@ -226,15 +235,16 @@ async fn concurrent_changes_all_arrive() {
             0 => ("gateway.max_connections", json!(number)),
             _ => ("gateway.name", json!(number.to_string())),
         };
-        let params = SetParams {
+        let params = ConfigSetParams {
             key: key.to_owned(),
             value,
         };
         sets.spawn(async move { caller.call::<Set>(&params).await.expect("sets") });
     }
     sets.join_all().await;
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let file = Settings::of_home(&catalog, &house.fixture.home, &Env::default()).expect("loads");
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let file =
+        Settings::load_home(&catalog, &house.fixture.home, &EnvVars::default()).expect("loads");
     assert_eq!(
         house.get("gateway.name").await,
         json!(file.text("gateway.name"))

@@ -1,16 +1,16 @@
 //! `daemon.status` through the bus.
 
 use crate::fixture::Fixture;
-use hob_daemon::daemon::{Facts, room};
-use hob_wire::rooms::daemon::{Status, StatusParams, StoreState};
-use hob_wire::rooms::session::CreateParams;
+use hob_daemon::daemon::{DaemonFacts, room};
+use hob_wire::rooms::daemon::{DaemonStatusParams, Status, StoreState};
+use hob_wire::rooms::session::SessionCreateParams;
 use std::sync::{Arc, OnceLock};
 
 #[tokio::test]
 async fn the_status_says_what_is_true_now() {
     let house = Fixture::new();
     let listeners = Arc::new(OnceLock::new());
-    let facts = Facts {
+    let facts = DaemonFacts {
         version: "1.2.3".to_owned(),
         started_at: 17,
         home: house.home.root().display().to_string(),
@@ -27,7 +27,7 @@ async fn the_status_says_what_is_true_now() {
         .expect("is served");
     let caller = house.caller();
     let early = caller
-        .call::<Status>(&StatusParams {})
+        .call::<Status>(&DaemonStatusParams {})
         .await
         .expect("answers");
     assert_eq!(early.listeners, Vec::<String>::new());
@@ -35,10 +35,13 @@ async fn the_status_says_what_is_true_now() {
 
     let opened = vec!["ws 127.0.0.1:1".to_owned()];
     listeners.set(opened.clone()).expect("is set once");
-    let created = house.store.create_session(CreateParams::default()).await;
+    let created = house
+        .store
+        .create_session(SessionCreateParams::default())
+        .await;
     created.expect("creates");
     let status = caller
-        .call::<Status>(&StatusParams {})
+        .call::<Status>(&DaemonStatusParams {})
         .await
         .expect("answers");
     assert_eq!(status.version, "1.2.3");

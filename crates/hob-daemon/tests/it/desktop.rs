@@ -1,12 +1,13 @@
-//! The desktop's room on a real bus, with applications that leave a trace.
+//! The desktop room on a real bus, with applications that leave a trace.
 
 use crate::fixture::Fixture;
-use hob_daemon::desktop::{Parts, room};
-use hob_kit::mask::Mask;
-use hob_kit::world::Env;
-use hob_wire::rooms::audit::{List as AuditList, ListParams as AuditParams};
+use hob_daemon::desktop::{DesktopDeps, room};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_wire::rooms::audit::{AuditListParams as AuditParams, List as AuditList};
 use hob_wire::rooms::desktop::{
-    Display, Find, FindParams, Launch, LaunchParams, Program, ProgramParams, System, SystemParams,
+    DesktopFindParams, DesktopLaunchParams, DesktopProgramParams, DesktopSystemParams, DisplayEnv,
+    Find, Launch, Program, System,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::path::Path;
@@ -22,15 +23,15 @@ fn put(folder: &Path, id: &str, lines: &str) {
 }
 
 fn serve(house: &Fixture, folder: &Path) {
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("HOME", folder.as_os_str().to_owned()),
         ("XDG_DATA_DIRS", folder.join("share").into_os_string()),
         ("PATH", "/usr/bin:/bin".into()),
     ]);
-    let parts = Parts {
+    let parts = DesktopDeps {
         store: house.store.clone(),
         env,
-        mask: Mask::default(),
+        mask: SecretMask::default(),
     };
     house.bus.serve(room(parts)).expect("is served");
     let audit = hob_daemon::audit::room(&house.store);
@@ -38,11 +39,11 @@ fn serve(house: &Fixture, folder: &Path) {
 }
 
 async fn launch(house: &Fixture, entry: &str) -> Result<String, WireError> {
-    let display = Display {
+    let display = DisplayEnv {
         x11: Some(":7".to_owned()),
-        ..Display::default()
+        ..DisplayEnv::default()
     };
-    let params = LaunchParams {
+    let params = DesktopLaunchParams {
         entry: entry.to_owned(),
         display: Some(display),
     };
@@ -83,7 +84,7 @@ async fn an_application_is_started_as_it_says_on_the_askers_display_and_on_recor
 
     let found = house
         .caller()
-        .call::<Find>(&FindParams {
+        .call::<Find>(&DesktopFindParams {
             name: "notes".to_owned(),
         })
         .await;
@@ -145,7 +146,7 @@ async fn what_cannot_be_shown_is_refused_in_a_sentence() {
         (
             "top",
             ErrorCode::ServiceUnavailable,
-            "`hob terminal run \"top -d 5\"`",
+            "hob terminal run \"top -d 5\"",
         ),
         (
             "gone",
@@ -153,13 +154,13 @@ async fn what_cannot_be_shown_is_refused_in_a_sentence() {
             "there is no program 'no-such-program-at-all'",
         ),
         ("broken", ErrorCode::Conflict, "a quote is not closed"),
-        ("", ErrorCode::InvalidParams, "empty"),
+        ("", ErrorCode::InvalidParams, "1 to 4096 bytes"),
     ] {
         let error = launch(&house, entry).await.expect_err(entry);
         assert_eq!(error.code, code, "{entry}: {error}");
         assert!(error.message.contains(part), "{entry}: {error}");
     }
-    let dark = LaunchParams {
+    let dark = DesktopLaunchParams {
         entry: "sound".to_owned(),
         display: None,
     };
@@ -191,7 +192,7 @@ async fn the_machine_and_its_programs() {
     serve(&house, folder.path());
     let caller = house.caller();
     let system = caller
-        .call::<System>(&SystemParams {})
+        .call::<System>(&DesktopSystemParams {})
         .await
         .expect("answers");
     assert!(
@@ -204,7 +205,7 @@ async fn the_machine_and_its_programs() {
         ("no-such-program", false),
         ("bin/sh", false),
     ] {
-        let params = ProgramParams {
+        let params = DesktopProgramParams {
             program: program.to_owned(),
         };
         let answer = caller.call::<Program>(&params).await.expect("answers");

@@ -1,10 +1,10 @@
 //! A home with a store and a bus, and a watcher that keeps every event it hears.
 
-use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
+use hob_bus::{Bus, BusLimits, BusParts, Caller, ReceivedEvent, Room, publisher};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::tasks::Tasks;
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
 use hob_store::{Store, StoreOptions};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::Value;
@@ -18,8 +18,8 @@ pub(crate) struct Fixture {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) bus: Bus,
-    pub(crate) tasks: Tasks,
-    events: tokio::sync::Mutex<mpsc::Receiver<Notice>>,
+    pub(crate) tasks: TaskGroup,
+    events: tokio::sync::Mutex<mpsc::Receiver<ReceivedEvent>>,
     _directory: tempfile::TempDir,
 }
 
@@ -32,17 +32,17 @@ impl Fixture {
         let store = Store::open(StoreOptions {
             database: home.database(),
             clock: Clock::system(),
-            dice: Dice::seeded(7),
+            randomness: Randomness::seeded(7),
             publisher,
-            had_life: false,
+            had_database: false,
         })
         .expect("opens");
-        let tasks = Tasks::new();
+        let tasks = TaskGroup::new();
         let bus = Bus::new(BusParts {
             log: store.event_log(),
             inbox,
             clock: Clock::system(),
-            dice: Dice::seeded(8),
+            randomness: Randomness::seeded(8),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: "0.0.0".to_owned(),
@@ -70,7 +70,7 @@ impl Fixture {
     }
 
     /// The next event of this topic and its payload.
-    pub(crate) async fn heard(&self, topic: &str) -> (Notice, Value) {
+    pub(crate) async fn heard(&self, topic: &str) -> (ReceivedEvent, Value) {
         let mut events = self.events.lock().await;
         let wait = async {
             loop {

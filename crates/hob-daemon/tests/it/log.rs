@@ -2,9 +2,9 @@
 
 use crate::fixture::Fixture;
 use hob_kit::clock::Clock;
-use hob_kit::logging::{self, Log, LogOptions};
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
+use hob_kit::logging::{self, DaemonLog, LogOptions};
+use hob_kit::mask::SecretMask;
+use hob_kit::settings::{Settings, SettingsCatalog};
 use std::sync::Arc;
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -12,7 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 async fn a_logged_line_becomes_an_event_with_secrets_masked() {
     let house = Fixture::new();
     house.bus.serve(hob_daemon::log::room()).expect("is served");
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("swordfish-77");
     let options = LogOptions {
         file: house.home.log_file(),
@@ -20,8 +20,8 @@ async fn a_logged_line_becomes_an_event_with_secrets_masked() {
         mask,
         mirror: false,
     };
-    let catalog = Arc::new(Catalog::new(&[logging::KEYS]));
-    let log = Log::new(options, &Settings::defaults(catalog));
+    let catalog = Arc::new(SettingsCatalog::new(&[logging::KEYS]));
+    let log = DaemonLog::new(options, &Settings::defaults(catalog));
     let lines = log.lines().expect("is the first");
     let pump = hob_daemon::log::pump(lines, house.bus.emitter("log"));
     house.tasks.spawn_until_stop("log-lines", pump);

@@ -13,8 +13,6 @@ mod desktop;
 #[cfg(test)]
 mod docs;
 #[cfg(test)]
-mod errands;
-#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod log;
@@ -26,6 +24,8 @@ mod models;
 mod outside;
 #[cfg(test)]
 mod permissions;
+#[cfg(test)]
+mod scheduled_commands;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]

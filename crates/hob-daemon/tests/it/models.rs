@@ -2,24 +2,24 @@
 
 use crate::fixture::{Fixture, code};
 use hob_bus::Caller;
-use hob_daemon::config::Config;
-use hob_daemon::library::Library;
+use hob_daemon::config::ConfigService;
+use hob_daemon::model_library::ModelLibrary;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_models::EnvKeys;
-use hob_net::{Http, NetParts};
+use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Dialect, Sim, SimParts};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::model::{
-    Add, AddParams, List, ListParams, Models, ProviderKind, Remove, RemoveParams, Set, SetParams,
-    Test, TestParams,
+    Add, List, ModelAddParams, ModelListParams, ModelListResult, ModelRemoveParams, ModelSetParams,
+    ModelTestParams, ProviderKind, Remove, Set, Test,
 };
 use std::sync::Arc;
 
-/// A key no answer, file or error may show.
+/// A key that no answer, file or error may show.
 const KEY: &str = "sk-canary-0123456789abcdef";
 
 struct House {
@@ -30,25 +30,25 @@ struct House {
 fn house(text: &str) -> House {
     let fixture = Fixture::new();
     std::fs::write(fixture.home.config_file(), text).expect("writes");
-    let env = Env::from_pairs([("LAB_KEY", KEY)]);
-    let catalog = Arc::new(Catalog::new(&[hob_models::KEYS]));
-    let settings = Settings::of_home(&catalog, &fixture.home, &env).expect("loads");
-    let config = Config::new(hob_daemon::config::Parts {
+    let env = EnvVars::from_pairs([("LAB_KEY", KEY)]);
+    let catalog = Arc::new(SettingsCatalog::new(&[hob_models::KEYS]));
+    let settings = Settings::load_home(&catalog, &fixture.home, &env).expect("loads");
+    let config = ConfigService::new(hob_daemon::config::ConfigDeps {
         home: fixture.home.clone(),
         env: env.clone(),
         settings,
         store: fixture.store.clone(),
         apply: Box::new(|_| {}),
     });
-    let room = hob_daemon::model::room(hob_daemon::model::Parts {
+    let room = hob_daemon::model::room(hob_daemon::model::ModelDeps {
         bus: fixture.bus.clone(),
         store: fixture.store.clone(),
         clock: Clock::system(),
-        dice: Dice::seeded(3),
-        library: Library {
+        randomness: Randomness::seeded(3),
+        library: ModelLibrary {
             settings: config.watch(),
-            http: Http::new(NetParts::new(Clock::system())).expect("builds"),
-            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            http: HttpClient::new(HttpOptions::new(Clock::system())).expect("builds"),
+            keys: Arc::new(EnvKeys::new(env, SecretMask::new())),
             services: Arc::new(hob_models::NoServices),
             served: tokio::sync::watch::channel(Arc::default()).1,
         },
@@ -63,13 +63,13 @@ fn house(text: &str) -> House {
 }
 
 impl House {
-    async fn list(&self, provider: Option<&str>) -> Models {
+    async fn list(&self, provider: Option<&str>) -> ModelListResult {
         let provider = provider.map(str::to_owned);
         let listed = self
             .caller
-            .call::<List>(&ListParams {
+            .call::<List>(&ModelListParams {
                 provider,
-                ..ListParams::default()
+                ..ModelListParams::default()
             })
             .await;
         listed.expect("lists")
@@ -80,8 +80,8 @@ impl House {
     }
 }
 
-fn adding(name: &str, url: &str) -> AddParams {
-    AddParams {
+fn adding(name: &str, url: &str) -> ModelAddParams {
+    ModelAddParams {
         name: name.to_owned(),
         kind: ProviderKind::Openai,
         url: Some(url.to_owned()),
@@ -114,13 +114,13 @@ async fn a_provider_is_added_listed_tested_set_and_removed() {
         .collect();
     assert_eq!(ids, ["lab/sim-small", "lab/sim-large"]);
 
-    let set = SetParams {
+    let set = ModelSetParams {
         alias: "default".to_owned(),
         models: vec!["lab/sim-small".to_owned()],
     };
     let alias = house.caller.call::<Set>(&set).await.expect("sets");
     assert_eq!(alias.models, ["lab/sim-small"]);
-    let test = TestParams {
+    let test = ModelTestParams {
         model: "default".to_owned(),
     };
     let tested = house.caller.call::<Test>(&test).await.expect("tests");
@@ -136,7 +136,7 @@ async fn a_provider_is_added_listed_tested_set_and_removed() {
     );
     assert_eq!(sim.asked_count(), 1, "one word is asked for once");
 
-    let remove = RemoveParams {
+    let remove = ModelRemoveParams {
         name: "lab".to_owned(),
     };
     house.caller.call::<Remove>(&remove).await.expect("removes");
@@ -178,17 +178,17 @@ async fn a_dead_provider_costs_its_own_models_and_nothing_else() {
     let message = keyless.and_then(|it| it.message.as_deref());
     assert!(message.is_some_and(|words| words.contains("NO_SUCH_KEY")));
     assert_eq!(house.list(Some("lab")).await.providers.len(), 1);
-    let names = ListParams {
+    let names = ModelListParams {
         names_only: true,
-        ..ListParams::default()
+        ..ModelListParams::default()
     };
     let names = house.caller.call::<List>(&names).await.expect("lists");
     assert!(names.models.is_empty(), "nobody is asked");
     assert_eq!(names.providers.len(), listed.providers.len());
     assert_eq!(names.aliases, listed.aliases);
-    let nobody = ListParams {
+    let nobody = ModelListParams {
         provider: Some("nobody".to_owned()),
-        ..ListParams::default()
+        ..ModelListParams::default()
     };
     let missing = house.caller.call::<List>(&nobody).await;
     assert_eq!(code(missing), ErrorCode::NotFound);
@@ -205,7 +205,7 @@ async fn a_test_that_fails_says_why_and_an_alias_goes_on_to_the_next() {
          [model]\nfast = [\"dead/m\", \"lab/m\"]\nsmart = [\"dead/m\"]\n",
         sim.url(Dialect::OpenaiChat),
     ));
-    let test = |model: &str| TestParams {
+    let test = |model: &str| ModelTestParams {
         model: model.to_owned(),
     };
     let fast = house
@@ -232,7 +232,7 @@ async fn a_test_that_fails_says_why_and_an_alias_goes_on_to_the_next() {
 async fn what_is_refused_changes_nothing_and_repeats_no_key() {
     let house = house("");
     let good = || adding("lab", "http://127.0.0.1:9/v1");
-    let changes: [fn(&mut AddParams); 8] = [
+    let changes: [fn(&mut ModelAddParams); 8] = [
         |add| add.name = "a/b".to_owned(),
         |add| add.name = "default".to_owned(),
         |add| add.name = String::new(),
@@ -257,7 +257,7 @@ async fn what_is_refused_changes_nothing_and_repeats_no_key() {
         ("fast", "nobody/m", ErrorCode::NotFound),
         ("fast", "word", ErrorCode::NotFound),
     ] {
-        let set = SetParams {
+        let set = ModelSetParams {
             alias: alias.to_owned(),
             models: vec![model.to_owned()],
         };

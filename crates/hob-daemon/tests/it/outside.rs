@@ -3,7 +3,7 @@
 
 use crate::fixture::Fixture;
 use bytes::Bytes;
-use hob_bus::{Link, Outlet, Peer};
+use hob_bus::{BusLink, BusOutlet, PeerIdentity};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,7 +27,7 @@ pub(crate) enum Reply {
 
 /// A registered service; dropping it hangs up.
 pub(crate) struct Outside {
-    link: Arc<Link>,
+    link: Arc<BusLink>,
     waiting: Arc<Mutex<BTreeMap<String, oneshot::Sender<Value>>>>,
     /// Requests it was given: method and params.
     asked: tokio::sync::Mutex<mpsc::Receiver<(String, Value)>>,
@@ -60,7 +60,7 @@ impl Outside {
         scopes: Scopes,
         answers: Answers,
     ) -> Outside {
-        let peer = Peer {
+        let peer = PeerIdentity {
             name: name.to_owned(),
             surface: "ws",
             principal: name.to_owned(),
@@ -132,8 +132,8 @@ impl Outside {
 const METHODS: &[&str] = &["tool_execute", "tool_probe", "tool_cancel"];
 
 struct Reader {
-    link: Arc<Link>,
-    outlet: Outlet,
+    link: Arc<BusLink>,
+    outlet: BusOutlet,
     waiting: Arc<Mutex<BTreeMap<String, oneshot::Sender<Value>>>>,
     answers: Answers,
     heard: mpsc::Sender<(String, Value)>,
@@ -188,7 +188,7 @@ impl Reader {
     }
 }
 
-async fn send(link: &Link, frame: &Value) {
+async fn send(link: &BusLink, frame: &Value) {
     let text = frame.to_string();
     link.receive(Bytes::from(text)).await;
 }

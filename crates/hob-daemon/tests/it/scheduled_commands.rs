@@ -1,42 +1,44 @@
-//! Commands that a person set, and what a person granted with them: walls, bounds, stops, rules.
+//! `CommandRunner` that a person set, and what a person granted with them: walls, bounds, stops, rules.
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, settings};
-use hob_bus::Call;
-use hob_daemon::errand::{Errand, Errands, OUTPUT_BYTES_MAX, record_set};
-use hob_daemon::grants::{self, GrantPlanner, Owner};
-use hob_daemon::tool::Commands;
+use hob_bus::RequestContext;
+use hob_daemon::grants::{self, GrantOwner, GrantPlanner};
+use hob_daemon::scheduled_command::{
+    OUTPUT_BYTES_MAX, ScheduledCommand, ScheduledCommandRunner, record_command,
+};
+use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::mask::Mask;
-use hob_kit::world::Env;
-use hob_store::NewLoop;
-use hob_wire::rooms::audit::ListParams as AuditParams;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_store::NewLoopRow;
+use hob_wire::rooms::audit::AuditListParams as AuditParams;
 use hob_wire::rooms::loops::LoopConfig;
-use hob_wire::rooms::permission::{Add, List, ListParams, Rule};
-use hob_wire::schedule::GrantView;
+use hob_wire::rooms::permission::{Add, List, PermissionListParams, PermissionRule};
+use hob_wire::schedule::ToolGrantView;
 use hob_wire::{ErrorCode, NetworkGrant, Scope, Scopes};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-fn errands(fixture: &Fixture) -> Errands {
-    let path = Env::capture().os("PATH").expect("a path").to_owned();
+fn runner(fixture: &Fixture) -> ScheduledCommandRunner {
+    let path = EnvVars::capture().os("PATH").expect("a path").to_owned();
     let spawner = Spawner::new(SpawnerParts {
         shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
-        env: Env::from_pairs([("PATH", path)]),
+        env: EnvVars::from_pairs([("PATH", path)]),
         tasks: fixture.tasks.clone(),
-        facts: None,
+        sandbox_support: None,
     });
-    let web = hob_net::Web::new(Clock::system());
-    let commands = Commands::new(spawner, settings(""), None).with_web(web);
-    Errands::new(commands, &fixture.home, Clock::system())
+    let web = hob_net::WebClient::new(Clock::system());
+    let commands = CommandRunner::new(spawner, settings(""), None).with_web(web);
+    ScheduledCommandRunner::new(commands, &fixture.home, Clock::system())
 }
 
-fn errand(command: &str, workspace: Option<&tempfile::TempDir>) -> Errand {
+fn scheduled(command: &str, workspace: Option<&tempfile::TempDir>) -> ScheduledCommand {
     let named = workspace.and_then(|folder| folder.path().to_str());
-    Errand {
+    ScheduledCommand {
         command: command.to_owned(),
         workspace: named.map(str::to_owned),
         network: NetworkGrant::Off,
@@ -47,14 +49,14 @@ fn errand(command: &str, workspace: Option<&tempfile::TempDir>) -> Errand {
 #[tokio::test]
 async fn a_command_says_what_it_said_and_how_it_ended() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let folder = tempfile::tempdir().expect("a folder");
     let never = CancellationToken::new();
-    let told = errand(
+    let told = scheduled(
         "echo out; echo err >&2; echo x > made; exit 3",
         Some(&folder),
     );
-    let outcome = errands.run(&told, &never).await;
+    let outcome = runner.run(&told, &never).await;
     assert_eq!(outcome.exit_code, Some(3), "{outcome:?}");
     assert_eq!((&*outcome.stdout, &*outcome.stderr), ("out\n", "err\n"));
     assert_eq!(outcome.problem, None);
@@ -65,7 +67,7 @@ async fn a_command_says_what_it_said_and_how_it_ended() {
 #[tokio::test]
 async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let never = CancellationToken::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
     let port = listener.local_addr().expect("has one").port();
@@ -78,9 +80,9 @@ async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
         (NetworkGrant::Host, true),
     ] {
         let direct = format!("echo > /dev/tcp/127.0.0.1/{port} && echo GOT");
-        let mut told = errand(if gets { &direct } else { &line }, None);
+        let mut told = scheduled(if gets { &direct } else { &line }, None);
         told.network = network;
-        let outcome = errands.run(&told, &never).await;
+        let outcome = runner.run(&told, &never).await;
         assert_eq!(
             outcome.stdout.contains("GOT"),
             gets,
@@ -101,7 +103,7 @@ async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
 #[tokio::test]
 async fn without_a_folder_nothing_can_be_changed_and_hobs_home_is_unseen() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let home = fixture.home.root().to_owned();
     std::fs::write(home.join("owner.token"), "canary").expect("writes");
     let command = format!(
@@ -109,7 +111,7 @@ async fn without_a_folder_nothing_can_be_changed_and_hobs_home_is_unseen() {
         home.display()
     );
     let never = CancellationToken::new();
-    let outcome = errands.run(&errand(&command, None), &never).await;
+    let outcome = runner.run(&scheduled(&command, None), &never).await;
     assert_eq!(outcome.stdout, "/\nown\n", "{outcome:?}");
     assert!(!outcome.stderr.contains("canary"), "{outcome:?}");
     assert!(!home.join("x").exists());
@@ -119,13 +121,13 @@ async fn without_a_folder_nothing_can_be_changed_and_hobs_home_is_unseen() {
 #[tokio::test]
 async fn what_it_prints_is_bounded_and_stays_text() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let never = CancellationToken::new();
-    let told = errand(
+    let told = scheduled(
         "echo first; for i in {1..20000}; do echo €€€€€€€€; done; echo last",
         None,
     );
-    let outcome = errands.run(&told, &never).await;
+    let outcome = runner.run(&told, &never).await;
     assert_eq!(outcome.exit_code, Some(0), "{:?}", outcome.problem);
     let text = &outcome.stdout;
     assert!(text.len() < OUTPUT_BYTES_MAX + 256, "{}", text.len());
@@ -137,12 +139,12 @@ async fn what_it_prints_is_bounded_and_stays_text() {
 #[tokio::test]
 async fn a_deadline_and_a_stop_end_everything_it_started() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let folder = tempfile::tempdir().expect("a folder");
     let tree = "(setsid sh -c 'trap \"\" TERM; while :; do date +%s%N > beat; sleep 0.05; done' &) ; touch began; sleep 600";
-    let mut told = errand(tree, Some(&folder));
+    let mut told = scheduled(tree, Some(&folder));
     told.timeout_ms = Some(1_500);
-    let outcome = errands.run(&told, &CancellationToken::new()).await;
+    let outcome = runner.run(&told, &CancellationToken::new()).await;
     assert_eq!(outcome.exit_code, None);
     let problem = outcome.problem.expect("is told");
     assert!(problem.contains("longer than 1500 ms"), "{problem}");
@@ -158,7 +160,7 @@ async fn a_deadline_and_a_stop_end_everything_it_started() {
         stop.cancel();
         Instant::now()
     };
-    let (asked, outcome) = tokio::join!(asked, errands.run(&told, &stop));
+    let (asked, outcome) = tokio::join!(asked, runner.run(&told, &stop));
     let took = asked.elapsed();
     assert!(
         outcome
@@ -181,27 +183,27 @@ async fn assert_still(folder: &tempfile::TempDir) {
 #[tokio::test]
 async fn what_cannot_be_run_is_told_and_wrong_bounds_are_refused() {
     let fixture = Fixture::new();
-    let errands = errands(&fixture);
+    let runner = runner(&fixture);
     let never = CancellationToken::new();
-    let mut nowhere = errand("true", None);
+    let mut nowhere = scheduled("true", None);
     nowhere.workspace = Some("/nowhere/at/all".to_owned());
-    let outcome = errands.run(&nowhere, &never).await;
+    let outcome = runner.run(&nowhere, &never).await;
     assert!(outcome.problem.is_some() && outcome.exit_code.is_none());
-    assert!(errand(" ", None).check().is_err());
-    let mut long = errand("true", None);
+    assert!(scheduled(" ", None).check().is_err());
+    let mut long = scheduled("true", None);
     long.timeout_ms = Some(u64::MAX);
     assert!(long.check().is_err());
-    assert!(errand("true", None).check().is_ok());
+    assert!(scheduled("true", None).check().is_ok());
     fixture.close().await;
 }
 
 #[tokio::test]
 async fn setting_a_command_is_recorded_with_its_bytes() {
     let fixture = Fixture::new();
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("hunter2-hunter2");
-    let told = errand("curl -H hunter2-hunter2 example.org", None);
-    let recorded = record_set(&fixture.store, &mask, "laptop", "loop:watch", &told).await;
+    let told = scheduled("curl -H hunter2-hunter2 example.org", None);
+    let recorded = record_command(&fixture.store, &mask, "laptop", "loop:watch", &told).await;
     recorded.expect("is recorded");
     let listed = fixture.store.list_audit(AuditParams::default()).await;
     let entry = listed.expect("lists").entries.swap_remove(0);
@@ -213,8 +215,8 @@ async fn setting_a_command_is_recorded_with_its_bytes() {
     fixture.close().await;
 }
 
-fn grant(tool: &str, path: Option<&str>) -> GrantView {
-    GrantView {
+fn grant(tool: &str, path: Option<&str>) -> ToolGrantView {
+    ToolGrantView {
         tool: tool.to_owned(),
         matches: std::iter::empty().collect(),
         path: path.map(str::to_owned),
@@ -222,31 +224,36 @@ fn grant(tool: &str, path: Option<&str>) -> GrantView {
     }
 }
 
-const OWNER: Owner<'_> = Owner {
+const OWNER: GrantOwner<'_> = GrantOwner {
     room: "loops",
     kind: "loop",
     name: "build",
 };
 
-async fn rules(fixture: &Fixture) -> Vec<Rule> {
-    let listed = fixture.caller().call::<List>(&ListParams::default()).await;
+async fn rules(fixture: &Fixture) -> Vec<PermissionRule> {
+    let listed = fixture
+        .caller()
+        .call::<List>(&PermissionListParams::default())
+        .await;
     let mut rules = listed.expect("lists").rules;
     rules.sort_by(|a, b| a.terms.tool.cmp(&b.terms.tool));
     rules
 }
 
 /// Writes a loop together with exactly these rules.
-async fn grant_these(fixture: &Fixture, owner: Owner<'_>, grants: &[GrantView]) {
+async fn grant_these(fixture: &Fixture, owner: GrantOwner<'_>, grants: &[ToolGrantView]) {
     let planner = GrantPlanner {
         store: &fixture.store,
-        dice: &Dice::system(),
-        mask: &Mask::new(),
+        randomness: &Randomness::system(),
+        mask: &SecretMask::new(),
     };
     let rules = planner.replace(owner, grants).await.expect("is planned");
     let config = LoopConfig::default();
     let written = fixture.store.update_loop(owner.name, config, rules).await;
     written.expect("is written");
-    let listed = grants::granted(&fixture.store, owner).await.expect("reads");
+    let listed = grants::grants_of(&fixture.store, owner)
+        .await
+        .expect("reads");
     assert!(
         grants.iter().all(|grant| listed.contains(grant)),
         "{listed:?}"
@@ -260,7 +267,7 @@ async fn grants_are_rules_that_come_and_go_with_their_owner() {
     let own = serde_json::from_value(own).expect("reads");
     fixture.caller().call::<Add>(&own).await.expect("is stored");
     for name in ["build", "other"] {
-        let new = NewLoop {
+        let new = NewLoopRow {
             name: name.to_owned(),
             config: LoopConfig::default(),
             persistent: String::new(),
@@ -284,7 +291,7 @@ async fn grants_are_rules_that_come_and_go_with_their_owner() {
         assert_eq!(rules[2].terms.kind.as_deref(), Some("loop"));
         assert_eq!(rules[2].terms.path.as_deref(), Some("/srv"));
     }
-    let other = Owner {
+    let other = GrantOwner {
         name: "other",
         ..OWNER
     };
@@ -301,7 +308,7 @@ async fn grants_are_rules_that_come_and_go_with_their_owner() {
 
 #[test]
 fn granting_needs_admin_and_terms_that_a_rule_can_say() {
-    let call = |scope| Call {
+    let call = |scope| RequestContext {
         principal: "person".to_owned(),
         caller: "someone".to_owned(),
         surface: "ws",
@@ -310,28 +317,29 @@ fn granting_needs_admin_and_terms_that_a_rule_can_say() {
         connection: 1,
         abandoned: CancellationToken::new(),
     };
-    let refused = grants::check(&call(Scope::Control), OWNER, &[grant("write", None)]);
+    let refused = grants::check_grants(&call(Scope::Control), OWNER, &[grant("write", None)]);
     assert_eq!(code(refused), ErrorCode::Forbidden);
-    let wrong = grants::check(&call(Scope::Admin), OWNER, &[grant("", None)]);
+    let wrong = grants::check_grants(&call(Scope::Admin), OWNER, &[grant("", None)]);
     assert_eq!(code(wrong), ErrorCode::InvalidParams);
     let many = vec![grant("write", None); grants::GRANTS_MAX + 1];
-    let many = grants::check(&call(Scope::Admin), OWNER, &many);
+    let many = grants::check_grants(&call(Scope::Admin), OWNER, &many);
     assert_eq!(code(many), ErrorCode::InvalidParams);
-    grants::check(&call(Scope::Admin), OWNER, &[grant("write", None)]).expect("may be granted");
+    grants::check_grants(&call(Scope::Admin), OWNER, &[grant("write", None)])
+        .expect("may be granted");
 }
 
 /// A loop shows its model what its monitor printed.
 #[tokio::test]
 async fn what_a_command_prints_is_masked() {
     let fixture = Fixture::new();
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("sk-live-0123456789abcdef");
-    let errands = errands(&fixture).with_mask(mask);
-    let told = errand(
+    let runner = runner(&fixture).with_mask(mask);
+    let told = scheduled(
         "printf sk-live-; sleep 0.1; echo 0123456789abcdef end",
         None,
     );
-    let outcome = errands.run(&told, &CancellationToken::new()).await;
+    let outcome = runner.run(&told, &CancellationToken::new()).await;
     assert_eq!(outcome.stdout, "[masked] end\n");
     fixture.close().await;
 }

@@ -1,12 +1,13 @@
 //! `session.*` through the bus.
 
 use crate::fixture::{Fixture, code};
-use hob_bus::Peer;
+use hob_bus::PeerIdentity;
 use hob_wire::rooms::session::{
-    Create, CreateParams, Delete, DeleteParams, Export, ExportParams, Get, GetParams, History,
-    HistoryParams, Label, LabelParams, List, ListParams, Send, SendParams,
+    Create, Delete, Export, Get, History, Label, List, Send, SessionCreateParams,
+    SessionDeleteParams, SessionExportParams, SessionGetParams, SessionHistoryParams,
+    SessionLabelParams, SessionListParams, SessionSendParams,
 };
-use hob_wire::{Content, ErrorCode, Role, Scope, Scopes};
+use hob_wire::{ErrorCode, MessageContent, Role, Scope, Scopes};
 
 fn house() -> Fixture {
     let fixture = Fixture::new();
@@ -15,24 +16,24 @@ fn house() -> Fixture {
     fixture
 }
 
-fn named(key: &str) -> CreateParams {
-    CreateParams {
+fn named(key: &str) -> SessionCreateParams {
+    SessionCreateParams {
         session_key: Some(key.to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     }
 }
 
-fn message(key: &str, text: &str) -> SendParams {
-    SendParams {
+fn message(key: &str, text: &str) -> SessionSendParams {
+    SessionSendParams {
         session_key: key.to_owned(),
-        content: Content::Text(text.to_owned()),
+        content: MessageContent::Text(text.to_owned()),
         role: None,
         idempotency_key: None,
     }
 }
 
-fn history(key: &str) -> HistoryParams {
-    HistoryParams {
+fn history(key: &str) -> SessionHistoryParams {
+    SessionHistoryParams {
         session_key: key.to_owned(),
         limit: None,
         before: None,
@@ -60,7 +61,7 @@ async fn a_session_is_created_once_and_found_by_key_and_id() {
     assert!(!again.created);
     assert_eq!(again.session.id, first.session.id);
     for session_key in ["chat:main".to_owned(), first.session.id.to_string()] {
-        let found = caller.call::<Get>(&GetParams { session_key }).await;
+        let found = caller.call::<Get>(&SessionGetParams { session_key }).await;
         assert_eq!(found.expect("finds").id, first.session.id);
     }
     house.close().await;
@@ -95,7 +96,7 @@ async fn a_message_is_kept_heard_and_paged() {
     assert_eq!(roles, [Role::User, Role::Assistant]);
     assert_eq!(page.next, None);
 
-    let export = ExportParams {
+    let export = SessionExportParams {
         session_key: "chat:main".to_owned(),
         after: Some(1),
         limit: None,
@@ -140,18 +141,18 @@ async fn labels_lists_and_deletion() {
     for key in ["one", "two"] {
         caller.call::<Create>(&named(key)).await.expect("creates");
     }
-    let label = LabelParams {
+    let label = SessionLabelParams {
         session_key: "one".to_owned(),
         label: Some("First".to_owned()),
     };
     let labelled = caller.call::<Label>(&label).await.expect("labels");
     assert_eq!(labelled.label.as_deref(), Some("First"));
     let listed = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&SessionListParams::default())
         .await
         .expect("lists");
     assert_eq!(listed.sessions.len(), 2);
-    let delete = DeleteParams {
+    let delete = SessionDeleteParams {
         session_key: "one".to_owned(),
     };
     caller.call::<Delete>(&delete).await.expect("deletes");
@@ -179,7 +180,7 @@ async fn what_is_wrong_is_told_by_its_code() {
     let refused = caller.call_raw("session.send", garbage, None).await;
     assert_eq!(code(refused), ErrorCode::InvalidParams);
 
-    let reader = Peer {
+    let reader = PeerIdentity {
         name: "reader".to_owned(),
         surface: "http",
         principal: "t1".to_owned(),
@@ -191,7 +192,7 @@ async fn what_is_wrong_is_told_by_its_code() {
         ErrorCode::Forbidden
     );
     reader
-        .call::<List>(&ListParams::default())
+        .call::<List>(&SessionListParams::default())
         .await
         .expect("may read");
     house.close().await;

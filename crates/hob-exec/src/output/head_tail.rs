@@ -1,36 +1,38 @@
-//! Head and tail of a stream. Pure. Invariant: holds at most its bound; what it hands out is valid
-//! UTF-8 and says how much is left out.
+//! Head and tail of a stream. Pure.
+//!
+//! Invariants: a buffer holds at most its bound; its text is valid UTF-8 and says how much is left
+//! out.
 
 use hob_kit::failpoint;
 use std::collections::VecDeque;
 
-/// Keeps the first and the last half of its bound.
+/// A buffer that keeps the first and the last bytes, each up to half of its bound.
 #[derive(Clone, Debug)]
-pub struct Keep {
+pub struct HeadTailBuffer {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: u64,
 }
 
-/// What was kept of a finished or running stream.
+/// The kept output of a finished or running stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptOutput {
     pub head: String,
     /// Empty while the head holds everything.
     pub tail: String,
-    /// All that was printed.
+    /// The length of the whole output.
     pub total_bytes: u64,
-    /// What lies between head and tail.
+    /// The length of the gap between head and tail.
     pub left_out_bytes: u64,
 }
 
-impl Kept {
+impl KeptOutput {
     pub fn is_truncated(&self) -> bool {
         self.left_out_bytes > 0
     }
 
-    /// One text, with a line that says what is missing.
+    /// Returns one text, with a line that says how much is left out.
     pub fn text(&self) -> String {
         if self.is_truncated() {
             format!(
@@ -43,19 +45,19 @@ impl Kept {
     }
 }
 
-/// What came after a place in a stream.
+/// The output of a stream after an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Since {
+pub struct OutputSince {
     pub text: String,
-    /// Where to go on from.
+    /// The offset of the next read.
     pub next: u64,
-    /// Bytes after the asked place that are not kept any more.
+    /// Bytes after the offset that are not kept any more.
     pub missed_bytes: u64,
 }
 
-impl Keep {
-    pub fn new(bound: usize) -> Keep {
-        Keep {
+impl HeadTailBuffer {
+    pub fn new(bound: usize) -> HeadTailBuffer {
+        HeadTailBuffer {
             head: Vec::new(),
             tail: VecDeque::new(),
             half: (bound / 2).max(if failpoint::broken(63) { 1 << 30 } else { 1 }),
@@ -74,14 +76,14 @@ impl Keep {
         self.tail.extend(rest);
     }
 
-    pub fn kept(&self) -> Kept {
+    pub fn snapshot(&self) -> KeptOutput {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let left_out_bytes = self.total - length(&self.head) - length(&tail);
         if left_out_bytes == 0 {
-            // Decoded as one, so that a character on the seam stays whole.
+            // Decoded as one text, so that a character across the border stays whole.
             let mut whole = self.head.clone();
             whole.extend(tail);
-            return Kept {
+            return KeptOutput {
                 head: String::from_utf8_lossy(&whole).into_owned(),
                 tail: String::new(),
                 total_bytes: self.total,
@@ -90,7 +92,7 @@ impl Keep {
         }
         let head = without_cut_end(&self.head);
         let tail = without_cut_start(&tail);
-        Kept {
+        KeptOutput {
             head: String::from_utf8_lossy(head).into_owned(),
             tail: String::from_utf8_lossy(tail).into_owned(),
             total_bytes: self.total,
@@ -98,8 +100,8 @@ impl Keep {
         }
     }
 
-    /// What came from byte `from` on, as far as it is kept.
-    pub fn since(&self, from: u64) -> Since {
+    /// Returns the output from byte `from` on, as far as it is kept.
+    pub fn since(&self, from: u64) -> OutputSince {
         let tail_begins = self.total - length_of(self.tail.len());
         let head_ends = length(&self.head);
         let mut bytes = Vec::new();
@@ -111,9 +113,9 @@ impl Keep {
         bytes.extend(self.tail.iter().skip(skip));
         let missed_bytes = tail_begins.saturating_sub(from.max(head_ends));
         let whole = without_cut_end(without_cut_start(&bytes));
-        // A character that is not whole yet is given with its rest.
+        // An incomplete character is returned later, together with its rest.
         let held_back = bytes.len() - without_cut_end(&bytes).len();
-        Since {
+        OutputSince {
             text: String::from_utf8_lossy(whole).into_owned(),
             next: self.total.max(from) - length_of(held_back),
             missed_bytes,
@@ -129,10 +131,10 @@ fn length_of(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Longest beginning of a UTF-8 character that is not whole: three bytes.
+/// The longest incomplete UTF-8 character.
 const PARTIAL_BYTES_MAX: usize = 3;
 
-/// Without a character that was cut at the end.
+/// Returns the bytes without an incomplete character at the end.
 pub(super) fn without_cut_end(bytes: &[u8]) -> &[u8] {
     let last = bytes.len().saturating_sub(PARTIAL_BYTES_MAX);
     for at in (last..bytes.len()).rev() {
@@ -155,7 +157,7 @@ pub(super) fn without_cut_end(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Without the rest of a character whose beginning is missing.
+/// Returns the bytes without the rest of a character whose beginning is missing.
 fn without_cut_start(bytes: &[u8]) -> &[u8] {
     let rest = bytes
         .iter()
@@ -166,5 +168,5 @@ fn without_cut_start(bytes: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-#[path = "keep_tests.rs"]
+#[path = "head_tail_tests.rs"]
 mod tests;

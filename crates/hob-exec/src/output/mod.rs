@@ -1,29 +1,30 @@
-//! What a child prints: read as fast as it comes, kept in bounded memory, handed on as wanted.
+//! The output of a child: read without delay, kept in bounded memory, delivered on request.
 //!
-//! - [`keep`]: head and tail of a stream; - [`text`]: bytes to text and lines across chunks
-//! - `pump`: from the pipe to all of them, and to a file
+//! - [`head_tail`]: head and tail of a stream
+//! - [`text`]: bytes to text and lines, across chunks
+//! - `pump`: from the pipe to these and to a file
 //!
-//! Invariant: memory for a stream has a bound whatever the child prints, and every byte is counted.
+//! Invariant: the memory for a stream is bounded, and every byte is counted.
 
-pub mod keep;
+pub mod head_tail;
 pub(crate) mod pump;
 pub mod text;
 
-pub use keep::{Kept, Since};
+pub use head_tail::{KeptOutput, OutputSince};
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the child's streams.
+/// An output stream of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ChildStream {
     Stdout,
     Stderr,
 }
 
-/// Output as it comes: a chunk, or a line without its end, as the plan's feed says.
+/// A delivered piece of output: a chunk, or a line without its line break.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub source: Source,
+pub struct OutputPiece {
+    pub stream: ChildStream,
     pub text: String,
 }

@@ -1,19 +1,19 @@
-//! Bytes to text, across the borders of chunks. Pure.
+//! Converts bytes to text and lines across chunk borders. Pure.
 
-use super::keep::without_cut_end;
+use super::head_tail::without_cut_end;
 
-/// A line is cut here; its rest is dropped, with a mark at the cut.
+/// The maximum length of a line. The rest is dropped and [`CUT_MARK`] is appended.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
 const CUT_MARK: &str = " […]";
 
-/// Turns chunks into text without breaking a character in two.
+/// Decodes chunks without splitting a character.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct Utf8Decoder {
     pending: Vec<u8>,
 }
 
-impl Decoder {
-    /// The text that is whole so far.
+impl Utf8Decoder {
+    /// Returns the complete characters so far.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
         let whole = without_cut_end(&self.pending).len();
@@ -23,26 +23,26 @@ impl Decoder {
         text
     }
 
-    /// What is left at the end of the stream.
+    /// Returns the rest at the end of the stream.
     pub fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.pending)).into_owned()
     }
 }
 
-/// Puts lines together again, whatever chunks they came in. `\r\n` ends a line too.
+/// Splits chunks into lines. `\r\n` ends a line, too.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     pending: Vec<u8>,
-    /// Whether the rest of the current line is dropped.
+    /// True if the rest of the current line is dropped.
     is_cut: bool,
 }
 
-impl Lines {
-    /// The lines that these bytes complete.
+impl LineSplitter {
+    /// Returns the lines that these bytes complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         let mut parts = bytes.split(|byte| *byte == b'\n');
-        // There is always a first part; each further one follows the end of a line.
+        // The first part continues the current line; each further part follows a line break.
         if let Some(first) = parts.next() {
             self.append(first);
         }
@@ -53,7 +53,7 @@ impl Lines {
         lines
     }
 
-    /// A last line without an end.
+    /// Returns a last line without a line break.
     pub fn finish(&mut self) -> Option<String> {
         (!self.pending.is_empty() || self.is_cut).then(|| self.take())
     }

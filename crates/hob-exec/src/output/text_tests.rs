@@ -6,7 +6,7 @@ use proptest::prelude::*;
 proptest! {
     #[test]
     fn chunks_do_not_change_text(text in "[a€😀é\n]{0,80}", step in 1_usize..9) {
-        let mut decoder = Decoder::default();
+        let mut decoder = Utf8Decoder::default();
         let mut whole = String::new();
         for chunk in text.as_bytes().chunks(step) {
             whole.push_str(&decoder.push(chunk));
@@ -17,7 +17,7 @@ proptest! {
 
     #[test]
     fn chunks_do_not_change_lines(text in "[a€\n]{0,80}", step in 1_usize..9) {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut found = Vec::new();
         for chunk in text.as_bytes().chunks(step) {
             found.extend(lines.push(chunk));
@@ -30,7 +30,7 @@ proptest! {
 
 #[test]
 fn a_line_without_end_is_cut_once_and_the_next_is_whole() {
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     for _ in 0..100 {
         assert!(lines.push(&[b'x'; 4096]).is_empty());
     }

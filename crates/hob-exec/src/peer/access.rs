@@ -1,26 +1,26 @@
-//! Which opt-in listeners the processes of a service may connect to: a table from the shim of each
-//! running service to what its description names.
+//! The opt-in listeners that the processes of a service may connect to: a table from the shim of
+//! each running service to the listeners of its description.
 //!
-//! Invariant: an entry is made before the service's program starts and names its shim by pid and
-//! start time, so that neither an early connection nor a reused pid is judged wrongly.
+//! Invariant: an entry is added before the service's program starts and identifies the shim by pid
+//! and start time. Neither an early connection nor a reused pid can be mistaken.
 
-use super::process::Process;
+use super::process::ProcessHandle;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Generations that are looked through above a process; no service starts so deep a tree.
+/// Generations that are searched above a process; no service has such a deep tree.
 const GENERATIONS_MAX: usize = 64;
 
 /// The table; cheap to clone.
 #[derive(Clone, Debug, Default)]
 // A std mutex: held to look up or change the table, never over an await.
-pub struct ListenerAccess(Arc<Mutex<BTreeMap<i32, Shim>>>);
+pub struct ListenerAccess(Arc<Mutex<BTreeMap<i32, ShimEntry>>>);
 
-/// A service that runs.
+/// A running service and the listeners it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListeningService {
     pub name: String,
-    /// The listeners its description names.
+    /// The listeners that its description names.
     pub listeners: Vec<String>,
 }
 
@@ -31,12 +31,12 @@ impl ListeningService {
 }
 
 #[derive(Debug)]
-struct Shim {
+struct ShimEntry {
     started: u64,
     service: ListeningService,
 }
 
-/// An entry of the table; dropping it takes the entry away.
+/// A guard of a table entry; dropping it removes the entry.
 #[derive(Debug)]
 pub(crate) struct AccessEntry {
     access: ListenerAccess,
@@ -44,18 +44,22 @@ pub(crate) struct AccessEntry {
 }
 
 impl ListenerAccess {
-    /// Enters the shim of a service that is about to start.
-    pub(crate) fn enter(&self, shim: i32, service: ListeningService) -> Option<AccessEntry> {
-        let started = Process::open(shim)?.stat()?.started;
-        self.table().insert(shim, Shim { started, service });
+    /// Adds the shim of a service that is about to start.
+    pub(crate) fn register(&self, shim: i32, service: ListeningService) -> Option<AccessEntry> {
+        let started = ProcessHandle::open(shim)?.stat()?.started;
+        self.table().insert(shim, ShimEntry { started, service });
         Some(AccessEntry {
             access: self.clone(),
             pid: shim,
         })
     }
 
-    /// The service that a process belongs to: the one whose shim, a child of `daemon`, is above it.
-    pub(super) fn service_above(&self, process: &Process, daemon: i32) -> Option<ListeningService> {
+    /// Returns the service of a process: the one whose shim, a child of `daemon`, is its ancestor.
+    pub(super) fn service_above(
+        &self,
+        process: &ProcessHandle,
+        daemon: i32,
+    ) -> Option<ListeningService> {
         let mut pid = process.pid;
         let mut stat = process.stat()?;
         for _ in 0..GENERATIONS_MAX {
@@ -64,8 +68,8 @@ impl ListenerAccess {
                 let shim = table.get(&pid)?;
                 return (shim.started == stat.started).then(|| shim.service.clone());
             }
-            let parent = Process::open(stat.parent)?.stat()?;
-            // A parent is older than its child; a younger one has only its number.
+            let parent = ProcessHandle::open(stat.parent)?.stat()?;
+            // A parent is older than its child. A younger process has only reused the parent's pid.
             if parent.started > stat.started {
                 return None;
             }
@@ -74,7 +78,7 @@ impl ListenerAccess {
         None
     }
 
-    fn table(&self) -> MutexGuard<'_, BTreeMap<i32, Shim>> {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<i32, ShimEntry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

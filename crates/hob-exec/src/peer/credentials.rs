@@ -1,38 +1,39 @@
-//! Which process connected to a unix socket, by the kernel's word.
+//! Finds the process that connected to a unix socket, as the kernel recorded it.
 
 #![expect(
     unsafe_code,
     reason = "rustix has no SO_PEERPIDFD; the one call states why it is sound"
 )]
 
-use super::process::Process;
+use super::process::ProcessHandle;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::mem::size_of;
 
-/// Asks for a handle of the peer's process; Linux 6.5 and later.
+/// The socket option that returns a pidfd of the peer; Linux 6.5 and later.
 const SO_PEERPIDFD: libc::c_int = 77;
 
-/// The process that opened the other end; none when it has ended, or may have been replaced by
-/// another one with its number.
-pub(super) fn connected(stream: BorrowedFd<'_>) -> Option<Process> {
-    let Some(handle) = peer_handle(stream) else {
-        return by_number(stream, centiseconds_up()?);
+/// Returns the process that opened the other end; none if it has ended, or if its pid may have been
+/// reused.
+pub(super) fn connected_process(stream: BorrowedFd<'_>) -> Option<ProcessHandle> {
+    let Some(handle) = peer_pidfd(stream) else {
+        return process_by_pid(stream, centiseconds_up()?);
     };
-    let process = Process::open(pid_of(&handle)?)?;
-    // Still alive after its folder was opened: the folder is its own.
-    pid_of(&handle).filter(|pid| *pid == process.pid)?;
+    let process = ProcessHandle::open(pid_of_pidfd(&handle)?)?;
+    // It is still alive after its `/proc` folder was opened, so the folder is not a reused pid's.
+    pid_of_pidfd(&handle).filter(|pid| *pid == process.pid)?;
     Some(process)
 }
 
-/// Before Linux 6.5: by its number, if what has that number now is older than the connection.
-fn by_number(stream: BorrowedFd<'_>, accepted: u64) -> Option<Process> {
+/// Finds the peer by its pid, before Linux 6.5. The process with that pid must be older than the
+/// connection.
+fn process_by_pid(stream: BorrowedFd<'_>, accepted: u64) -> Option<ProcessHandle> {
     let credentials = rustix::net::sockopt::socket_peercred(stream).ok()?;
-    let process = Process::open(credentials.pid.as_raw_nonzero().get())?;
-    // Clock ticks of `/proc` are hundredths of a second wherever hob runs.
+    let process = ProcessHandle::open(credentials.pid.as_raw_nonzero().get())?;
+    // Clock ticks in `/proc` are hundredths of a second on every system hob supports.
     (process.stat()?.started <= accepted).then_some(process)
 }
 
-/// Hundredths of a second since the machine started.
+/// Hundredths of a second since boot.
 fn centiseconds_up() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/uptime").ok()?;
     let (seconds, part) = text.split_ascii_whitespace().next()?.split_once('.')?;
@@ -40,7 +41,7 @@ fn centiseconds_up() -> Option<u64> {
     seconds.checked_mul(100)?.checked_add(part.parse().ok()?)
 }
 
-fn peer_handle(stream: BorrowedFd<'_>) -> Option<OwnedFd> {
+fn peer_pidfd(stream: BorrowedFd<'_>) -> Option<OwnedFd> {
     let mut handle: libc::c_int = -1;
     let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
     // SAFETY: the kernel writes one descriptor number of `length` bytes into `handle`, which is
@@ -57,8 +58,8 @@ fn peer_handle(stream: BorrowedFd<'_>) -> Option<OwnedFd> {
     }
 }
 
-/// The number of the process behind a handle; none when it has ended.
-fn pid_of(handle: &OwnedFd) -> Option<i32> {
+/// Returns the pid of a pidfd; none if the process has ended.
+fn pid_of_pidfd(handle: &OwnedFd) -> Option<i32> {
     let path = format!("/proc/self/fdinfo/{}", handle.as_raw_fd());
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pid:"))?;

@@ -1,20 +1,20 @@
-//! Every process that holds a socket, by its inode: a descriptor can be inherited and handed on, so
-//! there may be several.
+//! Finds every process that holds a socket, by its inode. A descriptor can be inherited and passed
+//! on, so there may be several.
 
-use super::process::Process;
+use super::process::ProcessHandle;
 use rustix::fs::Dir;
 
-/// What was found in `/proc`.
+/// The holders found in `/proc`.
 #[derive(Debug, Default)]
-pub(super) struct Holders {
-    pub(super) processes: Vec<Process>,
-    /// Processes whose open files the kernel does not show us.
+pub(super) struct SocketHolders {
+    pub(super) processes: Vec<ProcessHandle>,
+    /// The number of processes whose open files cannot be read.
     pub(super) unreadable: usize,
 }
 
-/// Looks through the open files of every process.
-pub(super) fn of_socket(inode: u64) -> Holders {
-    let mut found = Holders::default();
+/// Searches the open files of every process.
+pub(super) fn find_holders(inode: u64) -> SocketHolders {
+    let mut found = SocketHolders::default();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return found;
     };
@@ -25,10 +25,10 @@ pub(super) fn of_socket(inode: u64) -> Holders {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        let Some(process) = Process::open(pid) else {
+        let Some(process) = ProcessHandle::open(pid) else {
             continue;
         };
-        match holds(&process, link.as_bytes(), &mut buffer) {
+        match holds_socket(&process, link.as_bytes(), &mut buffer) {
             Some(true) => found.processes.push(process),
             Some(false) => {}
             None => found.unreadable += 1,
@@ -37,8 +37,8 @@ pub(super) fn of_socket(inode: u64) -> Holders {
     found
 }
 
-/// Whether one of its open files is that link; none when they are not shown.
-fn holds(process: &Process, link: &[u8], buffer: &mut Vec<u8>) -> Option<bool> {
+/// Returns true if one of its open files is that link; none if they cannot be read.
+fn holds_socket(process: &ProcessHandle, link: &[u8], buffer: &mut Vec<u8>) -> Option<bool> {
     let folder = process.open_files().ok()?;
     let files = Dir::read_from(&folder).ok()?;
     for file in files {

@@ -1,8 +1,8 @@
 //! Peers of a real machine: this test's own process and children of it.
 
 use super::access::{ListenerAccess, ListeningService};
-use super::process::{Process, Stat, read_stat};
-use super::{OwnProcess, PeerGuard, Refused, holders, own_pid};
+use super::process::{ProcessHandle, ProcessStat, parse_stat};
+use super::{OwnProcess, PeerGuard, PeerRefusal, holders, own_pid};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -50,19 +50,19 @@ impl Drop for Ended {
 #[test]
 fn what_is_read_of_a_process_follows_its_name() {
     let stat = b"42 (a) S 1 ((x) S 7 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0 0";
-    let read = Stat {
+    let read = ProcessStat {
         parent: 7,
         started: 12_345,
     };
-    assert_eq!(read_stat(stat), Some(read));
-    assert_eq!(read_stat(b"42 (a) S"), None);
+    assert_eq!(parse_stat(stat), Some(read));
+    assert_eq!(parse_stat(b"42 (a) S"), None);
 }
 
 #[test]
 fn the_daemon_itself_is_refused_unless_a_test_says_otherwise() {
     let (peer, _served) = connection();
     let refused = guard(OwnProcess::Refused).check_socket(inode(&peer), LISTENER);
-    assert_eq!(refused, Err(Refused::OwnProcess));
+    assert_eq!(refused, Err(PeerRefusal::OwnProcess));
     let admitted = guard(OwnProcess::Admitted).check_socket(inode(&peer), LISTENER);
     assert_eq!(admitted, Ok(()));
 }
@@ -72,9 +72,9 @@ fn an_ordinary_program_is_admitted_and_every_holder_is_checked() {
     let (peer, _served) = connection();
     let inode = inode(&peer);
     let child = holder(&peer, &["sleep", "60"]);
-    assert_eq!(holders::of_socket(inode).processes.len(), 2);
+    assert_eq!(holders::find_holders(inode).processes.len(), 2);
     let both = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
-    assert_eq!(both, Err(Refused::OwnProcess), "one of two is enough");
+    assert_eq!(both, Err(PeerRefusal::OwnProcess), "one of two is enough");
     drop(peer);
     assert_eq!(
         guard(OwnProcess::Refused).check_socket(inode, LISTENER),
@@ -82,7 +82,10 @@ fn an_ordinary_program_is_admitted_and_every_holder_is_checked() {
     );
     drop(child);
     let gone = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
-    assert!(matches!(gone, Err(Refused::NotFound { .. })), "{gone:?}");
+    assert!(
+        matches!(gone, Err(PeerRefusal::NotFound { .. })),
+        "{gone:?}"
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn a_marked_process_is_refused_even_when_its_parents_are_gone() {
     drop(peer);
     let refused = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
     assert!(
-        matches!(refused, Err(Refused::BelowShim { service: None, .. })),
+        matches!(refused, Err(PeerRefusal::BelowShim { service: None, .. })),
         "{refused:?}"
     );
 }
@@ -111,7 +114,7 @@ fn a_service_is_admitted_where_its_entry_says_so() {
     let access = ListenerAccess::default();
     let guard = PeerGuard::new(access.clone(), OwnProcess::Refused);
     let pid = i32::try_from(shim.0.id()).expect("a pid");
-    let entry = access.enter(
+    let entry = access.register(
         pid,
         ListeningService {
             name: "bridge".to_owned(),
@@ -121,8 +124,7 @@ fn a_service_is_admitted_where_its_entry_says_so() {
     assert!(entry.is_some());
     assert_eq!(guard.check_socket(inode, LISTENER), Ok(()));
     let other = guard.check_socket(inode, "agentloop");
-    let named =
-        matches!(&other, Err(Refused::BelowShim { service: Some(name), .. }) if name == "bridge");
+    let named = matches!(&other, Err(PeerRefusal::BelowShim { service: Some(name), .. }) if name == "bridge");
     assert!(named, "{other:?}");
     drop(entry);
     assert!(guard.check_socket(inode, LISTENER).is_err());
@@ -139,7 +141,10 @@ fn another_namespace_is_refused() {
     }
     drop(peer);
     let refused = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
-    let other = matches!(refused, Err(Refused::OtherNamespace { which: "user", .. }));
+    let other = matches!(
+        refused,
+        Err(PeerRefusal::OtherNamespace { which: "user", .. })
+    );
     assert!(other, "{refused:?}");
 }
 
@@ -152,7 +157,7 @@ fn a_unix_peer_is_the_process_that_connected() {
     let (served, _) = listener.accept().expect("accepts");
     assert_eq!(
         guard(OwnProcess::Refused).check_unix(&served, LISTENER),
-        Err(Refused::OwnProcess)
+        Err(PeerRefusal::OwnProcess)
     );
     assert_eq!(
         guard(OwnProcess::Admitted).check_unix(&served, LISTENER),
@@ -163,7 +168,7 @@ fn a_unix_peer_is_the_process_that_connected() {
 
 #[test]
 fn the_walk_upwards_ends_at_the_daemon() {
-    let own = Process::open(own_pid()).expect("this process");
+    let own = ProcessHandle::open(own_pid()).expect("this process");
     let parent = own.stat().expect("its place").parent;
     let access = ListenerAccess::default();
     assert_eq!(access.service_above(&own, parent), None);

@@ -1,13 +1,13 @@
-//! What a run left behind in its workspace: git repositories that would run a program are renamed,
-//! so that the person's next `git` does not run it; new files that start something are named.
+//! Inspects the workspace after a run. New git repositories that would run a program are renamed,
+//! so that the user's next `git` does not run it. New files that other programs run are listed.
 //!
-//! Invariants: looked at when no process of the run lives; what was protected before the run is
-//! left alone; a rename is by handle, follows no link and replaces nothing.
+//! Invariants: the inspection starts when no process of the run lives; paths that were protected
+//! before the run are left alone; a rename is by handle, follows no link and replaces nothing.
 
-use crate::git_config::names_program;
-use crate::plan::Policy;
-use crate::protected_paths::{Protection, may_be_protected, protection_of};
-use crate::workspace_scan::{Folder, Visitor, open_below, walk};
+use crate::git_config::find_program_setting;
+use crate::protected_paths::{PathProtection, may_be_protected, protection_of};
+use crate::spawn_plan::SandboxPolicy;
+use crate::workspace_scan::{ScanVisitor, ScannedFolder, open_below, walk};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -19,60 +19,64 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes of a configuration that is read; a longer one counts as one that runs a program.
+/// The longest git configuration that is read; a longer one counts as one that runs a program.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
-/// Bytes of a `.git` file or a `commondir` file.
+/// The longest `.git` or `commondir` file.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
-/// Repositories that one leads to by pointers.
+/// The longest chain of pointers from one repository to the next.
 const POINTERS_MAX: usize = 4;
-/// Places that are named of one run.
+/// New files that are listed after one run.
 const NAMED_MAX: usize = 32;
-/// Names tried for what is renamed.
+/// Names tried for a rename.
 const SUFFIXES_MAX: usize = 1_000;
-/// What is appended to the name of a repository that would run a program.
+/// The suffix of a renamed repository.
 const QUARANTINED: &str = ".quarantined";
 
-/// What a run left behind that a person should know of.
+/// Files that a run left behind and the user should know of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftBehind {
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedRepository>,
     /// New files that an editor, a shell or a build server may run.
     pub created: Vec<PathBuf>,
-    /// Whether folders were left out, because there were too many or they were closed.
+    /// True if folders were skipped, because there were too many or they were not readable.
     pub is_incomplete: bool,
 }
 
 /// A git repository that would have run a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quarantined {
+pub struct QuarantinedRepository {
     pub path: PathBuf,
     /// Its new path; none if it could not be renamed.
     pub renamed: Option<PathBuf>,
-    /// What would have run, such as `core.fsmonitor`.
+    /// The setting or hook that would have run, such as `core.fsmonitor`.
     pub reason: String,
 }
 
-/// Looks through everything that a run could write to.
-pub(super) fn inspect(policy: &Policy) -> LeftBehind {
+/// Inspects every root that a run could write to, and renames dangerous repositories.
+pub(super) fn inspect_and_quarantine(policy: &SandboxPolicy) -> LeftBehind {
     let mut left = LeftBehind::default();
     for root in &policy.write {
-        let mut inspector = Inspector {
+        let mut inspector = LeftoverInspector {
             known: policy.protected.iter().map(PathBuf::as_path).collect(),
             suspects: Vec::new(),
             created: Vec::new(),
         };
         left.is_incomplete |= walk(root, &mut inspector).is_incomplete;
-        let Inspector {
+        let LeftoverInspector {
             suspects, created, ..
         } = inspector;
         left.created.extend(created);
-        // One may lead to another, so all are looked at before any is renamed; what is inside
-        // another is renamed first.
+        // One repository may point to another, so all are checked before any is renamed. Inner ones
+        // are renamed first, while their paths are still valid.
         let found = suspects
             .into_iter()
-            .filter_map(|path| Suspect::check(root, path));
-        let found: Vec<Suspect> = found.collect();
-        let mut renamed: Vec<Quarantined> = found.into_iter().rev().map(Suspect::rename).collect();
+            .filter_map(|path| SuspectRepository::check(root, path));
+        let found: Vec<SuspectRepository> = found.collect();
+        let mut renamed: Vec<QuarantinedRepository> = found
+            .into_iter()
+            .rev()
+            .map(SuspectRepository::quarantine)
+            .collect();
         follow_outer_renames(&mut renamed);
         left.quarantined.extend(renamed);
     }
@@ -80,8 +84,8 @@ pub(super) fn inspect(policy: &Policy) -> LeftBehind {
     left
 }
 
-/// What lies inside another was renamed first and moved with it: its new path says so.
-fn follow_outer_renames(renamed: &mut [Quarantined]) {
+/// Updates the new path of a repository that was renamed and then moved with an outer one.
+fn follow_outer_renames(renamed: &mut [QuarantinedRepository]) {
     for at in 0..renamed.len() {
         let (inner, outer) = renamed.split_at_mut(at + 1);
         let inner = &mut inner[at];
@@ -96,15 +100,15 @@ fn follow_outer_renames(renamed: &mut [Quarantined]) {
     }
 }
 
-/// The walk: what the run can have made of git repositories and of files that start something.
-struct Inspector<'p> {
+/// Collects git repositories and autostart files that the run may have created.
+struct LeftoverInspector<'p> {
     known: BTreeSet<&'p Path>,
     suspects: Vec<PathBuf>,
     created: Vec<PathBuf>,
 }
 
-impl Visitor for Inspector<'_> {
-    fn entry(&mut self, folder: &Folder, name: &OsStr, kind: FileType) -> bool {
+impl ScanVisitor for LeftoverInspector<'_> {
+    fn visit_entry(&mut self, folder: &ScannedFolder, name: &OsStr, kind: FileType) -> bool {
         if !may_be_protected(name.as_bytes()) {
             return kind.is_dir();
         }
@@ -116,9 +120,9 @@ impl Visitor for Inspector<'_> {
             self.suspects.push(path);
             return kind.is_dir();
         }
-        // In a repository's own folder names mean something else.
-        let is_git = folder.path.components().any(|step| is_git(step));
-        let is_asked = matches!(protection_of(&path, None), Some(Protection::Asked(_)));
+        // Inside a `.git` folder these names have no special meaning.
+        let is_git = folder.path.components().any(|step| is_git_step(step));
+        let is_asked = matches!(protection_of(&path, None), Some(PathProtection::Asked(_)));
         if is_asked && !is_git && !folder.in_dependencies && self.created.len() < NAMED_MAX {
             self.created.push(path);
             return false;
@@ -126,37 +130,38 @@ impl Visitor for Inspector<'_> {
         kind.is_dir()
     }
 
-    fn bare_repository(&mut self, folder: &Folder) -> bool {
+    fn visit_bare_repository(&mut self, folder: &ScannedFolder) -> bool {
         let name = folder.path.file_name();
         let is_listed = name.is_some_and(|name| name.eq_ignore_ascii_case(".git"));
         if !is_listed && !self.known.contains(folder.path.as_path()) {
             self.suspects.push(folder.path.clone());
         }
-        // Below it there can be others, such as those of submodules.
+        // It can contain other repositories, such as those of submodules.
         true
     }
 }
 
-fn is_git(step: Component<'_>) -> bool {
+fn is_git_step(step: Component<'_>) -> bool {
     step.as_os_str().eq_ignore_ascii_case(".git")
 }
 
 /// A repository that would run a program.
-struct Suspect {
-    /// The folder its name is in.
+struct SuspectRepository {
+    /// The folder that contains it.
     parent: OwnedFd,
     path: PathBuf,
     name: OsString,
     reason: String,
 }
 
-impl Suspect {
-    fn check(root: &Path, path: PathBuf) -> Option<Suspect> {
+impl SuspectRepository {
+    fn check(root: &Path, path: PathBuf) -> Option<SuspectRepository> {
         let top = open_folder(root).ok()?;
         if path == root {
-            // The workspace itself keeps its name; without `HEAD` git takes it for no repository.
-            let reason = repository(&top, Path::new(""), POINTERS_MAX)?;
-            return Some(Suspect {
+            // The workspace itself cannot be renamed; without `HEAD` git does not accept it as a
+            // repository.
+            let reason = inspect_repository(&top, Path::new(""), POINTERS_MAX)?;
+            return Some(SuspectRepository {
                 parent: top,
                 path: path.join("HEAD"),
                 name: "HEAD".into(),
@@ -166,8 +171,8 @@ impl Suspect {
         let parent = path.parent()?.strip_prefix(root).ok()?.to_owned();
         let name = path.file_name()?.to_owned();
         let handle = open_below(&top, &parent).ok()?;
-        let reason = would_run(&top, &parent, &handle, &name)?;
-        Some(Suspect {
+        let reason = find_program_to_run(&top, &parent, &handle, &name)?;
+        Some(SuspectRepository {
             parent: handle,
             path,
             name,
@@ -175,12 +180,12 @@ impl Suspect {
         })
     }
 
-    fn rename(self) -> Quarantined {
-        let renamed = rename(&self.parent, &self.name);
+    fn quarantine(self) -> QuarantinedRepository {
+        let renamed = rename_aside(&self.parent, &self.name);
         if let Some(new) = &renamed {
-            take_head(&self.parent, new);
+            rename_head(&self.parent, new);
         }
-        Quarantined {
+        QuarantinedRepository {
             renamed: renamed.map(|new| self.path.with_file_name(new)),
             path: self.path,
             reason: self.reason,
@@ -188,13 +193,18 @@ impl Suspect {
     }
 }
 
-/// What a repository would run; none for an ordinary one.
-fn would_run(top: &OwnedFd, parent: &Path, handle: &OwnedFd, name: &OsStr) -> Option<String> {
+/// Returns what a repository would run; none for a harmless one.
+fn find_program_to_run(
+    top: &OwnedFd,
+    parent: &Path,
+    handle: &OwnedFd,
+    name: &OsStr,
+) -> Option<String> {
     let found = rustix::fs::statat(handle, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
     match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => {
             let below = parent.join(name);
-            repository(top, &below, POINTERS_MAX)
+            inspect_repository(top, &below, POINTERS_MAX)
         }
         FileType::RegularFile => {
             let Some(text) = read_file(handle, name, POINTER_BYTES_MAX) else {
@@ -202,16 +212,16 @@ fn would_run(top: &OwnedFd, parent: &Path, handle: &OwnedFd, name: &OsStr) -> Op
             };
             let text = String::from_utf8_lossy(&text).into_owned();
             let target = text.strip_prefix("gitdir:").map(str::trim)?;
-            follow(top, parent, target, POINTERS_MAX)
+            follow_pointer(top, parent, target, POINTERS_MAX)
         }
         FileType::Symlink => Some("a link in the place of a repository".to_owned()),
         _ => None,
     }
 }
 
-/// What the repository that a pointer names would run. One outside the workspace is none that
-/// the run can have needed.
-fn follow(top: &OwnedFd, parent: &Path, target: &str, left: usize) -> Option<String> {
+/// Returns what the repository behind a pointer would run. A pointer out of the workspace is always
+/// suspicious, because no run needs one.
+fn follow_pointer(top: &OwnedFd, parent: &Path, target: &str, left: usize) -> Option<String> {
     let outside = || Some("a pointer to a repository elsewhere".to_owned());
     let Some(left) = left.checked_sub(1) else {
         return outside();
@@ -220,14 +230,14 @@ fn follow(top: &OwnedFd, parent: &Path, target: &str, left: usize) -> Option<Str
         return outside();
     };
     match open_below(top, &below) {
-        Ok(_) => repository(top, &below, left),
-        // Nothing is there that git could open now.
+        Ok(_) => inspect_repository(top, &below, left),
+        // Git cannot open it now.
         Err(Errno::NOENT) => None,
         Err(_) => outside(),
     }
 }
 
-/// The path of a pointer's target below the root, by its words.
+/// Resolves a pointer's target lexically to a path below the root.
 fn below_root(top: &OwnedFd, parent: &Path, target: &Path) -> Option<PathBuf> {
     let mut below = PathBuf::new();
     let relative = if target.is_absolute() {
@@ -252,11 +262,12 @@ fn below_root(top: &OwnedFd, parent: &Path, target: &Path) -> Option<PathBuf> {
     Some(below)
 }
 
-fn repository(top: &OwnedFd, below: &Path, left: usize) -> Option<String> {
+fn inspect_repository(top: &OwnedFd, below: &Path, left: usize) -> Option<String> {
     let unreadable = || Some("a repository that cannot be read".to_owned());
     let Ok(folder) = open_below(top, below) else {
         return unreadable();
     };
+    // `config.worktree` counts as well: git reads it in addition to `config`.
     for name in ["config", "config.worktree"] {
         match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => continue,
@@ -266,24 +277,24 @@ fn repository(top: &OwnedFd, below: &Path, left: usize) -> Option<String> {
         let Some(config) = read_file(&folder, OsStr::new(name), CONFIG_BYTES_MAX) else {
             return Some(format!("a '{name}' that is no plain file or too long"));
         };
-        if let Some(setting) = names_program(&config) {
+        if let Some(setting) = find_program_setting(&config) {
             return Some(setting);
         }
     }
-    if let Some(hook) = hook(&folder) {
+    if let Some(hook) = find_hook(&folder) {
         return Some(hook);
     }
     match read_file(&folder, OsStr::new("commondir"), POINTER_BYTES_MAX) {
         Some(common) => {
             let common = String::from_utf8_lossy(&common).into_owned();
-            follow(top, below, common.trim(), left)
+            follow_pointer(top, below, common.trim(), left)
         }
         None => None,
     }
 }
 
-/// A hook that git would run: one that may be executed and is no sample.
-fn hook(folder: &OwnedFd) -> Option<String> {
+/// Returns a hook that git would run: an executable file or a link, but no sample.
+fn find_hook(folder: &OwnedFd) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let hooks = match rustix::fs::openat(folder, "hooks", flags, Mode::empty()) {
         Ok(hooks) => hooks,
@@ -319,8 +330,9 @@ fn hook(folder: &OwnedFd) -> Option<String> {
     None
 }
 
-/// A plain file's bytes; none if it is something else or longer than `bytes_max`.
+/// Reads a regular file; none if it is something else or longer than `bytes_max`.
 fn read_file(folder: &OwnedFd, name: &OsStr, bytes_max: u64) -> Option<Vec<u8>> {
+    // Non-blocking, because the run may have put a FIFO here, whose opening would wait for ever.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let opened = rustix::fs::openat2(folder, name, flags, Mode::empty(), within).ok()?;
@@ -333,7 +345,7 @@ fn read_file(folder: &OwnedFd, name: &OsStr, bytes_max: u64) -> Option<Vec<u8>> 
     (read as u64 <= bytes_max).then_some(bytes)
 }
 
-fn rename(parent: &OwnedFd, name: &OsStr) -> Option<OsString> {
+fn rename_aside(parent: &OwnedFd, name: &OsStr) -> Option<OsString> {
     for number in 1..=SUFFIXES_MAX {
         let mut new = name.as_bytes().to_vec();
         new.extend(QUARANTINED.as_bytes());
@@ -351,9 +363,10 @@ fn rename(parent: &OwnedFd, name: &OsStr) -> Option<OsString> {
     None
 }
 
-/// Renames `HEAD` in a renamed repository. Without it git takes the folder for no repository, under
-/// whatever name, and the next look finds none either. A `.git` that is a file or a link has none.
-fn take_head(parent: &OwnedFd, repository: &OsStr) {
+/// Renames `HEAD` in a renamed repository. Without it git does not accept the folder as a
+/// repository under any name, and the next inspection does not find it again. A `.git` file or link
+/// has none.
+fn rename_head(parent: &OwnedFd, repository: &OsStr) {
     let Ok(folder) = open_below(parent, Path::new(repository)) else {
         return;
     };
@@ -362,7 +375,7 @@ fn take_head(parent: &OwnedFd, repository: &OsStr) {
     };
     for entry in entries.flatten() {
         if entry.file_name().eq_ignore_ascii_case("HEAD") {
-            rename(&folder, &entry.file_name());
+            rename_aside(&folder, &entry.file_name());
         }
     }
 }

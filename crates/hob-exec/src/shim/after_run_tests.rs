@@ -37,10 +37,10 @@ impl Work {
 
     /// What is renamed, below the root.
     fn inspect(&self) -> Vec<String> {
-        let policy = Policy::workspace(&[self.root()], None, Vec::new());
-        let left = inspect(&policy);
+        let policy = SandboxPolicy::workspace(&[self.root()], None, Vec::new());
+        let left = inspect_and_quarantine(&policy);
         assert!(!left.is_incomplete);
-        let shown = |found: &Quarantined| {
+        let shown = |found: &QuarantinedRepository| {
             let renamed = found.renamed.as_ref().expect("is renamed");
             let (is_there, is_gone) = (
                 fs::symlink_metadata(renamed).is_ok(),
@@ -162,11 +162,11 @@ fn what_was_there_before_is_left_alone_and_new_autostart_files_are_named() {
     work.put("node_modules/a/.github/workflows/x.yml", "x");
     work.put(".github/workflows/x.yml", "x");
     let root = work.root();
-    let mut policy = Policy::workspace(std::slice::from_ref(&root), None, Vec::new());
+    let mut policy = SandboxPolicy::workspace(std::slice::from_ref(&root), None, Vec::new());
     policy
         .protected
         .extend([root.join("old/.git"), root.join(".envrc")]);
-    let left = inspect(&policy);
+    let left = inspect_and_quarantine(&policy);
     assert_eq!(left.quarantined, []);
     let mut created = left.created;
     created.sort();

@@ -1,13 +1,13 @@
-//! Files that have approved bytes for one run: the bytes are mounted read-only over the file's
-//! path. A mount goes away when somebody outside the run puts another file in the place of the one
-//! below it, so every name on the way there is watched: a program starts only after a short time in
-//! which none was replaced, and it is killed when one is.
+//! Files that keep approved bytes during one run: the bytes are mounted read-only over the file's
+//! path. The mount disappears when somebody outside the run replaces the file below it, so every
+//! name on the path is watched. The program starts only after a short time without a replacement,
+//! and it is killed when a name is replaced.
 //!
-//! Invariants: the watch begins before the mounts are made; writing into the file outside of the
-//! run changes nothing in it; a file that cannot be watched is not run.
+//! Invariants: the watch starts before the mounts are made; writes to the file outside of the run
+//! have no effect inside; a file that cannot be watched is not run.
 
 use super::{namespace, read_only};
-use crate::plan::{BoundFile, Policy};
+use crate::spawn_plan::{BoundFile, SandboxPolicy};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
@@ -24,17 +24,19 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// As many links as the kernel follows.
+/// The kernel's own limit of followed links.
 const LINKS_MAX: usize = 40;
-/// How long the names must stay as they are before the program starts, counted from the beginning
-/// of the watch: whoever swaps files again and again is noticed before anything ran.
-const QUIET: Duration = Duration::from_millis(20);
-/// How long a file that is opened right at the start is watched: it is open long before.
-const AT_START: Duration = Duration::from_secs(10);
+/// Time without a replacement before the program starts, counted from the start of the watch. A
+/// process that keeps swapping files is noticed before anything runs.
+const QUIET_TIME: Duration = Duration::from_millis(20);
+/// Time to watch a file that the program opens right at its start; it is open long before.
+const START_WATCH_TIME: Duration = Duration::from_secs(10);
 const EVENT_BUFFER_BYTES: usize = 16 * 1024;
 
-/// The flags of bubblewrap for the bound files of a policy, and the descriptors they name.
-pub(super) fn for_bubblewrap(policy: &Policy) -> io::Result<(Vec<OsString>, Vec<OwnedFd>)> {
+/// Returns bubblewrap's arguments for the bound files, and the descriptors that they name.
+pub(super) fn bubblewrap_arguments(
+    policy: &SandboxPolicy,
+) -> io::Result<(Vec<OsString>, Vec<OwnedFd>)> {
     let mut flags: Vec<OsString> = Vec::new();
     let mut descriptors = Vec::new();
     for file in &policy.bound_files {
@@ -52,12 +54,12 @@ pub(super) fn for_bubblewrap(policy: &Policy) -> io::Result<(Vec<OsString>, Vec<
     Ok((flags, descriptors))
 }
 
-/// Mounts the bound files of a policy; in the forked child, after its other mounts.
-pub(super) fn mount(policy: &Policy) -> io::Result<()> {
+/// Mounts the bound files of a policy. Called in the forked child, after its other mounts.
+pub(super) fn mount_files(policy: &SandboxPolicy) -> io::Result<()> {
     if policy.bound_files.is_empty() {
         return Ok(());
     }
-    let scratch = namespace::scratch().into_iter().next();
+    let scratch = namespace::scratch_folders().into_iter().next();
     let scratch = scratch.ok_or_else(|| io::Error::other("there is no /tmp for a script"))?;
     for (number, file) in policy.bound_files.iter().enumerate() {
         let copy = scratch.join(format!(".hob-script-{number}"));
@@ -69,37 +71,38 @@ pub(super) fn mount(policy: &Policy) -> io::Result<()> {
             .open(&copy)?;
         written.write_all(&file.bytes)?;
         written.set_permissions(std::fs::Permissions::from_mode(mode(file)))?;
-        // A mount of a file that is still open for writing cannot be made read-only.
+        // The kernel refuses to make a mount read-only while a file on it is open for writing.
         drop(written);
         rustix::mount::mount_bind(&copy, &file.path)?;
-        read_only::lock(&file.path)?;
+        read_only::make_read_only(&file.path)?;
+        // The mount keeps the bytes. Left in the writable `/tmp`, the copy could be changed there.
         std::fs::remove_file(&copy)?;
     }
     Ok(())
 }
 
-/// Readable and, if it was, executable; never more than it had for others.
+/// The mode of the mounted file: the original one without write bits, readable by its owner.
 fn mode(file: &BoundFile) -> u32 {
     (file.mode & 0o555) | 0o400
 }
 
-/// Watches the names on the way to the bound files of one run.
+/// A watch of all names on the paths of a run's bound files.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct BoundFileWatch {
     events: OwnedFd,
     names: BTreeMap<i32, BTreeSet<OsString>>,
-    /// Each file with the device and inode that were below the mount.
+    /// Each file with the device and inode of the file below the mount.
     files: Vec<(PathBuf, (u64, u64))>,
-    /// The program starts no sooner.
+    /// The earliest start of the program.
     starts_at: Instant,
     until: Option<Instant>,
     is_replaced: bool,
 }
 
-impl Watch {
-    /// Begins to watch; none where nothing is bound. An error says that a file is not where it
-    /// was approved.
-    pub(super) fn begin(policy: &Policy) -> io::Result<Option<Watch>> {
+impl BoundFileWatch {
+    /// Starts the watch; none if the policy binds no file. Fails if a file is not where it was
+    /// approved.
+    pub(super) fn start(policy: &SandboxPolicy) -> io::Result<Option<BoundFileWatch>> {
         if policy.bound_files.is_empty() {
             return Ok(None);
         }
@@ -110,32 +113,34 @@ impl Watch {
         };
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let opens_at_start = policy.bound_files.iter().all(|file| file.opens_at_start);
-        let mut watch = Watch {
+        let mut watch = BoundFileWatch {
             events: inotify::init(flags).map_err(refused)?,
             names: BTreeMap::new(),
             files: Vec::new(),
-            starts_at: Instant::now() + QUIET,
-            until: opens_at_start.then(|| Instant::now() + AT_START),
+            starts_at: Instant::now() + QUIET_TIME,
+            until: opens_at_start.then(|| Instant::now() + START_WATCH_TIME),
             is_replaced: false,
         };
         for file in &policy.bound_files {
-            let lies = watch.follow(&file.named, &policy.write).map_err(refused)?;
-            let found = std::fs::symlink_metadata(&lies).ok();
-            let found = found.filter(|found| found.is_file() && lies == file.path);
+            let location = watch
+                .watch_path(&file.named, &policy.write)
+                .map_err(refused)?;
+            let found = std::fs::symlink_metadata(&location).ok();
+            let found = found.filter(|found| found.is_file() && location == file.path);
             let found = found.ok_or_else(|| {
                 let shown = file.named.display();
                 io::Error::other(format!(
                     "the script '{shown}' was replaced; nothing was run"
                 ))
             })?;
-            watch.files.push((lies, (found.dev(), found.ino())));
+            watch.files.push((location, (found.dev(), found.ino())));
         }
         Ok(Some(watch))
     }
 
-    /// The same watch for the forked child, which reads the same events.
-    pub(super) fn for_child(&self) -> io::Result<Watch> {
-        Ok(Watch {
+    /// Copies the watch for the forked child, which reads the same events.
+    pub(super) fn for_child(&self) -> io::Result<BoundFileWatch> {
+        Ok(BoundFileWatch {
             events: self.events.try_clone()?,
             names: self.names.clone(),
             files: self.files.clone(),
@@ -145,7 +150,7 @@ impl Watch {
         })
     }
 
-    /// Waits until the program may start; false if a file was replaced meanwhile.
+    /// Waits until the program may start; false if a file was replaced in the meantime.
     pub(super) fn wait_until_quiet(&mut self) -> bool {
         loop {
             if self.is_replaced() {
@@ -161,17 +166,17 @@ impl Watch {
         }
     }
 
-    /// What the watch waits with.
+    /// The descriptor to poll.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
     }
 
-    /// Whether it still has to be waited for.
+    /// Returns true if the watch need not be polled any more.
     pub(super) fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// Whether a file was replaced. Takes what has happened so far; does not wait.
+    /// Returns true if a file was replaced. Reads the pending events without waiting.
     pub(super) fn is_replaced(&mut self) -> bool {
         if self.is_replaced || self.is_over() {
             return self.is_replaced;
@@ -190,25 +195,27 @@ impl Watch {
             self.is_replaced |=
                 flags.contains(ReadFlags::IGNORED) || changed.is_some_and(is_watched);
         }
-        // Events were lost, so the files themselves are looked at.
+        // Events were lost, so the files themselves are compared.
         self.is_replaced |= was_full && self.files.iter().any(|(path, id)| !is_same(path, *id));
         self.is_replaced
     }
 
-    /// Follows a path step by step, and watches each folder of a writable tree before the name in
-    /// it is looked at. Returns where the path leads.
-    fn follow(&mut self, named: &Path, writable: &[PathBuf]) -> Result<PathBuf, Errno> {
-        let mut lies = PathBuf::from("/");
+    /// Resolves a path step by step and watches each folder of a writable tree before reading the
+    /// name in it. Returns the resolved path.
+    fn watch_path(&mut self, named: &Path, writable: &[PathBuf]) -> Result<PathBuf, Errno> {
+        let mut location = PathBuf::from("/");
         let mut steps = steps(named);
         let mut links = 0;
         while let Some(step) = steps.pop_front() {
             if step == ".." {
-                lies.pop();
+                location.pop();
                 continue;
             }
-            let next = lies.join(&step);
+            let next = location.join(&step);
+            // Watched before the link is read, so that no replacement falls between the two. Only
+            // names in writable trees can be replaced by a command.
             if writable.iter().any(|tree| next.starts_with(tree)) {
-                self.watch_name(&lies, step)?;
+                self.watch_name(&location, step)?;
             }
             match rustix::fs::readlink(&next, Vec::new()) {
                 Ok(target) => {
@@ -218,17 +225,17 @@ impl Watch {
                     }
                     let target = PathBuf::from(OsString::from_vec(CString::into_bytes(target)));
                     if target.is_absolute() {
-                        lies = PathBuf::from("/");
+                        location = PathBuf::from("/");
                     }
                     let mut first = self::steps(&target);
                     first.extend(steps);
                     steps = first;
                 }
-                // No link; what is missing is told by the caller.
-                Err(_) => lies = next,
+                // Not a link. The caller reports a missing file.
+                Err(_) => location = next,
             }
         }
-        Ok(lies)
+        Ok(location)
     }
 
     fn watch_name(&mut self, folder: &Path, name: OsString) -> Result<(), Errno> {

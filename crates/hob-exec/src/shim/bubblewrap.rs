@@ -1,14 +1,13 @@
-//! The arguments of bubblewrap for a policy. Later mounts cover earlier ones, so the order is:
-//! the system read-only, what a run has for itself, writable roots, what is protected in them,
-//! what is hidden.
+//! Bubblewrap's arguments for a policy. Later mounts cover earlier ones, so the order matters: the
+//! system read-only, the run's own folders, writable roots, protected paths in them, hidden paths.
 
-use super::namespace::{SCRATCH, between};
-use crate::order::Order;
-use crate::plan::{NetworkAccess, Policy};
+use super::namespace::{SCRATCH, folders_between};
+use crate::shim_protocol::ShimRequest;
+use crate::spawn_plan::{NetworkAccess, SandboxPolicy};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Sockets and state of other programs: an empty folder instead, but for these.
+/// The folder of other programs' sockets and state. The run gets an empty one with these parts.
 const RUN: &str = "/run";
 const RUN_PARTS: &[&str] = &["/run/current-system", "/run/opengl-driver"];
 const RUN_RESOLVERS: &[&str] = &[
@@ -17,9 +16,9 @@ const RUN_RESOLVERS: &[&str] = &[
     "/run/systemd/resolve",
 ];
 
-/// Where the kernel takes orders. bubblewrap itself leaves some of these as they are, and whoever
-/// is root outside owns them inside, with no capability needed.
-const PROC_ORDERS: &[&str] = &[
+/// Kernel controls in `/proc`. Bubblewrap leaves some of them writable, and root outside the
+/// sandbox owns them inside as well, without needing a capability.
+const PROC_CONTROLS: &[&str] = &[
     "/proc/sys",
     "/proc/sysrq-trigger",
     "/proc/irq",
@@ -29,9 +28,9 @@ const PROC_ORDERS: &[&str] = &[
     "/proc/scsi",
 ];
 
-/// Everything but the program: namespaces, mounts, the folder to start in.
-pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
-    let mut list = Arguments(Vec::new());
+/// Returns all arguments except the program: namespaces, mounts, working folder.
+pub(super) fn arguments(request: &ShimRequest, policy: &SandboxPolicy) -> Vec<OsString> {
+    let mut list = BwrapArguments(Vec::new());
     list.flags(&[
         "--unshare-user",
         "--unshare-pid",
@@ -49,46 +48,48 @@ pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
         policy.read.iter().partition(|tree| is_covered(tree));
     list.binds("--ro-bind", plain);
     list.flags(&["--dev", "/dev", "--proc", "/proc"]);
-    for part in PROC_ORDERS {
+    for part in PROC_CONTROLS {
         list.flags(&["--ro-bind-try", part, part]);
     }
     for folder in SCRATCH {
-        list.flags(&["--size", &order.limits.tmp_bytes.to_string()]);
+        list.flags(&["--size", &request.limits.tmp_bytes.to_string()]);
         list.flags(&["--perms", "1777", "--tmpfs", folder]);
     }
     list.flags(&["--tmpfs", RUN]);
     let resolvers = match policy.network {
         NetworkAccess::Host => RUN_RESOLVERS,
-        // The proxy looks names up.
+        // The proxy resolves names.
         NetworkAccess::Off | NetworkAccess::Proxy => &[],
     };
     for part in RUN_PARTS.iter().chain(resolvers) {
         list.flags(&["--ro-bind-try", part, part]);
     }
     list.binds("--ro-bind", covered);
+    // Outer roots first: a later bind of an outer one would cover an inner one.
     let mut roots: Vec<&PathBuf> = policy.write.iter().collect();
     roots.sort();
     list.binds("--bind", roots);
-    list.binds("--bind", between(policy));
+    list.binds("--bind", folders_between(policy));
     let protected = policy.protected.iter().filter(|path| path.exists());
     list.binds("--ro-bind", protected);
     for path in &policy.hidden {
         list.hide(policy, path);
     }
-    // Modes in `/proc` are the machine's, and root owns them inside, too.
+    // Last, when all mount points in there exist. Modes of files in `/proc` are those of the
+    // machine, and root owns them inside the sandbox, too.
     list.flags(&["--remount-ro", "/proc", "--remount-ro", RUN, "--chdir"]);
-    list.0.push(order.cwd.clone());
+    list.0.push(request.cwd.clone());
     list.0
 }
 
-struct Arguments(Vec<OsString>);
+struct BwrapArguments(Vec<OsString>);
 
-impl Arguments {
+impl BwrapArguments {
     fn flags(&mut self, flags: &[&str]) {
         self.0.extend(flags.iter().map(OsString::from));
     }
 
-    /// Each path at the place where it is.
+    /// Binds each path at its own place.
     fn binds<P: AsRef<Path>>(&mut self, flag: &str, paths: impl IntoIterator<Item = P>) {
         for path in paths {
             let path = path.as_ref().as_os_str();
@@ -97,10 +98,10 @@ impl Arguments {
         }
     }
 
-    fn hide(&mut self, policy: &Policy, path: &Path) {
+    fn hide(&mut self, policy: &SandboxPolicy, path: &Path) {
         let granted = policy.read.iter().chain(&policy.write);
         let is_shown = granted.filter(|tree| path.starts_with(tree)).any(|tree| {
-            // `/` does not show what is covered afterwards.
+            // A grant of `/` does not show what the run's own folders cover.
             !is_covered(path) || is_covered(tree)
         });
         if !is_shown || !path.exists() {
@@ -118,7 +119,7 @@ impl Arguments {
     }
 }
 
-/// Whether it lies in a folder that the run has for itself.
+/// Returns true if a path lies in one of the run's own folders.
 fn is_covered(path: &Path) -> bool {
     let mut own = SCRATCH.iter().chain([&RUN]);
     own.any(|folder| path.starts_with(folder))

@@ -1,8 +1,8 @@
-//! A control group of the run's own, where we may make one: it bounds the number of processes and
-//! ends them all with one write. Both generations of cgroups are tried.
+//! A cgroup for one run, where the shim may create one. It limits the number of processes and kills
+//! them all with one write. Both cgroup versions are tried.
 //!
-//! Invariant: a cage is removed with its run; one left by a killed shim is removed by the next
-//! probe, as soon as it is empty.
+//! Invariant: a cgroup is removed with its run. The next probe removes one that a killed shim left,
+//! as soon as it is empty.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,48 +10,50 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PREFIX: &str = "hob-run-";
-/// A group can be removed a moment after its last process is gone.
+/// Attempts to remove a cgroup: it stays busy for a moment after its last process is gone.
 const REMOVE_TRIES: usize = 50;
 const REMOVE_PAUSE: Duration = Duration::from_millis(4);
 
-/// The run's groups: one that counts processes, and perhaps one that can kill.
+/// The cgroups of a run: one that limits processes, and perhaps another one that can kill them.
 #[derive(Debug)]
-pub(super) struct Cage {
+pub(super) struct RunCgroup {
     folders: Vec<PathBuf>,
-    /// Whether the number of processes is bounded.
-    pub(super) counts: bool,
+    /// True if the number of processes is limited.
+    pub(super) limits_processes: bool,
 }
 
-impl Cage {
-    /// Makes what can be made; none when nothing can. Without a number nothing is counted.
-    pub(super) fn make(processes: Option<u64>) -> Option<Cage> {
+impl RunCgroup {
+    /// Creates the possible cgroups; none if there are none. Without `processes` nothing is
+    /// limited.
+    pub(super) fn create(processes: Option<u64>) -> Option<RunCgroup> {
         let name = format!("{PREFIX}{}", std::process::id());
-        let mut cage = Cage {
+        let mut cgroup = RunCgroup {
             folders: Vec::new(),
-            counts: false,
+            limits_processes: false,
         };
-        for parent in parents() {
+        for parent in own_cgroup_folders() {
             let folder = parent.join(&name);
             if std::fs::create_dir(&folder).is_err() {
                 continue;
             }
-            let bounded = !cage.counts
+            let bounded = !cgroup.limits_processes
                 && processes.is_some_and(|processes| {
                     let file = folder.join("pids.max");
                     file.exists() && std::fs::write(file, processes.to_string()).is_ok()
                 });
-            cage.counts |= bounded;
-            cage.folders.push(folder.clone());
+            cgroup.limits_processes |= bounded;
+            cgroup.folders.push(folder.clone());
+            // A group that can neither limit nor kill is useless.
             if !bounded && !folder.join("cgroup.kill").exists() {
-                cage.folders.pop();
+                cgroup.folders.pop();
                 let _ = std::fs::remove_dir(&folder);
             }
         }
-        (!cage.folders.is_empty()).then_some(cage)
+        (!cgroup.folders.is_empty()).then_some(cgroup)
     }
 
-    /// The files through which a process enters, opened while we still may.
-    pub(super) fn doors(&self) -> io::Result<Vec<File>> {
+    /// Opens the `cgroup.procs` files in advance. The forked child writes to them to enter.
+    pub(super) fn open_procs_files(&self) -> io::Result<Vec<File>> {
         let open = |folder: &PathBuf| {
             OpenOptions::new()
                 .write(true)
@@ -60,7 +62,7 @@ impl Cage {
         self.folders.iter().map(open).collect()
     }
 
-    /// Kills all that is inside, where the kernel can.
+    /// Kills all processes inside, if the kernel supports it.
     pub(super) fn kill(&self) {
         for folder in &self.folders {
             let _ = std::fs::write(folder.join("cgroup.kill"), "1");
@@ -81,14 +83,16 @@ impl Cage {
     }
 }
 
-/// Moves the calling process into the cage.
-pub(super) fn enter(doors: &mut [File]) -> io::Result<()> {
-    doors.iter_mut().try_for_each(|door| door.write_all(b"0"))
+/// Moves the calling process into the cgroup.
+pub(super) fn enter(procs_files: &mut [File]) -> io::Result<()> {
+    procs_files
+        .iter_mut()
+        .try_for_each(|file| file.write_all(b"0"))
 }
 
-/// Removes what killed shims left; a group with processes in it stays.
-pub(super) fn sweep() {
-    for parent in parents() {
+/// Removes cgroups that killed shims left. A group with processes in it stays.
+pub(super) fn remove_stale() {
+    for parent in own_cgroup_folders() {
         let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
         let left = entries.filter(|entry| {
             let name = entry.file_name();
@@ -101,14 +105,14 @@ pub(super) fn sweep() {
     }
 }
 
-/// Folders of our own groups: the one of the unified tree and the one that counts processes.
-fn parents() -> Vec<PathBuf> {
+/// The folders of this process's cgroups: the unified one and the one with the pids controller.
+fn own_cgroup_folders() -> Vec<PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    places(&groups, &mounts)
+    cgroup_folders(&groups, &mounts)
 }
 
-fn places(groups: &str, mounts: &str) -> Vec<PathBuf> {
+fn cgroup_folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':');
@@ -142,5 +146,5 @@ fn mount_point(mounts: &str, unified: bool) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[path = "cage_tests.rs"]
+#[path = "cgroup_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ const MOUNTS: &str = "\
 #[test]
 fn both_generations_are_found() {
     let groups = "9:pids:/user/me\n1:cpu:/\n0::/user.slice/me\n";
-    let found = places(groups, MOUNTS);
+    let found = cgroup_folders(groups, MOUNTS);
     assert_eq!(
         found,
         [
@@ -23,7 +23,7 @@ fn both_generations_are_found() {
 
 #[test]
 fn without_mounts_there_is_nothing() {
-    assert!(places("0::/\n", "").is_empty());
-    assert!(places("", MOUNTS).is_empty());
-    assert!(places("garbage", MOUNTS).is_empty());
+    assert!(cgroup_folders("0::/\n", "").is_empty());
+    assert!(cgroup_folders("", MOUNTS).is_empty());
+    assert!(cgroup_folders("garbage", MOUNTS).is_empty());
 }

@@ -1,13 +1,13 @@
-//! Landlock: what a sandboxed program may open, where bubblewrap is missing.
+//! Landlock rules: the files that a sandboxed program may open, where bubblewrap is missing.
 //!
-//! Landlock adds up what it allows, and a rule for a folder holds for all below it. What is hidden
-//! is therefore left out by naming everything around it: the siblings of each folder on the way
-//! there. Those folders themselves cannot be listed then, which is the price.
+//! Landlock only adds permissions, and a rule for a folder applies to everything below it. A hidden
+//! path is therefore excluded by granting everything around it: the siblings of each folder on its
+//! path. As a cost, the folders on its path cannot be listed.
 //!
-//! Invariant: no rule covers a hidden path, except one inside a writable root, which is covered by
-//! a mount (`namespace`); rules follow no symbolic link.
+//! Invariants: no rule covers a hidden path, except inside a writable root, where a mount hides it
+//! (`namespace`); rules follow no symbolic link.
 
-use crate::plan::{NetworkAccess, Policy};
+use crate::spawn_plan::{NetworkAccess, SandboxPolicy};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -16,15 +16,14 @@ use rustix::fs::{Mode, OFlags};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is asked of the kernel, all of it or nothing.
-const ABI_ASKED: ABI = ABI::V6;
-/// More rules than this mean that something hidden lies in a folder with too many entries.
+/// The Landlock version whose restrictions are all required.
+const REQUIRED_ABI: ABI = ABI::V6;
+/// The maximum of rules. More mean that a hidden path lies in a folder with too many entries.
 const RULES_MAX: usize = 20_000;
 
-/// Folders of the system that hold devices, sockets or other people's temporary files: never
-/// granted as a whole.
+/// System folders with devices, sockets or other users' temporary files: never granted as a whole.
 const SPECIAL: &[&str] = &["/dev", "/proc", "/run", "/tmp", "/var/run", "/var/tmp"];
-/// The parts of them every program needs.
+/// Parts of [`SPECIAL`] that every program needs.
 const SPECIAL_READ: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
@@ -33,28 +32,29 @@ const SPECIAL_READ: &[&str] = &[
     "/run/opengl-driver",
 ];
 const SPECIAL_WRITE: &[&str] = &["/dev/full", "/dev/null", "/dev/zero"];
-/// Where the addresses of name servers are, beside `/etc`.
+/// Files outside `/etc` with the addresses of name servers.
 const RESOLVERS: &[&str] = &[
     "/run/NetworkManager/resolv.conf",
     "/run/resolvconf",
     "/run/systemd/resolve",
 ];
 
-/// A tree and what may be done in it.
+/// A tree that may be read or written.
 #[derive(Debug, PartialEq, Eq)]
-struct Grant {
+struct LandlockGrant {
     path: PathBuf,
     write: bool,
 }
 
-/// Restricts the calling process for good. `scratch` are the run's own temporary folders.
-pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
+/// Restricts the calling process irrevocably. `scratch` are the run's own temporary folders.
+pub(super) fn restrict(policy: &SandboxPolicy, scratch: &[PathBuf]) -> io::Result<()> {
     let mut ruleset = Ruleset::default()
+        // Never best effort: a restriction that the kernel does not know must be an error.
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(ABI_ASKED))
+        .handle_access(AccessFs::from_all(REQUIRED_ABI))
         .map_err(io::Error::other)?;
     if policy.network == NetworkAccess::Off {
-        let all = AccessNet::from_all(ABI_ASKED);
+        let all = AccessNet::from_all(REQUIRED_ABI);
         ruleset = ruleset.handle_access(all).map_err(io::Error::other)?;
     }
     let mut scope = BitFlags::from(Scope::Signal);
@@ -65,7 +65,7 @@ pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
     let mut created = ruleset.create().map_err(io::Error::other)?;
     for grant in grants(policy, scratch)? {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What vanished since it was listed needs no rule.
+        // A path that vanished since it was listed needs no rule.
         let Ok(folder) = rustix::fs::open(&grant.path, flags, Mode::empty()) else {
             continue;
         };
@@ -74,12 +74,12 @@ pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
             continue;
         }
         let mut access = if grant.write {
-            AccessFs::from_all(ABI_ASKED)
+            AccessFs::from_all(REQUIRED_ABI)
         } else {
-            AccessFs::from_read(ABI_ASKED)
+            AccessFs::from_read(REQUIRED_ABI)
         };
         if !kind.is_dir() {
-            access &= AccessFs::from_file(ABI_ASKED);
+            access &= AccessFs::from_file(REQUIRED_ABI);
         }
         created = created
             .add_rule(PathBeneath::new(folder, access))
@@ -93,13 +93,13 @@ pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
     }
 }
 
-fn grants(policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
+fn grants(policy: &SandboxPolicy, scratch: &[PathBuf]) -> io::Result<Vec<LandlockGrant>> {
     let mut read = Vec::new();
     let special: Vec<PathBuf> = SPECIAL.iter().map(PathBuf::from).collect();
     for tree in &policy.read {
         let mut left_out = policy.hidden.clone();
         left_out.extend(special.iter().filter(|path| *path != tree).cloned());
-        carve(tree, &left_out, &mut read)?;
+        collect_trees_without(tree, &left_out, &mut read)?;
     }
     read.extend(SPECIAL_READ.iter().map(PathBuf::from));
     if policy.network == NetworkAccess::Host {
@@ -107,9 +107,9 @@ fn grants(policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
     }
     let mut write: Vec<PathBuf> = SPECIAL_WRITE.iter().map(PathBuf::from).collect();
     write.extend_from_slice(scratch);
-    // What is protected or hidden in them is covered by a mount.
+    // Mounts cover the protected and hidden paths in them.
     write.extend_from_slice(&policy.write);
-    let grant = |write: bool| move |path| Grant { path, write };
+    let grant = |write: bool| move |path| LandlockGrant { path, write };
     Ok(read
         .into_iter()
         .map(grant(false))
@@ -117,8 +117,12 @@ fn grants(policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
         .collect())
 }
 
-/// The largest trees in `tree` that hold nothing of what is left out.
-fn carve(tree: &Path, left_out: &[PathBuf], found: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Collects the largest trees in `tree` that contain none of the paths in `left_out`.
+fn collect_trees_without(
+    tree: &Path,
+    left_out: &[PathBuf],
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
     if left_out.iter().any(|path| tree.starts_with(path)) {
         return Ok(());
     }
@@ -132,12 +136,12 @@ fn carve(tree: &Path, left_out: &[PathBuf], found: &mut Vec<PathBuf>) -> io::Res
         return Ok(());
     }
     let Ok(entries) = std::fs::read_dir(tree) else {
-        // A folder we may not list is one the program may not either.
+        // If this process may not list a folder, the program may not either.
         return Ok(());
     };
     for entry in entries.flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            carve(&entry.path(), left_out, found)?;
+            collect_trees_without(&entry.path(), left_out, found)?;
         }
     }
     Ok(())

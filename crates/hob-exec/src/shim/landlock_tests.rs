@@ -5,7 +5,7 @@ use std::fs;
 
 fn carved(tree: &Path, left_out: &[PathBuf]) -> Vec<String> {
     let mut found = Vec::new();
-    carve(tree, left_out, &mut found).expect("readable");
+    collect_trees_without(tree, left_out, &mut found).expect("readable");
     let shown = |path: &PathBuf| {
         path.strip_prefix(tree)
             .map(|path| path.display().to_string())

@@ -1,32 +1,34 @@
-//! Resource limits of the child, set in it before its program starts.
+//! Resource limits of a child, set in the forked child before its program starts.
 
 use super::tree;
-use crate::level::Bound;
-use crate::plan::Limits;
+use crate::sandbox_level::ProcessLimiter;
+use crate::spawn_plan::ResourceLimits;
 use rustix::process::{Resource, Rlimit};
 use std::io;
 
-/// What `RLIMIT_NPROC` must be so that a run may have `limits.processes`; none when it does not
-/// hold the bound.
-pub(super) fn processes(bound: Bound, limits: &Limits) -> Option<u64> {
-    (bound == Bound::Rlimit).then(|| tree::tasks_of_user().saturating_add(limits.processes))
+/// Returns the `RLIMIT_NPROC` that allows `limits.processes`; none if another mechanism limits
+/// them.
+pub(super) fn process_rlimit(limiter: ProcessLimiter, limits: &ResourceLimits) -> Option<u64> {
+    (limiter == ProcessLimiter::Rlimit)
+        .then(|| tree::count_user_tasks().saturating_add(limits.processes))
 }
 
-pub(super) fn apply(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
-    // A shim that counts has more (`Bound::Watched`); its child has what everybody has.
+pub(super) fn apply(limits: &ResourceLimits, processes: Option<u64>) -> io::Result<()> {
+    // A counting shim has a raised priority (`ProcessLimiter::Watched`), which its child must not
+    // inherit.
     if rustix::process::getpriority_process(None)? < 0 {
         rustix::process::setpriority_process(None, 0)?;
     }
-    set(Resource::Core, Some(0))?;
-    set(Resource::Fsize, Some(limits.file_bytes))?;
-    set(Resource::Nofile, Some(limits.open_files))?;
-    set(Resource::Cpu, limits.cpu_seconds)?;
-    set(Resource::As, limits.memory_bytes)?;
-    set(Resource::Nproc, processes)
+    lower_limit(Resource::Core, Some(0))?;
+    lower_limit(Resource::Fsize, Some(limits.file_bytes))?;
+    lower_limit(Resource::Nofile, Some(limits.open_files))?;
+    lower_limit(Resource::Cpu, limits.cpu_seconds)?;
+    lower_limit(Resource::As, limits.memory_bytes)?;
+    lower_limit(Resource::Nproc, processes)
 }
 
-/// Lowers a limit; one that is lower already stays.
-fn set(resource: Resource, wanted: Option<u64>) -> io::Result<()> {
+/// Lowers a limit; a lower one stays.
+fn lower_limit(resource: Resource, wanted: Option<u64>) -> io::Result<()> {
     let Some(wanted) = wanted else {
         return Ok(());
     };

@@ -1,12 +1,11 @@
-//! Mounts of the child's own, made by the shim where bubblewrap is missing: the whole file system
-//! is read-only but for writable roots, protected paths are read-only inside those, what is hidden
-//! is covered, and the run has a `/tmp` with a bound. Landlock, applied afterwards, forbids to
-//! change any mount.
+//! The child's mount namespace where bubblewrap is missing: the file system is read-only except for
+//! writable roots, protected paths inside those are read-only, hidden paths are covered, and the
+//! run has a bounded `/tmp`. Landlock, applied afterwards, forbids any change of mounts.
 //!
-//! Invariant: run in the forked child only; the machine's own mounts are never touched.
+//! Invariant: this code runs only in the forked child; the machine's own mounts are never changed.
 
 use super::{read_only, sys};
-use crate::plan::{Limits, Policy};
+use crate::spawn_plan::{ResourceLimits, SandboxPolicy};
 use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::mount::MountFlags;
@@ -16,60 +15,64 @@ use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that every run has for itself.
+/// Folders that are private to each run.
 pub(super) const SCRATCH: &[&str] = &["/tmp", "/dev/shm"];
 
-/// A user namespace in which only our own ids exist, and mounts that nobody else sees.
+/// Enters a user namespace with only this user's ids, and a private mount namespace.
 pub(super) fn enter() -> io::Result<()> {
+    // Read before the new namespace, in which they are unmapped at first.
     let user = rustix::process::getuid().as_raw();
     let group = rustix::process::getgid().as_raw();
     sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+    // The kernel accepts an unprivileged `gid_map` only after `setgroups` is denied.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     read_only::keep_mounts_private()
 }
 
-/// Makes the mounts a policy needs: everything read-only, then what is granted to be changed. The
-/// folders of [`SCRATCH`] are empty afterwards, except for granted trees inside them.
-pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
-    let granted = hold_granted(policy)?;
-    read_only::lock(Path::new("/"))?;
-    for folder in scratch() {
-        tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
+/// Makes the mounts of a policy: everything read-only, then the writable trees. The folders of
+/// [`SCRATCH`] are empty afterwards, except for granted trees inside them.
+pub(super) fn mount_policy(policy: &SandboxPolicy, limits: &ResourceLimits) -> io::Result<()> {
+    // Copied first: a copy keeps the flags of its tree, and `/` becomes read-only as a whole next.
+    let granted = copy_granted_trees(policy)?;
+    read_only::make_read_only(Path::new("/"))?;
+    for folder in scratch_folders() {
+        mount_tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
     }
     for (path, copy) in &granted {
         make_mount_point(copy, path)?;
         read_only::attach(copy, path)?;
     }
-    for folder in between(policy) {
+    for folder in folders_between(policy) {
         rustix::mount::mount_bind_recursive(folder, folder)?;
     }
     for path in policy.protected.iter().filter(|path| path.exists()) {
         rustix::mount::mount_bind_recursive(path, path)?;
-        read_only::lock(path)?;
+        read_only::make_read_only(path)?;
     }
+    // Hidden paths last, so that no other mount uncovers them again.
     for path in policy.hidden.iter().filter(|path| path.exists()) {
         if path.is_dir() {
-            tmpfs(path, "size=4096,mode=0500")?;
+            mount_tmpfs(path, "size=4096,mode=0500")?;
         } else {
             rustix::mount::mount_bind("/dev/null", path)?;
         }
-        read_only::lock(path)?;
+        read_only::make_read_only(path)?;
     }
     Ok(())
 }
 
-pub(super) fn scratch() -> Vec<PathBuf> {
+pub(super) fn scratch_folders() -> Vec<PathBuf> {
     let all = SCRATCH.iter().map(PathBuf::from);
     all.filter(|path| path.is_dir()).collect()
 }
 
-/// Folders between writable roots and the protected or hidden paths in them, outer ones first.
-/// Each becomes a mount point once, before what is inside it, because the folder of a mount point
-/// can be renamed and another put in its place, a mount point cannot. A renamed folder would also
-/// take a hidden path out of sight of the next run, which looks for it where it was.
-pub(super) fn between(policy: &Policy) -> BTreeSet<&Path> {
+/// The folders between writable roots and the protected or hidden paths in them, outer ones first.
+/// Each becomes a mount point, because a mount point cannot be renamed, while the folder that
+/// contains one can be renamed and replaced. A renamed folder would also move a hidden path away
+/// from where the next run looks for it.
+pub(super) fn folders_between(policy: &SandboxPolicy) -> BTreeSet<&Path> {
     let in_root = |folder: &&Path| {
         let mut roots = policy.write.iter();
         roots.any(|root| folder != root && folder.starts_with(root))
@@ -80,9 +83,9 @@ pub(super) fn between(policy: &Policy) -> BTreeSet<&Path> {
         .collect()
 }
 
-/// Copies of the granted trees as they are now, by their paths, so that outer ones come first:
-/// those to be changed, and those to be read that the run's own folders would cover.
-fn hold_granted(policy: &Policy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
+/// Copies the mounts of granted trees, sorted by path so that outer ones come first: writable
+/// trees, and readable trees that the run's own folders would cover.
+fn copy_granted_trees(policy: &SandboxPolicy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
     let mut held = BTreeMap::new();
     let covered = |path: &&PathBuf| {
         let own = SCRATCH.iter().map(Path::new);
@@ -91,18 +94,19 @@ fn hold_granted(policy: &Policy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
     let writable = |path: &&PathBuf| policy.write.iter().any(|root| path.starts_with(root));
     for path in policy.read.iter().filter(covered) {
         if !writable(&path) {
-            let copy = read_only::copy_of(path)?;
-            read_only::lock_copy(&copy)?;
+            let copy = read_only::clone_mounts(path)?;
+            read_only::make_clone_read_only(&copy)?;
             held.insert(path.as_path(), copy);
         }
     }
     for path in &policy.write {
-        held.insert(path.as_path(), read_only::copy_of(path)?);
+        held.insert(path.as_path(), read_only::clone_mounts(path)?);
     }
     Ok(held)
 }
 
-/// Makes what a granted file or folder is mounted on. Only in the run's own folders it is missing.
+/// Creates the mount point of a granted file or folder. It is missing only in the run's own
+/// folders.
 fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
@@ -117,7 +121,7 @@ fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
     std::fs::File::create_new(path).map(drop)
 }
 
-fn tmpfs(path: &Path, options: &str) -> io::Result<()> {
+fn mount_tmpfs(path: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", path, "tmpfs", flags, options.as_c_str())?;

@@ -1,13 +1,13 @@
-//! A network of the run's own: a network namespace that has only a loopback, with one socket that
-//! listens on it. The socket is sent to the daemon, which accepts on it from outside and decides
-//! about every connection (the proxy of `hob-net`). There is no other way out of the namespace.
+//! A network namespace for one run: only a loopback, with one socket that listens on it. The socket
+//! is sent to the daemon, which accepts on it from outside and decides about every connection (the
+//! proxy of `hob-net`). The namespace has no other way out.
 //!
-//! Under Landlock the new process makes the namespace itself, before its walls ([`enter`]). Under
-//! bubblewrap the namespace is bubblewrap's, so this very program runs in it first, opens the
-//! socket, and becomes the program ([`run`]).
+//! Under Landlock the forked child enters the namespace itself, before it is restricted
+//! ([`enter`]). Under bubblewrap the namespace is bubblewrap's, so this program runs in it first,
+//! opens the socket and becomes the child's program ([`run`]).
 //!
-//! Invariants: the socket is made and sent before anything of the child's program runs; the program
-//! inherits neither the socket nor the way by which it was sent.
+//! Invariants: the socket is created and sent before the child's program runs; the program inherits
+//! neither the socket nor the channel over which it was sent.
 
 use super::sys;
 use crate::environment::PROXY_PORT;
@@ -23,39 +23,43 @@ use std::process::ExitCode;
 
 /// `hob shim listen FD PROGRAM ARG...`, run inside bubblewrap.
 pub(super) const SUBCOMMAND: &str = "listen";
-/// As shells say that a program could not be started.
+/// The exit code of shells for a program that could not be started.
 const NOT_STARTED: u8 = 126;
 
-/// Takes the calling process, which has one thread and all rights in its user namespace, into a
-/// network namespace, and sends the listening socket over `channel`.
+/// Moves the calling process into a network namespace and sends the listening socket over
+/// `channel`. The process has one thread and all capabilities in its user namespace.
 pub(super) fn enter(channel: &OwnedFd) -> io::Result<()> {
     let failed = |error: io::Error| {
         let reason = format!("A network of its own cannot be made here: {error}");
         io::Error::new(error.kind(), reason)
     };
     sys::unshare_network().map_err(failed)?;
-    sys::loopback_up().map_err(failed)?;
+    sys::bring_loopback_up().map_err(failed)?;
     send_listener(channel).map_err(failed)
 }
 
-/// What bubblewrap is told to run before the program.
-pub(super) struct Inside {
+/// The command that bubblewrap runs in front of the program.
+pub(super) struct PreludeCommand {
     pub(super) arguments: Vec<OsString>,
-    /// Descriptors that the arguments name.
-    pub(super) handed: Vec<OwnedFd>,
+    /// The descriptors that the arguments name.
+    pub(super) inherited: Vec<OwnedFd>,
 }
 
-/// This very program, by a descriptor: its file may be hidden in the sandbox, or replaced.
-pub(super) fn before_program(channel: OwnedFd) -> io::Result<Inside> {
+/// Returns the command that runs this program again, by a descriptor: its file may be hidden in the
+/// sandbox, or replaced.
+pub(super) fn prelude_command(channel: OwnedFd) -> io::Result<PreludeCommand> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let own = rustix::fs::open("/proc/self/exe", flags, Mode::empty())?;
     let mut arguments = vec![OsString::from(format!("/proc/self/fd/{}", own.as_raw_fd()))];
-    // The words by which this process became the shim.
+    // The arguments by which this process became the shim.
     arguments.extend(std::env::args_os().skip(1));
     arguments.push(SUBCOMMAND.into());
     arguments.push(channel.as_raw_fd().to_string().into());
-    let handed = vec![own, channel];
-    Ok(Inside { arguments, handed })
+    let inherited = vec![own, channel];
+    Ok(PreludeCommand {
+        arguments,
+        inherited,
+    })
 }
 
 /// Sends the listening socket, then becomes the program.
@@ -70,8 +74,9 @@ fn try_run(arguments: &[OsString]) -> io::Result<std::convert::Infallible> {
         return Err(io::Error::other("it is not named"));
     };
     let channel = channel.to_str().and_then(|number| number.parse().ok());
-    let channel = channel.and_then(sys::inherited);
+    let channel = channel.and_then(sys::take_inherited);
     let channel = channel.ok_or_else(|| io::Error::other("its network was not handed over"))?;
+    // After the channel is owned and before the program starts, which must inherit nothing of this.
     sys::close_on_exec()?;
     send_listener(&channel)?;
     drop(channel);

@@ -3,13 +3,13 @@
 use super::*;
 use std::fs;
 
-fn policy(root: &Path) -> Policy {
-    Policy::workspace(&[root.to_owned()], None, Vec::new())
+fn policy(root: &Path) -> SandboxPolicy {
+    SandboxPolicy::workspace(&[root.to_owned()], None, Vec::new())
 }
 
 /// A writable folder in which what starts by itself is protected.
-fn home_policy(home: &Path, hidden: Vec<PathBuf>) -> Policy {
-    let mut policy = Policy::workspace(&[home.to_owned()], None, hidden);
+fn home_policy(home: &Path, hidden: Vec<PathBuf>) -> SandboxPolicy {
+    let mut policy = SandboxPolicy::workspace(&[home.to_owned()], None, hidden);
     let names = [
         ".profile",
         ".bashrc",
@@ -27,8 +27,8 @@ fn home_policy(home: &Path, hidden: Vec<PathBuf>) -> Policy {
 fn the_last_holder_removes_it() {
     let root = tempfile::tempdir().expect("a folder");
     let git = root.path().join(".git");
-    let first = Placeholders::make(&mut policy(root.path())).expect("made");
-    let second = Placeholders::make(&mut policy(root.path())).expect("held");
+    let first = PlaceholderSet::create(&mut policy(root.path())).expect("made");
+    let second = PlaceholderSet::create(&mut policy(root.path())).expect("held");
     assert!(git.is_dir());
     first.remove();
     assert!(git.is_dir(), "the second still holds it");
@@ -41,13 +41,13 @@ fn what_is_there_already_stays() {
     let root = tempfile::tempdir().expect("a folder");
     let git = root.path().join(".git");
     fs::create_dir(&git).expect("made");
-    Placeholders::make(&mut policy(root.path()))
+    PlaceholderSet::create(&mut policy(root.path()))
         .expect("nothing to do")
         .remove();
     assert!(git.is_dir());
     fs::remove_dir(&git).expect("empty");
     fs::write(&git, "gitdir: elsewhere").expect("made");
-    Placeholders::make(&mut policy(root.path()))
+    PlaceholderSet::create(&mut policy(root.path()))
         .expect("nothing to do")
         .remove();
     assert!(git.is_file());
@@ -56,7 +56,7 @@ fn what_is_there_already_stays() {
 #[test]
 fn one_that_was_filled_meanwhile_stays() {
     let root = tempfile::tempdir().expect("a folder");
-    let made = Placeholders::make(&mut policy(root.path())).expect("made");
+    let made = PlaceholderSet::create(&mut policy(root.path())).expect("made");
     fs::remove_dir(root.path().join(".git")).expect("empty");
     fs::create_dir(root.path().join(".git")).expect("made");
     fs::write(root.path().join(".git/HEAD"), "x").expect("made");
@@ -69,7 +69,7 @@ fn a_deep_path_is_protected_by_its_first_missing_folder() {
     let root = tempfile::tempdir().expect("a folder");
     let mut policy = policy(root.path());
     policy.protected = vec![root.path().join(".config/autostart")];
-    let made = Placeholders::make(&mut policy).expect("made");
+    let made = PlaceholderSet::create(&mut policy).expect("made");
     assert_eq!(policy.protected, [root.path().join(".config")]);
     made.remove();
     assert!(!root.path().join(".config").exists());
@@ -91,7 +91,7 @@ fn a_plain_home_is_as_it_was_afterwards() {
     let home = root.path();
     let hidden = vec![home.join(".config/hob"), home.join(".local/share/hob")];
     let mut policy = home_policy(home, hidden);
-    let made = Placeholders::make(&mut policy).expect("no parent is needed");
+    let made = PlaceholderSet::create(&mut policy).expect("no parent is needed");
     for (name, is_file) in [
         (".profile", true),
         (".bashrc", true),
@@ -117,8 +117,8 @@ fn two_runs_at_once_leave_nothing_either() {
     let home = root.path();
     let policy = || home_policy(home, vec![home.join(".x/hob")]);
     let (mut one, mut other) = (policy(), policy());
-    let first = Placeholders::make(&mut one).expect("made");
-    let second = Placeholders::make(&mut other).expect("held");
+    let first = PlaceholderSet::create(&mut one).expect("made");
+    let second = PlaceholderSet::create(&mut other).expect("held");
     assert_eq!(one.protected, other.protected);
     first.remove();
     assert!(home.join(".config").is_dir() && home.join(".profile").is_file());
@@ -132,7 +132,7 @@ fn a_failure_leaves_nothing() {
     let mut policy = policy(root.path());
     let long = "x".repeat(300);
     policy.protected = vec![root.path().join(".git"), root.path().join(long)];
-    let error = Placeholders::make(&mut policy).expect_err("too long a name");
+    let error = PlaceholderSet::create(&mut policy).expect_err("too long a name");
     assert!(error.to_string().contains("cannot be kept"), "{error}");
     assert_eq!(names(root.path()), Vec::<String>::new());
 }
@@ -142,13 +142,13 @@ fn what_a_killed_shim_left_is_removed_by_the_next_run() {
     let root = tempfile::tempdir().expect("a folder");
     let home = root.path();
     let policy = || home_policy(home, Vec::new());
-    drop(Placeholders::make(&mut policy()).expect("made"));
+    drop(PlaceholderSet::create(&mut policy()).expect("made"));
     assert!(names(home).len() > 5, "control: nobody removed them");
     // As one is between its making and its stamp.
-    create(&home.join(".inputrc"), Kind::File).expect("made");
+    create_empty(&home.join(".inputrc"), PlaceholderKind::File).expect("made");
     let mut next = policy();
     next.protected.push(home.join(".inputrc"));
-    Placeholders::make(&mut next).expect("held").remove();
+    PlaceholderSet::create(&mut next).expect("held").remove();
     assert_eq!(names(home), Vec::<String>::new());
 }
 
@@ -161,7 +161,7 @@ fn files_of_the_person_stay_however_empty() {
     fs::set_permissions(home.join(".profile"), read_only).expect("set");
     fs::create_dir(home.join(".ssh")).expect("made");
     let mut policy = home_policy(home, Vec::new());
-    let made = Placeholders::make(&mut policy).expect("made");
+    let made = PlaceholderSet::create(&mut policy).expect("made");
     // What is put into a placeholder from outside is the person's, too.
     fs::write(home.join(".bashrc"), "# mine").expect("written");
     fs::write(home.join(".git/HEAD"), "x").expect("written");
@@ -175,7 +175,7 @@ fn a_file_in_the_way_is_protected_itself() {
     fs::write(root.path().join(".config"), "a file").expect("written");
     let mut policy = policy(root.path());
     policy.protected = vec![root.path().join(".config/autostart")];
-    let made = Placeholders::make(&mut policy).expect("made");
+    let made = PlaceholderSet::create(&mut policy).expect("made");
     assert_eq!(policy.protected, [root.path().join(".config")]);
     made.remove();
     assert_eq!(names(root.path()), [".config"]);

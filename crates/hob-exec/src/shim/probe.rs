@@ -1,12 +1,12 @@
-//! `hob shim probe`: what this machine can enforce, each level by really running a program in it.
-//! Prints [`Facts`] as JSON.
+//! `hob shim probe`: finds the sandbox support of this machine by running a program at each level.
+//! Prints [`SandboxSupport`] as JSON.
 
-use super::start::{self, Pipes};
-use super::{cage, cage::Cage, sys};
-use crate::level::{Bound, Facts, LANDLOCK_ABI_MIN, Level};
-use crate::order::{Ended, Order};
-use crate::plan::{Limits, Policy};
-use crate::programs::find_in;
+use super::start::{self, ChildDescriptors};
+use super::{cgroup, cgroup::RunCgroup, sys};
+use crate::programs::find_in_path;
+use crate::sandbox_level::{LANDLOCK_ABI_MIN, ProcessLimiter, SandboxLevel, SandboxSupport};
+use crate::shim_protocol::{ShimRequest, WaitStatus};
+use crate::spawn_plan::{ResourceLimits, SandboxPolicy};
 use rustix::fd::OwnedFd;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,119 +14,121 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Enough for a machine under load; a sandbox takes some milliseconds.
+/// The time limit of a trial. A sandbox takes milliseconds; a loaded machine may take longer.
 const TRIAL_TIME_MAX: Duration = Duration::from_secs(10);
 const TRIAL_STEP: Duration = Duration::from_millis(1);
 const SAID_BYTES_MAX: u64 = 4096;
 
-/// `path` is where programs are looked for.
+/// Probes this machine; `path` is the `PATH` to search for programs.
 pub(super) fn run(path: Option<&OsStr>) -> io::Result<()> {
     sys::close_on_exec()?;
     let path = path.unwrap_or_default();
-    let facts = facts(path);
+    let support = probe_support(path);
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, &facts)?;
+    serde_json::to_writer(&mut out, &support)?;
     out.flush()
 }
 
-fn facts(path: &OsStr) -> Facts {
-    cage::sweep();
-    let (bubblewrap, bubblewrap_problem) = match bubblewrap(path) {
+fn probe_support(path: &OsStr) -> SandboxSupport {
+    cgroup::remove_stale();
+    let (bubblewrap, bubblewrap_problem) = match probe_bubblewrap(path) {
         Ok(program) => (Some(program), None),
         Err(problem) => (None, Some(problem)),
     };
     let abi = sys::landlock_abi();
-    let mut facts = Facts {
+    let mut support = SandboxSupport {
         bubblewrap,
         bubblewrap_problem,
         landlock_abi: abi,
         namespaces: false,
-        processes: bound(),
+        processes: probe_process_limiter(),
     };
     if abi >= LANDLOCK_ABI_MIN {
-        facts.namespaces = trial(Level::Landlock, None).is_ok();
+        support.namespaces = try_level(SandboxLevel::Landlock, None).is_ok();
     }
-    facts
+    support
 }
 
-fn bubblewrap(path: &OsStr) -> Result<PathBuf, String> {
-    let program = find_in(path, "bwrap").ok_or_else(|| "it is not installed.".to_owned())?;
-    match trial(Level::Bubblewrap, Some(&program)) {
+fn probe_bubblewrap(path: &OsStr) -> Result<PathBuf, String> {
+    let program = find_in_path(path, "bwrap").ok_or_else(|| "it is not installed.".to_owned())?;
+    match try_level(SandboxLevel::Bubblewrap, Some(&program)) {
         Ok(()) => Ok(program),
-        Err(said) => Err(format!(
+        Err(error_output) => Err(format!(
             "{} is installed and does not work here: {}",
             program.display(),
-            said.trim()
+            error_output.trim()
         )),
     }
 }
 
-fn bound() -> Bound {
-    let cage = Cage::make(Some(Limits::default().processes));
-    let counts = cage.as_ref().is_some_and(|cage| cage.counts);
-    if let Some(cage) = cage {
-        cage.remove();
+fn probe_process_limiter() -> ProcessLimiter {
+    let cgroup = RunCgroup::create(Some(ResourceLimits::default().processes));
+    let limits_processes = cgroup
+        .as_ref()
+        .is_some_and(|cgroup| cgroup.limits_processes);
+    if let Some(cgroup) = cgroup {
+        cgroup.remove();
     }
-    match (counts, rustix::process::getuid().is_root()) {
-        (true, _) => Bound::Cgroup,
-        (false, true) => Bound::Watched,
-        (false, false) => Bound::Rlimit,
+    match (limits_processes, rustix::process::getuid().is_root()) {
+        (true, _) => ProcessLimiter::Cgroup,
+        (false, true) => ProcessLimiter::Watched,
+        (false, false) => ProcessLimiter::Rlimit,
     }
 }
 
-/// Runs a program that does nothing behind all walls of a level.
-fn trial(level: Level, bubblewrap: Option<&Path>) -> Result<(), String> {
+/// Runs a program that does nothing in the full sandbox of a level.
+fn try_level(level: SandboxLevel, bubblewrap: Option<&Path>) -> Result<(), String> {
     let path = OsString::from("/usr/bin:/bin:/run/current-system/sw/bin");
-    let order = Order {
+    let request = ShimRequest {
         argv: vec![OsString::from("true")],
         cwd: OsString::from("/"),
         env: vec![(OsString::from("PATH"), path)],
         level,
-        policy: Some(Policy::workspace(&[], None, Vec::new())),
+        policy: Some(SandboxPolicy::workspace(&[], None, Vec::new())),
         bubblewrap: bubblewrap.map(Path::to_owned),
-        processes: Bound::Watched,
-        limits: Limits::default(),
+        processes: ProcessLimiter::Watched,
+        limits: ResourceLimits::default(),
         deadline_ms: None,
         grace_ms: 0,
     };
-    let said = |error: io::Error| error.to_string();
-    let (hears, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| said(error.into()))?;
+    let to_text = |error: io::Error| error.to_string();
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| to_text(error.into()))?;
     let null = || {
         let file = File::options().read(true).write(true).open("/dev/null");
-        file.map(OwnedFd::from).map_err(said)
+        file.map(OwnedFd::from).map_err(to_text)
     };
-    let pipes = Pipes {
+    let descriptors = ChildDescriptors {
         stdin: null()?,
         stdout: null()?,
-        stderr: tells,
+        stderr: writer,
         network: None,
     };
-    let started = start::start(&order, order.policy.as_ref(), None, None, pipes);
+    let started = start::start(&request, request.policy.as_ref(), None, None, descriptors);
     let started = started.map_err(|error| error.to_string())?;
-    let outcome = outcome(started.pid);
-    if outcome == Some(Ended::Code(0)) {
+    let status = wait_for_exit(started.pid);
+    if status == Some(WaitStatus::Code(0)) {
         return Ok(());
     }
     let mut complaint = String::new();
-    if outcome.is_some() {
-        let _ = File::from(hears)
+    if status.is_some() {
+        let _ = File::from(reader)
             .take(SAID_BYTES_MAX)
             .read_to_string(&mut complaint);
     }
     Err(complaint)
 }
 
-/// How it ended; none when it had to be killed.
-fn outcome(pid: i32) -> Option<Ended> {
+/// Waits for the exit; none if the process had to be killed.
+fn wait_for_exit(pid: i32) -> Option<WaitStatus> {
     let until = Instant::now() + TRIAL_TIME_MAX;
     while Instant::now() < until {
         match sys::reap() {
-            Some(reaped) if reaped.pid == pid => return Some(reaped.ended),
+            Some(reaped) if reaped.pid == pid => return Some(reaped.status),
             Some(_) => {}
             None => std::thread::sleep(TRIAL_STEP),
         }
     }
-    super::tree::end_now(|| while sys::reap().is_some() {});
+    super::tree::kill_all(|| while sys::reap().is_some() {});
     None
 }

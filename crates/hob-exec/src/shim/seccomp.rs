@@ -1,9 +1,8 @@
-//! The filter of system calls for sandboxed programs: what leads out of a sandbox, or into parts
-//! of the kernel no command needs, is refused. Applied by the shim under Landlock, handed to
-//! bubblewrap otherwise.
+//! The system call filter of sandboxed programs. It refuses calls that lead out of a sandbox or
+//! into parts of the kernel that no command needs. The shim loads it under Landlock and passes it
+//! to bubblewrap otherwise.
 //!
-//! Invariant: a filter cannot be got around by another way to number calls (x32), and sockets are
-//! an allow list.
+//! Invariants: the x32 numbering of calls cannot bypass the filter; sockets are an allow list.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -12,15 +11,15 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Which sockets may be made.
+/// The sockets that a program may create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sockets {
-    /// Internet sockets: granted, or in a network namespace that leads nowhere.
+pub(super) struct AllowedSockets {
+    /// Internet sockets: granted, or harmless in a network namespace without exit.
     pub(super) internet: bool,
     pub(super) unix: bool,
 }
 
-/// Refused with "not permitted".
+/// Calls refused with `EPERM`.
 const FORBIDDEN: &[libc::c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -71,9 +70,9 @@ const FORBIDDEN: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// Refused as if the kernel did not know them, so that programs fall back: `clone3` hides its
-/// flags from filters, `io_uring` does its work past them.
-const UNKNOWN: &[libc::c_long] = &[
+/// Calls refused with `ENOSYS`, so that programs fall back to others: `clone3` hides its flags from
+/// filters, `io_uring` works around them.
+const REFUSED_AS_UNKNOWN: &[libc::c_long] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -90,24 +89,27 @@ const NAMESPACE_FLAGS: &[libc::c_int] = &[
     libc::CLONE_NEWUTS,
 ];
 
-/// The programs, each to be loaded.
-pub(super) fn programs(sockets: Sockets) -> io::Result<Vec<BpfProgram>> {
+/// Returns the filters, all of which must be loaded.
+pub(super) fn filters(sockets: AllowedSockets) -> io::Result<Vec<BpfProgram>> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
         FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    forbidden.insert(libc::SYS_clone, namespaces()?);
-    forbidden.insert(libc::SYS_socket, families(sockets)?);
+    forbidden.insert(libc::SYS_clone, namespace_rules()?);
+    forbidden.insert(libc::SYS_socket, socket_family_rules(sockets)?);
     if !sockets.unix {
-        forbidden.insert(libc::SYS_socketpair, pairs()?);
+        forbidden.insert(libc::SYS_socketpair, socketpair_rules()?);
     }
-    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
+    let unknown = REFUSED_AS_UNKNOWN
+        .iter()
+        .map(|call| (*call, Vec::new()))
+        .collect();
     Ok(vec![
-        program(forbidden, libc::EPERM)?,
-        program(unknown, libc::ENOSYS)?,
+        compile_filter(forbidden, libc::EPERM)?,
+        compile_filter(unknown, libc::ENOSYS)?,
     ])
 }
 
-/// The same as bytes, as bubblewrap reads them.
-pub(super) fn bytes(program: &BpfProgram) -> Vec<u8> {
+/// Encodes a filter as bubblewrap reads it.
+pub(super) fn filter_bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * size_of::<sock_filter>());
     for step in program {
         bytes.extend(step.code.to_ne_bytes());
@@ -117,19 +119,19 @@ pub(super) fn bytes(program: &BpfProgram) -> Vec<u8> {
     bytes
 }
 
-fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
+fn compile_filter(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let errno = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
     let program: BpfProgram = filter
         .and_then(TryInto::try_into)
         .map_err(io::Error::other)?;
-    Ok(without_x32(program))
+    Ok(refuse_x32(program))
 }
 
-/// On `x86_64` the kernel may take the same calls under numbers with one more bit; the rules
-/// above do not see those, so all of them are unknown.
-fn without_x32(program: BpfProgram) -> BpfProgram {
+/// Refuses all x32 calls on `x86_64`. The kernel may accept the same calls under numbers with one
+/// more bit, which the rules above do not match.
+fn refuse_x32(program: BpfProgram) -> BpfProgram {
     const X32_BIT: u32 = 0x4000_0000;
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_GREATER_EQUAL: u16 = 0x35;
@@ -140,7 +142,7 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
     let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     let refusal = u32::from(SeccompAction::Errno(libc::ENOSYS.unsigned_abs()));
     let mut whole = vec![
-        // The call's number stands first in what a filter is given.
+        // The call's number is the first field of `seccomp_data`.
         step(LOAD_WORD, 0, 0, 0),
         step(JUMP_IF_GREATER_EQUAL, 0, 1, X32_BIT),
         step(RETURN, 0, 0, refusal),
@@ -149,16 +151,17 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
     whole
 }
 
-fn namespaces() -> io::Result<Vec<SeccompRule>> {
+fn namespace_rules() -> io::Result<Vec<SeccompRule>> {
     let with = |flag: &libc::c_int| {
         let flag = u64::from(flag.unsigned_abs());
-        rule(vec![when(0, SeccompCmpOp::MaskedEq(flag), flag)?])
+        rule(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
     };
     NAMESPACE_FLAGS.iter().map(with).collect()
 }
 
-/// Any family that is not granted, and any netlink but the one that lists addresses.
-fn families(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
+/// Rules that match every socket family that is not granted, and every netlink protocol except the
+/// one that lists addresses.
+fn socket_family_rules(sockets: AllowedSockets) -> io::Result<Vec<SeccompRule>> {
     let mut granted = Vec::new();
     if sockets.internet {
         granted.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
@@ -166,24 +169,26 @@ fn families(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
     if sockets.unix {
         granted.push(libc::AF_UNIX);
     }
+    // A call without rules is refused in all cases.
     if granted.is_empty() {
         return Ok(Vec::new());
     }
     let others = granted
         .iter()
-        .map(|family| when(0, SeccompCmpOp::Ne, number(*family)))
+        .map(|family| condition(0, SeccompCmpOp::Ne, number(*family)))
         .collect::<io::Result<Vec<_>>>()?;
     let netlink = vec![
-        when(0, SeccompCmpOp::Eq, number(libc::AF_NETLINK))?,
-        when(2, SeccompCmpOp::Ne, number(libc::NETLINK_ROUTE))?,
+        condition(0, SeccompCmpOp::Eq, number(libc::AF_NETLINK))?,
+        condition(2, SeccompCmpOp::Ne, number(libc::NETLINK_ROUTE))?,
     ];
     Ok(vec![rule(others)?, rule(netlink)?])
 }
 
-/// Pairs are for a program and its own children, so the connected kinds stay: neither a stream nor
-/// a sequence of packets can be pointed at another socket afterwards. A datagram socket can, and
-/// the kernel makes one of `SOCK_RAW` too, so all that is not listed is refused.
-fn pairs() -> io::Result<Vec<SeccompRule>> {
+/// Rules that match every socket pair except the connected kinds. Pairs connect a program with its
+/// own children, and neither a stream nor a sequential-packet socket can be connected to another
+/// socket afterwards. A datagram socket can, and the kernel treats `SOCK_RAW` as one, so everything
+/// that is not listed is refused.
+fn socketpair_rules() -> io::Result<Vec<SeccompRule>> {
     const KINDS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     const FLAGS: [libc::c_int; 4] = [
         0,
@@ -195,15 +200,15 @@ fn pairs() -> io::Result<Vec<SeccompRule>> {
         .iter()
         .flat_map(|kind| FLAGS.iter().map(move |flags| kind | flags));
     let others = allowed
-        .map(|kind| when(1, SeccompCmpOp::Ne, number(kind)))
+        .map(|kind| condition(1, SeccompCmpOp::Ne, number(kind)))
         .collect::<io::Result<Vec<_>>>()?;
     Ok(vec![
-        rule(vec![when(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?])?,
+        rule(vec![condition(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?])?,
         rule(others)?,
     ])
 }
 
-fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
         .map_err(io::Error::other)
 }

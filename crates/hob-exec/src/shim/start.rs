@@ -1,18 +1,18 @@
-//! How the first process of a run is started, at each level.
+//! Starts the first process of a run, at each sandbox level.
 //!
-//! Invariant: between the fork and the program stands every wall of the level; if one fails, the
-//! program never runs and the failure has a sentence.
+//! Invariant: between fork and exec every restriction of the level is applied. If one fails, the
+//! program never runs and the error says why.
 
-use super::bound_files::Watch;
+use super::bound_files::BoundFileWatch;
 use super::{
-    bound_files, bubblewrap, cage, cage::Cage, landlock, limits, namespace, own_network, read_only,
-    seccomp, sys,
+    bound_files, bubblewrap, cgroup, cgroup::RunCgroup, landlock, limits, namespace, own_network,
+    read_only, seccomp, sys,
 };
 use crate::error::ExecError;
-use crate::level::{Bound, Level};
-use crate::order::Order;
-use crate::plan::{NetworkAccess, Policy};
-use crate::programs::{find_in, is_program};
+use crate::programs::{find_in_path, is_executable};
+use crate::sandbox_level::{ProcessLimiter, SandboxLevel};
+use crate::shim_protocol::ShimRequest;
+use crate::spawn_plan::{NetworkAccess, SandboxPolicy};
 use rustix::fd::OwnedFd;
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
@@ -25,15 +25,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Said when a script is not the approved one any more.
+/// The error of a script that is no longer the approved one.
 const REPLACED: &str = "its script was replaced after it was approved; nothing was run";
-/// What a sentence about a failed start may be.
-const TROUBLE_BYTES_MAX: u64 = 4096;
-/// A program's files are made as a person's are; the daemon's own are private.
+/// The longest error message of a failed start.
+const FAILURE_BYTES_MAX: u64 = 4096;
+/// The umask of a program, as usual for a user; the daemon's own files are private.
 const UMASK: u32 = 0o022;
 
-/// The child's three descriptors, and where the listening socket of a network of its own goes.
-pub(super) struct Pipes {
+/// The child's three descriptors, and the channel for the listening socket of its own network.
+pub(super) struct ChildDescriptors {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -42,133 +42,152 @@ pub(super) struct Pipes {
 
 /// A started run.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct StartedRun {
     pub(super) pid: i32,
-    /// What bubblewrap says about its sandbox.
-    pub(super) status: Option<File>,
-    /// A byte in it lets the program begin, once its sandbox stands.
+    /// Bubblewrap's status reports.
+    pub(super) bubblewrap_status: Option<File>,
+    /// A byte written here lets the program start in its finished sandbox.
     pub(super) gate: Option<File>,
 }
 
-/// Starts the program. `policy` is the order's own, with placeholders in it.
+/// Starts the program. `policy` is the request's own, after placeholders were added.
 pub(super) fn start(
-    order: &Order,
-    policy: Option<&Policy>,
-    cage: Option<&Cage>,
-    scripts: Option<&Watch>,
-    mut pipes: Pipes,
-) -> Result<Started, ExecError> {
+    request: &ShimRequest,
+    policy: Option<&SandboxPolicy>,
+    cgroup: Option<&RunCgroup>,
+    script_watch: Option<&BoundFileWatch>,
+    mut descriptors: ChildDescriptors,
+) -> Result<StartedRun, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
-    if order.processes == Bound::Cgroup && !cage.is_some_and(|cage| cage.counts) {
+    if request.processes == ProcessLimiter::Cgroup
+        && !cgroup.is_some_and(|cgroup| cgroup.limits_processes)
+    {
         return Err(ExecError::Start(
             "a control group for its processes cannot be made".to_owned(),
         ));
     }
-    let program = find(order)?;
-    let network = pipes.network.take();
-    if order.has_proxy() != network.is_some() {
+    let program = find_program_file(request)?;
+    let network = descriptors.network.take();
+    if request.has_proxy() != network.is_some() {
         return Err(ExecError::Start(
             "its network was not handed over as ordered".to_owned(),
         ));
     }
-    let (hears, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_or_else(
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_or_else(
         |error| Err(failed(error.into())),
-        |(hears, tells)| Ok((File::from(hears), File::from(tells))),
+        |(reader, writer)| Ok((File::from(reader), File::from(writer))),
     )?;
-    let mut run = match (order.level, policy) {
-        (Level::Bubblewrap, Some(policy)) => in_bubblewrap(order, policy, &program, network),
-        (Level::Landlock, Some(policy)) => in_landlock(order, policy, scripts, &program, network),
-        (Level::None, None) => Ok(Run::bare(order, &program)),
+    let mut run = match (request.level, policy) {
+        (SandboxLevel::Bubblewrap, Some(policy)) => {
+            in_bubblewrap(request, policy, &program, network)
+        }
+        (SandboxLevel::Landlock, Some(policy)) => {
+            in_landlock(request, policy, script_watch, &program, network)
+        }
+        (SandboxLevel::None, None) => Ok(RunCommand::unsandboxed(request, &program)),
         _ => Err(io::Error::other("the order contradicts itself")),
     }
     .map_err(failed)?;
-    run.prepare(order, cage, tells).map_err(failed)?;
+    run.set_up_child(request, cgroup, writer).map_err(failed)?;
     let mut command = run.command;
     let stdin = match policy {
-        Some(_) => read_only::without_metadata_rights(pipes.stdin),
-        None => pipes.stdin,
+        Some(_) => read_only::without_metadata_rights(descriptors.stdin),
+        None => descriptors.stdin,
     };
     command.stdin(Stdio::from(stdin));
-    command.stdout(Stdio::from(pipes.stdout));
-    command.stderr(Stdio::from(pipes.stderr));
+    command.stdout(Stdio::from(descriptors.stdout));
+    command.stderr(Stdio::from(descriptors.stderr));
     let spawned = command.spawn();
-    // With it go this process's ends of the child's pipes, and its end of the complaint pipe.
+    // This closes the shim's copies of the child's pipes, so that the daemon sees end of file when
+    // the child is gone, and the shim's copy of the error pipe, which is read below.
     drop(command);
     match spawned {
-        Ok(child) => Ok(Started {
+        Ok(child) => Ok(StartedRun {
             pid: i32::try_from(child.id()).unwrap_or(i32::MAX),
-            status: run.status,
+            bubblewrap_status: run.status,
             gate: run.gate,
         }),
         Err(error) => {
-            let mut trouble = String::new();
-            let _ = hears.take(TROUBLE_BYTES_MAX).read_to_string(&mut trouble);
-            let trouble = if trouble.is_empty() {
+            let mut failure = String::new();
+            let _ = reader.take(FAILURE_BYTES_MAX).read_to_string(&mut failure);
+            let failure = if failure.is_empty() {
                 error.to_string()
             } else {
-                trouble
+                failure
             };
-            Err(ExecError::Start(trouble))
+            Err(ExecError::Start(failure))
         }
     }
 }
 
-/// What a level contributes: the command, and what happens in the new process before it.
-struct Run {
+/// The command of a level, and the work in the forked child before it.
+struct RunCommand {
     command: Command,
     /// Descriptors that the command itself (bubblewrap) reads.
-    handed: Vec<OwnedFd>,
-    walls: Box<dyn FnMut() -> io::Result<()> + Send + Sync>,
+    inherited: Vec<OwnedFd>,
+    enter_sandbox: Box<dyn FnMut() -> io::Result<()> + Send + Sync>,
     status: Option<File>,
     gate: Option<File>,
 }
 
-impl Run {
+impl RunCommand {
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where a child's program is started"
     )]
-    fn of(program: &Path, order: &Order) -> Run {
+    fn new(program: &Path, request: &ShimRequest) -> RunCommand {
         let mut command = Command::new(program);
         command.env_clear();
-        command.envs(order.env.iter().map(|(name, value)| (name, value)));
-        Run {
+        command.envs(request.env.iter().map(|(name, value)| (name, value)));
+        RunCommand {
             command,
-            handed: Vec::new(),
-            walls: Box::new(|| Ok(())),
+            inherited: Vec::new(),
+            enter_sandbox: Box::new(|| Ok(())),
             status: None,
             gate: None,
         }
     }
 
-    fn bare(order: &Order, program: &Path) -> Run {
-        let mut run = Run::of(program, order);
-        run.command.args(order.argv.iter().skip(1));
-        let cwd = order.cwd.clone();
-        run.walls = Box::new(move || Ok(rustix::process::chdir(&cwd)?));
+    fn unsandboxed(request: &ShimRequest, program: &Path) -> RunCommand {
+        let mut run = RunCommand::new(program, request);
+        run.command.args(request.argv.iter().skip(1));
+        let cwd = request.cwd.clone();
+        run.enter_sandbox = Box::new(move || Ok(rustix::process::chdir(&cwd)?));
         run
     }
 
-    /// What is the same at every level.
-    fn prepare(&mut self, order: &Order, cage: Option<&Cage>, mut tells: File) -> io::Result<()> {
-        let mut doors = cage.map(Cage::doors).transpose()?.unwrap_or_default();
-        let bounds = order.limits;
-        let processes = limits::processes(order.processes, &bounds);
-        let handed = std::mem::take(&mut self.handed);
-        let mut walls = std::mem::replace(&mut self.walls, Box::new(|| Ok(())));
+    /// Adds the set-up that is the same at every level.
+    fn set_up_child(
+        &mut self,
+        request: &ShimRequest,
+        cgroup: Option<&RunCgroup>,
+        mut writer: File,
+    ) -> io::Result<()> {
+        let mut procs_files = cgroup
+            .map(RunCgroup::open_procs_files)
+            .transpose()?
+            .unwrap_or_default();
+        let resource_limits = request.limits;
+        let processes = limits::process_rlimit(request.processes, &resource_limits);
+        let inherited = std::mem::take(&mut self.inherited);
+        let mut walls = std::mem::replace(&mut self.enter_sandbox, Box::new(|| Ok(())));
         sys::before_exec(&mut self.command, move || {
-            let mut raise = || -> io::Result<()> {
+            let mut prepare = || -> io::Result<()> {
+                // The program must not survive a shim that is killed.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                cage::enter(&mut doors)?;
-                for descriptor in &handed {
+                // Before the sandbox and any further fork, so that no process of the run is outside
+                // its cgroup.
+                cgroup::enter(&mut procs_files)?;
+                // Only here, in the child: the shim's own descriptors stay close-on-exec.
+                for descriptor in &inherited {
                     rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
                 }
                 rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
-                limits::apply(&bounds, processes)?;
+                limits::apply(&resource_limits, processes)?;
                 walls()
             };
-            raise().inspect_err(|error| {
-                let _ = write!(tells, "{error}");
+            prepare().inspect_err(|error| {
+                let _ = write!(writer, "{error}");
             })
         });
         Ok(())
@@ -176,92 +195,102 @@ impl Run {
 }
 
 fn in_bubblewrap(
-    order: &Order,
-    policy: &Policy,
+    request: &ShimRequest,
+    policy: &SandboxPolicy,
     program: &Path,
     network: Option<OwnedFd>,
-) -> io::Result<Run> {
-    let bubblewrap = order.bubblewrap.as_deref();
+) -> io::Result<RunCommand> {
+    let bubblewrap = request.bubblewrap.as_deref();
     let bubblewrap = bubblewrap.ok_or_else(|| io::Error::other("bubblewrap is not named"))?;
-    let mut run = Run::of(bubblewrap, order);
+    let mut run = RunCommand::new(bubblewrap, request);
     let mut arguments = Vec::new();
-    for argument in bubblewrap::arguments(order, policy) {
+    for argument in bubblewrap::arguments(request, policy) {
         arguments.extend(argument.as_bytes());
         arguments.push(0);
     }
-    let (bound, contents) = bound_files::for_bubblewrap(policy)?;
+    let (bound, contents) = bound_files::bubblewrap_arguments(policy)?;
     for argument in bound {
         arguments.extend(argument.as_bytes());
         arguments.push(0);
     }
-    run.handed.extend(contents);
-    let arguments = memory(&arguments)?;
-    run.command.arg("--args").arg(number(&arguments));
-    run.handed.push(arguments);
-    // Unless the host's is granted, the sandbox has a network of its own that leads nowhere, or to
-    // the proxy alone.
-    let sockets = seccomp::Sockets {
+    run.inherited.extend(contents);
+    let arguments = memory_file(&arguments)?;
+    run.command.arg("--args").arg(descriptor_number(&arguments));
+    run.inherited.push(arguments);
+    // Internet sockets are always allowed: unless the host's network is granted, the sandbox has a
+    // network namespace that leads nowhere, or only to the proxy.
+    let sockets = seccomp::AllowedSockets {
         internet: true,
         unix: policy.unix_sockets,
     };
-    for filter in seccomp::programs(sockets)? {
-        let filter = memory(&seccomp::bytes(&filter))?;
-        run.command.arg("--add-seccomp-fd").arg(number(&filter));
-        run.handed.push(filter);
+    for filter in seccomp::filters(sockets)? {
+        let filter = memory_file(&seccomp::filter_bytes(&filter))?;
+        run.command
+            .arg("--add-seccomp-fd")
+            .arg(descriptor_number(&filter));
+        run.inherited.push(filter);
     }
-    let (hears, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    run.command.arg("--json-status-fd").arg(number(&tells));
-    run.handed.push(tells);
-    run.status = Some(File::from(hears));
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    run.command
+        .arg("--json-status-fd")
+        .arg(descriptor_number(&writer));
+    run.inherited.push(writer);
+    run.status = Some(File::from(reader));
     if !policy.bound_files.is_empty() {
-        let (waits, opens) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        run.command.arg("--block-fd").arg(number(&waits));
-        run.handed.push(waits);
-        run.gate = Some(File::from(opens));
+        let (gate_reader, gate_writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        run.command
+            .arg("--block-fd")
+            .arg(descriptor_number(&gate_reader));
+        run.inherited.push(gate_reader);
+        run.gate = Some(File::from(gate_writer));
     }
-    run.walls = Box::new(read_only::lock_devices);
+    run.enter_sandbox = Box::new(read_only::make_devices_read_only);
     run.command.arg("--");
     if let Some(network) = network {
-        let inside = own_network::before_program(network)?;
-        run.command.args(inside.arguments);
-        run.handed.extend(inside.handed);
+        let prelude = own_network::prelude_command(network)?;
+        run.command.args(prelude.arguments);
+        run.inherited.extend(prelude.inherited);
     }
     run.command.arg(program);
-    run.command.args(order.argv.iter().skip(1));
+    run.command.args(request.argv.iter().skip(1));
     Ok(run)
 }
 
 fn in_landlock(
-    order: &Order,
-    policy: &Policy,
-    scripts: Option<&Watch>,
+    request: &ShimRequest,
+    policy: &SandboxPolicy,
+    script_watch: Option<&BoundFileWatch>,
     program: &Path,
     network: Option<OwnedFd>,
-) -> io::Result<Run> {
-    let mut run = Run::of(program, order);
-    run.command.args(order.argv.iter().skip(1));
-    let scratch = namespace::scratch();
-    let filters = seccomp::programs(seccomp::Sockets {
+) -> io::Result<RunCommand> {
+    let mut run = RunCommand::new(program, request);
+    run.command.args(request.argv.iter().skip(1));
+    let scratch = namespace::scratch_folders();
+    let filters = seccomp::filters(seccomp::AllowedSockets {
         internet: policy.network != NetworkAccess::Off,
         unix: policy.unix_sockets,
     })?;
-    let (order, policy) = (order.clone(), policy.clone());
-    let mut scripts = scripts.map(Watch::for_child).transpose()?;
-    run.walls = Box::new(move || {
+    let (request, policy) = (request.clone(), policy.clone());
+    let mut script_watch = script_watch.map(BoundFileWatch::for_child).transpose()?;
+    run.enter_sandbox = Box::new(move || {
+        // The order matters. Mounts need the capabilities of the new user namespace, so they come
+        // before these are dropped; Landlock and the filters forbid mounts, so they come last.
         namespace::enter()?;
-        namespace::furnish(&policy, &order.limits)?;
-        bound_files::mount(&policy)?;
+        namespace::mount_policy(&policy, &request.limits)?;
+        bound_files::mount_files(&policy)?;
         if let Some(network) = &network {
             own_network::enter(network)?;
         }
-        if scripts
+        if script_watch
             .as_mut()
             .is_some_and(|watch| !watch.wait_until_quiet())
         {
             return Err(io::Error::other(REPLACED));
         }
-        rustix::process::chdir(&order.cwd)?;
+        // After the mounts: the old working folder would still refer to the file system below them.
+        rustix::process::chdir(&request.cwd)?;
         drop_capabilities()?;
+        // The kernel requires it for Landlock and seccomp without privileges.
         rustix::thread::set_no_new_privs(true)?;
         landlock::restrict(&policy, &scratch)?;
         let load = |filter| seccompiler::apply_filter(filter).map_err(io::Error::other);
@@ -270,21 +299,21 @@ fn in_landlock(
     Ok(run)
 }
 
-/// Takes from this process what root, in the user namespace or outside, would keep over the start
-/// of a program.
+/// Drops all capabilities, including those that root, in the user namespace or outside, would
+/// regain when it starts a program.
 fn drop_capabilities() -> io::Result<()> {
     use rustix::thread::{CapabilitySet, CapabilitySets};
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
         match rustix::thread::capability_is_in_bounding_set(capability) {
             Ok(true) => match rustix::thread::remove_capability_from_bounding_set(capability) {
-                // Somebody without the right to drop it has nothing to drop either: not being
-                // root, and with no new privileges, no program gives it back.
+                // A process without the right to drop it has nothing to drop either: it is not
+                // root, and with no new privileges no program gives it a capability.
                 Ok(()) | Err(rustix::io::Errno::PERM) => {}
                 Err(error) => return Err(error.into()),
             },
             Ok(false) => {}
-            // The kernel knows no capability of this number.
+            // The kernel has no capability of this number.
             Err(_) => break,
         }
     }
@@ -297,25 +326,28 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(rustix::thread::set_capabilities(None, none)?)
 }
 
-/// The program's file, as a shell would find it.
-fn find(order: &Order) -> Result<PathBuf, ExecError> {
+/// Finds the program's file as a shell would.
+fn find_program_file(request: &ShimRequest) -> Result<PathBuf, ExecError> {
     let missing = |name: &OsStr| ExecError::NotFound(name.to_string_lossy().into_owned());
-    let name = order.argv.first().ok_or_else(|| missing(OsStr::new("")))?;
-    let cwd = Path::new(&order.cwd);
+    let name = request
+        .argv
+        .first()
+        .ok_or_else(|| missing(OsStr::new("")))?;
+    let cwd = Path::new(&request.cwd);
     if name.as_bytes().contains(&b'/') {
         let program = cwd.join(name);
-        return if is_program(&program) {
+        return if is_executable(&program) {
             Ok(program)
         } else {
             Err(missing(name))
         };
     }
-    let path = order.env.iter().rev().find(|(name, _)| name == "PATH");
+    let path = request.env.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, value)| value.as_os_str());
-    find_in(path, name).ok_or_else(|| missing(name))
+    find_in_path(path, name).ok_or_else(|| missing(name))
 }
 
-fn memory(content: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(content: &[u8]) -> io::Result<OwnedFd> {
     let descriptor = rustix::fs::memfd_create("hob", MemfdFlags::CLOEXEC)?;
     let mut file = File::from(descriptor);
     file.write_all(content)?;
@@ -323,6 +355,6 @@ fn memory(content: &[u8]) -> io::Result<OwnedFd> {
     Ok(OwnedFd::from(file))
 }
 
-fn number(descriptor: &OwnedFd) -> OsString {
+fn descriptor_number(descriptor: &OwnedFd) -> OsString {
     descriptor.as_raw_fd().to_string().into()
 }

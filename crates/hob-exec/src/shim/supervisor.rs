@@ -1,18 +1,19 @@
-//! The life of one run: take the order, start the program, watch, end everything, report.
+//! Supervises one run: reads the request, starts the program, waits, ends all processes, reports.
 //!
-//! Invariant: whatever happens after the start, `end` runs, and nothing is reported as ended while
-//! a descendant lives.
+//! Invariant: after the start, `end_run` always runs, and no end is reported while a descendant
+//! lives.
 
-use super::bound_files::Watch;
-use super::cage::Cage;
-use super::census::Census;
-use super::placeholder::Placeholders;
-use super::start::{self, Pipes, Started};
+use super::bound_files::BoundFileWatch;
+use super::cgroup::RunCgroup;
+use super::placeholder::PlaceholderSet;
+use super::start::{self, ChildDescriptors, StartedRun};
+use super::task_counter::TaskCounter;
 use super::{after_run, sys, tree};
 use crate::error::ExecError;
-use crate::level::Bound;
-use crate::order::{
-    self, COMMAND_CANCEL, COMMAND_KILL, Cause, Ended, Ending, Order, Report, Usage,
+use crate::sandbox_level::ProcessLimiter;
+use crate::shim_protocol::{
+    self, COMMAND_CANCEL, COMMAND_KILL, ExitCause, ExitReport, ResourceUsage, ShimReport,
+    ShimRequest, WaitStatus,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
@@ -23,33 +24,38 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-const WATCH_PRIORITY: i32 = -20;
-const WATCH_DISK: Duration = Duration::from_millis(200);
-/// How often the tree is looked at while it is given time to end.
+const COUNTING_PRIORITY: i32 = -20;
+const DISK_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval of checks during the grace period.
 const GRACE_STEP: Duration = Duration::from_millis(15);
-/// The most that bubblewrap says about its sandbox.
+/// The longest status output of bubblewrap.
 const STATUS_BYTES_MAX: u64 = 64 * 1024;
 
 pub(super) fn run() -> io::Result<()> {
+    // Before anything is started: a descriptor that leaked from the daemon must not reach a
+    // program.
     sys::close_on_exec()?;
     let control = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let mut control = UnixStream::from(control);
+    // Before the first fork, so that every descendant inherits the mark.
     crate::descent::mark_this_process()?;
     rustix::process::setsid()?;
+    // Orphaned descendants become children of this process, so none can escape by a double fork.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    let signals = sys::signals()?;
-    let pipes = receive_pipes(&control)?;
-    let order: Order = order::read(&mut control)?;
-    let ending = match Keeper::begin(order, pipes, control.try_clone()?, signals) {
-        Ok(keeper) => keeper.keep(),
-        Err(error) => Report::Failed(error),
+    // Blocked before the program starts, so that no SIGCHLD is lost.
+    let signals = sys::open_signalfd()?;
+    let descriptors = receive_descriptors(&control)?;
+    let request: ShimRequest = shim_protocol::read_message(&mut control)?;
+    let report = match RunSupervisor::start(request, descriptors, control.try_clone()?, signals) {
+        Ok(supervisor) => supervisor.supervise(),
+        Err(error) => ShimReport::Failed(error),
     };
-    order::write(&mut control, &ending)
+    shim_protocol::write_message(&mut control, &report)
 }
 
-/// The first byte of the control socket carries the child's descriptors.
-fn receive_pipes(control: &UnixStream) -> io::Result<Pipes> {
+/// Receives the child's descriptors with the first byte of the control socket.
+fn receive_descriptors(control: &UnixStream) -> io::Result<ChildDescriptors> {
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0_u8; 1];
@@ -57,14 +63,14 @@ fn receive_pipes(control: &UnixStream) -> io::Result<Pipes> {
     rustix::net::recvmsg(control, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let mut found: Vec<OwnedFd> = Vec::new();
     for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-            found.extend(descriptors);
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            found.extend(received);
         }
     }
     let network = (found.len() == 4).then(|| found.pop()).flatten();
     let [stdin, stdout, stderr] =
         <[OwnedFd; 3]>::try_from(found).map_err(|_| io::Error::other("no descriptors"))?;
-    Ok(Pipes {
+    Ok(ChildDescriptors {
         stdin,
         stdout,
         stderr,
@@ -72,175 +78,203 @@ fn receive_pipes(control: &UnixStream) -> io::Result<Pipes> {
     })
 }
 
-struct Keeper {
-    order: Order,
+struct RunSupervisor {
+    request: ShimRequest,
     control: UnixStream,
     signals: OwnedFd,
-    started: Started,
-    cage: Option<Cage>,
-    placeholders: Placeholders,
+    started: StartedRun,
+    cgroup: Option<RunCgroup>,
+    placeholders: PlaceholderSet,
     deadline: Option<Instant>,
-    ended: Option<Ended>,
-    usage: Usage,
-    /// Whether the disks had room when the run began.
-    had_room: bool,
-    /// The daemon wants the end without the time of grace.
-    impatient: bool,
-    /// Counts processes where the kernel does not.
-    census: Option<Census>,
-    /// Watches the scripts that a person approved.
-    scripts: Option<Watch>,
+    status: Option<WaitStatus>,
+    usage: ResourceUsage,
+    /// True if the disks had room at the start of the run.
+    disks_had_room: bool,
+    /// True if the daemon asked for an end without grace period.
+    skip_grace: bool,
+    /// Counts processes where the kernel does not limit them.
+    task_counter: Option<TaskCounter>,
+    /// Watches the scripts that a user approved.
+    script_watch: Option<BoundFileWatch>,
 }
 
-impl Keeper {
-    fn begin(
-        mut order: Order,
-        pipes: Pipes,
+impl RunSupervisor {
+    fn start(
+        mut request: ShimRequest,
+        descriptors: ChildDescriptors,
         mut control: UnixStream,
         signals: OwnedFd,
-    ) -> Result<Keeper, ExecError> {
+    ) -> Result<RunSupervisor, ExecError> {
         let failed = |error: io::Error| ExecError::Start(error.to_string());
-        let deadline = order
+        let deadline = request
             .deadline_ms
             .map(|after| Instant::now() + Duration::from_millis(after));
-        let placeholders = match &mut order.policy {
-            Some(policy) => Placeholders::make(policy).map_err(failed)?,
-            None => Placeholders::default(),
+        // Placeholders first: the sandbox can mount only over paths that exist.
+        let placeholders = match &mut request.policy {
+            Some(policy) => PlaceholderSet::create(policy).map_err(failed)?,
+            None => PlaceholderSet::default(),
         };
-        let scripts = order.policy.as_ref().map(Watch::begin).transpose();
-        let scripts = match scripts {
-            Ok(scripts) => scripts.flatten(),
+        let script_watch = request
+            .policy
+            .as_ref()
+            .map(BoundFileWatch::start)
+            .transpose();
+        let script_watch = match script_watch {
+            Ok(script_watch) => script_watch.flatten(),
             Err(error) => {
                 placeholders.remove();
                 return Err(failed(error));
             }
         };
-        if order.processes == Bound::Watched {
-            // Whoever counts must not wait in line with those it counts; only root is above
-            // `RLIMIT_NPROC`, and root may do this.
-            let _ = rustix::process::setpriority_process(None, WATCH_PRIORITY);
+        if request.processes == ProcessLimiter::Watched {
+            // The counter must not wait in the run queue behind the processes it counts. Only root
+            // is counted like this, and root may raise its priority.
+            let _ = rustix::process::setpriority_process(None, COUNTING_PRIORITY);
         }
-        let counted = order.processes == Bound::Cgroup;
-        let cage = Cage::make(counted.then_some(order.limits.processes));
-        let policy = order.policy.as_ref();
-        let started = start::start(&order, policy, cage.as_ref(), scripts.as_ref(), pipes);
+        let counted = request.processes == ProcessLimiter::Cgroup;
+        let cgroup = RunCgroup::create(counted.then_some(request.limits.processes));
+        let policy = request.policy.as_ref();
+        let started = start::start(
+            &request,
+            policy,
+            cgroup.as_ref(),
+            script_watch.as_ref(),
+            descriptors,
+        );
         let started = match started {
             Ok(started) => started,
             Err(error) => {
                 placeholders.remove();
-                if let Some(cage) = cage {
-                    cage.remove();
+                if let Some(cgroup) = cgroup {
+                    cgroup.remove();
                 }
                 return Err(error);
             }
         };
-        // A daemon that is gone is noticed in the loop.
-        let _ = order::write(&mut control, &Report::Started { pid: started.pid });
-        let watched = order.processes == Bound::Watched;
-        let census = watched.then(|| Census::new(order.limits.processes, Instant::now()));
-        let mut keeper = Keeper {
-            order,
+        // If the daemon is gone, the wait loop notices it.
+        let _ =
+            shim_protocol::write_message(&mut control, &ShimReport::Started { pid: started.pid });
+        let watched = request.processes == ProcessLimiter::Watched;
+        let task_counter =
+            watched.then(|| TaskCounter::new(request.limits.processes, Instant::now()));
+        let mut supervisor = RunSupervisor {
+            request,
             control,
             signals,
             started,
-            cage,
+            cgroup,
             placeholders,
             deadline,
-            ended: None,
-            usage: Usage::default(),
-            had_room: false,
-            impatient: false,
-            census,
-            scripts,
+            status: None,
+            usage: ResourceUsage::default(),
+            disks_had_room: false,
+            skip_grace: false,
+            task_counter,
+            script_watch,
         };
-        keeper.had_room = keeper.has_room();
-        keeper.open_gate();
-        Ok(keeper)
+        supervisor.disks_had_room = supervisor.have_disks_room();
+        supervisor.open_gate();
+        Ok(supervisor)
     }
 
-    /// Lets the program begin, unless its script was replaced: then it is ended behind the gate.
+    /// Lets the program start. If its script was replaced the gate stays closed, and the run ends.
     fn open_gate(&mut self) {
-        let Some(watch) = &mut self.scripts else {
+        let Some(watch) = &mut self.script_watch else {
             return;
         };
         if watch.wait_until_quiet()
             && let Some(mut gate) = self.started.gate.take()
         {
-            // A sandbox that failed to stand does not read it.
+            // If bubblewrap failed, nobody reads it.
             let _ = gate.write_all(b"\n");
         }
     }
 
-    fn keep(mut self) -> Report {
-        let cause = self.watch();
-        self.end(cause);
+    fn supervise(mut self) -> ShimReport {
+        let cause = self.wait_for_cause();
+        self.end_run(cause);
         let failure = self.bubblewrap_failure(cause);
-        if let Some(cage) = &self.cage {
-            cage.remove();
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
         }
-        let left_behind = self.order.policy.as_ref().map(after_run::inspect);
+        // The inspection needs a still tree, so it follows the end of all processes. Placeholders
+        // stay until then: they are protected paths and no leftovers.
+        let left_behind = self
+            .request
+            .policy
+            .as_ref()
+            .map(after_run::inspect_and_quarantine);
         self.placeholders.remove();
         if let Some(failure) = failure {
-            return Report::Failed(failure);
+            return ShimReport::Failed(failure);
         }
-        Report::Ended(Ending {
+        ShimReport::Ended(ExitReport {
             left_behind: left_behind.unwrap_or_default(),
-            // What could not be waited for was killed.
-            ended: self.ended.unwrap_or(Ended::Signal(libc::SIGKILL)),
+            // A process that could not be reaped was killed.
+            ended: self.status.unwrap_or(WaitStatus::Signal(libc::SIGKILL)),
             cause,
             usage: self.usage,
         })
     }
 
-    /// Waits until there is a reason to end.
-    fn watch(&mut self) -> Cause {
-        let mut disk_due = Instant::now() + WATCH_DISK;
+    /// Waits until there is a reason to end the run.
+    fn wait_for_cause(&mut self) -> ExitCause {
+        let mut disk_due = Instant::now() + DISK_CHECK_INTERVAL;
         loop {
-            let asked = sys::drain_signals(&self.signals);
+            let is_end_requested = sys::drain_signals(&self.signals);
             self.reap();
-            if self.scripts.as_mut().is_some_and(Watch::is_replaced) {
-                return Cause::Replaced;
+            // Checked before the exit: a run of a replaced script must never look successful.
+            if self
+                .script_watch
+                .as_mut()
+                .is_some_and(BoundFileWatch::is_replaced)
+            {
+                return ExitCause::Replaced;
             }
-            if self.ended.is_some() {
-                return Cause::Itself;
+            if self.status.is_some() {
+                return ExitCause::Itself;
             }
-            if asked {
-                return Cause::Cancelled;
+            if is_end_requested {
+                return ExitCause::Cancelled;
             }
             let now = Instant::now();
             if self.deadline.is_some_and(|deadline| deadline <= now) {
-                return Cause::Deadline;
+                return ExitCause::Deadline;
             }
-            if self.census.as_mut().is_some_and(|it| it.exceeds(now)) {
-                return Cause::Processes;
+            if self
+                .task_counter
+                .as_mut()
+                .is_some_and(|counter| counter.is_exceeded(now))
+            {
+                return ExitCause::Processes;
             }
-            if self.had_room && disk_due <= now {
-                disk_due = now + WATCH_DISK;
-                if !self.has_room() {
-                    return Cause::Disk;
+            if self.disks_had_room && disk_due <= now {
+                disk_due = now + DISK_CHECK_INTERVAL;
+                if !self.have_disks_room() {
+                    return ExitCause::Disk;
                 }
             }
             let due = [
                 self.deadline.map(|deadline| deadline - now),
-                self.census.as_ref().map(|census| census.pause(now)),
-                self.had_room
+                self.task_counter.as_ref().map(|counter| counter.pause(now)),
+                self.disks_had_room
                     .then(|| disk_due.saturating_duration_since(now)),
             ];
-            if self.wait(due.into_iter().flatten().min()) {
-                return Cause::Cancelled;
+            if self.wait_for_event(due.into_iter().flatten().min()) {
+                return ExitCause::Cancelled;
             }
         }
     }
 
-    /// Waits for a signal, a command or the time; true when the daemon wants the end or is gone.
-    fn wait(&mut self, at_most: Option<Duration>) -> bool {
+    /// Waits for a signal, a command or the timeout; true if the daemon cancels or is gone.
+    fn wait_for_event(&mut self, at_most: Option<Duration>) -> bool {
         let timeout = at_most.and_then(|time| Timespec::try_from(time).ok());
         let mut waits = vec![
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(&self.control, PollFlags::IN),
         ];
-        let watch = self.scripts.as_ref().filter(|watch| !watch.is_over());
-        let watch = watch.map(Watch::descriptor);
+        let watch = self.script_watch.as_ref().filter(|watch| !watch.is_over());
+        let watch = watch.map(BoundFileWatch::descriptor);
         if let Some(watch) = &watch {
             waits.push(PollFd::new(watch, PollFlags::IN));
         }
@@ -254,28 +288,29 @@ impl Keeper {
         match self.control.read(&mut command) {
             Ok(0) => true,
             Ok(_) => {
-                self.impatient |= command[0] == COMMAND_KILL;
-                self.impatient || command[0] == COMMAND_CANCEL
+                self.skip_grace |= command[0] == COMMAND_KILL;
+                self.skip_grace || command[0] == COMMAND_CANCEL
             }
             Err(error) => error.kind() != io::ErrorKind::Interrupted,
         }
     }
 
-    /// Ends every descendant: politely for the time of grace, then at once.
-    fn end(&mut self, cause: Cause) {
-        let polite = !matches!(cause, Cause::Processes | Cause::Replaced);
-        if cause == Cause::Replaced {
-            // At once: it may be about to read what nobody approved.
+    /// Ends every descendant: SIGTERM, grace period, SIGKILL.
+    fn end_run(&mut self, cause: ExitCause) {
+        let is_graceful = !matches!(cause, ExitCause::Processes | ExitCause::Replaced);
+        if cause == ExitCause::Replaced {
+            // Killed at once: it may be about to read bytes that nobody approved.
             tree::signal(&[self.started.pid], Signal::KILL);
         }
-        let until = Instant::now() + Duration::from_millis(self.order.grace_ms);
-        if polite {
+        let until = Instant::now() + Duration::from_millis(self.request.grace_ms);
+        if is_graceful {
             let spared = self.is_bubblewrapped().then_some(self.started.pid);
-            let mut told = tree::descendants();
-            // Bubblewrap takes all it holds with it; what it holds is told first.
-            told.retain(|pid| Some(*pid) != spared);
-            tree::signal(&told, Signal::TERM);
-            while Instant::now() < until && !self.is_hurried() {
+            let mut targets = tree::descendants();
+            // The end of bubblewrap kills everything in its sandbox, so it gets no SIGTERM before
+            // the programs inside had their grace period.
+            targets.retain(|pid| Some(*pid) != spared);
+            tree::signal(&targets, Signal::TERM);
+            while Instant::now() < until && !self.is_grace_cut_short() {
                 sys::drain_signals(&self.signals);
                 self.reap();
                 if tree::descendants().is_empty() {
@@ -287,68 +322,74 @@ impl Keeper {
             }
         }
         if self.is_bubblewrapped() {
-            // Its namespace of processes goes with it, all at once.
+            // Killing it ends its pid namespace, and so all processes in there at once.
             tree::signal(&[self.started.pid], Signal::KILL);
         }
-        if let Some(cage) = &self.cage {
-            cage.kill();
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
         }
-        tree::end_now(|| {
+        tree::kill_all(|| {
             while let Some(reaped) = sys::reap() {
-                note(&reaped, self.started.pid, &mut self.ended, &mut self.usage);
+                record_reaped(&reaped, self.started.pid, &mut self.status, &mut self.usage);
             }
         });
         self.reap();
     }
 
-    /// Whether the daemon has cut the time of grace short. One that is gone has not.
-    fn is_hurried(&mut self) -> bool {
+    /// Returns true if the daemon cut the grace period short. A daemon that is gone did not.
+    fn is_grace_cut_short(&mut self) -> bool {
         let mut command = [0];
         let flags = RecvFlags::DONTWAIT;
         let read = rustix::net::recv(&self.control, &mut command[..], flags);
-        self.impatient |= matches!(read, Ok((1, _))) && command[0] == COMMAND_KILL;
-        self.impatient
+        self.skip_grace |= matches!(read, Ok((1, _))) && command[0] == COMMAND_KILL;
+        self.skip_grace
     }
 
     fn reap(&mut self) {
         while let Some(reaped) = sys::reap() {
-            note(&reaped, self.started.pid, &mut self.ended, &mut self.usage);
+            record_reaped(&reaped, self.started.pid, &mut self.status, &mut self.usage);
         }
     }
 
     fn is_bubblewrapped(&self) -> bool {
-        self.started.status.is_some()
+        self.started.bubblewrap_status.is_some()
     }
 
-    /// Whether every disk the run may write to has room.
-    fn has_room(&self) -> bool {
-        let Some(policy) = &self.order.policy else {
+    /// Returns true if every disk that the run may write to has room.
+    fn have_disks_room(&self) -> bool {
+        let Some(policy) = &self.request.policy else {
             return false;
         };
-        let limits = &self.order.limits;
-        let roomy = |root: &PathBuf| {
+        let limits = &self.request.limits;
+        let has_room = |root: &PathBuf| {
             rustix::fs::statvfs(root).is_ok_and(|found| {
                 found.f_bavail.saturating_mul(found.f_frsize) >= limits.disk_free_bytes
             })
         };
-        policy.write.iter().all(roomy)
+        policy.write.iter().all(has_room)
     }
 
-    /// Bubblewrap says how the program ended only if its sandbox stood.
-    fn bubblewrap_failure(&mut self, cause: Cause) -> Option<ExecError> {
-        let status = self.started.status.as_mut()?;
-        let mut said = String::new();
-        let _ = status.take(STATUS_BYTES_MAX).read_to_string(&mut said);
-        let failed = cause == Cause::Itself
-            && matches!(self.ended, Some(Ended::Code(_)))
-            && !said.contains("\"exit-code\"");
+    /// Returns an error if bubblewrap could not set up the sandbox: only a sandbox that stood
+    /// reports an exit code.
+    fn bubblewrap_failure(&mut self, cause: ExitCause) -> Option<ExecError> {
+        let status = self.started.bubblewrap_status.as_mut()?;
+        let mut report = String::new();
+        let _ = status.take(STATUS_BYTES_MAX).read_to_string(&mut report);
+        let failed = cause == ExitCause::Itself
+            && matches!(self.status, Some(WaitStatus::Code(_)))
+            && !report.contains("\"exit-code\"");
         failed.then(|| ExecError::Start("bubblewrap could not set up the sandbox".to_owned()))
     }
 }
 
-fn note(reaped: &sys::Reaped, main: i32, ended: &mut Option<Ended>, usage: &mut Usage) {
+fn record_reaped(
+    reaped: &sys::ReapedProcess,
+    main: i32,
+    status: &mut Option<WaitStatus>,
+    usage: &mut ResourceUsage,
+) {
     if reaped.pid == main {
-        *ended = Some(reaped.ended);
+        *status = Some(reaped.status);
     }
     usage.cpu_user_ms += reaped.usage.cpu_user_ms;
     usage.cpu_system_ms += reaped.usage.cpu_system_ms;

@@ -5,7 +5,7 @@
     reason = "rustix has no signalfd, wait4, close_range or mount_setattr; each call below states why it is sound"
 )]
 
-use crate::order::{Ended, Usage};
+use crate::shim_protocol::{ResourceUsage, WaitStatus};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::thread::UnshareFlags;
 use std::ffi::CString;
@@ -15,13 +15,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A process that has been waited for.
-pub(super) struct Reaped {
+pub(super) struct ReapedProcess {
     pub(super) pid: i32,
-    pub(super) ended: Ended,
-    pub(super) usage: Usage,
+    pub(super) status: WaitStatus,
+    pub(super) usage: ResourceUsage,
 }
 
-/// Every descriptor from 3 on closes when a program is started.
+/// Marks every descriptor from 3 on as close-on-exec.
 pub(crate) fn close_on_exec() -> io::Result<()> {
     // SAFETY: three integers; no memory is touched.
     let done = unsafe {
@@ -39,9 +39,9 @@ pub(crate) fn close_on_exec() -> io::Result<()> {
     }
 }
 
-/// The signals the shim acts on, as a descriptor to wait for. They stay blocked in this process;
+/// Opens a signalfd for the signals that the shim handles. They stay blocked in this process;
 /// [`before_exec`] unblocks them in each program it starts.
-pub(super) fn signals() -> io::Result<OwnedFd> {
+pub(super) fn open_signalfd() -> io::Result<OwnedFd> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `set` is initialised by `sigemptyset` before anything reads it; the descriptor is
     // fresh and owned by nobody else.
@@ -63,22 +63,23 @@ pub(super) fn signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Takes what is waiting on the descriptor; true when it asks the shim to end.
+/// Reads all pending signals; true if one asks the shim to end.
 pub(super) fn drain_signals(descriptor: &OwnedFd) -> bool {
     const SIZE: usize = size_of::<libc::signalfd_siginfo>();
-    let mut asked = false;
+    let mut is_end_requested = false;
     let mut buffer = [0_u8; SIZE];
     while let Ok(SIZE) = rustix::io::read(descriptor, &mut buffer) {
         let number = u32::from_ne_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
-        asked |= i64::from(number) != i64::from(libc::SIGCHLD);
+        is_end_requested |= i64::from(number) != i64::from(libc::SIGCHLD);
     }
-    asked
+    is_end_requested
 }
 
-/// One child that has ended and was not waited for yet; none when there is no such child.
-pub(super) fn reap() -> Option<Reaped> {
+/// Reaps one child that has ended; none if there is none.
+pub(super) fn reap() -> Option<ReapedProcess> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // Any child (-1): as a subreaper the shim also gets the orphans of its descendants.
     // SAFETY: both pointers are valid for writing; all-zero bytes are a valid `rusage`.
     let (pid, usage) = unsafe {
         let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
@@ -87,19 +88,23 @@ pub(super) fn reap() -> Option<Reaped> {
     if pid <= 0 {
         return None;
     }
-    let ended = if libc::WIFSIGNALED(status) {
-        Ended::Signal(libc::WTERMSIG(status))
+    let wait_status = if libc::WIFSIGNALED(status) {
+        WaitStatus::Signal(libc::WTERMSIG(status))
     } else {
-        Ended::Code(libc::WEXITSTATUS(status))
+        WaitStatus::Code(libc::WEXITSTATUS(status))
     };
-    let usage = Usage {
+    let usage = ResourceUsage {
         cpu_user_ms: milliseconds(usage.ru_utime),
         cpu_system_ms: milliseconds(usage.ru_stime),
         peak_bytes: u64::try_from(usage.ru_maxrss)
             .unwrap_or(0)
             .saturating_mul(1024),
     };
-    Some(Reaped { pid, ended, usage })
+    Some(ReapedProcess {
+        pid,
+        status: wait_status,
+        usage,
+    })
 }
 
 fn milliseconds(time: libc::timeval) -> u64 {
@@ -108,7 +113,7 @@ fn milliseconds(time: libc::timeval) -> u64 {
     seconds.saturating_mul(1000).saturating_add(micros / 1000)
 }
 
-/// Namespaces of its own for this process.
+/// Moves this process into new namespaces.
 pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     // SAFETY: the callers name namespaces only, so the descriptor table stays shared as it is; the
     // calling process has one thread.
@@ -118,8 +123,8 @@ pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the mount at `path` (of `folder`, which is the mount itself when the path is empty) and
-/// all mounts below it read-only.
+/// Makes the mount at `path` and all mounts below it read-only. With an empty path the mount is
+/// `folder` itself.
 pub(super) fn set_read_only(folder: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     /// `struct mount_attr` of the kernel, in its first version.
     #[repr(C)]
@@ -161,7 +166,7 @@ pub(super) fn set_read_only(folder: BorrowedFd<'_>, path: &Path) -> io::Result<(
     }
 }
 
-/// A network namespace of its own for this process.
+/// Moves this process into a new network namespace.
 pub(super) fn unshare_network() -> io::Result<()> {
     use rustix::thread::UnshareFlags;
     // SAFETY: the descriptor table stays shared as it is; the calling process has one thread.
@@ -171,8 +176,8 @@ pub(super) fn unshare_network() -> io::Result<()> {
     Ok(())
 }
 
-/// Switches the loopback of this process's network namespace on.
-pub(super) fn loopback_up() -> io::Result<()> {
+/// Brings the loopback of this process's network namespace up.
+pub(super) fn bring_loopback_up() -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     use std::os::fd::AsRawFd;
     let flags = SocketFlags::CLOEXEC;
@@ -200,8 +205,8 @@ pub(super) fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// A descriptor that this process was started with; none if there is none of this number.
-pub(super) fn inherited(number: i32) -> Option<OwnedFd> {
+/// Takes ownership of a descriptor that this process inherited; none if it is not open.
+pub(super) fn take_inherited(number: i32) -> Option<OwnedFd> {
     use rustix::fd::BorrowedFd;
     if number < 3 {
         return None;
@@ -214,7 +219,7 @@ pub(super) fn inherited(number: i32) -> Option<OwnedFd> {
     }
 }
 
-/// Has `work` run in the new process before the program starts, with no signal blocked.
+/// Runs `work` in the forked child before exec, with no signal blocked.
 pub(super) fn before_exec(
     command: &mut std::process::Command,
     mut work: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
@@ -232,7 +237,7 @@ pub(super) fn before_exec(
     }
 }
 
-/// The version of Landlock's interface; 0 when the kernel has none.
+/// The version of Landlock's interface; 0 if the kernel has none.
 pub(super) fn landlock_abi() -> i32 {
     const VERSION: u32 = 1;
     // SAFETY: asked for its version, the call reads no memory.

@@ -12,9 +12,9 @@ fn the_machine_says_how_many_it_has() {
 #[test]
 fn growth_of_the_machine_and_time_make_a_count_due() {
     let begun = Instant::now();
-    let mut census = Census::new(100, begun);
-    assert!(census.is_due(Some(500), begun), "nothing was counted yet");
-    (census.own, census.all) = (20, Some(500));
+    let mut counter = TaskCounter::new(100, begun);
+    assert!(counter.is_due(Some(500), begun), "nothing was counted yet");
+    (counter.run_tasks, counter.machine_tasks) = (20, Some(500));
     for (all, after_ms, due) in [
         (500, 20, false),
         // Forty more, of which all may be the run's: it is still within its bound.
@@ -26,18 +26,21 @@ fn growth_of_the_machine_and_time_make_a_count_due() {
     ] {
         let now = begun + Duration::from_millis(after_ms);
         assert_eq!(
-            census.is_due(Some(all), now),
+            counter.is_due(Some(all), now),
             due,
             "{all} after {after_ms} ms"
         );
     }
-    assert!(census.is_due(None, begun), "where the machine says nothing");
+    assert!(
+        counter.is_due(None, begun),
+        "where the machine says nothing"
+    );
 }
 
 #[test]
 fn a_steady_run_is_looked_at_less() {
     let begun = Instant::now();
-    let census = Census::new(100, begun);
-    assert_eq!(census.pause(begun), LOOK);
-    assert_eq!(census.pause(begun + CALM_AFTER), CALM_LOOK);
+    let counter = TaskCounter::new(100, begun);
+    assert_eq!(counter.pause(begun), LOOK_INTERVAL);
+    assert_eq!(counter.pause(begun + STEADY_AFTER), STEADY_LOOK_INTERVAL);
 }

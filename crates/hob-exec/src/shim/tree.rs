@@ -1,64 +1,65 @@
-//! Every descendant of the shim. As the shim is a subreaper, a process whose parent ended hangs on
-//! the shim itself, whatever session or group it made: walking down from here finds all.
+//! The descendants of the shim. The shim is a subreaper: a process whose parent ended becomes its
+//! child, in whatever session or group it is. Walking down from the shim therefore finds all.
 //!
-//! Invariant: `end_now` returns when no descendant is alive, or says that some are.
+//! Invariant: `kill_all` returns when no descendant is alive, or reports that some are.
 
 use rustix::process::{Pid, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Passes that only stop processes, so that a fork bomb stands still before it is killed.
+/// Passes that only stop processes, so that a fork bomb freezes before it is killed.
 const FREEZE_PASSES: usize = 64;
-/// After this, what is still there cannot be killed (it hangs in the kernel).
+/// The time limit of killing. A process that is still there hangs in the kernel.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
 const KILL_PAUSE: Duration = Duration::from_millis(2);
 
-/// One line of the process table.
+/// One process in `/proc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct ProcessRow {
     pid: i32,
     parent: i32,
     zombie: bool,
     threads: u64,
 }
 
-/// The living descendants of this process.
+/// Lists the living descendants of this process.
 pub(super) fn descendants() -> Vec<i32> {
-    let rows = table();
-    below(rustix::process::getpid().as_raw_nonzero().get(), &rows)
+    let rows = read_process_table();
+    descendants_of(rustix::process::getpid().as_raw_nonzero().get(), &rows)
         .into_iter()
         .map(|row| row.pid)
         .collect()
 }
 
-/// Processes and threads below this process.
-pub(super) fn tasks() -> u64 {
-    let rows = table();
-    let found = below(rustix::process::getpid().as_raw_nonzero().get(), &rows);
+/// Counts the processes and threads below this process.
+pub(super) fn count_tasks() -> u64 {
+    let rows = read_process_table();
+    let found = descendants_of(rustix::process::getpid().as_raw_nonzero().get(), &rows);
     found.iter().map(|row| row.threads).sum()
 }
 
-/// Processes and threads of this user on the whole machine.
-pub(super) fn tasks_of_user() -> u64 {
+/// Counts the processes and threads of this user on the whole machine.
+pub(super) fn count_user_tasks() -> u64 {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::getuid().as_raw();
-    let ours = |row: &&Row| {
+    let ours = |row: &&ProcessRow| {
         std::fs::metadata(format!("/proc/{}", row.pid)).is_ok_and(|found| found.uid() == user)
     };
-    let rows = table();
+    let rows = read_process_table();
     rows.iter().filter(ours).map(|row| row.threads).sum()
 }
 
-/// Sends a signal to each; those already gone are no error.
+/// Sends a signal to each process; one that is already gone is no error.
 pub(super) fn signal(pids: &[i32], signal: Signal) {
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
         let _ = rustix::process::kill_process(pid, signal);
     }
 }
 
-/// Kills every descendant at once. `reap` waits for the dead between passes. False when some
-/// could not be killed.
-pub(super) fn end_now(mut reap: impl FnMut()) -> bool {
+/// Kills every descendant. `reap` reaps the dead between passes. False if some could not be killed.
+pub(super) fn kill_all(mut reap: impl FnMut()) -> bool {
+    // Stopped processes cannot fork, so the set becomes complete before the first kill. Killing
+    // them one by one would let the others fork replacements.
     let mut stopped = BTreeSet::new();
     for _ in 0..FREEZE_PASSES {
         let found = descendants();
@@ -73,7 +74,7 @@ pub(super) fn end_now(mut reap: impl FnMut()) -> bool {
         signal(&running, Signal::STOP);
         stopped.extend(running);
     }
-    let begun = Instant::now();
+    let started_at = Instant::now();
     loop {
         let found = descendants();
         signal(&found, Signal::KILL);
@@ -81,22 +82,22 @@ pub(super) fn end_now(mut reap: impl FnMut()) -> bool {
         if found.is_empty() {
             return true;
         }
-        if begun.elapsed() > KILL_TIME_MAX {
+        if started_at.elapsed() > KILL_TIME_MAX {
             return false;
         }
         std::thread::sleep(KILL_PAUSE);
     }
 }
 
-fn below(root: i32, rows: &[Row]) -> Vec<Row> {
-    let mut children: BTreeMap<i32, Vec<Row>> = BTreeMap::new();
+fn descendants_of(root: i32, rows: &[ProcessRow]) -> Vec<ProcessRow> {
+    let mut children: BTreeMap<i32, Vec<ProcessRow>> = BTreeMap::new();
     for row in rows {
         children.entry(row.parent).or_default().push(*row);
     }
     let mut found = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
-        // Taken out, so that a table read while it changed cannot lead round in a circle.
+        // Removed from the map, so that a table that changed while it was read cannot form a loop.
         for row in children.remove(&parent).unwrap_or_default() {
             parents.push(row.pid);
             if !row.zombie {
@@ -107,29 +108,29 @@ fn below(root: i32, rows: &[Row]) -> Vec<Row> {
     found
 }
 
-fn table() -> Vec<Row> {
+fn read_process_table() -> Vec<ProcessRow> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .filter_map(|entry| {
             let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            row(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+            parse_stat(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
         })
         .collect()
 }
 
-/// Reads `/proc/PID/stat`. The name in parentheses may hold anything, so what counts follows the
-/// last of them.
-fn row(pid: i32, stat: &[u8]) -> Option<Row> {
+/// Parses `/proc/PID/stat`. The program name in parentheses may contain anything, so the fields are
+/// read after the last parenthesis.
+fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessRow> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
     let mut words = rest.split_ascii_whitespace();
     let state = words.next()?;
     let parent = words.next()?.parse().ok()?;
-    // From the third field on; the number of threads is the twentieth.
+    // The first word is field 3 of proc(5); the number of threads is field 20.
     let threads = words.nth(15)?.parse().ok()?;
-    Some(Row {
+    Some(ProcessRow {
         pid,
         parent,
         zombie: matches!(state, "Z" | "X"),

@@ -1,102 +1,108 @@
-//! A connection to one terminal in tmux's control mode: keys and questions go out, answers and
-//! notices come in. What programs print does not come this way; see [`super::recording`].
+//! A connection to one terminal in tmux's control mode: keys and queries go out, answers and
+//! notices come in. Program output does not come this way; see [`super::recording`].
 //!
-//! One task owns the connection (`wire`). Invariants: what is typed through one connection arrives
-//! in that order; text is typed letter by letter and never read as the name of a key, also while
-//! somebody scrolls back in the terminal; a caller is answered within [`ANSWER_MAX`].
+//! One task owns the connection (`connection_task`). Invariants: input through one connection
+//! arrives in order; text is typed literally and never read as the name of a key, even while
+//! somebody scrolls back in the terminal; a caller gets an answer within [`ANSWER_MAX`].
 
+use super::connection_task::{self, ConnectionTask, ObservedTerminal, TmuxRequest};
 use super::error::TmuxError;
-use super::keys::{self, Press};
-use super::server::{PANE_FORMAT, Server, Session, exactly, read_pane, word};
+use super::keys::{self, KeyPress};
+use super::quoting::quote_for_control;
+use super::server::{PANE_FORMAT, TmuxServer, TmuxSession, control_word, exactly, read_pane};
 use super::shells::{KEY_TAKE, LINE_TAKE};
-use super::wire::{self, Request, Seen, Wire};
-use super::words::of_control;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// How long tmux may take to answer.
+/// The time limit of tmux's answers.
 pub const ANSWER_MAX: Duration = Duration::from_secs(10);
-/// Requests that wait for the connection.
+/// Requests that wait for the connection task.
 const REQUESTS_MAX: usize = 64;
-/// The buffer of tmux that holds the private key; all terminals share it.
+/// The tmux buffer with the private key; all terminals share it.
 pub(super) const NUDGE_BUFFER: &str = "hob-nudge";
 const CLIENTS_FORMAT: &str = "#{client_control_mode} #{client_pid} #{client_tty}";
 
 /// Connects to a terminal by name.
-pub(super) async fn connect(server: &Server, name: &str) -> Result<(Control, Notices), TmuxError> {
-    let mut wire = Wire::attach(server, name).await?;
+pub(super) async fn connect(
+    server: &TmuxServer,
+    name: &str,
+) -> Result<(TmuxConnection, TmuxNotices), TmuxError> {
+    let mut task = ConnectionTask::attach(server, name).await?;
     let target = format!("{}:", exactly(name));
     let list = format!(
         "list-panes -s -t {target} -F {}",
-        of_control(PANE_FORMAT.as_bytes())
+        quote_for_control(PANE_FORMAT.as_bytes())
     );
-    let panes = wire.ask(list).await?;
+    let panes = task.ask(list).await?;
     let session = panes.iter().find_map(|line| read_pane(line));
     let mut session = session.ok_or_else(|| TmuxError::NoSession(name.to_owned()))?;
-    let people = wire.ask(wire::clients_line(name)).await?;
-    session.attached = wire::people(&people);
-    wire.ask(nudge_buffer()).await?;
+    let people = task.ask(connection_task::clients_line(name)).await?;
+    session.attached = connection_task::count_people(&people);
+    task.ask(nudge_buffer()).await?;
     let (requests, asked) = mpsc::channel(REQUESTS_MAX);
-    let (tell, seen) = watch::channel(Seen::of(&session));
-    let control = Control(Arc::new(Inner {
+    let (updates, observed) = watch::channel(ObservedTerminal::of(&session));
+    let control = TmuxConnection(Arc::new(ConnectionInner {
         server: server.clone(),
         session: session.clone(),
         requests,
     }));
-    let notices = Notices {
-        told: Seen::of(&session),
-        seen,
+    let notices = TmuxNotices {
+        reported: ObservedTerminal::of(&session),
+        observed,
     };
     let record = record_line(server, &session.pane, &session.folder);
-    let work = wire.run(session, record, asked, tell);
+    let work = task.run(session, record, asked, updates);
     server.spawner().tasks().spawn_until_stop("tmux", work);
     Ok((control, notices))
 }
 
 fn nudge_buffer() -> String {
-    format!("set-buffer -b {NUDGE_BUFFER} -- {}", of_control(KEY_TAKE))
+    format!(
+        "set-buffer -b {NUDGE_BUFFER} -- {}",
+        quote_for_control(KEY_TAKE)
+    )
 }
 
-fn record_line(server: &Server, pane: &str, folder: &Path) -> String {
-    let line = word(&server.recorder_line(folder));
+fn record_line(server: &TmuxServer, pane: &str, folder: &Path) -> String {
+    let line = control_word(&server.recorder_line(folder));
     format!("pipe-pane -O -t {pane} {line}")
 }
 
-/// A connection to a terminal; cheap to clone. It ends when the last clone is dropped, or with its
-/// [`Notice::Gone`].
+/// A connection to a terminal; cheap to clone. It ends when the last clone is dropped, or with
+/// [`TmuxNotice::Gone`].
 #[derive(Clone, Debug)]
-pub struct Control(Arc<Inner>);
+pub struct TmuxConnection(Arc<ConnectionInner>);
 
 #[derive(Debug)]
-struct Inner {
-    server: Server,
-    session: Session,
-    requests: mpsc::Sender<Request>,
+struct ConnectionInner {
+    server: TmuxServer,
+    session: TmuxSession,
+    requests: mpsc::Sender<TmuxRequest>,
 }
 
-/// Somebody who is attached to a terminal: a window, or a terminal of the person's.
+/// A client that is attached to a terminal: a window, or another terminal of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
+pub struct TmuxClient {
     pub pid: u32,
     pub tty: String,
 }
 
-impl Control {
-    /// The terminal as it was when the connection was made.
-    pub fn session(&self) -> &Session {
+impl TmuxConnection {
+    /// The terminal at the time of the connection.
+    pub fn session(&self) -> &TmuxSession {
         &self.0.session
     }
 
-    /// Types the private key that has the hooks take the command which was handed over
-    /// ([`super::shells::Hand`]). Does not wait for tmux.
+    /// Types the private key on which the hooks take the handed-over command
+    /// ([`super::shells::CommandHandoff`]). Does not wait for tmux.
     pub async fn nudge(&self) -> Result<(), TmuxError> {
         let pane = &self.0.session.pane;
-        // The buffer is made again if it was deleted.
-        self.send(Request {
+        // All clients can delete tmux buffers, so the buffer is created again if it is missing.
+        self.send_request(TmuxRequest {
             lines: vec![format!("paste-buffer -r -b {NUDGE_BUFFER} -t {pane}")],
-            otherwise: vec![
+            fallback: vec![
                 nudge_buffer(),
                 format!("paste-buffer -r -b {NUDGE_BUFFER} -t {pane}"),
             ],
@@ -105,125 +111,131 @@ impl Control {
         .await
     }
 
-    /// The same for a shell without hooks: types the line that takes the command.
-    pub async fn take_posix(&self) -> Result<(), TmuxError> {
-        self.bytes(LINE_TAKE).await
+    /// Types the line that takes the handed-over command in a shell without hooks.
+    pub async fn type_take_line(&self) -> Result<(), TmuxError> {
+        self.type_bytes(LINE_TAKE).await
     }
 
-    /// Types text letter by letter.
-    pub async fn text(&self, text: &str) -> Result<(), TmuxError> {
-        self.bytes(text.as_bytes()).await
+    /// Types text literally.
+    pub async fn type_text(&self, text: &str) -> Result<(), TmuxError> {
+        self.type_bytes(text.as_bytes()).await
     }
 
-    /// Refuses names that are no keys, before anything is typed.
+    /// Returns an error for the first name that is no key. Types nothing.
     pub fn check_keys(names: &[String]) -> Result<(), TmuxError> {
-        let mut unknown = names.iter().filter(|name| keys::press(name).is_none());
+        let mut unknown = names.iter().filter(|name| keys::parse_key(name).is_none());
         match unknown.next() {
             Some(name) => Err(TmuxError::NoKey(name.clone())),
             None => Ok(()),
         }
     }
 
-    /// Presses keys by their names. If one is no key, none is pressed.
-    pub async fn keys(&self, names: &[String]) -> Result<(), TmuxError> {
-        let mut presses: Vec<Press> = Vec::new();
+    /// Presses keys by their names. If one name is no key, nothing is pressed.
+    pub async fn press_keys(&self, names: &[String]) -> Result<(), TmuxError> {
+        let mut presses: Vec<KeyPress> = Vec::new();
         for name in names {
-            let press = keys::press(name).ok_or_else(|| TmuxError::NoKey(name.clone()))?;
+            let press = keys::parse_key(name).ok_or_else(|| TmuxError::NoKey(name.clone()))?;
             match (presses.last_mut(), press) {
-                (Some(Press::Bytes(before)), Press::Bytes(bytes)) => before.extend(bytes),
+                (Some(KeyPress::Bytes(before)), KeyPress::Bytes(bytes)) => before.extend(bytes),
                 (_, press) => presses.push(press),
             }
         }
         let pane = &self.0.session.pane;
         for press in presses {
             match press {
-                Press::Bytes(bytes) => self.bytes(&bytes).await?,
-                Press::Named(name) => {
-                    // Somebody who scrolls back would get the key instead of the program.
-                    let _ = self.ask(format!("send-keys -X -t {pane} cancel")).await;
-                    self.ask(format!("send-keys -t {pane} {name}")).await?;
+                KeyPress::Bytes(bytes) => self.type_bytes(&bytes).await?,
+                KeyPress::Named(name) => {
+                    // In copy mode tmux would handle the key instead of the program, so leave it.
+                    let _ = self
+                        .send_line(format!("send-keys -X -t {pane} cancel"))
+                        .await;
+                    self.send_line(format!("send-keys -t {pane} {name}"))
+                        .await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Begins to record again, behind what the recording holds.
-    pub async fn record(&self, folder: &Path) -> Result<(), TmuxError> {
+    /// Starts the recorder again; it appends to the recording.
+    pub async fn restart_recording(&self, folder: &Path) -> Result<(), TmuxError> {
         let line = record_line(&self.0.server, &self.0.session.pane, folder);
-        self.ask(line).await.map(|_| ())
+        self.send_line(line).await.map(|_| ())
     }
 
-    /// Gives it another size while nobody is attached; whoever attaches decides again.
+    /// Resizes the terminal while nobody is attached. The next client that attaches decides again.
     pub async fn resize(&self, columns: u16, rows: u16) -> Result<(), TmuxError> {
         let pane = &self.0.session.pane;
-        self.ask(format!("resize-window -t {pane} -x {columns} -y {rows}"))
+        self.send_line(format!("resize-window -t {pane} -x {columns} -y {rows}"))
             .await?;
-        self.ask(format!("set-option -w -u -t {pane} window-size"))
+        // `resize-window` pins the size; unsetting the option lets clients change it again.
+        self.send_line(format!("set-option -w -u -t {pane} window-size"))
             .await?;
         Ok(())
     }
 
-    /// Ends the terminal with all that runs in it.
+    /// Ends the terminal with all programs in it.
     pub async fn kill(&self) -> Result<(), TmuxError> {
         let target = exactly(&self.0.session.name);
-        match self.ask(format!("kill-session -t {target}")).await {
-            // Its own end may come before the answer.
+        match self.send_line(format!("kill-session -t {target}")).await {
+            // The connection may close before the answer arrives.
             Err(TmuxError::Gone(_)) => Ok(()),
             done => done.map(|_| ()),
         }
     }
 
-    /// Who is attached; connections of hob's are left out.
-    pub async fn clients(&self) -> Result<Vec<Client>, TmuxError> {
+    /// Lists the attached clients, except hob's own connections.
+    pub async fn clients(&self) -> Result<Vec<TmuxClient>, TmuxError> {
         let target = exactly(&self.0.session.name);
-        let format = of_control(CLIENTS_FORMAT.as_bytes());
-        let lines = self.ask(format!("list-clients -t {target} -F {format}"));
+        let format = quote_for_control(CLIENTS_FORMAT.as_bytes());
+        let lines = self.send_line(format!("list-clients -t {target} -F {format}"));
         Ok(lines
             .await?
             .iter()
-            .filter_map(|line| client(line))
+            .filter_map(|line| parse_client(line))
             .collect())
     }
 
-    /// Detaches one client by its process, and nobody else; false if there is none such.
+    /// Detaches the client with this pid; false if there is none.
     pub async fn detach(&self, pid: u32) -> Result<bool, TmuxError> {
         let clients = self.clients().await?;
         let Some(client) = clients.iter().find(|client| client.pid == pid) else {
             return Ok(false);
         };
-        let tty = of_control(client.tty.as_bytes());
-        self.ask(format!("detach-client -t {tty}")).await?;
+        let tty = quote_for_control(client.tty.as_bytes());
+        self.send_line(format!("detach-client -t {tty}")).await?;
         Ok(true)
     }
 
-    async fn bytes(&self, bytes: &[u8]) -> Result<(), TmuxError> {
+    async fn type_bytes(&self, bytes: &[u8]) -> Result<(), TmuxError> {
         if bytes.is_empty() {
             return Ok(());
         }
         if bytes.contains(&0) {
-            return Err(TmuxError::Refused("text holds no zero byte".to_owned()));
+            return Err(TmuxError::Refused(
+                "text must not contain a zero byte".to_owned(),
+            ));
         }
         let pane = &self.0.session.pane;
-        // A buffer of this terminal's own: tmux pastes it past whatever mode the pane is in.
+        // Pasted from a buffer of this pane: tmux then bypasses the pane's current mode.
         let buffer = format!("hob-{}", pane.trim_start_matches('%'));
         let lines = vec![
-            format!("set-buffer -b {buffer} -- {}", of_control(bytes)),
+            format!("set-buffer -b {buffer} -- {}", quote_for_control(bytes)),
             format!("paste-buffer -d -r -b {buffer} -t {pane}"),
         ];
-        self.all(lines).await.map(|_| ())
+        self.send_lines(lines).await.map(|_| ())
     }
 
-    async fn ask(&self, line: String) -> Result<Vec<String>, TmuxError> {
-        self.all(vec![line]).await
+    async fn send_line(&self, line: String) -> Result<Vec<String>, TmuxError> {
+        self.send_lines(vec![line]).await
     }
 
-    /// Sends lines one right after the other; the answer of the last, or the first failure.
-    async fn all(&self, lines: Vec<String>) -> Result<Vec<String>, TmuxError> {
+    /// Sends lines as one request. Returns the answer of the last line, or the first failure.
+    async fn send_lines(&self, lines: Vec<String>) -> Result<Vec<String>, TmuxError> {
         let (answer, answered) = oneshot::channel();
-        self.send(Request {
+        self.send_request(TmuxRequest {
             lines,
-            otherwise: Vec::new(),
+            fallback: Vec::new(),
             answer: Some(answer),
         })
         .await?;
@@ -234,7 +246,7 @@ impl Control {
         }
     }
 
-    async fn send(&self, request: Request) -> Result<(), TmuxError> {
+    async fn send_request(&self, request: TmuxRequest) -> Result<(), TmuxError> {
         let sent = tokio::time::timeout(ANSWER_MAX, self.0.requests.send(request)).await;
         sent.map_err(|_| TmuxError::Silent)?.map_err(|_| gone())
     }
@@ -244,71 +256,71 @@ fn gone() -> TmuxError {
     TmuxError::Gone("it was lost".to_owned())
 }
 
-fn client(line: &str) -> Option<Client> {
+fn parse_client(line: &str) -> Option<TmuxClient> {
     let (pid, tty) = line.strip_prefix("0 ")?.split_once(' ')?;
-    Some(Client {
+    Some(TmuxClient {
         pid: pid.parse().ok()?,
         tty: tty.to_owned(),
     })
 }
 
-/// What a connection noticed.
+/// A change that a connection reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum TmuxNotice {
     Resized {
         columns: u16,
         rows: u16,
     },
-    /// So many windows and terminals are attached now.
+    /// The number of attached clients.
     Attached(u32),
-    /// The connection is over; the last notice. The terminal may live on: ask
-    /// [`Server::sessions`].
+    /// The connection has ended; the last notice. The terminal may still exist: see
+    /// [`TmuxServer::sessions`].
     Gone(String),
 }
 
-/// What a connection notices: the newest of each kind.
+/// The notices of a connection: the newest of each kind.
 #[derive(Debug)]
-pub struct Notices {
-    told: Seen,
-    seen: watch::Receiver<Seen>,
+pub struct TmuxNotices {
+    reported: ObservedTerminal,
+    observed: watch::Receiver<ObservedTerminal>,
 }
 
-impl Notices {
-    /// The next notice. It may be dropped while it waits. After [`Notice::Gone`] it waits for ever.
-    pub async fn next(&mut self) -> Notice {
+impl TmuxNotices {
+    /// Waits for the next notice. Cancel-safe. After [`TmuxNotice::Gone`] it waits for ever.
+    pub async fn next(&mut self) -> TmuxNotice {
         loop {
-            if let Some(notice) = self.difference() {
+            if let Some(notice) = self.next_difference() {
                 return notice;
             }
-            if self.seen.changed().await.is_err() {
-                if self.told.gone.is_some() {
+            if self.observed.changed().await.is_err() {
+                if self.reported.gone.is_some() {
                     return std::future::pending().await;
                 }
-                // The house stops.
+                // The task ended without a reason: the daemon stops.
                 let reason = "hob stops".to_owned();
-                self.told.gone = Some(reason.clone());
-                return Notice::Gone(reason);
+                self.reported.gone = Some(reason.clone());
+                return TmuxNotice::Gone(reason);
             }
         }
     }
 
-    fn difference(&mut self) -> Option<Notice> {
-        let seen = self.seen.borrow_and_update();
-        let told = &mut self.told;
-        if (seen.columns, seen.rows) != (told.columns, told.rows) {
-            (told.columns, told.rows) = (seen.columns, seen.rows);
-            return Some(Notice::Resized {
-                columns: seen.columns,
-                rows: seen.rows,
+    fn next_difference(&mut self) -> Option<TmuxNotice> {
+        let observed = self.observed.borrow_and_update();
+        let reported = &mut self.reported;
+        if (observed.columns, observed.rows) != (reported.columns, reported.rows) {
+            (reported.columns, reported.rows) = (observed.columns, observed.rows);
+            return Some(TmuxNotice::Resized {
+                columns: observed.columns,
+                rows: observed.rows,
             });
         }
-        if seen.attached != told.attached {
-            told.attached = seen.attached;
-            return Some(Notice::Attached(seen.attached));
+        if observed.attached != reported.attached {
+            reported.attached = observed.attached;
+            return Some(TmuxNotice::Attached(observed.attached));
         }
-        if seen.gone != told.gone {
-            told.gone.clone_from(&seen.gone);
-            return seen.gone.clone().map(Notice::Gone);
+        if observed.gone != reported.gone {
+            reported.gone.clone_from(&observed.gone);
+            return observed.gone.clone().map(TmuxNotice::Gone);
         }
         None
     }

@@ -1,15 +1,15 @@
-//! The task that owns one connection: it writes requests, matches answers to them in order, and
-//! keeps up with the pane's size, its recorder and who is attached.
+//! The task that owns one connection. It writes requests, matches answers to them in order, and
+//! follows the pane's size, its recorder and the attached clients.
 //!
-//! Invariant: tmux answers every line once and in order, so the queue of those who wait is the
-//! order of the lines; what waits is bounded.
+//! Invariant: tmux answers every line once and in order, so the queue of waiters has the order of
+//! the lines; the queue is bounded.
 
 use super::error::TmuxError;
-use super::protocol::{Event, Parser};
-use super::server::{PANE_FORMAT, Server, Session, exactly, read_pane};
-use super::words::of_control;
+use super::protocol::{ControlEvent, ControlParser};
+use super::quoting::quote_for_control;
+use super::server::{PANE_FORMAT, TmuxServer, TmuxSession, exactly, read_pane};
 use crate::child::Child;
-use crate::plan::{Feed, Plan, Walls};
+use crate::spawn_plan::{OutputMode, SandboxMode, SpawnPlan};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,39 +18,39 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-/// Lines that wait for their answers.
+/// Lines that wait for an answer.
 const WAITING_MAX: usize = 256;
 /// Bytes that wait to be written before another request is taken.
 const OUTGOING_BYTES_MAX: usize = 256 * 1024;
 const READ_BYTES: usize = 16 * 1024;
-/// How often is asked what notices should have told.
+/// The interval of queries that make up for missed notices.
 const TICK: Duration = Duration::from_secs(30);
 const CLIENT_FORMAT: &str = "C #{client_control_mode}";
 
-pub(super) type Answer = Result<Vec<String>, TmuxError>;
+pub(super) type TmuxAnswer = Result<Vec<String>, TmuxError>;
 
 /// Lines to send one right after the other.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct TmuxRequest {
     pub(super) lines: Vec<String>,
-    /// Sent if they fail, once.
-    pub(super) otherwise: Vec<String>,
-    /// Told the last answer, or the first failure.
-    pub(super) answer: Option<oneshot::Sender<Answer>>,
+    /// Lines to send once if these fail.
+    pub(super) fallback: Vec<String>,
+    /// Receives the last answer, or the first failure.
+    pub(super) answer: Option<oneshot::Sender<TmuxAnswer>>,
 }
 
-/// What is known of a terminal beside what it prints.
+/// The observed state of a terminal, besides its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ObservedTerminal {
     pub(super) columns: u16,
     pub(super) rows: u16,
     pub(super) attached: u32,
     pub(super) gone: Option<String>,
 }
 
-impl Seen {
-    pub(super) fn of(session: &Session) -> Seen {
-        Seen {
+impl ObservedTerminal {
+    pub(super) fn of(session: &TmuxSession) -> ObservedTerminal {
+        ObservedTerminal {
             columns: session.columns,
             rows: session.rows,
             attached: session.attached,
@@ -59,95 +59,103 @@ impl Seen {
     }
 }
 
-/// Who waits for the answer of one line.
+/// The receiver of the answer to one line.
 #[derive(Debug)]
-enum Waiting {
+enum AnswerWaiter {
     /// More lines of the same request follow.
     More,
     Caller {
-        otherwise: Vec<String>,
-        answer: Option<oneshot::Sender<Answer>>,
+        fallback: Vec<String>,
+        answer: Option<oneshot::Sender<TmuxAnswer>>,
     },
     Pane,
-    People,
+    Clients,
     Nobody,
 }
 
-/// Asks who is attached.
+/// The command that lists the attached clients.
 pub(super) fn clients_line(name: &str) -> String {
-    let format = of_control(CLIENT_FORMAT.as_bytes());
+    let format = quote_for_control(CLIENT_FORMAT.as_bytes());
     format!("list-clients -t {} -F {format}", exactly(name))
 }
 
-/// People of an answer to [`clients_line`].
-pub(super) fn people(lines: &[String]) -> u32 {
+/// Counts the clients in an answer to [`clients_line`], without hob's own connections.
+pub(super) fn count_people(lines: &[String]) -> u32 {
     let count = lines.iter().filter(|line| *line == "C 0").count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[derive(Debug)]
-pub(super) struct Wire {
-    /// Ends with this.
+pub(super) struct ConnectionTask {
+    /// Dropping it ends the tmux client.
     _child: Child,
     writes: pipe::Sender,
     reads: pipe::Receiver,
-    parser: Parser,
+    parser: ControlParser,
     outgoing: Vec<u8>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<AnswerWaiter>,
     /// The first failure among the lines of a request.
     failure: Option<String>,
 }
 
-impl Wire {
-    /// Starts a connection and waits until it is attached: what is sent sooner is not.
-    pub(super) async fn attach(server: &Server, name: &str) -> Result<Wire, TmuxError> {
+impl ConnectionTask {
+    /// Starts a connection and waits until it is attached, because tmux drops earlier input.
+    pub(super) async fn attach(
+        server: &TmuxServer,
+        name: &str,
+    ) -> Result<ConnectionTask, TmuxError> {
         let mut argv = server.argv()?;
         argv.extend(["-N", "-C", "attach-session", "-t", &exactly(name)].map(Into::into));
         argv.extend(["-f", "no-output,ignore-size"].map(Into::into));
         let reason = "the connection to a terminal of the person's";
-        let mut plan = Plan::new(argv, PathBuf::from("/"), Walls::Unsandboxed { reason });
+        let mut plan = SpawnPlan::new(
+            argv,
+            PathBuf::from("/"),
+            SandboxMode::Unsandboxed { reason },
+        );
         plan.env = server.variables();
-        plan.feed = Feed::Pipes;
+        plan.output_mode = OutputMode::Pipes;
+        // A full disk must not end the connection to the user's terminal.
         plan.limits.disk_free_bytes = 0;
         let child = server.spawner().spawn(plan).await?;
         let pipes = child.take_pipes().await;
         let (writes, reads) = pipes.ok_or_else(|| TmuxError::Gone("it has no pipes".into()))?;
-        let mut wire = Wire {
+        let mut task = ConnectionTask {
             _child: child,
             writes,
             reads,
-            parser: Parser::default(),
+            parser: ControlParser::default(),
             outgoing: Vec::new(),
             waiting: VecDeque::new(),
             failure: None,
         };
-        let attached = wire.until(|event| match event {
-            Event::Attached => Some(Ok(())),
-            Event::Failed(said) if said.starts_with("can't find session") => {
+        let attached = task.read_until(|event| match event {
+            ControlEvent::Attached => Some(Ok(())),
+            ControlEvent::Failed(message) if message.starts_with("can't find session") => {
                 Some(Err(TmuxError::NoSession(name.to_owned())))
             }
-            Event::Failed(said) => Some(Err(TmuxError::Refused(said))),
+            ControlEvent::Failed(message) => Some(Err(TmuxError::Refused(message))),
             _ => None,
         });
         attached.await?;
-        Ok(wire)
+        Ok(task)
     }
 
-    /// One line and its answer, before the connection has its task.
-    pub(super) async fn ask(&mut self, line: String) -> Answer {
+    /// Sends one line and waits for its answer; used before the task runs.
+    pub(super) async fn ask(&mut self, line: String) -> TmuxAnswer {
         let line = line + "\n";
         self.writes.write_all(line.as_bytes()).await?;
-        self.until(|event| match event {
-            Event::Answer(answer) => Some(answer.map_err(TmuxError::Refused)),
+        self.read_until(|event| match event {
+            ControlEvent::Answer(answer) => Some(answer.map_err(TmuxError::Refused)),
             _ => None,
         })
         .await
     }
 
-    /// Reads until an event that is wanted.
-    async fn until<T>(
+    /// Reads until a wanted event arrives.
+    async fn read_until<T>(
         &mut self,
-        mut wanted: impl FnMut(Event) -> Option<Result<T, TmuxError>>,
+        mut wanted: impl FnMut(ControlEvent) -> Option<Result<T, TmuxError>>,
     ) -> Result<T, TmuxError> {
         let read = async {
             let mut buffer = vec![0; READ_BYTES];
@@ -159,8 +167,8 @@ impl Wire {
                 let mut found = None;
                 let mut exit = None;
                 self.parser.feed(&buffer[..length], &mut |event| {
-                    if let Event::Exit(reason) = &event {
-                        exit = Some(left(reason.clone()));
+                    if let ControlEvent::Exit(reason) = &event {
+                        exit = Some(exit_reason(reason.clone()));
                     }
                     found = found.take().or_else(|| wanted(event));
                 });
@@ -172,29 +180,29 @@ impl Wire {
                 }
             }
         };
-        let read = tokio::time::timeout(super::control::ANSWER_MAX, read).await;
+        let read = tokio::time::timeout(super::connection::ANSWER_MAX, read).await;
         read.map_err(|_| TmuxError::Silent)?
     }
 
-    /// Serves requests until the connection or everybody who holds it is gone.
+    /// Serves requests until the connection ends or its last holder is gone.
     pub(super) async fn run(
         mut self,
-        session: Session,
+        session: TmuxSession,
         record: String,
-        mut asked: mpsc::Receiver<Request>,
-        tell: watch::Sender<Seen>,
+        mut asked: mpsc::Receiver<TmuxRequest>,
+        updates: watch::Sender<ObservedTerminal>,
     ) {
-        let mut watch = Watch {
+        let mut watch = TerminalWatch {
             session,
             record,
-            tell,
+            updates,
         };
         let mut buffer = vec![0; READ_BYTES];
         let mut tick = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_held = true;
         let reason = loop {
-            // What was sent before the last holder let go still reaches tmux.
+            // Requests of the last holder are still delivered before the connection closes.
             if !is_held && self.waiting.is_empty() {
                 break "nobody holds it any more".to_owned();
             }
@@ -204,7 +212,7 @@ impl Wire {
             tokio::select! {
                 read = self.reads.read(&mut buffer) => match read {
                     Ok(length) if length > 0 => {
-                        if let Some(reason) = self.hear(&buffer[..length], &mut watch) {
+                        if let Some(reason) = self.handle_bytes(&buffer[..length], &mut watch) {
                             break reason;
                         }
                     }
@@ -217,154 +225,165 @@ impl Wire {
                     }
                 }
                 request = asked.recv(), if has_room => match request {
-                    Some(request) => self.send(request),
+                    Some(request) => self.queue_request(request),
                     None => is_held = false,
                 },
                 _ = tick.tick() => {
-                    self.look_at_pane(&watch);
-                    self.look_at_people(&watch);
+                    self.query_pane(&watch);
+                    self.query_clients(&watch);
                 }
             }
         };
-        watch.tell.send_modify(|seen| seen.gone = Some(reason));
+        watch
+            .updates
+            .send_modify(|observed| observed.gone = Some(reason));
     }
 
-    fn send(&mut self, request: Request) {
+    fn queue_request(&mut self, request: TmuxRequest) {
         let last = request.lines.len().saturating_sub(1);
-        let mut end = Some((request.otherwise, request.answer));
+        let mut end = Some((request.fallback, request.answer));
         for (number, line) in request.lines.into_iter().enumerate() {
             let waiting = match (number == last).then(|| end.take()).flatten() {
-                Some((otherwise, answer)) => Waiting::Caller { otherwise, answer },
-                None => Waiting::More,
+                Some((fallback, answer)) => AnswerWaiter::Caller { fallback, answer },
+                None => AnswerWaiter::More,
             };
-            self.line(&line, waiting);
+            self.queue_line(&line, waiting);
         }
     }
 
-    fn line(&mut self, line: &str, waiting: Waiting) {
+    fn queue_line(&mut self, line: &str, waiting: AnswerWaiter) {
         self.outgoing.extend_from_slice(line.as_bytes());
         self.outgoing.push(b'\n');
         self.waiting.push_back(waiting);
     }
 
-    fn look_at_pane(&mut self, watch: &Watch) {
-        let format = of_control(PANE_FORMAT.as_bytes());
+    fn query_pane(&mut self, watch: &TerminalWatch) {
+        let format = quote_for_control(PANE_FORMAT.as_bytes());
         let line = format!("display-message -p -t {} {format}", watch.session.pane);
-        self.line(&line, Waiting::Pane);
+        self.queue_line(&line, AnswerWaiter::Pane);
     }
 
-    fn look_at_people(&mut self, watch: &Watch) {
-        self.line(&clients_line(&watch.session.name), Waiting::People);
+    fn query_clients(&mut self, watch: &TerminalWatch) {
+        self.queue_line(&clients_line(&watch.session.name), AnswerWaiter::Clients);
     }
 
-    /// Takes in what tmux said; why the connection is over, if it is.
-    fn hear(&mut self, bytes: &[u8], watch: &mut Watch) -> Option<String> {
+    /// Handles output of tmux. Returns the reason if the connection has ended.
+    fn handle_bytes(&mut self, bytes: &[u8], watch: &mut TerminalWatch) -> Option<String> {
         let mut events = Vec::new();
         self.parser.feed(bytes, &mut |event| events.push(event));
         for event in events {
             match event {
-                Event::Answer(answer) => {
-                    if let Some(reason) = self.answer(answer, watch) {
+                ControlEvent::Answer(answer) => {
+                    if let Some(reason) = self.handle_answer(answer, watch) {
                         return Some(reason);
                     }
                 }
-                Event::Exit(reason) => return Some(left(reason)),
-                // Notices come in crowds; one question at a time is enough.
-                Event::Layout => {
-                    if !self.is_unsent(|last| matches!(last, Waiting::Pane)) {
-                        self.look_at_pane(watch);
+                ControlEvent::Exit(reason) => return Some(exit_reason(reason)),
+                // Notices come in bursts, and one query covers all of them.
+                ControlEvent::Layout => {
+                    if !self.is_unsent(|last| matches!(last, AnswerWaiter::Pane)) {
+                        self.query_pane(watch);
                     }
                 }
-                Event::Clients => {
-                    if !self.is_unsent(|last| matches!(last, Waiting::People)) {
-                        self.look_at_people(watch);
+                ControlEvent::Clients => {
+                    if !self.is_unsent(|last| matches!(last, AnswerWaiter::Clients)) {
+                        self.query_clients(watch);
                     }
                 }
-                Event::Attached | Event::Failed(_) => {}
+                ControlEvent::Attached | ControlEvent::Failed(_) => {}
             }
         }
         None
     }
 
-    /// Whether such a question has not reached tmux yet, so that its answer covers this notice too.
-    fn is_unsent(&self, is_it: impl Fn(&Waiting) -> bool) -> bool {
+    /// Returns true if such a query has not reached tmux yet, so that its answer covers this
+    /// notice.
+    fn is_unsent(&self, is_it: impl Fn(&AnswerWaiter) -> bool) -> bool {
         !self.outgoing.is_empty() && self.waiting.back().is_some_and(is_it)
     }
 
-    fn answer(&mut self, answer: Result<Vec<String>, String>, watch: &mut Watch) -> Option<String> {
+    fn handle_answer(
+        &mut self,
+        answer: Result<Vec<String>, String>,
+        watch: &mut TerminalWatch,
+    ) -> Option<String> {
         match self.waiting.pop_front() {
-            Some(Waiting::More) => {
-                if let Err(said) = answer {
-                    self.failure.get_or_insert(said);
+            Some(AnswerWaiter::More) => {
+                if let Err(message) = answer {
+                    self.failure.get_or_insert(message);
                 }
             }
-            Some(Waiting::Caller {
-                otherwise,
+            Some(AnswerWaiter::Caller {
+                fallback,
                 answer: caller,
             }) => {
                 let answer = match self.failure.take() {
-                    Some(said) => Err(said),
+                    Some(message) => Err(message),
                     None => answer,
                 };
-                if answer.is_err() && !otherwise.is_empty() {
-                    self.send(Request {
-                        lines: otherwise,
-                        otherwise: Vec::new(),
+                if answer.is_err() && !fallback.is_empty() {
+                    self.queue_request(TmuxRequest {
+                        lines: fallback,
+                        fallback: Vec::new(),
                         answer: caller,
                     });
                 } else if let Some(caller) = caller {
-                    // A caller who no longer waits needs no answer.
+                    // The caller may have given up waiting.
                     let _ = caller.send(answer.map_err(TmuxError::Refused));
                 }
             }
-            Some(Waiting::Pane) => return self.pane(answer, watch),
-            Some(Waiting::People) => {
+            Some(AnswerWaiter::Pane) => return self.handle_pane_answer(answer, watch),
+            Some(AnswerWaiter::Clients) => {
                 if let Ok(lines) = answer {
-                    watch.tell(|seen| seen.attached = people(&lines));
+                    watch.update(|observed| observed.attached = count_people(&lines));
                 }
             }
-            Some(Waiting::Nobody) | None => {}
+            Some(AnswerWaiter::Nobody) | None => {}
         }
         None
     }
 
-    fn pane(&mut self, answer: Result<Vec<String>, String>, watch: &mut Watch) -> Option<String> {
+    fn handle_pane_answer(
+        &mut self,
+        answer: Result<Vec<String>, String>,
+        watch: &mut TerminalWatch,
+    ) -> Option<String> {
         let lines = answer.unwrap_or_default();
-        // tmux answers about a pane that is gone with empty words.
+        // tmux answers with empty fields if the pane is gone.
         let Some(pane) = lines.iter().find_map(|line| read_pane(line)) else {
             return Some("its shell has ended".to_owned());
         };
-        watch.tell(|seen| (seen.columns, seen.rows) = (pane.columns, pane.rows));
-        if !pane.recorded {
+        watch.update(|observed| (observed.columns, observed.rows) = (pane.columns, pane.rows));
+        if !pane.is_recorded {
             tracing::warn!(
                 terminal = pane.name,
-                "its recorder was gone and is started again"
+                "the recorder had ended and is started again"
             );
             let line = watch.record.clone();
-            self.line(&line, Waiting::Nobody);
+            self.queue_line(&line, AnswerWaiter::Nobody);
         }
         None
     }
 }
 
-/// What the connection looks after by itself.
-struct Watch {
-    session: Session,
-    /// Begins to record again.
+/// The state that the connection task follows by itself.
+struct TerminalWatch {
+    session: TmuxSession,
+    /// The command that starts the recorder again.
     record: String,
-    tell: watch::Sender<Seen>,
+    updates: watch::Sender<ObservedTerminal>,
 }
 
-impl Watch {
-    fn tell(&self, change: impl FnOnce(&mut Seen)) {
-        self.tell.send_if_modified(|seen| {
-            let before = seen.clone();
-            change(seen);
-            *seen != before
+impl TerminalWatch {
+    fn update(&self, change: impl FnOnce(&mut ObservedTerminal)) {
+        self.updates.send_if_modified(|observed| {
+            let before = observed.clone();
+            change(observed);
+            *observed != before
         });
     }
 }
 
-fn left(reason: Option<String>) -> String {
+fn exit_reason(reason: Option<String>) -> String {
     reason.unwrap_or_else(|| "the terminal has ended".to_owned())
 }

@@ -1,16 +1,16 @@
-//! Which tmux there is, and what to say when there is none.
+//! Finds a usable tmux, or explains how to install one.
 
-use crate::{detached, look_up};
-use hob_kit::world::Env;
+use crate::{detached, find_program};
+use hob_kit::host_environment::EnvVars;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The oldest tmux that will do: control clients without output and panes' own options.
+/// The oldest usable tmux: it has control clients without output, and options of panes.
 pub const VERSION_MIN: (u32, u32) = (3, 2);
 const NAME: &str = "tmux";
 
-/// How tmux is installed, by the program that would do it.
-const INSTALLS: &[(&str, &str)] = &[
+/// Package managers, and the command that installs tmux with each.
+const INSTALL_COMMANDS: &[(&str, &str)] = &[
     ("apt-get", "sudo apt install tmux"),
     ("dnf", "sudo dnf install tmux"),
     ("pacman", "sudo pacman -S tmux"),
@@ -22,17 +22,17 @@ const INSTALLS: &[(&str, &str)] = &[
     ("brew", "brew install tmux"),
 ];
 
-/// A tmux that will do.
+/// A usable tmux.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tmux {
+pub struct TmuxProgram {
     pub program: PathBuf,
-    /// As it says itself, such as `3.3a`.
+    /// The version as tmux prints it, such as `3.3a`.
     pub version: String,
 }
 
-/// Why terminals cannot be had here.
+/// The reason why there are no terminals here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Missing {
+pub enum TmuxMissing {
     #[error("Terminals need tmux, which is not installed; run: {install}")]
     Tmux { install: String },
     #[error("There is no program '{name}', which the setting terminal.tmux names.")]
@@ -43,43 +43,43 @@ pub enum Missing {
     Broken { program: PathBuf, reason: String },
 }
 
-impl Tmux {
-    /// The tmux of the setting (`terminal.tmux`), or the one in the path.
-    pub async fn find(env: &Env, setting: Option<&str>) -> Result<Tmux, Missing> {
-        let install = || install(env);
+impl TmuxProgram {
+    /// Finds the tmux of the setting `terminal.tmux`, or the one on the path.
+    pub async fn find(env: &EnvVars, setting: Option<&str>) -> Result<TmuxProgram, TmuxMissing> {
+        let install = || install_command(env);
         let named = setting.filter(|name| !name.is_empty());
-        let found = look_up(named.unwrap_or(NAME), env);
+        let found = find_program(named.unwrap_or(NAME), env);
         let program = found.ok_or_else(|| match named {
-            Some(name) => Missing::Named {
+            Some(name) => TmuxMissing::Named {
                 name: name.to_owned(),
             },
-            None => Missing::Tmux { install: install() },
+            None => TmuxMissing::Tmux { install: install() },
         })?;
         let argv: [OsString; 2] = [program.clone().into(), "-V".into()];
-        let broken = |reason: String| Missing::Broken {
+        let broken = |reason: String| TmuxMissing::Broken {
             program: program.clone(),
             reason,
         };
         let variables = detached::variables(env, &[]);
-        let output = detached::answer(&argv, Path::new("/"), variables)
+        let output = detached::run_for_output(&argv, Path::new("/"), variables)
             .await
             .map_err(|error| broken(error.to_string()))?;
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let version = said.strip_prefix("tmux ").unwrap_or(&said).to_owned();
-        match numbers(&version) {
-            Some(numbers) if numbers >= VERSION_MIN => Ok(Tmux { program, version }),
-            Some(_) => Err(Missing::Old {
+        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let version = answer.strip_prefix("tmux ").unwrap_or(&answer).to_owned();
+        match parse_version(&version) {
+            Some(numbers) if numbers >= VERSION_MIN => Ok(TmuxProgram { program, version }),
+            Some(_) => Err(TmuxMissing::Old {
                 version,
                 install: install(),
             }),
-            None => Err(broken(format!("it answered '{said}'"))),
+            None => Err(broken(format!("it answered '{answer}'"))),
         }
     }
 }
 
-/// The two numbers of a version: of `3.3a`, `next-3.5` or `openbsd-7.4`. One built from its
-/// source's newest state calls itself `master`.
-fn numbers(version: &str) -> Option<(u32, u32)> {
+/// Parses the numbers of a version such as `3.3a`, `next-3.5` or `openbsd-7.4`. A development build
+/// prints `master`.
+fn parse_version(version: &str) -> Option<(u32, u32)> {
     if version == "master" {
         return Some((u32::MAX, 0));
     }
@@ -89,9 +89,9 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn install(env: &Env) -> String {
-    let here = |program: &str| look_up(program, env).is_some();
-    let found = INSTALLS.iter().find(|(program, _)| here(program));
+fn install_command(env: &EnvVars) -> String {
+    let here = |program: &str| find_program(program, env).is_some();
+    let found = INSTALL_COMMANDS.iter().find(|(program, _)| here(program));
     let command = found.map_or("install the package 'tmux'", |(_, command)| command);
     if rustix::process::getuid().is_root() {
         command.trim_start_matches("sudo ").to_owned()
@@ -101,5 +101,5 @@ fn install(env: &Env) -> String {
 }
 
 #[cfg(test)]
-#[path = "found_tests.rs"]
+#[path = "detect_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! What goes wrong with tmux.
+//! Errors of tmux.
 
 use crate::error::ExecError;
 use hob_kit::home::HomeError;
@@ -6,16 +6,16 @@ use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TmuxError {
-    #[error("A terminal named '{0}' is there already.")]
+    #[error("A terminal named '{0}' already exists.")]
     Exists(String),
     #[error("There is no terminal '{0}'.")]
     NoSession(String),
     #[error("There is no key '{0}'; names are such as Enter, Tab, Escape, Up, C-c, M-f, F5.")]
     NoKey(String),
-    #[error("tmux did not do it: {0}")]
+    #[error("tmux refused: {0}")]
     Refused(String),
-    /// The connection is over; the terminal may live on.
-    #[error("The connection to the terminal is over: {0}")]
+    /// The connection has ended; the terminal may still exist.
+    #[error("The connection to the terminal has ended: {0}")]
     Gone(String),
     #[error("tmux does not answer.")]
     Silent,
@@ -23,7 +23,7 @@ pub enum TmuxError {
     Io(#[from] io::Error),
     #[error("tmux did not start: {0}")]
     Start(#[from] ExecError),
-    /// Another user may own what is behind the socket: it is not spoken to.
+    /// Another user may own the server behind the socket, so it is not used.
     #[error("tmux is not used: {0}")]
     Socket(#[from] HomeError),
 }

@@ -1,4 +1,4 @@
-//! What has a terminal's keyboard, and ending it.
+//! The process group in a terminal's foreground, and ending it.
 //!
 //! Invariant: the shell's own process group is never signalled.
 
@@ -6,17 +6,17 @@ use rustix::process::Pid;
 pub use rustix::process::Signal;
 use std::io;
 
-/// Who has the keyboard of a shell's terminal.
+/// The owner of a terminal's keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreground {
-    /// The shell itself: it is at its prompt, or runs something of its own.
+    /// The shell itself: it is at its prompt, or runs a builtin.
     Shell,
-    /// This process group.
+    /// Another process group.
     Group(i32),
 }
 
-/// Who has the keyboard; an error when the shell is gone or has no terminal.
-pub fn of(shell_pid: i32) -> io::Result<Foreground> {
+/// Returns the foreground of a shell's terminal. Fails if the shell is gone or has no terminal.
+pub fn foreground_of(shell_pid: i32) -> io::Result<Foreground> {
     let stat = std::fs::read_to_string(format!("/proc/{shell_pid}/stat"))?;
     let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "its state cannot be read");
     let (own, foreground) = groups(&stat).ok_or_else(unreadable)?;
@@ -33,30 +33,30 @@ pub fn of(shell_pid: i32) -> io::Result<Foreground> {
     })
 }
 
-/// Signals what runs in the foreground; false when that is the shell itself.
-pub fn kill(shell_pid: i32, signal: Signal) -> io::Result<bool> {
-    let Foreground::Group(group) = of(shell_pid)? else {
+/// Signals the foreground process group; false if that is the shell itself.
+pub fn signal_foreground(shell_pid: i32, signal: Signal) -> io::Result<bool> {
+    let Foreground::Group(group) = foreground_of(shell_pid)? else {
         return Ok(false);
     };
     let Some(group) = Pid::from_raw(group) else {
         return Ok(false);
     };
     match rustix::process::kill_process_group(group, signal) {
-        // It ended by itself in between.
+        // It ended in the meantime.
         Err(rustix::io::Errno::SRCH) => Ok(false),
         done => done.map(|()| true).map_err(io::Error::from),
     }
 }
 
-/// Kills what is left of a process group that had the keyboard; false when nothing is. A program
-/// that heeds an interrupt may leave children behind that do not.
-pub fn end(shell_pid: i32, group: i32) -> io::Result<bool> {
+/// Kills the rest of a process group that had the keyboard; false if nothing is left. A program
+/// that obeys an interrupt may leave children that ignore it.
+pub fn kill_group(shell_pid: i32, group: i32) -> io::Result<bool> {
     let session = |stat: &str| fields(stat)?.get(3).copied();
     let shell = std::fs::read_to_string(format!("/proc/{shell_pid}/stat"))?;
     let Some(session_of_shell) = session(&shell) else {
         return Ok(false);
     };
-    // The number may belong to somebody else by now: only what is of this terminal is ended.
+    // The group id may have been reused, so only a group of this terminal's session is killed.
     let of_this = |stat: &str| {
         session(stat) == Some(session_of_shell) && groups(stat).is_some_and(|(own, _)| own == group)
     };
@@ -71,15 +71,14 @@ pub fn end(shell_pid: i32, group: i32) -> io::Result<bool> {
     }
 }
 
-/// The process group and the foreground group of a line of `/proc/PID/stat`. The program's name
-/// comes before them and may hold anything.
+/// Returns the process group and the foreground group of `/proc/PID/stat`.
 fn groups(stat: &str) -> Option<(i32, i32)> {
     let fields = fields(stat)?;
     Some((*fields.get(2)?, *fields.get(5)?))
 }
 
-/// The numbers behind the program's name: parent, group, session, terminal, foreground group; the
-/// first is its state and stands as 0.
+/// Returns the numbers after the program name, which may contain anything: state (as 0), parent,
+/// group, session, terminal, foreground group.
 fn fields(stat: &str) -> Option<Vec<i32>> {
     let (_, fields) = stat.rsplit_once(')')?;
     let fields = fields.split_ascii_whitespace().take(6);

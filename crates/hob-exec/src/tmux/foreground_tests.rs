@@ -12,6 +12,6 @@ fn the_groups_are_found_behind_any_name() {
 
 #[test]
 fn a_process_that_is_not_there_is_an_error() {
-    assert!(of(i32::MAX).is_err());
-    assert!(kill(i32::MAX, Signal::TERM).is_err());
+    assert!(foreground_of(i32::MAX).is_err());
+    assert!(signal_foreground(i32::MAX, Signal::TERM).is_err());
 }

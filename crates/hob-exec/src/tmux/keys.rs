@@ -1,24 +1,24 @@
-//! The names of keys. Pure.
+//! Names of keys. Pure.
 //!
-//! Invariant: a name is a key that tmux knows, or an error that names it; it is never typed as text.
+//! Invariant: a name is a key that tmux knows, or an error; it is never typed as text.
 
-/// What pressing a key is.
+/// The effect of pressing a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Press {
-    /// The same bytes in every program: sent as they are, also while somebody scrolls back.
+pub(super) enum KeyPress {
+    /// The same bytes in every program; sent literally, even while somebody scrolls back.
     Bytes(Vec<u8>),
-    /// What this sends depends on the program, which tmux knows; by tmux's own name.
+    /// A key by tmux's name, because its bytes depend on the mode of the program.
     Named(String),
 }
 
-/// Names tmux knows, as it writes them. Those of the keypad and the mouse are left out.
+/// Key names of tmux, in its spelling, without those of the keypad and the mouse.
 const NAMED: &[&str] = &[
     "BTab", "DC", "Delete", "Down", "End", "F1", "F10", "F11", "F12", "F2", "F3", "F4", "F5", "F6",
     "F7", "F8", "F9", "Home", "IC", "Insert", "Left", "NPage", "PPage", "PageDown", "PageUp",
     "PgDn", "PgUp", "Right", "Up",
 ];
 
-/// Those that are one byte everywhere.
+/// Keys that are one byte in every program.
 const PLAIN: &[(&str, u8)] = &[
     ("Enter", b'\r'),
     ("Tab", b'\t'),
@@ -30,8 +30,8 @@ const PLAIN: &[(&str, u8)] = &[
 
 const ESCAPE: u8 = 0x1b;
 
-/// The key of a name: `Enter`, `Up`, `C-c`, `M-f`, `S-F5`, or one letter.
-pub(super) fn press(name: &str) -> Option<Press> {
+/// Parses a key name: `Enter`, `Up`, `C-c`, `M-f`, `S-F5`, or one letter.
+pub(super) fn parse_key(name: &str) -> Option<KeyPress> {
     let (mut control, mut meta, mut shift) = (false, false, false);
     let mut rest = name;
     loop {
@@ -50,18 +50,18 @@ pub(super) fn press(name: &str) -> Option<Press> {
     }
     let mut letters = rest.chars();
     if let (Some(letter), None) = (letters.next(), letters.next()) {
-        return letter_key(letter, control, meta, shift);
+        return parse_letter(letter, control, meta, shift);
     }
     let of_name = |entry: &&(&str, u8)| entry.0.eq_ignore_ascii_case(rest);
     if let Some((_, byte)) = PLAIN.iter().find(of_name) {
         let bytes = match (control, shift) {
             (false, false) => vec![*byte],
-            // A zero byte can only be sent by its name.
+            // Ctrl-Space is a zero byte, which a paste buffer cannot contain.
             (true, false) if *byte == b' ' => return Some(named("C-", "Space", meta)),
             (false, true) if *byte == b'\t' => return Some(named("", "BTab", meta)),
             _ => return None,
         };
-        return Some(Press::Bytes(with_meta(bytes, meta)));
+        return Some(KeyPress::Bytes(with_meta(bytes, meta)));
     }
     let known = NAMED
         .iter()
@@ -75,7 +75,7 @@ pub(super) fn press(name: &str) -> Option<Press> {
     Some(named(prefix, known, meta))
 }
 
-fn letter_key(letter: char, control: bool, meta: bool, shift: bool) -> Option<Press> {
+fn parse_letter(letter: char, control: bool, meta: bool, shift: bool) -> Option<KeyPress> {
     if letter.is_control() || shift {
         return None;
     }
@@ -90,7 +90,7 @@ fn letter_key(letter: char, control: bool, meta: bool, shift: bool) -> Option<Pr
     } else {
         letter.to_string().into_bytes()
     };
-    Some(Press::Bytes(with_meta(bytes, meta)))
+    Some(KeyPress::Bytes(with_meta(bytes, meta)))
 }
 
 fn with_meta(bytes: Vec<u8>, meta: bool) -> Vec<u8> {
@@ -101,9 +101,9 @@ fn with_meta(bytes: Vec<u8>, meta: bool) -> Vec<u8> {
     }
 }
 
-fn named(prefix: &str, name: &str, meta: bool) -> Press {
+fn named(prefix: &str, name: &str, meta: bool) -> KeyPress {
     let meta = if meta { "M-" } else { "" };
-    Press::Named(format!("{meta}{prefix}{name}"))
+    KeyPress::Named(format!("{meta}{prefix}{name}"))
 }
 
 #[cfg(test)]

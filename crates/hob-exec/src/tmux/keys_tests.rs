@@ -25,8 +25,8 @@ fn keys_that_are_the_same_everywhere_are_bytes() {
         ("é", "é".as_bytes()),
     ];
     for (name, bytes) in cases {
-        let expected = (!bytes.is_empty()).then(|| Press::Bytes(bytes.to_vec()));
-        assert_eq!(press(name), expected, "{name}");
+        let expected = (!bytes.is_empty()).then(|| KeyPress::Bytes(bytes.to_vec()));
+        assert_eq!(parse_key(name), expected, "{name}");
     }
 }
 
@@ -45,8 +45,8 @@ fn keys_that_programs_differ_about_go_by_tmuxs_name() {
         ("PageDown", "PageDown"),
     ];
     for (name, expected) in cases {
-        let expected = Some(Press::Named(expected.to_owned()));
-        assert_eq!(press(name), expected, "{name}");
+        let expected = Some(KeyPress::Named(expected.to_owned()));
+        assert_eq!(parse_key(name), expected, "{name}");
     }
 }
 
@@ -55,6 +55,6 @@ fn what_is_no_key_is_none() {
     for name in [
         "", "Entr", "F13", "C-", "C-é", "ls", "-n", "C-Enter", "\u{7}", "S-a", "Enter ",
     ] {
-        assert_eq!(press(name), None, "{name}");
+        assert_eq!(parse_key(name), None, "{name}");
     }
 }

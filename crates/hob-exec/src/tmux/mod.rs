@@ -1,13 +1,13 @@
-//! Terminals in tmux that a person and hob share.
+//! Terminals in tmux that a user and hob share.
 //!
-//! - [`found`]: which tmux there is, or a sentence
+//! - [`detect`]: finds a usable tmux
 //! - [`server`]: the server on hob's own socket, its terminals
-//! - [`control`]: a connection to one terminal (control mode): keys, questions, notices;
-//!   `protocol` reads what tmux says, `wire` owns the connection, `words` and `keys` write what it
-//!   reads
+//! - [`connection`]: a connection to one terminal (control mode): keys, queries, notices;
+//!   `protocol` parses tmux's output, `connection_task` owns the connection, `quoting` and `keys`
+//!   encode input
 //! - [`recording`]: every byte a terminal prints, written by `hob record` below tmux
 //! - [`shells`]: the hooks that mark where commands begin and end, and take commands
-//! - [`foreground`]: what has a terminal's keyboard, and ending it
+//! - [`foreground`]: the process group that has a terminal's keyboard, and ending it
 //!
 //! ```text
 //! daemon ──▶ hob shim ──▶ tmux -C ──┐                       ┌──▶ shell (hooks) ──▶ commands
@@ -16,22 +16,22 @@
 //!    └──────────────────────────── inotify, reads ─────────────────────────────────┘
 //! ```
 //!
-//! Invariants: the server, its shells and recorders are the person's and outlive the daemon; hob
-//! learns what a command printed and how it ended from the recording alone.
+//! Invariants: the server, its shells and recorders belong to the user and outlive the daemon; hob
+//! learns the output and the end of a command from the recording alone.
 
-pub mod control;
+pub mod connection;
+mod connection_task;
+pub mod detect;
 pub mod error;
 pub mod foreground;
-pub mod found;
 mod keys;
 mod protocol;
+pub(crate) mod quoting;
 pub mod recording;
 pub mod server;
 pub mod shells;
-mod wire;
-pub(crate) mod words;
 
-pub use control::{Client, Control, Notice, Notices};
+pub use connection::{TmuxClient, TmuxConnection, TmuxNotice, TmuxNotices};
+pub use detect::{TmuxMissing, TmuxProgram};
 pub use error::TmuxError;
-pub use found::{Missing, Tmux};
-pub use server::{New, Server, ServerParts, Session};
+pub use server::{NewTmuxSession, TmuxServer, TmuxServerParts, TmuxSession};

@@ -1,83 +1,84 @@
-//! What tmux says in control mode. Pure: bytes in, split anywhere; events out.
+//! The parser of tmux's control mode. Pure: bytes in, split anywhere; events out.
 //!
-//! Invariant: each command line that was sent is answered by exactly one [`Event::Answer`], in the
-//! order they were sent; nothing tmux says ends the parser or grows it past its bounds.
+//! Invariants: each sent command line gets exactly one [`ControlEvent::Answer`], in the order they
+//! were sent; no input stops the parser or grows it past its bounds.
 
-/// The longest line that is looked at; the rest of a longer one is dropped.
+/// The maximum length of a line; the rest is dropped.
 const LINE_BYTES_MAX: usize = 64 * 1024;
-/// The most lines of one answer that are kept.
+/// The maximum of lines in one answer; the rest is dropped.
 const ANSWER_LINES_MAX: usize = 1_024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// What a command printed, or why it failed.
+pub(super) enum ControlEvent {
+    /// The output of a command, or its error.
     Answer(Result<Vec<String>, String>),
     /// The connection is attached to its session.
     Attached,
-    /// A window's layout has changed, or one is gone: sizes and panes may be others.
+    /// A window's layout changed or a window closed: sizes and panes may differ.
     Layout,
-    /// Somebody came or went.
+    /// A client attached or detached.
     Clients,
-    /// Something that nobody sent by this connection has failed: attaching, mostly.
+    /// A command failed that this connection did not send: usually attaching.
     Failed(String),
-    /// The connection is over.
+    /// The connection has ended.
     Exit(Option<String>),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub(super) struct ControlParser {
     line: Vec<u8>,
-    block: Option<Block>,
+    block: Option<AnswerBlock>,
 }
 
-/// What stands between `%begin` and its end.
+/// An open answer between `%begin` and its end.
 #[derive(Debug)]
-struct Block {
-    /// What `%begin` said; its end repeats it.
+struct AnswerBlock {
+    /// The arguments of `%begin`, which its end repeats.
     guard: String,
-    /// Whether this connection sent the command.
+    /// True if this connection sent the command.
     own: bool,
     lines: Vec<String>,
 }
 
-impl Parser {
-    pub(super) fn feed(&mut self, mut bytes: &[u8], out: &mut impl FnMut(Event)) {
+impl ControlParser {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], out: &mut impl FnMut(ControlEvent)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.keep(&bytes[..end]);
+            self.append_to_line(&bytes[..end]);
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.line);
             let line = String::from_utf8_lossy(&line);
-            if let Some(event) = self.line(line.trim_end_matches('\r')) {
+            if let Some(event) = self.handle_line(line.trim_end_matches('\r')) {
                 out(event);
             }
         }
-        self.keep(bytes);
+        self.append_to_line(bytes);
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn append_to_line(&mut self, bytes: &[u8]) {
         let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn line(&mut self, line: &str) -> Option<Event> {
+    fn handle_line(&mut self, line: &str) -> Option<ControlEvent> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let Some(mut block) = self.block.take() else {
             if word == "%begin" {
-                self.block = Some(Block {
+                self.block = Some(AnswerBlock {
                     guard: rest.to_owned(),
                     own: rest.split(' ').nth(2) == Some("1"),
                     lines: Vec::new(),
                 });
                 return None;
             }
-            return notice(word, rest);
+            return parse_notice(word, rest);
         };
+        // A command may print lines that look like `%end`, so the arguments must match, too.
         if rest == block.guard && (word == "%end" || word == "%error") {
             let failed = word == "%error";
             return match (block.own, failed) {
-                (true, false) => Some(Event::Answer(Ok(block.lines))),
-                (true, true) => Some(Event::Answer(Err(block.lines.join(" ")))),
-                (false, true) => Some(Event::Failed(block.lines.join(" "))),
+                (true, false) => Some(ControlEvent::Answer(Ok(block.lines))),
+                (true, true) => Some(ControlEvent::Answer(Err(block.lines.join(" ")))),
+                (false, true) => Some(ControlEvent::Failed(block.lines.join(" "))),
                 (false, false) => None,
             };
         }
@@ -89,16 +90,18 @@ impl Parser {
     }
 }
 
-fn notice(word: &str, rest: &str) -> Option<Event> {
+fn parse_notice(word: &str, rest: &str) -> Option<ControlEvent> {
     match word {
-        "%session-changed" => Some(Event::Attached),
+        "%session-changed" => Some(ControlEvent::Attached),
         "%layout-change" | "%window-close" | "%unlinked-window-close" | "%window-pane-changed" => {
-            Some(Event::Layout)
+            Some(ControlEvent::Layout)
         }
         "%client-session-changed" | "%client-detached" | "%sessions-changed" => {
-            Some(Event::Clients)
+            Some(ControlEvent::Clients)
         }
-        "%exit" => Some(Event::Exit((!rest.is_empty()).then(|| rest.to_owned()))),
+        "%exit" => Some(ControlEvent::Exit(
+            (!rest.is_empty()).then(|| rest.to_owned()),
+        )),
         _ => None,
     }
 }

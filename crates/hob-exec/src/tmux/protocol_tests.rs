@@ -3,8 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-fn read(pieces: &[&[u8]]) -> Vec<Event> {
-    let mut parser = Parser::default();
+fn read(pieces: &[&[u8]]) -> Vec<ControlEvent> {
+    let mut parser = ControlParser::default();
     let mut events = Vec::new();
     for piece in pieces {
         parser.feed(piece, &mut |event| events.push(event));
@@ -19,31 +19,31 @@ const TALK: &str = "%begin 1 279 0\n%end 1 279 0\n%session-changed $0 a\n\
     %begin 1 287 0\n%error 1 287 0\n\
     %client-detached /dev/pts/4\n%output %0 never asked for\nnonsense\n\n%exit server exited\n";
 
-fn talk() -> Vec<Event> {
+fn talk() -> Vec<ControlEvent> {
     vec![
-        Event::Attached,
-        Event::Answer(Ok(vec![
+        ControlEvent::Attached,
+        ControlEvent::Answer(Ok(vec![
             "120 30".into(),
             "%end of the line".into(),
             "%end 1 9 1".into(),
         ])),
-        Event::Layout,
-        Event::Answer(Err("parse error: unknown command: foo".into())),
-        Event::Failed(String::new()),
-        Event::Clients,
-        Event::Exit(Some("server exited".into())),
+        ControlEvent::Layout,
+        ControlEvent::Answer(Err("parse error: unknown command: foo".into())),
+        ControlEvent::Failed(String::new()),
+        ControlEvent::Clients,
+        ControlEvent::Exit(Some("server exited".into())),
     ]
 }
 
 #[test]
 fn answers_are_told_from_notices_and_from_what_others_did() {
     assert_eq!(read(&[TALK.as_bytes()]), talk());
-    assert_eq!(read(&[b"%exit\n"]), [Event::Exit(None)]);
+    assert_eq!(read(&[b"%exit\n"]), [ControlEvent::Exit(None)]);
 }
 
 #[test]
 fn a_line_without_end_and_an_answer_without_end_are_bounded() {
-    let mut parser = Parser::default();
+    let mut parser = ControlParser::default();
     let mut none = |event| panic!("{event:?}");
     for _ in 0..100 {
         parser.feed(&[b'x'; 4096], &mut none);
@@ -55,7 +55,7 @@ fn a_line_without_end_and_an_answer_without_end_are_bounded() {
     }
     let mut events = Vec::new();
     parser.feed(b"%end 1 1 1\n", &mut |event| events.push(event));
-    let [Event::Answer(Ok(lines))] = &events[..] else {
+    let [ControlEvent::Answer(Ok(lines))] = &events[..] else {
         panic!("{events:?}");
     };
     assert_eq!(lines.len(), ANSWER_LINES_MAX);
@@ -91,7 +91,7 @@ proptest! {
         let found: Vec<_> = events
             .into_iter()
             .filter_map(|event| match event {
-                Event::Answer(Ok(mut lines)) => lines.pop(),
+                ControlEvent::Answer(Ok(mut lines)) => lines.pop(),
                 _ => None,
             })
             .collect();
@@ -100,7 +100,7 @@ proptest! {
 
     #[test]
     fn no_bytes_end_the_parser(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        let mut parser = Parser::default();
+        let mut parser = ControlParser::default();
         parser.feed(&bytes, &mut |_| {});
         prop_assert!(parser.line.len() <= LINE_BYTES_MAX);
     }

@@ -1,14 +1,14 @@
-//! Writing text so that tmux, or a shell below it, reads exactly that text. Pure.
+//! Quotes text so that tmux, or a shell below it, reads exactly that text. Pure.
 //!
-//! Invariant: no byte of what is given is ever read as syntax.
+//! Invariant: no byte of the text is ever read as syntax.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// One word on a command line of control mode. Everything but plain letters is written as its octal
-/// number, so there is no case in which a variable, a tilde, a quote or a line end means something.
-pub(super) fn of_control(bytes: &[u8]) -> String {
+/// Quotes one word of a control mode command. All bytes except plain characters are written in
+/// octal, so that no variable, tilde, quote or line break has a meaning.
+pub(super) fn quote_for_control(bytes: &[u8]) -> String {
     let mut word = String::with_capacity(bytes.len() + 2);
     word.push('"');
     for byte in bytes {
@@ -23,8 +23,9 @@ pub(super) fn of_control(bytes: &[u8]) -> String {
     word
 }
 
-/// One argument of a tmux started for one command: a `;` at its end would begin the next command.
-pub(super) fn of_argument(argument: &OsStr) -> OsString {
+/// Escapes one argument of a tmux command line, where a `;` at the end would start the next
+/// command.
+pub(super) fn escape_argument(argument: &OsStr) -> OsString {
     let bytes = argument.as_bytes();
     match bytes.strip_suffix(b";") {
         Some(rest) => OsString::from_vec([rest, b"\\;"].concat()),
@@ -32,8 +33,8 @@ pub(super) fn of_argument(argument: &OsStr) -> OsString {
     }
 }
 
-/// Text in which tmux looks for `#{…}`.
-pub(super) fn of_format(text: &OsStr) -> OsString {
+/// Escapes text in which tmux expands `#{…}`.
+pub(super) fn escape_format(text: &OsStr) -> OsString {
     let mut safe = Vec::with_capacity(text.len());
     for byte in text.as_bytes() {
         safe.push(*byte);
@@ -44,12 +45,12 @@ pub(super) fn of_format(text: &OsStr) -> OsString {
     OsString::from_vec(safe)
 }
 
-/// A command line for `sh`, in which tmux also looks for `#{…}` and for dates.
-pub(super) fn of_piped_shell(argv: &[OsString]) -> OsString {
+/// Quotes a command line for `sh` in which tmux also expands `#{…}` and dates.
+pub(super) fn quote_piped_command(argv: &[OsString]) -> OsString {
     let mut line = b"exec".to_vec();
     for argument in argv {
         line.push(b' ');
-        for byte in quoted(argument).as_bytes() {
+        for byte in quote_for_shell(argument).as_bytes() {
             line.push(*byte);
             if *byte == b'#' || *byte == b'%' {
                 line.push(*byte);
@@ -59,8 +60,8 @@ pub(super) fn of_piped_shell(argv: &[OsString]) -> OsString {
     OsString::from_vec(line)
 }
 
-/// One word for a shell.
-pub(crate) fn quoted(word: &OsStr) -> OsString {
+/// Quotes one word for a POSIX shell.
+pub(crate) fn quote_for_shell(word: &OsStr) -> OsString {
     let mut text = b"'".to_vec();
     for byte in word.as_bytes() {
         if *byte == b'\'' {
@@ -74,5 +75,5 @@ pub(crate) fn quoted(word: &OsStr) -> OsString {
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
+#[path = "quoting_tests.rs"]
 mod tests;

@@ -1,69 +1,69 @@
-//! The tmux server of hob's terminals, on a socket of its own.
+//! The tmux server of hob's terminals, on its own socket.
 //!
-//! It is the person's: started detached with the first terminal, it outlives the daemon and ends
-//! with the last terminal. hob never ends it.
+//! The server belongs to the user: it starts detached with the first terminal, outlives the daemon
+//! and ends with the last terminal. hob never ends it.
 //!
-//! Invariants: only panes that hob made are called terminals, whatever else a person opens in this
+//! Invariants: only panes that hob created are terminals, whatever else a user opens in this
 //! server; a terminal is recorded from its first byte.
 
-use super::control::{self, Control, Notices};
+use super::connection::{self, TmuxConnection, TmuxNotices};
+use super::detect::TmuxProgram;
 use super::error::TmuxError;
-use super::found::Tmux;
+use super::quoting::{escape_argument, escape_format, quote_piped_command};
 use super::shells;
-use super::words::{of_argument, of_format, of_piped_shell};
 use crate::detached;
 use crate::spawner::Spawner;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Times a server that is just ending is asked again.
+/// Attempts to create a terminal while the server is just ending.
 const TRIES: usize = 5;
 const TRY_AGAIN: Duration = Duration::from_millis(100);
 
-/// The option of a pane that makes it a terminal: its folder.
+/// The pane option that makes a pane a terminal; its value is the terminal's folder.
 pub(super) const OPTION: &str = "@hob";
-/// What is asked of a pane; the folder comes last because it may hold spaces.
+/// The queried fields of a pane. The folder comes last because it may contain spaces.
 pub(super) const PANE_FORMAT: &str = "P #{session_name} #{pane_id} #{pane_pid} #{pane_width} \
     #{pane_height} #{pane_pipe} #{@hob}";
 const CLIENT_FORMAT: &str = "C #{client_control_mode} #{client_session}";
 const CONFIG: &str = include_str!("tmux.conf");
 
-/// What a server is made of.
+/// The parts of a [`TmuxServer`].
 #[derive(Clone, Debug)]
-pub struct ServerParts {
-    pub tmux: Tmux,
-    /// Its socket; the file of its settings lies beside it.
+pub struct TmuxServerParts {
+    pub tmux: TmuxProgram,
+    /// The socket; its configuration file lies beside it.
     pub socket: PathBuf,
     /// Starts the connections to it.
     pub spawner: Spawner,
-    /// The program that records, without its folder; [`super::recording::own`] in hob itself.
+    /// The recorder's command line without the folder; [`super::recording::own_recorder`] in hob.
     pub recorder: Vec<OsString>,
-    /// Where the variables of the shells come from.
-    pub env: Env,
-    /// Lines tmux keeps of each terminal's past.
+    /// The environment from which the shells inherit variables.
+    pub env: EnvVars,
+    /// Scrollback lines of each terminal.
     pub history_lines: u32,
 }
 
 /// The tmux server; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Server(Arc<ServerParts>);
+pub struct TmuxServer(Arc<TmuxServerParts>);
 
-/// A terminal to make.
+/// A terminal to create.
 #[derive(Clone, Debug)]
-pub struct New {
+pub struct NewTmuxSession {
     /// Letters, digits, `-` and `_`.
     pub name: String,
-    /// The terminal's folder: there is its recording, and what its shell reads. It must be there.
+    /// The terminal's folder, for its recording and the shell's hook files. It must exist.
     pub folder: PathBuf,
     /// The program of the shell.
     pub shell: PathBuf,
     /// The key of its marks: [`shells::KEY_DIGITS`] hexadecimal digits.
     pub key: String,
-    /// Where the shell begins.
+    /// The working folder of the shell.
     pub dir: PathBuf,
     pub columns: u16,
     pub rows: u16,
@@ -73,7 +73,7 @@ pub struct New {
 
 /// A terminal as tmux knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct TmuxSession {
     pub name: String,
     pub folder: PathBuf,
     /// The pane of its shell, such as `%0`.
@@ -81,18 +81,18 @@ pub struct Session {
     pub shell_pid: i32,
     pub columns: u16,
     pub rows: u16,
-    /// Windows and terminals attached to it; connections of hob's do not count.
+    /// The number of attached clients, without hob's own connections.
     pub attached: u32,
-    /// Whether a recorder runs.
-    pub recorded: bool,
+    /// True if a recorder runs.
+    pub is_recorded: bool,
 }
 
-impl Server {
-    pub fn new(parts: ServerParts) -> Server {
-        Server(Arc::new(parts))
+impl TmuxServer {
+    pub fn new(parts: TmuxServerParts) -> TmuxServer {
+        TmuxServer(Arc::new(parts))
     }
 
-    pub fn tmux(&self) -> &Tmux {
+    pub fn tmux(&self) -> &TmuxProgram {
         &self.0.tmux
     }
 
@@ -100,15 +100,15 @@ impl Server {
         &self.0.socket
     }
 
-    /// The command line by which a person attaches to a terminal.
+    /// The command line that attaches to a terminal.
     pub fn attach_argv(&self, name: &str) -> Result<Vec<OsString>, TmuxError> {
         let mut argv = self.argv()?;
         argv.extend(["attach-session".into(), "-t".into(), exactly(name).into()]);
         Ok(argv)
     }
 
-    /// The terminals there are, by name. Without a server there are none.
-    pub async fn sessions(&self) -> Result<Vec<Session>, TmuxError> {
+    /// Lists the terminals by name. Without a server there are none.
+    pub async fn sessions(&self) -> Result<Vec<TmuxSession>, TmuxError> {
         let arguments = [
             "list-panes",
             "-a",
@@ -120,20 +120,20 @@ impl Server {
             CLIENT_FORMAT,
         ];
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let output = self.ask(&arguments, Path::new("/")).await?;
+        let output = self.run_tmux(&arguments, Path::new("/")).await?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return if is_no_server(&said) {
+            let answer = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return if is_no_server(&answer) {
                 Ok(Vec::new())
             } else {
-                Err(TmuxError::Refused(said))
+                Err(TmuxError::Refused(answer))
             };
         }
         Ok(read_sessions(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Makes a terminal, with the server if there is none, and begins to record it.
-    pub async fn create(&self, new: New) -> Result<Session, TmuxError> {
+    /// Creates a terminal, and the server if there is none, and starts recording.
+    pub async fn create(&self, new: NewTmuxSession) -> Result<TmuxSession, TmuxError> {
         let shell = shells::prepare(&new.shell, &new.folder, &new.key)?;
         self.write_config()?;
         let target = format!("{}:", exactly(&new.name));
@@ -154,52 +154,57 @@ impl Server {
         .iter()
         .map(OsString::from)
         .collect();
-        arguments.push(of_argument(&of_format(new.dir.as_os_str())));
+        arguments.push(escape_argument(&escape_format(new.dir.as_os_str())));
         for (name, value) in &new.env {
             let mut variable = name.clone();
             variable.push("=");
             variable.push(value);
-            arguments.extend(["-e".into(), of_argument(&variable)]);
+            arguments.extend(["-e".into(), escape_argument(&variable)]);
         }
         arguments.push("--".into());
-        arguments.extend(shell.iter().map(|word| of_argument(word)));
+        arguments.extend(shell.iter().map(|word| escape_argument(word)));
         arguments.extend([";", "set-option", "-p", "-t", &target, OPTION].map(OsString::from));
-        arguments.push(of_argument(new.folder.as_os_str()));
+        // One tmux invocation for all three commands: the shell prints nothing before the recorder
+        // is attached.
+        arguments.push(escape_argument(new.folder.as_os_str()));
         arguments.extend([";", "pipe-pane", "-O", "-t", &target].map(OsString::from));
-        arguments.push(of_argument(&self.recorder_line(&new.folder)));
-        let said = self.create_at_last(&arguments, &new.name).await?;
-        let (pane, pid) = said.trim().split_once(' ').ok_or_else(|| strange(&said))?;
-        Ok(Session {
+        arguments.push(escape_argument(&self.recorder_line(&new.folder)));
+        let answer = self.create_with_retries(&arguments, &new.name).await?;
+        let (pane, pid) = answer
+            .trim()
+            .split_once(' ')
+            .ok_or_else(|| unexpected_answer(&answer))?;
+        Ok(TmuxSession {
             name: new.name,
             folder: new.folder,
             pane: pane.to_owned(),
-            shell_pid: pid.parse().map_err(|_| strange(&said))?,
+            shell_pid: pid.parse().map_err(|_| unexpected_answer(&answer))?,
             columns: new.columns,
             rows: new.rows,
             attached: 0,
-            recorded: true,
+            is_recorded: true,
         })
     }
 
     /// Connects to a terminal.
-    pub async fn connect(&self, name: &str) -> Result<(Control, Notices), TmuxError> {
-        control::connect(self, name).await
+    pub async fn connect(&self, name: &str) -> Result<(TmuxConnection, TmuxNotices), TmuxError> {
+        connection::connect(self, name).await
     }
 
     pub(super) fn spawner(&self) -> &Spawner {
         &self.0.spawner
     }
 
-    /// The command line by which tmux feeds the recorder of a folder.
+    /// The shell command that tmux pipes a pane's output to.
     pub(super) fn recorder_line(&self, folder: &Path) -> OsString {
         let mut argv = self.0.recorder.clone();
         argv.push(folder.into());
-        of_piped_shell(&argv)
+        quote_piped_command(&argv)
     }
 
-    /// tmux on our socket; its words are UTF-8 whatever the daemon's own language is. There is no
-    /// command line without a check of the socket's folder, so that nobody else's server is asked
-    /// and nobody else's settings are read.
+    /// The command line of tmux on hob's socket, in UTF-8 whatever the daemon's locale is. It
+    /// always checks the socket's folder first, so that no other user's server or settings are
+    /// used.
     pub(super) fn argv(&self) -> Result<Vec<OsString>, TmuxError> {
         let parts = &self.0;
         hob_kit::home::check_socket_folder(&parts.socket)?;
@@ -211,13 +216,14 @@ impl Server {
         ])
     }
 
-    /// The variables of everything that is started here.
+    /// The variables of all processes that are started here.
     pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
         detached::variables(&self.0.env, &[])
     }
 
-    /// A server that is just ending takes no new terminal, and is gone a moment later.
-    async fn create_at_last(
+    /// Creates a terminal with retries: a server that is just ending accepts no terminal, and is
+    /// gone a moment later.
+    async fn create_with_retries(
         &self,
         arguments: &[OsString],
         name: &str,
@@ -225,26 +231,26 @@ impl Server {
         let mut tries = 0;
         loop {
             tries += 1;
-            let output = self.ask(arguments, Path::new("/")).await?;
+            let output = self.run_tmux(arguments, Path::new("/")).await?;
             if output.status.success() {
                 return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
             }
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            if said.starts_with("duplicate session") {
+            let answer = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if answer.starts_with("duplicate session") {
                 return Err(TmuxError::Exists(name.to_owned()));
             }
-            if tries == TRIES || !is_no_server(&said) {
-                return Err(TmuxError::Refused(said));
+            if tries == TRIES || !is_no_server(&answer) {
+                return Err(TmuxError::Refused(answer));
             }
             tokio::time::sleep(TRY_AGAIN).await;
         }
     }
 
-    async fn ask(&self, arguments: &[OsString], folder: &Path) -> Result<Output, TmuxError> {
+    async fn run_tmux(&self, arguments: &[OsString], folder: &Path) -> Result<Output, TmuxError> {
         let mut argv = self.argv()?;
         argv.extend(["-f".into(), self.config().into()]);
         argv.extend(arguments.iter().cloned());
-        Ok(detached::answer(&argv, folder, self.variables()).await?)
+        Ok(detached::run_for_output(&argv, folder, self.variables()).await?)
     }
 
     fn config(&self) -> PathBuf {
@@ -259,23 +265,25 @@ impl Server {
         if std::fs::read(&path).is_ok_and(|found| found == wanted.as_bytes()) {
             return Ok(());
         }
+        // Replaced by a rename, because tmux may read the file at any moment.
         let unready = path.with_extension("conf.tmp");
         std::fs::write(&unready, wanted)?;
         Ok(std::fs::rename(unready, path)?)
     }
 }
 
-/// A session by its whole name; without the sign tmux would take any that begins so.
+/// The target of a session by its full name. Without `=` tmux accepts any name with that prefix.
 pub(super) fn exactly(name: &str) -> String {
     format!("={name}")
 }
 
-fn strange(said: &str) -> TmuxError {
-    TmuxError::Refused(format!("it answered '{}'", said.trim()))
+fn unexpected_answer(answer: &str) -> TmuxError {
+    TmuxError::Refused(format!("it answered '{}'", answer.trim()))
 }
 
-/// Whether there is no terminal because there is no server, or one that ends with its last.
-fn is_no_server(said: &str) -> bool {
+/// Returns true if an error of tmux means that there is no server, or that it just ended with its
+/// last terminal.
+fn is_no_server(answer: &str) -> bool {
     [
         "no server running",
         "(No such file or directory)",
@@ -285,13 +293,13 @@ fn is_no_server(said: &str) -> bool {
         "no sessions",
     ]
     .iter()
-    .any(|words| said.contains(words))
+    .any(|words| answer.contains(words))
 }
 
-/// The terminals of an answer: lines of panes, then lines of clients.
-fn read_sessions(said: &str) -> Vec<Session> {
-    let mut sessions: Vec<Session> = said.lines().filter_map(read_pane).collect();
-    for line in said.lines() {
+/// Parses the terminals of an answer: lines of panes, then lines of clients.
+fn read_sessions(answer: &str) -> Vec<TmuxSession> {
+    let mut sessions: Vec<TmuxSession> = answer.lines().filter_map(read_pane).collect();
+    for line in answer.lines() {
         let Some(name) = line.strip_prefix("C 0 ") else {
             continue;
         };
@@ -302,27 +310,27 @@ fn read_sessions(said: &str) -> Vec<Session> {
     sessions
 }
 
-/// A terminal of a line as [`PANE_FORMAT`] asks for it; none of a pane that is not hob's.
-pub(super) fn read_pane(line: &str) -> Option<Session> {
+/// Parses a line of [`PANE_FORMAT`]; none for a pane that is not hob's.
+pub(super) fn read_pane(line: &str) -> Option<TmuxSession> {
     let mut words = line.splitn(8, ' ');
     let is_pane = words.next()? == "P";
-    let session = Session {
+    let session = TmuxSession {
         name: words.next()?.to_owned(),
         pane: words.next()?.to_owned(),
         shell_pid: words.next()?.parse().ok()?,
         columns: words.next()?.parse().ok()?,
         rows: words.next()?.parse().ok()?,
         attached: 0,
-        recorded: words.next()? == "1",
+        is_recorded: words.next()? == "1",
         folder: PathBuf::from(words.next().filter(|folder| !folder.is_empty())?),
     };
     is_pane.then_some(session)
 }
 
-/// The word of an option or a folder for control mode.
-pub(super) fn word(text: &OsStr) -> String {
+/// Quotes an option or a folder for control mode.
+pub(super) fn control_word(text: &OsStr) -> String {
     use std::os::unix::ffi::OsStrExt;
-    super::words::of_control(text.as_bytes())
+    super::quoting::quote_for_control(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ fn terminals_are_told_from_other_panes_and_people_from_connections() {
     let names: Vec<_> = found.iter().map(|session| session.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!((found[0].attached, found[1].attached), (2, 0));
-    assert_eq!((found[0].recorded, found[1].recorded), (false, true));
+    assert_eq!((found[0].is_recorded, found[1].is_recorded), (false, true));
     assert_eq!(found[1].folder, Path::new("/h/terminals/2 with space"));
     assert_eq!(
         (found[1].columns, found[1].rows, found[1].shell_pid),

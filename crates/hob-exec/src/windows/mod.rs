@@ -1,34 +1,33 @@
-//! Windows of the desktop that show a terminal.
+//! Desktop windows that show a terminal.
 //!
-//! - [`programs`]: the programs that show terminals, in the order in which they are looked for
+//! - [`programs`]: the terminal programs, in order of preference
 //!
-//! A window's command writes its own process id to `FOLDER/window.N` and becomes the tmux client,
-//! so the id is the client's: closing the window is detaching that client
-//! ([`crate::tmux::Control::detach`]), whereupon the program ends by itself.
+//! A window's command writes its pid to `FOLDER/window.N` and becomes the tmux client, so the pid
+//! is the client's. A window is closed by detaching that client
+//! ([`crate::tmux::TmuxConnection::detach`]); its program then exits by itself.
 //!
-//! Invariants: a window is the person's and outlives the daemon; nothing here ends a process.
+//! Invariants: a window belongs to the user and outlives the daemon; nothing here ends a process.
 
 pub mod programs;
 
-pub use programs::{ORDER, Program};
+pub use programs::{PREFERENCE, WindowProgram};
 
 use crate::detached;
-use crate::tmux::words::quoted;
-use hob_kit::world::Env;
+use crate::tmux::quoting::quote_for_shell;
+use hob_kit::host_environment::EnvVars;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a window may take to come up.
+/// The time limit of opening a window.
 pub const OPEN_MAX: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Windows on one terminal that hob remembers.
 pub const WINDOWS_MAX: u32 = 64;
 const PREFIX: &str = "window.";
 
-/// What a program needs to know to show a window; what is missing is taken from the daemon's own
-/// environment only if nothing is given at all.
+/// The display variables of a desktop. The daemon's own environment is used only if none is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Desktop {
     pub x11: Option<String>,
@@ -40,15 +39,15 @@ pub struct Desktop {
 
 /// A window to open.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct WindowRequest {
     /// The terminal's name, for the title and for people.
     pub name: String,
     /// The terminal's folder.
     pub folder: PathBuf,
-    /// What runs in the window: [`crate::tmux::Server::attach_argv`].
+    /// The command in the window: [`crate::tmux::TmuxServer::attach_argv`].
     pub attach: Vec<OsString>,
     pub desktop: Desktop,
-    /// The program that was asked for.
+    /// The requested program.
     pub program: Option<String>,
     /// The setting `terminal.window`: a program, or the beginning of a command line.
     pub setting: Option<String>,
@@ -57,13 +56,13 @@ pub struct Opening {
 /// A window that hob opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Names it among those of its terminal.
+    /// Its number among the windows of the terminal.
     pub number: u32,
-    /// The process of its tmux client.
+    /// The pid of its tmux client.
     pub pid: u32,
 }
 
-/// Why there is no window.
+/// The reason why there is no window.
 #[derive(Debug, thiserror::Error)]
 pub enum WindowError {
     #[error(
@@ -72,7 +71,7 @@ pub enum WindowError {
     NoDisplay { name: String },
     #[error(
         "No program that shows a terminal was found (looked for {}); set terminal.window to yours, or run: hob terminal attach {name}",
-        ORDER.join(", ")
+        PREFERENCE.join(", ")
     )]
     NoProgram { name: String },
     #[error("There is no program '{program}' to show a window with.")]
@@ -81,7 +80,9 @@ pub enum WindowError {
     Line(&'static str),
     #[error("'{program}' opened no window: {reason}.")]
     Failed { program: String, reason: String },
-    #[error("{WINDOWS_MAX} windows are open on this terminal, which is the most; close one first.")]
+    #[error(
+        "{WINDOWS_MAX} windows are open on this terminal, which is the limit; close one first."
+    )]
     TooMany,
     #[error("The window could not be opened: {0}")]
     Io(#[from] io::Error),
@@ -89,7 +90,7 @@ pub enum WindowError {
 
 impl Desktop {
     /// The desktop of an environment.
-    pub fn of(env: &Env) -> Desktop {
+    pub fn of(env: &EnvVars) -> Desktop {
         let text = |name: &str| env.text(name).map(str::to_owned);
         Desktop {
             x11: text("DISPLAY"),
@@ -100,12 +101,12 @@ impl Desktop {
         }
     }
 
-    /// Whether anything can be shown.
-    pub fn is_there(&self) -> bool {
+    /// Returns true if a display is known.
+    pub fn has_display(&self) -> bool {
         self.x11.is_some() || self.wayland.is_some()
     }
 
-    /// As variables. One that is missing is empty, so that none of another desktop is left.
+    /// Returns the known values as variables.
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let pairs = [
             ("DISPLAY", &self.x11),
@@ -121,33 +122,38 @@ impl Desktop {
     }
 }
 
-/// The programs that are installed and could show a window on this desktop, the first choice first.
-pub fn detect(env: &Env, desktop: &Desktop) -> Vec<Program> {
-    programs::found(env, desktop)
+/// Lists the installed programs that can show a window on this desktop, in order of preference.
+pub fn detect(env: &EnvVars, desktop: &Desktop) -> Vec<WindowProgram> {
+    programs::installed_programs(env, desktop)
 }
 
-/// Opens a window and waits until it shows the terminal; the program and the window.
-pub async fn open(env: &Env, opening: Opening) -> Result<(Program, Window), WindowError> {
-    let desktop = &opening.desktop;
-    if !desktop.is_there() {
-        return Err(WindowError::NoDisplay { name: opening.name });
+/// Opens a window and waits until it shows the terminal. Returns the program and the window.
+pub async fn open(
+    env: &EnvVars,
+    request: WindowRequest,
+) -> Result<(WindowProgram, Window), WindowError> {
+    let desktop = &request.desktop;
+    if !desktop.has_display() {
+        return Err(WindowError::NoDisplay { name: request.name });
     }
-    let asked = [&opening.program, &opening.setting];
+    let asked = [&request.program, &request.setting];
     let mut asked = asked.into_iter().flatten().map(|asked| asked.trim());
     let program = if let Some(asked) = asked.find(|asked| !asked.is_empty()) {
-        programs::named(asked, env)?
+        programs::parse_named(asked, env)?
     } else {
-        let first = programs::found(env, desktop).into_iter().next();
+        let first = programs::installed_programs(env, desktop)
+            .into_iter()
+            .next();
         first.ok_or_else(|| WindowError::NoProgram {
-            name: opening.name.clone(),
+            name: request.name.clone(),
         })?
     };
-    let (number, file) = free(&opening.folder)?;
+    let (number, file) = reserve_number(&request.folder)?;
     let argv = program.argv(
-        &format!("hob: {}", opening.name),
-        &inside(&file, &opening.attach),
+        &format!("hob: {}", request.name),
+        &window_command(&file, &request.attach),
     );
-    // What this process says of a desktop must not mix with the one that was given.
+    // The daemon's own display variables must not mix with those of the request.
     let own = env.without(&[
         "DISPLAY",
         "WAYLAND_DISPLAY",
@@ -156,13 +162,13 @@ pub async fn open(env: &Env, opening: Opening) -> Result<(Program, Window), Wind
     ]);
     let variables = detached::variables(&own, &desktop.variables());
     let mut child = detached::start(&argv, Path::new("/"), variables)?;
-    let pid = came_up(&mut child, &file, &program).await?;
+    let pid = wait_for_client(&mut child, &file, &program).await?;
     Ok((program, Window { number, pid }))
 }
 
-/// The windows hob opened on a terminal and did not forget. Whether one is still there is known by
-/// the terminal's clients.
-pub fn opened(folder: &Path) -> io::Result<Vec<Window>> {
+/// Lists the windows that hob opened on a terminal and has not forgotten. The terminal's clients
+/// show which of them still exist.
+pub fn list_opened(folder: &Path) -> io::Result<Vec<Window>> {
     let mut windows = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -179,7 +185,7 @@ pub fn opened(folder: &Path) -> io::Result<Vec<Window>> {
     Ok(windows)
 }
 
-/// Forgets a window that is gone.
+/// Removes the record of a window that is gone.
 pub fn forget(folder: &Path, number: u32) -> io::Result<()> {
     match std::fs::remove_file(folder.join(format!("{PREFIX}{number}"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -187,8 +193,8 @@ pub fn forget(folder: &Path, number: u32) -> io::Result<()> {
     }
 }
 
-/// A number that no window of this terminal has; its file is made, so that it is taken.
-fn free(folder: &Path) -> Result<(u32, PathBuf), WindowError> {
+/// Reserves a free window number of this terminal by creating its file.
+fn reserve_number(folder: &Path) -> Result<(u32, PathBuf), WindowError> {
     use std::os::unix::fs::OpenOptionsExt;
     for number in 1..=WINDOWS_MAX {
         let file = folder.join(format!("{PREFIX}{number}"));
@@ -202,40 +208,40 @@ fn free(folder: &Path) -> Result<(u32, PathBuf), WindowError> {
     Err(WindowError::TooMany)
 }
 
-/// The command inside a window: it says which process it is and becomes the tmux client.
-fn inside(file: &Path, attach: &[OsString]) -> Vec<OsString> {
+/// The command in a window: it writes its pid to `file` and becomes the tmux client.
+fn window_command(file: &Path, attach: &[OsString]) -> Vec<OsString> {
     let mut line = OsString::from("echo $$ > ");
-    line.push(quoted(file.as_os_str()));
+    line.push(quote_for_shell(file.as_os_str()));
     line.push("; exec");
     for word in attach {
         line.push(" ");
-        line.push(quoted(word));
+        line.push(quote_for_shell(word));
     }
     vec!["/bin/sh".into(), "-c".into(), line]
 }
 
-/// Waits until the window's command has said which process it is.
-async fn came_up(
+/// Waits until the window's command has written its pid.
+async fn wait_for_client(
     child: &mut tokio::process::Child,
     file: &Path,
-    program: &Program,
+    program: &WindowProgram,
 ) -> Result<u32, WindowError> {
-    let begun = tokio::time::Instant::now();
+    let started_at = tokio::time::Instant::now();
     let reason = loop {
-        let said = std::fs::read_to_string(file)?;
-        if let Some(pid) = said.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
+        let content = std::fs::read_to_string(file)?;
+        if let Some(pid) = content.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
             return Ok(pid);
         }
-        // Some programs hand the window over to another process of theirs and end well.
+        // Some programs pass the window to another process and exit successfully.
         if let Some(status) = child.try_wait()?.filter(|status| !status.success()) {
             break format!("it ended at once ({status})");
         }
-        if begun.elapsed() > OPEN_MAX {
-            break "nothing came up".to_owned();
+        if started_at.elapsed() > OPEN_MAX {
+            break "no window appeared".to_owned();
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     };
-    // Nothing will write to it any more, or it is nobody's.
+    // Frees the number. A window that opens later is not managed.
     let _ = std::fs::remove_file(file);
     Err(WindowError::Failed {
         program: program.name.clone(),

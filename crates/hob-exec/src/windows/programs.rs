@@ -1,13 +1,13 @@
-//! The programs that show terminals, and how each is told what to run.
+//! Terminal programs, and the command line of each.
 
 use super::{Desktop, WindowError};
-use crate::look_up;
-use hob_kit::world::Env;
+use crate::find_program;
+use hob_kit::host_environment::EnvVars;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The programs that are looked for, in this order.
-pub const ORDER: &[&str] = &[
+/// The known programs, in order of preference.
+pub const PREFERENCE: &[&str] = &[
     "foot",
     "kitty",
     "alacritty",
@@ -18,30 +18,29 @@ pub const ORDER: &[&str] = &[
     "xterm",
 ];
 
-/// A program that shows a terminal.
+/// A program that shows a terminal in a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// As people call it.
+pub struct WindowProgram {
+    /// The name for messages.
     pub name: String,
     path: PathBuf,
-    form: Form,
+    style: ArgumentStyle,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Form {
-    /// One of [`ORDER`].
+enum ArgumentStyle {
+    /// The arguments of a program in [`PREFERENCE`].
     Known,
-    /// A command line of the person's: these words, with what is to run in the place of the word
-    /// `{}`, or behind them.
+    /// The user's own arguments. The command replaces the word `{}`, or follows them.
     Line(Vec<String>),
 }
 
-impl Program {
-    /// The command line that shows `command` in a window of this title.
+impl WindowProgram {
+    /// Returns the command line that shows `command` in a window with this title.
     pub fn argv(&self, title: &str, command: &[OsString]) -> Vec<OsString> {
         let mut argv = vec![self.path.clone().into_os_string()];
-        match &self.form {
-            Form::Line(words) => {
+        match &self.style {
+            ArgumentStyle::Line(words) => {
                 let place = words.iter().position(|word| word == "{}");
                 let (before, after) = match place {
                     Some(place) => (&words[..place], &words[place + 1..]),
@@ -52,13 +51,13 @@ impl Program {
                 argv.extend(after.iter().map(OsString::from));
                 return argv;
             }
-            Form::Known => {
+            ArgumentStyle::Known => {
                 let words: &[&str] = match self.name.as_str() {
                     "foot" => &["--title", title],
                     "kitty" => &["--title", title, "--"],
                     "gnome-terminal" => &["--wait", "--title", title, "--"],
                     "konsole" => &["-p", &format!("tabtitle={title}"), "-e"],
-                    // A process of its own: the ones that run belong to other windows.
+                    // A new process: a running one belongs to other windows.
                     "xfce4-terminal" => &["--disable-server", "--title", title, "-x"],
                     "terminator" => &["--no-dbus", "--title", title, "-x"],
                     "alacritty" => &["--title", title, "-e"],
@@ -72,36 +71,36 @@ impl Program {
     }
 }
 
-/// Those of [`ORDER`] that are installed and speak to a display that is there.
-pub(super) fn found(env: &Env, desktop: &Desktop) -> Vec<Program> {
+/// Lists the programs of [`PREFERENCE`] that are installed and support the display.
+pub(super) fn installed_programs(env: &EnvVars, desktop: &Desktop) -> Vec<WindowProgram> {
     let fits = |name: &&&str| match **name {
         "foot" => desktop.wayland.is_some(),
         "xterm" => desktop.x11.is_some(),
-        _ => desktop.is_there(),
+        _ => desktop.has_display(),
     };
-    let known = ORDER.iter().filter(fits);
+    let known = PREFERENCE.iter().filter(fits);
     known.filter_map(|name| known_program(name, env)).collect()
 }
 
-fn known_program(name: &str, env: &Env) -> Option<Program> {
-    let path = look_up(name, env)?;
+fn known_program(name: &str, env: &EnvVars) -> Option<WindowProgram> {
+    let path = find_program(name, env)?;
     let base = path.file_name().and_then(OsStr::to_str);
-    let is_known = base.is_some_and(|base| ORDER.contains(&base));
-    Some(Program {
+    let is_known = base.is_some_and(|base| PREFERENCE.contains(&base));
+    Some(WindowProgram {
         name: base.unwrap_or(name).to_owned(),
-        form: if is_known {
-            Form::Known
+        style: if is_known {
+            ArgumentStyle::Known
         } else {
-            // The widest custom: xterm's.
-            Form::Line(vec!["-e".to_owned()])
+            // Most terminal programs accept xterm's `-e`.
+            ArgumentStyle::Line(vec!["-e".to_owned()])
         },
         path,
     })
 }
 
-/// What a person named: a program, or a command line to which what is to run is added.
-pub(super) fn named(asked: &str, env: &Env) -> Result<Program, WindowError> {
-    let mut words = split(asked).map_err(WindowError::Line)?;
+/// Parses a user's choice: a program, or a command line to which the command is added.
+pub(super) fn parse_named(asked: &str, env: &EnvVars) -> Result<WindowProgram, WindowError> {
+    let mut words = split_words(asked).map_err(WindowError::Line)?;
     if words.is_empty() {
         return Err(WindowError::Line("it is empty"));
     }
@@ -112,17 +111,17 @@ pub(super) fn named(asked: &str, env: &Env) -> Result<Program, WindowError> {
     if words.is_empty() {
         return known_program(&first, env).ok_or_else(none);
     }
-    let path = look_up(&first, env).ok_or_else(none)?;
+    let path = find_program(&first, env).ok_or_else(none)?;
     let base = Path::new(&first).file_name().and_then(OsStr::to_str);
-    Ok(Program {
+    Ok(WindowProgram {
         name: base.unwrap_or(&first).to_owned(),
         path,
-        form: Form::Line(words),
+        style: ArgumentStyle::Line(words),
     })
 }
 
-/// Words between spaces; quotes hold words together and a backslash the next letter.
-fn split(line: &str) -> Result<Vec<String>, &'static str> {
+/// Splits a line into words as a shell does, with quotes and backslashes.
+fn split_words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;

@@ -4,14 +4,14 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 
 /// An environment in which these programs are installed.
-fn with(names: &[&str]) -> (tempfile::TempDir, Env) {
+fn with(names: &[&str]) -> (tempfile::TempDir, EnvVars) {
     let folder = tempfile::tempdir().expect("a folder");
     for name in names {
         let path = folder.path().join(name);
         std::fs::write(&path, "#!/bin/sh\n").expect("written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("set");
     }
-    let env = Env::from_pairs([("PATH", folder.path().as_os_str())]);
+    let env = EnvVars::from_pairs([("PATH", folder.path().as_os_str())]);
     (folder, env)
 }
 
@@ -23,25 +23,25 @@ fn desktop(x11: bool, wayland: bool) -> Desktop {
     }
 }
 
-fn names(found: &[Program]) -> Vec<&str> {
+fn names(found: &[WindowProgram]) -> Vec<&str> {
     found.iter().map(|program| program.name.as_str()).collect()
 }
 
 #[test]
 fn what_is_installed_is_found_in_order_and_only_for_a_display_it_speaks_to() {
     let (_folder, env) = with(&["xterm", "konsole", "foot", "kitty", "other"]);
-    let both = found(&env, &desktop(true, true));
+    let both = installed_programs(&env, &desktop(true, true));
     assert_eq!(names(&both), ["foot", "kitty", "konsole", "xterm"]);
-    let x11 = found(&env, &desktop(true, false));
+    let x11 = installed_programs(&env, &desktop(true, false));
     assert_eq!(names(&x11), ["kitty", "konsole", "xterm"]);
-    let wayland = found(&env, &desktop(false, true));
+    let wayland = installed_programs(&env, &desktop(false, true));
     assert_eq!(names(&wayland), ["foot", "kitty", "konsole"]);
-    assert_eq!(found(&env, &desktop(false, false)), []);
+    assert_eq!(installed_programs(&env, &desktop(false, false)), []);
 }
 
 #[test]
 fn each_program_is_told_in_its_own_words() {
-    let (folder, env) = with(ORDER);
+    let (folder, env) = with(PREFERENCE);
     let command = ["sh".into(), "-c".into(), "echo a; b".into()];
     let expected: &[(&str, &[&str])] = &[
         ("foot", &["--title", "t x"]),
@@ -56,7 +56,7 @@ fn each_program_is_told_in_its_own_words() {
         ("terminator", &["--no-dbus", "--title", "t x", "-x"]),
         ("xterm", &["-T", "t x", "-e"]),
     ];
-    let all = found(&env, &desktop(true, true));
+    let all = installed_programs(&env, &desktop(true, true));
     assert_eq!(all.len(), expected.len());
     for (program, (name, words)) in all.iter().zip(expected) {
         let mut argv = vec![folder.path().join(name).into_os_string()];
@@ -70,7 +70,11 @@ fn each_program_is_told_in_its_own_words() {
 fn a_setting_names_a_program_or_begins_a_command_line() {
     let (folder, env) = with(&["xterm", "st"]);
     let path = |name: &str| folder.path().join(name).into_os_string();
-    let argv = |asked: &str| named(asked, &env).expect("found").argv("t", &["x".into()]);
+    let argv = |asked: &str| {
+        parse_named(asked, &env)
+            .expect("found")
+            .argv("t", &["x".into()])
+    };
     assert_eq!(
         argv("xterm")[1..],
         ["-T", "t", "-e", "x"].map(OsString::from)
@@ -86,20 +90,23 @@ fn a_setting_names_a_program_or_begins_a_command_line() {
     assert_eq!(line[1..], words.map(OsString::from));
     let line = argv("xterm -e nice {} -n");
     assert_eq!(line[1..], ["-e", "nice", "x", "-n"].map(OsString::from));
-    let missing = named("nothing -e", &env).expect_err("not there");
+    let missing = parse_named("nothing -e", &env).expect_err("not there");
     assert_eq!(
         missing.to_string(),
         "There is no program 'nothing' to show a window with."
     );
-    assert!(matches!(named("xterm 'a", &env), Err(WindowError::Line(_))));
+    assert!(matches!(
+        parse_named("xterm 'a", &env),
+        Err(WindowError::Line(_))
+    ));
 }
 
 #[test]
 fn words_are_split_as_a_shell_would() {
     assert_eq!(
-        split(" a  'b c' \"d \\\" e\" f\\ g ''").expect("read"),
+        split_words(" a  'b c' \"d \\\" e\" f\\ g ''").expect("read"),
         ["a", "b c", "d \" e", "f g", ""]
     );
-    assert_eq!(split("").expect("read"), Vec::<String>::new());
-    assert!(split("a\\").is_err() && split("'a").is_err());
+    assert_eq!(split_words("").expect("read"), Vec::<String>::new());
+    assert!(split_words("a\\").is_err() && split_words("'a").is_err());
 }

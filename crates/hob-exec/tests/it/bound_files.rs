@@ -1,8 +1,8 @@
 //! A script that a person approved runs with the bytes they saw (fault 71).
 
 use crate::rig::{Rig, got, levels};
-use hob_exec::order::Cause;
-use hob_exec::{BoundFile, Exit, Walls};
+use hob_exec::shim_protocol::ExitCause;
+use hob_exec::{BoundFile, ChildExit, SandboxMode};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,14 @@ fn bound(named: PathBuf, real: PathBuf) -> BoundFile {
     }
 }
 
-async fn run(rig: &Rig, act: &str, file: &BoundFile) -> Result<Arc<Exit>, hob_exec::ExecError> {
+async fn run(
+    rig: &Rig,
+    act: &str,
+    file: &BoundFile,
+) -> Result<Arc<ChildExit>, hob_exec::ExecError> {
     let mut policy = rig.policy();
     policy.bound_files = vec![file.clone()];
-    let plan = rig.plan_behind(act, Walls::Policy(policy));
+    let plan = rig.plan_in(act, SandboxMode::Policy(policy));
     rig.spawner.spawn(plan).await?.wait().await
 }
 
@@ -117,7 +121,9 @@ async fn a_script_that_is_replaced_ends_the_run() {
         ] {
             let mut policy = rig.policy();
             policy.bound_files = vec![file.clone()];
-            let child = rig.spawn(rig.plan_behind(act, Walls::Policy(policy))).await;
+            let child = rig
+                .spawn(rig.plan_in(act, SandboxMode::Policy(policy)))
+                .await;
             while !root.join("begun").exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -127,7 +133,12 @@ async fn a_script_that_is_replaced_ends_the_run() {
                 .status();
             assert!(swapped.expect("runs").success());
             let exit = child.wait().await.expect("ends");
-            assert_eq!(exit.cause, Cause::Replaced, "{:?}: {exit:#?}", rig.level);
+            assert_eq!(
+                exit.cause,
+                ExitCause::Replaced,
+                "{:?}: {exit:#?}",
+                rig.level
+            );
             fs::remove_file(root.join("begun")).expect("gone");
             put(&root.join("evil.sh"), EVIL);
             fs::create_dir_all(root.join("sub")).expect("made");

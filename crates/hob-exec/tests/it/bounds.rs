@@ -1,16 +1,16 @@
 //! Bombs, floods and hoards stay within their bounds (faults 61, 62, 63).
 
 use crate::rig::{PATIENCE, Rig, alive, facts, got, levels, mark};
-use hob_exec::level::Bound;
-use hob_exec::order::Cause;
-use hob_exec::{Exit, Plan};
+use hob_exec::sandbox_level::ProcessLimiter;
+use hob_exec::shim_protocol::ExitCause;
+use hob_exec::{ChildExit, SpawnPlan};
 use std::sync::Arc;
 use std::time::Duration;
 
 const MIB: u64 = 1024 * 1024;
 
 /// Runs a plan and counts, meanwhile, the most processes with the word.
-async fn peak(rig: &Rig, plan: Plan, mark: &str) -> (Arc<Exit>, usize) {
+async fn peak(rig: &Rig, plan: SpawnPlan, mark: &str) -> (Arc<ChildExit>, usize) {
     let child = rig.spawn(plan).await;
     let mut most = 0;
     while child.is_running() {
@@ -27,8 +27,13 @@ fn many(mark: &str, count: usize) -> String {
 #[tokio::test]
 async fn processes_are_bounded_by_the_kernel() {
     for rig in levels().await {
-        let bound = rig.spawner.facts().await.expect("known").processes;
-        if bound != Bound::Cgroup {
+        let bound = rig
+            .spawner
+            .sandbox_support()
+            .await
+            .expect("known")
+            .processes;
+        if bound != ProcessLimiter::Cgroup {
             eprintln!("NOT RUN: processes are bounded by {bound:?} here, not exactly");
             return;
         }
@@ -50,7 +55,7 @@ async fn processes_are_bounded_by_the_kernel() {
 async fn a_fork_bomb_is_counted_and_ended_where_the_kernel_does_not() {
     for level in levels().await {
         let mut facts = facts(level.level).await;
-        facts.processes = Bound::Watched;
+        facts.processes = ProcessLimiter::Watched;
         let rig = Rig::with(facts);
         let word = mark("bomb");
         // The bomb is bounded by itself (511 processes), so that a broken watch fails this test and
@@ -61,7 +66,7 @@ async fn a_fork_bomb_is_counted_and_ended_where_the_kernel_does_not() {
         let mut plan = rig.plan(&bomb);
         plan.limits.processes = 100;
         let (exit, most) = peak(&rig, plan, &word).await;
-        assert_eq!(exit.cause, Cause::Processes, "{:?}", rig.level);
+        assert_eq!(exit.cause, ExitCause::Processes, "{:?}", rig.level);
         assert_eq!(alive(&word), 0, "{:?}", rig.level);
         eprintln!("{:?}: at most {most} seen with a bound of 100", rig.level);
     }
@@ -81,7 +86,14 @@ except RuntimeError:
 print(\"GOT\" if made == 200 else \"stopped at %d\" % made, flush=True)
 '";
     for rig in levels().await {
-        if rig.spawner.facts().await.expect("known").processes != Bound::Cgroup {
+        if rig
+            .spawner
+            .sandbox_support()
+            .await
+            .expect("known")
+            .processes
+            != ProcessLimiter::Cgroup
+        {
             return;
         }
         let mut plan = rig.plan(script);
@@ -127,7 +139,7 @@ async fn a_disk_that_is_nearly_full_ends_the_run() {
         let mut plan = rig.plan("head -c 300M /dev/zero > fill && sleep 50; echo GOT");
         plan.limits.disk_free_bytes = free - 150 * MIB;
         let exit = rig.run(plan).await;
-        assert_eq!(exit.cause, Cause::Disk, "{exit:#?}");
+        assert_eq!(exit.cause, ExitCause::Disk, "{exit:#?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Nothing survives: not a cancel, not the deadline, not the death of the daemon (faults 23, 60).
 
 use crate::rig::{alive, levels, mark, search, shim, until};
-use hob_exec::order::{Cause, Ended};
+use hob_exec::shim_protocol::{ExitCause, WaitStatus};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn cancelling_leaves_nobody_within_a_second() {
         let exit = child.cancel().await.expect("known");
         let took = begun.elapsed();
         assert_eq!(alive(&mark), 0, "{:?}", rig.level);
-        assert_eq!(exit.cause, Cause::Cancelled);
+        assert_eq!(exit.cause, ExitCause::Cancelled);
         // The goal is a second; the machine that runs the tests is busy.
         assert!(took < Duration::from_secs(5), "{:?}: {took:?}", rig.level);
         eprintln!("{:?}: gone after {took:?}", rig.level);
@@ -46,14 +46,17 @@ async fn a_polite_program_ends_by_its_own_handler() {
         let child = rig.spawn(plan).await;
         until("it is up", || {
             child
-                .so_far(hob_exec::output::Source::Stdout)
+                .output_so_far(hob_exec::output::ChildStream::Stdout)
                 .head
                 .contains("up")
         })
         .await;
         let exit = child.cancel().await.expect("known");
         assert_eq!(exit.stdout.text(), "up\nbye\n", "{:?}", rig.level);
-        assert_eq!((exit.ended, exit.cause), (Ended::Code(7), Cause::Cancelled));
+        assert_eq!(
+            (exit.status, exit.cause),
+            (WaitStatus::Code(7), ExitCause::Cancelled)
+        );
     }
 }
 
@@ -64,7 +67,7 @@ async fn the_deadline_ends_all_of_it() {
         let mut plan = rig.plan(&stubborn(&mark));
         plan.deadline = Some(Duration::from_millis(400));
         let exit = rig.run(plan).await;
-        assert_eq!(exit.cause, Cause::Deadline, "{:?}", rig.level);
+        assert_eq!(exit.cause, ExitCause::Deadline, "{:?}", rig.level);
         assert_eq!(alive(&mark), 0, "{:?}", rig.level);
         assert!(exit.duration >= Duration::from_millis(400));
     }
@@ -77,7 +80,10 @@ async fn what_a_program_leaves_behind_ends_with_it() {
         let script =
             format!("( setsid bash -c 'exec -a {mark} sleep 1000' >/dev/null 2>&1 & ); exit 3");
         let exit = rig.sh(&script).await;
-        assert_eq!((exit.ended, exit.cause), (Ended::Code(3), Cause::Itself));
+        assert_eq!(
+            (exit.status, exit.cause),
+            (WaitStatus::Code(3), ExitCause::Itself)
+        );
         assert_eq!(alive(&mark), 0, "{:?}", rig.level);
     }
 }
@@ -119,9 +125,9 @@ async fn a_killed_daemon_leaves_no_orphan() {
 async fn a_signal_and_a_code_are_told_apart_from_success() {
     for rig in levels().await {
         let exit = rig.sh("exit 42").await;
-        assert_eq!(exit.ended, Ended::Code(42));
+        assert_eq!(exit.status, WaitStatus::Code(42));
         let exit = rig.sh("kill -SEGV $$").await;
-        assert_eq!(exit.ended.code(), 139, "{:?}", rig.level);
+        assert_eq!(exit.status.code(), 139, "{:?}", rig.level);
         let exit = rig.sh("true").await;
         assert!(exit.is_success());
         assert_eq!(exit.level, rig.level);

@@ -1,7 +1,7 @@
 //! A workspace that is a home folder, and repositories that a command creates (fault 67).
 
 use crate::rig::{Rig, got, levels};
-use hob_exec::{Policy, Walls};
+use hob_exec::{SandboxMode, SandboxPolicy};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ fn lay_out(rig: &Rig) -> PathBuf {
     home
 }
 
-async fn run(rig: &Rig, act: &str, policy: &Policy) -> Arc<hob_exec::Exit> {
-    rig.run(rig.plan_behind(act, Walls::Policy(policy.clone())))
+async fn run(rig: &Rig, act: &str, policy: &SandboxPolicy) -> Arc<hob_exec::ChildExit> {
+    rig.run(rig.plan_in(act, SandboxMode::Policy(policy.clone())))
         .await
 }
 
@@ -26,7 +26,7 @@ async fn run(rig: &Rig, act: &str, policy: &Policy) -> Arc<hob_exec::Exit> {
 async fn nothing_new_appears_at_the_top_of_a_home_folder() {
     for rig in levels().await {
         let home = lay_out(&rig);
-        let policy = Policy::workspace(std::slice::from_ref(&home), Some(&home), Vec::new());
+        let policy = SandboxPolicy::workspace(std::slice::from_ref(&home), Some(&home), Vec::new());
         for act in [
             "echo evil > .bash_aliases && echo GOT",
             "echo evil > .xsessionrc && echo GOT",
@@ -62,7 +62,7 @@ async fn nothing_new_appears_at_the_top_of_a_home_folder() {
         let expected = [".bashrc", ".config", "bin", "notes.txt", "old", "work"];
         assert_eq!(names, expected, "no placeholder is left");
         // The same acts work where the folder is not the home folder.
-        let plain = Policy::workspace(std::slice::from_ref(&home), None, Vec::new());
+        let plain = SandboxPolicy::workspace(std::slice::from_ref(&home), None, Vec::new());
         let exit = run(
             &rig,
             "echo x > .bash_aliases && echo x > new.txt && echo GOT",
@@ -79,7 +79,7 @@ async fn a_folder_above_the_home_folder_keeps_its_other_parts() {
         for folder in ["me/work", "other"] {
             fs::create_dir_all(above.join(folder)).expect("made");
         }
-        let policy = Policy::workspace(
+        let policy = SandboxPolicy::workspace(
             std::slice::from_ref(&above),
             Some(&above.join("me")),
             Vec::new(),

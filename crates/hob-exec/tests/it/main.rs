@@ -1,4 +1,4 @@
-//! Real processes behind real walls, at both levels. Each refusal stands beside the same act,
+//! Real processes in real sandboxes, at both levels. Each refusal stands beside the same act,
 //! granted, which works.
 
 #[cfg(test)]
@@ -20,8 +20,8 @@ mod proxied_network;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]
+mod sandbox;
+#[cfg(test)]
 mod service;
 #[cfg(test)]
 mod terminal;
-#[cfg(test)]
-mod walls;

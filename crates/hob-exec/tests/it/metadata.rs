@@ -73,7 +73,7 @@ async fn files_outside_keep_their_modes_times_and_attributes() {
         }
         let exit = rig.sh(&format!("cat {file} && echo GOT")).await;
         assert!(got(&exit), "control, {:?}: {exit:#?}", rig.level);
-        // The same acts work on the same file without walls, and on one's own file behind them.
+        // The same acts work on the same file without a sandbox, and on an own file inside it.
         let own = lay(rig.work());
         for (act, on_own) in changes(&file).iter().zip(changes(&own)) {
             if !got(&rig.sh_free(act).await) {

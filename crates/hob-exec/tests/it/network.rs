@@ -1,7 +1,7 @@
 //! Network off means off (fault 68). Success is counted where it would matter: at the listener.
 
 use crate::rig::{Rig, got, levels};
-use hob_exec::{Exit, NetworkAccess};
+use hob_exec::{ChildExit, NetworkAccess};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
@@ -126,7 +126,7 @@ fn python(body: &str) -> String {
     format!("python3 -c 'import socket; {body}'")
 }
 
-async fn granted(rig: &Rig, act: &str, network: NetworkAccess, unix: bool) -> Arc<Exit> {
+async fn granted(rig: &Rig, act: &str, network: NetworkAccess, unix: bool) -> Arc<ChildExit> {
     rig.sh_with(act, |policy| {
         policy.network = network;
         policy.unix_sockets = unix;
@@ -257,6 +257,6 @@ async fn the_32_bit_interface_is_closed() {
         let exit = rig.sh(act).await;
         assert!(!got(&exit), "{:?}: {exit:#?}", rig.level);
         let free = rig.sh_free(act).await;
-        eprintln!("{:?}: without walls: {}", rig.level, free.stdout.text());
+        eprintln!("{:?}: without a sandbox: {}", rig.level, free.stdout.text());
     }
 }

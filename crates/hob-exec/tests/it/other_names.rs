@@ -2,7 +2,7 @@
 //! hard link, a name that does not exist yet.
 
 use crate::rig::{Rig, got, levels, mark, search, shim, until};
-use hob_exec::{ExecError, Policy, Walls};
+use hob_exec::{ExecError, SandboxMode, SandboxPolicy};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,7 +34,7 @@ async fn folders_above_a_hidden_one_cannot_be_renamed() {
     for rig in levels().await {
         let home = home_inside(&rig);
         for act in &acts {
-            let hide = |policy: &mut Policy| policy.hidden.push(home.clone());
+            let hide = |policy: &mut SandboxPolicy| policy.hidden.push(home.clone());
             let exit = rig.sh_with(act, hide).await;
             assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
             // What counts is the next command, which looks for the home where it was.
@@ -115,7 +115,7 @@ async fn a_second_hard_link_of_the_token_is_refused_wherever_it_is() {
     }
 }
 
-/// Runs a stand-in for the daemon, and the script behind its walls, with mounts that nobody else
+/// Runs a stand-in for the daemon, and the script in its sandbox, with mounts that nobody else
 /// sees. None where this machine lets nobody make them.
 #[expect(clippy::disallowed_methods, reason = "it stands for the daemon itself")]
 fn with_mounts(rig: &Rig, mounts: &str, script: &str, hidden: Option<&Path>) -> Option<bool> {
@@ -190,8 +190,8 @@ async fn a_plain_home_is_protected_and_as_it_was_afterwards() {
         let home = rig.work();
         fs::create_dir(home.join("docs")).expect("made");
         let hidden = vec![rig.home().to_owned(), home.join(".config/hob")];
-        let policy = Policy::workspace(&[home.to_owned()], Some(home), hidden);
-        let plan = |act: &str| rig.plan_behind(act, Walls::Policy(policy.clone()));
+        let policy = SandboxPolicy::workspace(&[home.to_owned()], Some(home), hidden);
+        let plan = |act: &str| rig.plan_in(act, SandboxMode::Policy(policy.clone()));
         for act in [
             "echo evil > .profile && echo GOT",
             "rm -f .profile && echo evil > .profile && echo GOT",

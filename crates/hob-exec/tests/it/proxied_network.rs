@@ -2,7 +2,7 @@
 
 use crate::network::Ears;
 use crate::rig::{Rig, alive, got, levels, mark, until};
-use hob_exec::{Child, Exit, NetworkAccess, Plan, Walls};
+use hob_exec::{Child, ChildExit, NetworkAccess, SandboxMode, SpawnPlan};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,10 +11,10 @@ use tokio::net::TcpListener;
 /// What every request to the stand-in for the proxy is answered with.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nGOT\n";
 
-fn plan(rig: &Rig, script: &str) -> Plan {
+fn plan(rig: &Rig, script: &str) -> SpawnPlan {
     let mut policy = rig.policy();
     policy.network = NetworkAccess::Proxy;
-    rig.plan_behind(script, Walls::Policy(policy))
+    rig.plan_in(script, SandboxMode::Policy(policy))
 }
 
 /// Accepts on a child's socket until it ends; how many came.
@@ -44,7 +44,7 @@ fn serve(child: &Child) -> Arc<AtomicUsize> {
 }
 
 /// Runs a script with such a network; how it ended, and how many came to the proxy.
-async fn run(rig: &Rig, script: &str) -> (Arc<Exit>, usize) {
+async fn run(rig: &Rig, script: &str) -> (Arc<ChildExit>, usize) {
     let child = rig.spawn(plan(rig, script)).await;
     let count = serve(&child);
     let exit = child.wait().await.expect("is told");
@@ -174,7 +174,7 @@ async fn what_a_run_with_a_network_leaves_behind_ends_with_it() {
         assert!(rig.spawner.spawn(missing).await.is_err());
         // A signal and a status of the program's own come through unchanged.
         let (exit, _) = run(&rig, "exit 7").await;
-        assert_eq!(exit.ended.code(), 7, "{:?}", rig.level);
+        assert_eq!(exit.status.code(), 7, "{:?}", rig.level);
         let (exit, _) = run(&rig, "yes | head -n 1; echo ${PIPESTATUS[0]}").await;
         assert!(
             exit.stdout.text().contains("141"),

@@ -1,8 +1,11 @@
 //! A workspace, a stand-in for hob's home, and a spawner at a chosen level.
 
-use hob_exec::{Child, Exit, Facts, Level, Plan, Policy, Spawner, SpawnerParts, Walls};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_exec::{
+    Child, ChildExit, SandboxLevel, SandboxMode, SandboxPolicy, SandboxSupport, SpawnPlan, Spawner,
+    SpawnerParts,
+};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::tasks::TaskGroup;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use tempfile::TempDir;
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Rig {
-    pub(crate) level: Level,
+    pub(crate) level: SandboxLevel,
     pub(crate) spawner: Spawner,
     work: TempDir,
     home: TempDir,
@@ -25,19 +28,19 @@ pub(crate) fn shim() -> Vec<OsString> {
 
 /// A variable of the test's own environment.
 fn outside(name: &str) -> Option<OsString> {
-    Env::capture().os(name).map(OsString::from)
+    EnvVars::capture().os(name).map(OsString::from)
 }
 
 /// Where bubblewrap is looked for, so that a level is the one that is wanted.
-pub(crate) fn search(level: Level) -> OsString {
+pub(crate) fn search(level: SandboxLevel) -> OsString {
     match level {
-        Level::Bubblewrap => outside("PATH").expect("a path"),
+        SandboxLevel::Bubblewrap => outside("PATH").expect("a path"),
         _ => OsString::new(),
     }
 }
 
-pub(crate) async fn facts(level: Level) -> Facts {
-    let env = Env::from_pairs([("PATH", search(level))]);
+pub(crate) async fn facts(level: SandboxLevel) -> SandboxSupport {
+    let env = EnvVars::from_pairs([("PATH", search(level))]);
     let facts = hob_exec::spawner::probe(&shim(), &env).await;
     facts.expect("the shim answers")
 }
@@ -45,7 +48,7 @@ pub(crate) async fn facts(level: Level) -> Facts {
 /// One rig for each level this machine has; in CI it must have both.
 pub(crate) async fn levels() -> Vec<Rig> {
     let mut rigs = Vec::new();
-    for level in [Level::Bubblewrap, Level::Landlock] {
+    for level in [SandboxLevel::Bubblewrap, SandboxLevel::Landlock] {
         let facts = facts(level).await;
         if facts.level() == level {
             rigs.push(Rig::with(facts));
@@ -69,7 +72,7 @@ fn home_outside_tmp() -> TempDir {
 }
 
 impl Rig {
-    pub(crate) fn with(facts: Facts) -> Rig {
+    pub(crate) fn with(facts: SandboxSupport) -> Rig {
         let home = home_outside_tmp();
         std::fs::write(home.path().join("owner.token"), "canary-token").expect("written");
         let path = outside("PATH").expect("a path");
@@ -77,9 +80,9 @@ impl Rig {
             level: facts.level(),
             spawner: Spawner::new(SpawnerParts {
                 shim: shim(),
-                env: Env::from_pairs([("PATH", path), ("HOB_CANARY", "canary-env".into())]),
-                tasks: Tasks::new(),
-                facts: Some(facts),
+                env: EnvVars::from_pairs([("PATH", path), ("HOB_CANARY", "canary-env".into())]),
+                tasks: TaskGroup::new(),
+                sandbox_support: Some(facts),
             }),
             work: TempDir::with_prefix("hob-exec-work-").expect("a workspace"),
             home,
@@ -94,54 +97,58 @@ impl Rig {
         self.home.path()
     }
 
-    pub(crate) fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> SandboxPolicy {
         let hidden = vec![self.home().to_owned()];
-        Policy::workspace(&[self.work().to_owned()], None, hidden)
+        SandboxPolicy::workspace(&[self.work().to_owned()], None, hidden)
     }
 
-    pub(crate) fn plan(&self, script: &str) -> Plan {
-        let walls = Walls::Policy(self.policy());
-        self.plan_behind(script, walls)
+    pub(crate) fn plan(&self, script: &str) -> SpawnPlan {
+        let sandbox = SandboxMode::Policy(self.policy());
+        self.plan_in(script, sandbox)
     }
 
-    pub(crate) fn plan_behind(&self, script: &str, walls: Walls) -> Plan {
+    pub(crate) fn plan_in(&self, script: &str, sandbox: SandboxMode) -> SpawnPlan {
         let argv = vec!["bash".into(), "-c".into(), script.into()];
-        let mut plan = Plan::new(argv, self.work().to_owned(), walls);
+        let mut plan = SpawnPlan::new(argv, self.work().to_owned(), sandbox);
         plan.deadline = Some(PATIENCE);
         plan
     }
 
-    pub(crate) async fn spawn(&self, plan: Plan) -> Child {
+    pub(crate) async fn spawn(&self, plan: SpawnPlan) -> Child {
         let child = self.spawner.spawn(plan).await;
         child.unwrap_or_else(|error| panic!("{:?}: {error}", self.level))
     }
 
-    pub(crate) async fn run(&self, plan: Plan) -> Arc<Exit> {
+    pub(crate) async fn run(&self, plan: SpawnPlan) -> Arc<ChildExit> {
         let exit = self.spawn(plan).await.wait().await;
         exit.unwrap_or_else(|error| panic!("{:?}: {error}", self.level))
     }
 
     /// Runs a script in the usual sandbox.
-    pub(crate) async fn sh(&self, script: &str) -> Arc<Exit> {
+    pub(crate) async fn sh(&self, script: &str) -> Arc<ChildExit> {
         self.run(self.plan(script)).await
     }
 
     /// Runs a script in a sandbox with something granted.
-    pub(crate) async fn sh_with(&self, script: &str, grant: impl FnOnce(&mut Policy)) -> Arc<Exit> {
+    pub(crate) async fn sh_with(
+        &self,
+        script: &str,
+        grant: impl FnOnce(&mut SandboxPolicy),
+    ) -> Arc<ChildExit> {
         let mut policy = self.policy();
         grant(&mut policy);
-        self.run(self.plan_behind(script, Walls::Policy(policy)))
+        self.run(self.plan_in(script, SandboxMode::Policy(policy)))
             .await
     }
 
-    pub(crate) async fn sh_free(&self, script: &str) -> Arc<Exit> {
-        let walls = Walls::Unsandboxed { reason: "a test" };
-        self.run(self.plan_behind(script, walls)).await
+    pub(crate) async fn sh_free(&self, script: &str) -> Arc<ChildExit> {
+        let sandbox = SandboxMode::Unsandboxed { reason: "a test" };
+        self.run(self.plan_in(script, sandbox)).await
     }
 }
 
 /// Whether a script said that it got what it wanted.
-pub(crate) fn got(exit: &Arc<Exit>) -> bool {
+pub(crate) fn got(exit: &Arc<ChildExit>) -> bool {
     exit.stdout.text().contains("GOT")
 }
 

@@ -1,7 +1,7 @@
 //! What a sandboxed program cannot see, change or become (faults 67, 70, 75; hob's own home).
 
 use crate::rig::{Rig, Stranger, facts, got, levels};
-use hob_exec::{ExecError, Level, Policy, Walls};
+use hob_exec::{ExecError, SandboxLevel, SandboxMode, SandboxPolicy};
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -120,7 +120,7 @@ async fn git_and_what_starts_by_itself_stay_as_they_are() {
             "mkdir -p .config/systemd/user && echo evil > .config/systemd/user/x.service && echo GOT",
         ];
         for act in acts {
-            let plan = rig.plan_behind(act, Walls::Policy(policy.clone()));
+            let plan = rig.plan_in(act, SandboxMode::Policy(policy.clone()));
             let exit = rig.run(plan).await;
             assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
         }
@@ -130,7 +130,7 @@ async fn git_and_what_starts_by_itself_stay_as_they_are() {
         );
         assert!(!root.join(".zshrc").exists(), "no placeholder is left");
         let beside = "echo fine > .config/other && echo fine > .gitignore && echo GOT";
-        let plan = rig.plan_behind(beside, Walls::Policy(policy.clone()));
+        let plan = rig.plan_in(beside, SandboxMode::Policy(policy.clone()));
         assert!(got(&rig.run(plan).await), "beside, {:?}", rig.level);
         for act in [acts[0], acts[7], acts[12]] {
             let exit = rig.sh_with(act, |policy| policy.protected.clear()).await;
@@ -263,7 +263,7 @@ async fn nobody_becomes_more_than_they_are() {
 
 #[tokio::test]
 async fn what_cannot_be_enforced_is_refused_with_the_rule_and_the_remedy() {
-    let mut facts = facts(Level::Landlock).await;
+    let mut facts = facts(SandboxLevel::Landlock).await;
     facts.namespaces = false;
     let rig = Rig::with(facts.clone());
     let error = rig
@@ -281,11 +281,11 @@ async fn what_cannot_be_enforced_is_refused_with_the_rule_and_the_remedy() {
     };
     // Whatever the policy: nothing but a read-only mount keeps modes and times.
     assert!(rule.contains("modes and times"), "{rule}");
-    assert_eq!(*level, Level::None);
+    assert_eq!(*level, SandboxLevel::None);
     assert!(remedy.contains("apt install bubblewrap"), "{remedy}");
     assert!(remedy.contains("namespaces"), "{remedy}");
-    let looking = Policy::workspace(&[], None, Vec::new());
-    let plan = rig.plan_behind("true", Walls::Policy(looking));
+    let looking = SandboxPolicy::workspace(&[], None, Vec::new());
+    let plan = rig.plan_in("true", SandboxMode::Policy(looking));
     rig.spawner.spawn(plan).await.expect_err("refused, too");
 
     facts.landlock_abi = 0;
@@ -298,7 +298,7 @@ async fn what_cannot_be_enforced_is_refused_with_the_rule_and_the_remedy() {
     assert!(matches!(
         error,
         ExecError::Unenforceable {
-            level: Level::None,
+            level: SandboxLevel::None,
             ..
         }
     ));
@@ -306,7 +306,7 @@ async fn what_cannot_be_enforced_is_refused_with_the_rule_and_the_remedy() {
 
 #[tokio::test]
 async fn a_bubblewrap_that_fails_is_an_error_and_not_an_exit_code() {
-    let mut facts = facts(Level::Bubblewrap).await;
+    let mut facts = facts(SandboxLevel::Bubblewrap).await;
     if facts.bubblewrap.is_none() {
         return;
     }

@@ -1,29 +1,32 @@
-//! Input, output as it comes, background processes, services without walls.
+//! Input, output as it comes, background processes, services without a sandbox.
 
 use crate::rig::{Rig, alive, facts, levels, mark, until};
-use hob_exec::order::Cause;
-use hob_exec::output::Source;
+use hob_exec::output::ChildStream;
+use hob_exec::shim_protocol::ExitCause;
 use hob_exec::spawner::BACKGROUND_MAX;
-use hob_exec::{ExecError, Feed, Level, Stdin, Walls};
+use hob_exec::{ExecError, OutputMode, SandboxLevel, SandboxMode, StdinSource};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn rig() -> Rig {
-    Rig::with(facts(Level::Landlock).await)
+    Rig::with(facts(SandboxLevel::Landlock).await)
 }
 
 #[tokio::test]
 async fn input_comes_whole_or_piece_by_piece() {
     for rig in levels().await {
         let mut plan = rig.plan("wc -c");
-        plan.stdin = Stdin::Bytes(vec![b'x'; 300_000]);
+        plan.stdin = StdinSource::Bytes(vec![b'x'; 300_000]);
         let exit = rig.run(plan).await;
         assert_eq!(exit.stdout.text().trim(), "300000", "{:?}", rig.level);
         let mut plan = rig.plan("while read line; do echo \"<$line>\"; done; echo over");
-        plan.stdin = Stdin::Open;
+        plan.stdin = StdinSource::Open;
         let child = rig.spawn(plan).await;
         child.write_stdin(b"one\n").await.expect("read");
         until("an answer", || {
-            child.so_far(Source::Stdout).head.contains("<one>")
+            child
+                .output_so_far(ChildStream::Stdout)
+                .head
+                .contains("<one>")
         })
         .await;
         child.write_stdin(b"two\n").await.expect("read");
@@ -40,19 +43,19 @@ async fn input_comes_whole_or_piece_by_piece() {
 async fn chunks_come_in_order_and_a_slow_taker_slows_the_child() {
     let rig = rig().await;
     let mut plan = rig.plan("yes abcdefg | head -c 8M; echo last >&2");
-    plan.feed = Feed::Chunks;
+    plan.output_mode = OutputMode::Chunks;
     let child = rig.spawn(plan).await;
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    let held = child.so_far(Source::Stdout).total_bytes;
+    let held = child.output_so_far(ChildStream::Stdout).total_bytes;
     assert!(
         held < 4 * 1024 * 1024,
         "{held} bytes went past a taker who waits"
     );
     let (mut text, mut errors) = (String::new(), String::new());
-    while let Some(piece) = child.next().await {
-        match piece.source {
-            Source::Stdout => text.push_str(&piece.text),
-            Source::Stderr => errors.push_str(&piece.text),
+    while let Some(piece) = child.next_output().await {
+        match piece.stream {
+            ChildStream::Stdout => text.push_str(&piece.text),
+            ChildStream::Stderr => errors.push_str(&piece.text),
         }
     }
     let exit = child.wait().await.expect("known");
@@ -65,31 +68,31 @@ async fn chunks_come_in_order_and_a_slow_taker_slows_the_child() {
 #[tokio::test]
 async fn a_service_speaks_in_lines_and_a_flood_of_them_is_dropped_and_counted() {
     let rig = rig().await;
-    let walls = Walls::Unsandboxed { reason: "a test" };
+    let sandbox = SandboxMode::Unsandboxed { reason: "a test" };
     let script = "printf 'begin'; sleep 0.05; printf 'ning\\nsecond\\n'; read go; yes | head -c 4M";
-    let mut plan = rig.plan_behind(script, walls);
-    plan.feed = Feed::Lines;
-    plan.stdin = Stdin::Open;
+    let mut plan = rig.plan_in(script, sandbox);
+    plan.output_mode = OutputMode::Lines;
+    plan.stdin = StdinSource::Open;
     let child = rig.spawn(plan).await;
-    assert_eq!(child.level(), Level::None);
-    assert_eq!(child.next().await.expect("a line").text, "beginning");
-    assert_eq!(child.next().await.expect("a line").text, "second");
+    assert_eq!(child.level(), SandboxLevel::None);
+    assert_eq!(child.next_output().await.expect("a line").text, "beginning");
+    assert_eq!(child.next_output().await.expect("a line").text, "second");
     child.write_stdin(b"go\n").await.expect("read");
     // Nobody takes lines now, and the child ends all the same.
     let exit = child.wait().await.expect("known");
     let mut taken = 0;
-    while child.next().await.is_some() {
+    while child.next_output().await.is_some() {
         taken += 1;
     }
     assert_eq!(exit.dropped_lines + taken, 2 * 1024 * 1024);
-    assert!(exit.dropped_lines > 0 && exit.level == Level::None);
+    assert!(exit.dropped_lines > 0 && exit.level == SandboxLevel::None);
 }
 
 #[tokio::test]
 async fn a_protocol_over_stdio_gets_the_pipes_themselves() {
     for rig in levels().await {
         let mut plan = rig.plan("exec cat");
-        plan.feed = Feed::Pipes;
+        plan.output_mode = OutputMode::Pipes;
         let child = rig.spawn(plan).await;
         let (mut writes, mut reads) = child.take_pipes().await.expect("once");
         assert!(child.take_pipes().await.is_none());
@@ -108,23 +111,26 @@ async fn background_processes_are_found_polled_and_ended_by_id() {
         let mark = mark("background");
         let script = format!("echo one; sleep 0.2; echo two; exec -a {mark} sleep 1000");
         let child = rig.spawn(rig.plan(&script)).await;
-        let id = rig.spawner.keep(child).expect("room");
+        let id = rig.spawner.keep_in_background(child).expect("room");
         let child = rig.spawner.process(id).expect("kept");
         until("the first line", || {
-            child.since(Source::Stdout, 0).next >= 4
+            child.output_since(ChildStream::Stdout, 0).next >= 4
         })
         .await;
-        let first = child.since(Source::Stdout, 0);
+        let first = child.output_since(ChildStream::Stdout, 0);
         until("both lines", || {
-            child.so_far(Source::Stdout).total_bytes == 8
+            child.output_so_far(ChildStream::Stdout).total_bytes == 8
         })
         .await;
-        let rest = child.since(Source::Stdout, first.next);
+        let rest = child.output_since(ChildStream::Stdout, first.next);
         assert_eq!(format!("{}{}", first.text, rest.text), "one\ntwo\n");
         assert_eq!(rig.spawner.processes().len(), 1);
         until("it sleeps", || alive(&mark) > 0).await;
         let child = rig.spawner.forget(id).expect("kept");
-        assert_eq!(child.wait().await.expect("known").cause, Cause::Cancelled);
+        assert_eq!(
+            child.wait().await.expect("known").cause,
+            ExitCause::Cancelled
+        );
         assert_eq!(alive(&mark), 0);
         assert!(rig.spawner.process(id).is_none());
     }
@@ -135,10 +141,10 @@ async fn the_background_has_a_bound() {
     let rig = rig().await;
     for _ in 0..BACKGROUND_MAX {
         let child = rig.spawn(rig.plan("true")).await;
-        rig.spawner.keep(child).expect("room");
+        rig.spawner.keep_in_background(child).expect("room");
     }
     let child = rig.spawn(rig.plan("true")).await;
-    let error = rig.spawner.keep(child).expect_err("full");
+    let error = rig.spawner.keep_in_background(child).expect_err("full");
     assert_eq!(
         error,
         ExecError::TooMany {

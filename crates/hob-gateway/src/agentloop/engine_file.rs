@@ -1,18 +1,18 @@
-//! The file by which AgentLoop's clients find the listener: `run/agentloop.json`, or where they
-//! say.
+//! The file in which AgentLoop's clients find the listener: `run/agentloop.json`, or the configured
+//! path.
 
-use crate::shared::Shared;
-use hob_kit::file;
-use hob_wire::agentloop::Engine;
+use crate::shared::GatewayShared;
+use hob_kit::atomic_file;
+use hob_wire::agentloop::AgentLoopEndpoint;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Writes where the listener is, and takes it away when no client is let in any more. A client
-/// that is told the address otherwise needs no file, so a failure is only said.
-pub(crate) fn announce(address: SocketAddr, path: PathBuf, shared: &Arc<Shared>) {
-    let engine = Engine {
+/// Writes the listener's address to the file, and removes the file when the gateway stops
+/// accepting. A failure is only logged, because a client may know the address otherwise.
+pub(crate) fn announce(address: SocketAddr, path: PathBuf, shared: &Arc<GatewayShared>) {
+    let engine = AgentLoopEndpoint {
         host: address.ip().to_string(),
         port: address.port(),
         pid: std::process::id(),
@@ -27,22 +27,23 @@ pub(crate) fn announce(address: SocketAddr, path: PathBuf, shared: &Arc<Shared>)
         accepting.cancelled().await;
         let removed = tokio::task::spawn_blocking(move || remove(&path, &engine)).await;
         if let Ok(Err(failure)) = removed {
-            tracing::warn!("the file of the AgentLoop listener stays: {failure}");
+            tracing::warn!("the AgentLoop listener file was not removed: {failure}");
         }
     });
 }
 
-fn write(path: &Path, engine: &Engine) -> io::Result<()> {
+fn write(path: &Path, engine: &AgentLoopEndpoint) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    file::replace_unsynced(path, &serde_json::to_vec_pretty(engine)?)
+    atomic_file::replace_unsynced(path, &serde_json::to_vec_pretty(engine)?)
 }
 
-/// Another engine's file is left alone.
-fn remove(path: &Path, ours: &Engine) -> io::Result<()> {
+/// Removes the file, unless another engine has replaced it.
+fn remove(path: &Path, ours: &AgentLoopEndpoint) -> io::Result<()> {
     let found = std::fs::read(path)?;
-    if serde_json::from_slice::<Engine>(&found)? == *ours {
+    // Pid and start time are part of the file, so another engine's file is never equal.
+    if serde_json::from_slice::<AgentLoopEndpoint>(&found)? == *ours {
         std::fs::remove_file(path)?;
     }
     Ok(())

@@ -1,38 +1,37 @@
-//! Pictures that a message names as files of this machine.
+//! Reads the image files that a message names.
 //!
-//! Invariant: only plain files that begin as a picture does are read, no links and nothing of hob's
-//! home, and no more of them than the bound: nothing else of the machine reaches a model by this
-//! way.
+//! Invariant: only regular files with the signature of an image format are sent to a model, within
+//! a size limit; no links, and nothing from hob's home.
 
 use data_encoding::BASE64;
-use hob_core::picture::mime_type;
+use hob_core::image_type::mime_type;
 use hob_kit::home::Home;
 use hob_kit::prompt_file::{PromptFolder, open_prompt_file};
-use hob_wire::rooms::agent::Image;
+use hob_wire::rooms::agent::InlineImage;
 use std::io::Read;
 use std::path::Path;
 
-/// Pictures of one message.
-const PICTURES_MAX: usize = 8;
-/// Bytes of all pictures of one message: as base64 they stay below a frame.
+/// Maximum images of one message.
+const IMAGES_MAX: usize = 8;
+/// Maximum bytes of all images of one message. As base64 they fit into a frame.
 const BYTES_MAX: u64 = 5 * 1024 * 1024;
 
-/// Reads the files, or says which one cannot be taken and why. Blocks.
-pub(crate) fn read(paths: &[String], home: &Home) -> Result<Vec<Image>, String> {
-    if paths.len() > PICTURES_MAX {
-        return Err(format!("A message has at most {PICTURES_MAX} pictures."));
+/// Reads the files. The error names the file that cannot be used, and why. Blocks.
+pub(crate) fn read_images(paths: &[String], home: &Home) -> Result<Vec<InlineImage>, String> {
+    if paths.len() > IMAGES_MAX {
+        return Err(format!("A message has at most {IMAGES_MAX} pictures."));
     }
     let mut left = BYTES_MAX;
     let mut images = Vec::with_capacity(paths.len());
     for path in paths {
-        let bytes = read_one(path, left, home)?;
+        let bytes = read_image(path, left, home)?;
         left -= bytes.len() as u64;
-        let Some(mime_type) = mime_type(&bytes).or_else(|| bitmap(&bytes)) else {
+        let Some(mime_type) = mime_type(&bytes).or_else(|| bitmap_mime_type(&bytes)) else {
             return Err(format!(
                 "The file '{path}' is not a picture (PNG, JPEG, GIF, WebP or BMP)."
             ));
         };
-        images.push(Image {
+        images.push(InlineImage {
             mime_type: mime_type.to_owned(),
             data: BASE64.encode(&bytes),
         });
@@ -40,7 +39,7 @@ pub(crate) fn read(paths: &[String], home: &Home) -> Result<Vec<Image>, String> 
     Ok(images)
 }
 
-fn read_one(path: &str, left: u64, home: &Home) -> Result<Vec<u8>, String> {
+fn read_image(path: &str, left: u64, home: &Home) -> Result<Vec<u8>, String> {
     let refused = |why: &str| format!("The picture '{path}' {why}");
     let named = Path::new(path);
     if !named.is_absolute() {
@@ -56,6 +55,7 @@ fn read_one(path: &str, left: u64, home: &Home) -> Result<Vec<u8>, String> {
     let file = opened.ok_or_else(|| refused("cannot be read: there is no such file."))?;
     let mut bytes = Vec::new();
     let read = file
+        // One byte more than allowed, to tell a file of exactly the limit from a larger one.
         .take(left + 1)
         .read_to_end(&mut bytes)
         .map_err(|failure| refused(&format!("cannot be read: {failure}.")))?;
@@ -67,13 +67,13 @@ fn read_one(path: &str, left: u64, home: &Home) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// AgentLoop's clients send these too, to models of their own machine that see.
-fn bitmap(bytes: &[u8]) -> Option<&'static str> {
-    // Its size, and four bytes that are always zero.
+/// Recognizes BMP, which AgentLoop's clients also send, to local vision models.
+fn bitmap_mime_type(bytes: &[u8]) -> Option<&'static str> {
+    // The header: the magic, four bytes of size, and four reserved bytes that are always zero.
     let is_bitmap = bytes.starts_with(b"BM") && bytes.get(6..10) == Some(&[0; 4]);
     is_bitmap.then_some("image/bmp")
 }
 
 #[cfg(test)]
-#[path = "pictures_tests.rs"]
+#[path = "images_tests.rs"]
 mod tests;

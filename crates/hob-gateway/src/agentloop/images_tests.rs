@@ -1,14 +1,14 @@
-//! Which files are taken for pictures.
+//! Files that are accepted as images, and files that are not.
 
-use super::{BYTES_MAX, Image, PICTURES_MAX};
+use super::{BYTES_MAX, IMAGES_MAX, InlineImage};
 use hob_kit::home::Home;
 use std::path::Path;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 
 /// Reads as a daemon whose home is elsewhere.
-fn read(paths: &[String]) -> Result<Vec<Image>, String> {
-    super::read(paths, &Home::at(Path::new("/nowhere/hob")))
+fn read_images(paths: &[String]) -> Result<Vec<InlineImage>, String> {
+    super::read_images(paths, &Home::at(Path::new("/nowhere/hob")))
 }
 
 #[test]
@@ -22,12 +22,12 @@ fn links_and_pictures_of_hobs_home_are_refused() {
     std::os::unix::fs::symlink(at("private.png"), at("link.png")).unwrap();
     let home = Home::at(&at("home"));
     for (name, why) in [("link.png", "is a link"), ("home/own.png", "hob itself")] {
-        let refused = super::read(&[text(name)], &home).unwrap_err();
+        let refused = super::read_images(&[text(name)], &home).unwrap_err();
         assert!(refused.contains(why), "{refused}");
     }
-    assert!(super::read(&[text("private.png")], &home).is_ok());
+    assert!(super::read_images(&[text("private.png")], &home).is_ok());
     std::fs::hard_link(at("private.png"), at("second.png")).unwrap();
-    let refused = super::read(&[text("second.png")], &home).unwrap_err();
+    let refused = super::read_images(&[text("second.png")], &home).unwrap_err();
     assert!(refused.contains("hard link"), "{refused}");
 }
 
@@ -40,7 +40,7 @@ fn only_pictures_within_the_bounds_are_read() {
         path.to_str().unwrap().to_owned()
     };
     let png = file("a.png", PNG);
-    let images = read(&[png.clone(), file("b", b"\xff\xd8\xff\xe0")]).unwrap();
+    let images = read_images(&[png.clone(), file("b", b"\xff\xd8\xff\xe0")]).unwrap();
     assert_eq!(images[0].mime_type, "image/png");
     assert_eq!(images[0].data, "iVBORw0KGgpyZXN0");
     assert_eq!(images[1].mime_type, "image/jpeg");
@@ -48,7 +48,7 @@ fn only_pictures_within_the_bounds_are_read() {
     let mut large = PNG.to_vec();
     large.resize(usize::try_from(BYTES_MAX).unwrap(), 0);
     let large = file("large.png", &large);
-    assert!(read(std::slice::from_ref(&large)).is_ok());
+    assert!(read_images(std::slice::from_ref(&large)).is_ok());
     for (paths, why) in [
         (
             vec![file("key.png", b"-----BEGIN PRIVATE KEY-----")],
@@ -63,9 +63,9 @@ fn only_pictures_within_the_bounds_are_read() {
         ),
         (vec!["/dev/zero".to_owned()], "not a file"),
         (vec![format!("{png}.gone")], "cannot be read"),
-        (vec![png; PICTURES_MAX + 1], "at most"),
+        (vec![png; IMAGES_MAX + 1], "at most"),
     ] {
-        let refused = read(&paths).unwrap_err();
+        let refused = read_images(&paths).unwrap_err();
         assert!(refused.contains(why), "{refused}");
     }
 }

@@ -1,42 +1,46 @@
-//! What goes out to a client: events of its own sessions from the tasks that follow them, and
-//! events of services from the bus.
+//! The outgoing events of a client: those of its sessions, from the tasks that follow them, and
+//! those of services, from the bus.
 //!
-//! Invariant: both ways are bounded; a client that reads slowly slows its own answers, and misses
-//! lines of services before anything else.
+//! Invariant: both queues are bounded. A slow client slows down its own answers, and loses log
+//! lines of services first.
 
-use crate::agentloop::client::Client;
+use crate::agentloop::client::AgentLoopClient;
 use crate::agentloop::services;
-use crate::line::{self, Heard};
+use crate::bus_connection::{self, BusMessage};
 use crate::websocket;
 use bytes::Bytes;
-use hob_bus::{Closed, Link, Outlet};
-use hob_wire::agentloop::Event;
+use hob_bus::{BusLink, BusOutlet, CloseReason};
+use hob_wire::agentloop::AgentLoopEvent;
 use hob_wire::frame::{self, RequestHead};
 use hob_wire::rooms::gateway;
 use hob_wire::rooms::service::{ServiceLog, ServiceStatusChanged};
-use hob_wire::{Method, Topic};
+use hob_wire::{EventTopic, Method};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Events of its sessions that wait for a client to read.
+/// Maximum queued events of a client's sessions.
 pub(crate) const EVENTS_MAX: usize = 1_024;
 
 const TOPICS: [&str; 2] = [ServiceStatusChanged::SPEC.topic, ServiceLog::SPEC.topic];
 
-/// Events for one client, encoded.
-pub(crate) type Events = mpsc::Receiver<Bytes>;
+/// The encoded events for one client.
+pub(crate) type AgentLoopEventReceiver = mpsc::Receiver<Bytes>;
 
 #[derive(Debug)]
-pub(crate) struct Source {
-    outlet: Outlet,
+pub(crate) struct AgentLoopMessageSource {
+    outlet: BusOutlet,
     frames: Vec<Bytes>,
-    events: Events,
-    client: Arc<Client>,
+    events: AgentLoopEventReceiver,
+    client: Arc<AgentLoopClient>,
 }
 
-impl Source {
-    pub(crate) fn new(outlet: Outlet, events: Events, client: Arc<Client>) -> Source {
-        Source {
+impl AgentLoopMessageSource {
+    pub(crate) fn new(
+        outlet: BusOutlet,
+        events: AgentLoopEventReceiver,
+        client: Arc<AgentLoopClient>,
+    ) -> AgentLoopMessageSource {
+        AgentLoopMessageSource {
             outlet,
             frames: Vec::new(),
             events,
@@ -45,24 +49,24 @@ impl Source {
     }
 }
 
-impl websocket::Source for Source {
-    async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<Closed> {
+impl websocket::MessageSource for AgentLoopMessageSource {
+    async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<CloseReason> {
         tokio::select! {
             closed = self.outlet.next(&mut self.frames) => {
-                let told = self.frames.iter().filter_map(|frame| told(frame, &self.client));
-                into.extend(told.filter_map(|event| encode(&event)));
+                let events = self.frames.iter().filter_map(|frame| translate_frame(frame, &self.client));
+                into.extend(events.filter_map(|event| encode_event(&event)));
                 self.frames.clear();
                 closed
             }
-            // The client holds a sender: this ends only with the socket.
+            // The client holds a sender, so the channel ends only with the socket.
             _ = self.events.recv_many(into, EVENTS_MAX) => None,
         }
     }
 }
 
-/// Asks for the events of services; the answer is one more frame that tells nothing.
-pub(crate) async fn subscribe(link: &Link) {
-    let params = gateway::SubscribeParams {
+/// Subscribes to service events. The response is one more frame, which is ignored.
+pub(crate) async fn subscribe_services(link: &BusLink) {
+    let params = gateway::GatewaySubscribeParams {
         events: TOPICS.iter().map(|&topic| topic.to_owned()).collect(),
         session_key: None,
         since: None,
@@ -82,27 +86,27 @@ pub(crate) async fn subscribe(link: &Link) {
     link.receive(Bytes::from(frame)).await;
 }
 
-pub(crate) fn encode(event: &Event) -> Option<Bytes> {
+pub(crate) fn encode_event(event: &AgentLoopEvent) -> Option<Bytes> {
     match serde_json::to_vec(event) {
         Ok(bytes) => Some(Bytes::from(bytes)),
         Err(failure) => {
-            tracing::error!("an event was left out: {failure}");
+            tracing::error!("dropped an event: {failure}");
             None
         }
     }
 }
 
-fn told(frame: &Bytes, client: &Client) -> Option<Event> {
-    let Heard::Event { topic, payload, .. } = line::read(frame)? else {
+fn translate_frame(frame: &Bytes, client: &AgentLoopClient) -> Option<AgentLoopEvent> {
+    let BusMessage::Event { topic, payload, .. } = bus_connection::parse_message(frame)? else {
         return None;
     };
     if topic == ServiceStatusChanged::SPEC.topic {
-        let status = line::decode(payload).ok()?;
-        return Some(services::status(status, client));
+        let status = bus_connection::decode(payload).ok()?;
+        return Some(services::status_event(status, client));
     }
     if topic == ServiceLog::SPEC.topic {
-        let printed = line::decode(payload).ok()?;
-        return Some(services::line(printed, client));
+        let printed = bus_connection::decode(payload).ok()?;
+        return Some(services::log_event(printed, client));
     }
     None
 }

@@ -1,46 +1,47 @@
-//! What a client has been told of one answer, and what it is told next. Pure: events of the run
-//! come in, AgentLoop's events go out.
+//! Translates the events of one run into AgentLoop's events. Pure.
 //!
-//! Invariant: tokens are never taken back. Where another attempt of the model begins differently,
-//! no more of them are sent, and the message at the end has the answer.
+//! Invariant: sent tokens are never taken back. If another attempt of the model begins differently,
+//! no more tokens are sent; the message at the end has the whole answer.
 
-use crate::openai::Delta;
-use crate::openai::tale::{Tale, Word};
-use hob_core::follow::Text;
-use hob_wire::agentloop::{Event, SessionState, Tool, ToolState};
-use hob_wire::content::{Part, Role, ToolResult};
+use crate::openai::BorrowedDelta;
+use crate::openai::chunk_builder::{AnswerChunk, ChunkBuilder};
+use hob_core::run_follower::StepText;
+use hob_wire::agentloop::{
+    AgentLoopEvent, AgentLoopSessionState, AgentLoopToolCall, AgentLoopToolStatus,
+};
+use hob_wire::content::{ContentPart, Role, ToolResult};
 use hob_wire::id::{MessageId, RunId};
 use hob_wire::rooms::agent::{
-    Cause, RunCompletedPayload, RunStepPayload, RunToolPayload, RunView, ToolPhase,
+    RunCompletedPayload, RunEndCause, RunStepPayload, RunToolPayload, RunView, ToolPhase,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub(crate) struct Story {
+pub(crate) struct AgentLoopRunTranslator {
     session_id: String,
     run: RunId,
-    tale: Tale,
-    words: Vec<Word>,
-    told: String,
+    chunk_builder: ChunkBuilder,
+    chunks: Vec<AnswerChunk>,
+    sent: String,
     message: Option<MessageId>,
     is_streaming: bool,
-    /// Tokens that were sent do not fit what comes.
-    is_quiet: bool,
+    /// The sent tokens do not match the current attempt.
+    has_diverged: bool,
     asks_status: bool,
 }
 
-impl Story {
-    pub(crate) fn new(session_id: String, run: RunId) -> Story {
-        Story {
+impl AgentLoopRunTranslator {
+    pub(crate) fn new(session_id: String, run: RunId) -> AgentLoopRunTranslator {
+        AgentLoopRunTranslator {
             session_id,
             run,
-            tale: Tale::default(),
-            words: Vec::new(),
-            told: String::new(),
+            chunk_builder: ChunkBuilder::default(),
+            chunks: Vec::new(),
+            sent: String::new(),
             message: None,
             is_streaming: false,
-            is_quiet: false,
+            has_diverged: false,
             asks_status: false,
         }
     }
@@ -49,67 +50,69 @@ impl Story {
         self.run
     }
 
-    /// Whether the run's status must be asked for: something was lost on the way.
-    pub(crate) fn asks_status(&mut self) -> bool {
+    /// Returns true once if deltas were lost and the run's status must be requested.
+    pub(crate) fn take_status_request(&mut self) -> bool {
         std::mem::take(&mut self.asks_status)
     }
 
-    pub(crate) fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<Event>) {
-        let told = self.tale.piece(delta.piece(), false, &mut self.words);
-        self.is_quiet |= told.is_err();
-        self.tell(out);
+    pub(crate) fn apply_delta(&mut self, delta: &BorrowedDelta<'_>, out: &mut Vec<AgentLoopEvent>) {
+        let applied = self
+            .chunk_builder
+            .piece(delta.piece(), false, &mut self.chunks);
+        self.has_diverged |= applied.is_err();
+        self.drain_chunks(out);
     }
 
-    pub(crate) fn step(&mut self, step: &RunStepPayload, out: &mut Vec<Event>) {
-        let text = Text {
+    pub(crate) fn apply_step(&mut self, step: &RunStepPayload, out: &mut Vec<AgentLoopEvent>) {
+        let text = StepText {
             step: step.step,
             attempt: step.attempt,
             text: &step.text,
         };
-        let told = self.tale.step_ended(text, &mut self.words);
-        self.is_quiet |= told.is_err();
-        self.tell(out);
+        let applied = self.chunk_builder.step_ended(text, &mut self.chunks);
+        self.has_diverged |= applied.is_err();
+        self.drain_chunks(out);
     }
 
-    pub(crate) fn status(&mut self, view: Option<&RunView>, out: &mut Vec<Event>) {
+    pub(crate) fn apply_status(&mut self, view: Option<&RunView>, out: &mut Vec<AgentLoopEvent>) {
         let Some(view) = view else {
-            self.tale.status_failed();
+            self.chunk_builder.status_failed();
             return;
         };
-        let text = Text {
+        let text = StepText {
             step: view.step,
             attempt: view.attempt,
             text: &view.text,
         };
-        let told = self.tale.status(text, &mut self.words);
-        self.is_quiet |= told.is_err();
-        self.tell(out);
+        let applied = self.chunk_builder.status(text, &mut self.chunks);
+        self.has_diverged |= applied.is_err();
+        self.drain_chunks(out);
     }
 
-    pub(crate) fn tool(&mut self, tool: RunToolPayload, out: &mut Vec<Event>) {
+    pub(crate) fn apply_tool(&mut self, tool: RunToolPayload, out: &mut Vec<AgentLoopEvent>) {
         let session_id = self.session_id.clone();
         match tool.phase {
             ToolPhase::Start => {
                 self.is_streaming = false;
-                out.push(self.state(SessionState::ToolUse, &tool.call.name));
-                out.push(Event::ToolCall {
+                out.push(self.state(AgentLoopSessionState::ToolUse, &tool.call.name));
+                out.push(AgentLoopEvent::ToolCall {
                     session_id,
-                    tool: Tool {
+                    tool: AgentLoopToolCall {
                         id: tool.call.id,
                         name: tool.call.name,
                         args: tool.call.args,
-                        status: ToolState::Running,
+                        status: AgentLoopToolStatus::Running,
                         result: None,
                     },
                 });
             }
             ToolPhase::End => {
                 let result = match (&tool.result, &tool.denial) {
-                    (Some(result), _) => answered(result),
+                    (Some(result), _) => tool_result_json(result),
                     (None, Some(denial)) => json!({ "ok": false, "error": denial.reason }),
                     (None, None) => json!({ "ok": false, "error": "It was stopped." }),
                 };
-                out.push(Event::ToolResult {
+                out.push(AgentLoopEvent::ToolResult {
                     session_id,
                     tool_id: tool.call.id,
                     result,
@@ -118,94 +121,96 @@ impl Story {
         }
     }
 
-    /// A message was added to the session: the last one of the assistant is the answer.
-    pub(crate) fn message(&mut self, added: &Added) {
+    /// Notes a message that was added to the session. The last one of the assistant is the answer.
+    pub(crate) fn note_message(&mut self, added: &AddedMessage) {
         if added.role == Role::Assistant {
             self.message = Some(added.id);
         }
     }
 
-    pub(crate) fn state(&self, status: SessionState, detail: &str) -> Event {
-        Event::SessionStatus {
+    pub(crate) fn state(&self, status: AgentLoopSessionState, detail: &str) -> AgentLoopEvent {
+        AgentLoopEvent::SessionStatus {
             session_id: self.session_id.clone(),
             status,
             detail: Some(detail.to_owned()),
         }
     }
 
-    pub(crate) fn error(&self, error: String) -> Event {
-        Event::Error {
+    pub(crate) fn error(&self, error: String) -> AgentLoopEvent {
+        AgentLoopEvent::Error {
             session_id: Some(self.session_id.clone()),
             error,
         }
     }
 
-    /// The last events of the answer.
-    pub(crate) fn ended(&mut self, end: RunCompletedPayload, out: &mut Vec<Event>) {
-        if end.cause == Cause::Aborted {
-            out.push(self.state(SessionState::Idle, "Cancelled"));
+    /// Appends the last events of the answer.
+    pub(crate) fn finish(&mut self, end: RunCompletedPayload, out: &mut Vec<AgentLoopEvent>) {
+        // A cancel is the client's own wish and no error.
+        if end.cause == RunEndCause::Aborted {
+            out.push(self.state(AgentLoopSessionState::Idle, "Cancelled"));
             return;
         }
         if !end.success {
             let why = end.message.unwrap_or_else(|| "It failed.".to_owned());
             out.push(self.error(why.clone()));
-            out.push(self.state(SessionState::Error, &why));
-            out.push(self.state(SessionState::Idle, "Ready"));
+            out.push(self.state(AgentLoopSessionState::Error, &why));
+            out.push(self.state(AgentLoopSessionState::Idle, "Ready"));
             return;
         }
-        let told = self.tale.ended(&end.response, &mut self.words);
-        self.is_quiet |= told.is_err();
-        self.tell(out);
-        // An answer of several steps was told with the words between them.
-        let content = if !self.is_quiet && self.told.ends_with(&end.response) {
-            std::mem::take(&mut self.told)
+        let applied = self.chunk_builder.finish(&end.response, &mut self.chunks);
+        self.has_diverged |= applied.is_err();
+        self.drain_chunks(out);
+        // The tokens of several steps include the texts in between, which the response does not.
+        let content = if !self.has_diverged && self.sent.ends_with(&end.response) {
+            std::mem::take(&mut self.sent)
         } else {
             end.response
         };
+        // AgentLoop's clients need an id; the run's serves if no message was stored.
         let message_id = match self.message {
             Some(id) => id.to_string(),
             None => self.run.to_string(),
         };
-        out.push(Event::AssistantMessage {
+        out.push(AgentLoopEvent::AssistantMessage {
             session_id: self.session_id.clone(),
             message_id,
             content,
         });
-        out.push(self.state(SessionState::Idle, "Ready"));
+        out.push(self.state(AgentLoopSessionState::Idle, "Ready"));
     }
 
-    fn tell(&mut self, out: &mut Vec<Event>) {
-        let mut words = std::mem::take(&mut self.words);
-        for word in words.drain(..) {
-            match word {
-                Word::Text(token) if !self.is_quiet && !token.is_empty() => {
+    fn drain_chunks(&mut self, out: &mut Vec<AgentLoopEvent>) {
+        let mut chunks = std::mem::take(&mut self.chunks);
+        for chunk in chunks.drain(..) {
+            match chunk {
+                AnswerChunk::Text(token) if !self.has_diverged && !token.is_empty() => {
                     if !std::mem::replace(&mut self.is_streaming, true) {
-                        out.push(self.state(SessionState::Streaming, "Answering"));
+                        out.push(self.state(AgentLoopSessionState::Streaming, "Answering"));
                     }
-                    self.told.push_str(&token);
-                    out.push(Event::AssistantToken {
+                    self.sent.push_str(&token);
+                    out.push(AgentLoopEvent::AssistantToken {
                         session_id: self.session_id.clone(),
                         token,
                     });
                 }
-                Word::Text(_) | Word::Thinking(_) => {}
-                Word::AskStatus => self.asks_status = true,
+                AnswerChunk::Text(_) | AnswerChunk::Thinking(_) => {}
+                AnswerChunk::AskStatus => self.asks_status = true,
             }
         }
-        self.words = words;
+        self.chunks = chunks;
     }
 }
 
-/// The parts of `session.message` that matter here.
+/// The needed fields of `session.message`.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Added {
+pub(crate) struct AddedMessage {
     id: MessageId,
     role: Role,
 }
 
-fn answered(result: &ToolResult) -> Value {
+fn tool_result_json(result: &ToolResult) -> Value {
     let texts = result.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        ContentPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
     let text: String = texts.collect::<Vec<_>>().join("\n");
@@ -216,5 +221,5 @@ fn answered(result: &ToolResult) -> Value {
 }
 
 #[cfg(test)]
-#[path = "story_tests.rs"]
+#[path = "run_translator_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! States of services in AgentLoop's words.
+//! Service states in AgentLoop's format.
 
 use super::{is_shown, translate};
-use hob_wire::agentloop::ServiceState;
+use hob_wire::agentloop::AgentLoopServiceStatus;
 use hob_wire::rooms::service::{self, LastExit, ServiceStatus};
 
-fn status(state: service::ServiceState, last_exit: Option<LastExit>) -> ServiceStatus {
+fn service_status(state: service::ServiceState, last_exit: Option<LastExit>) -> ServiceStatus {
     ServiceStatus {
         name: "tts".to_owned(),
         state,
@@ -20,25 +20,25 @@ fn status(state: service::ServiceState, last_exit: Option<LastExit>) -> ServiceS
 fn each_state_has_a_word() {
     use service::ServiceState::{Backoff, Failed, Running, Starting, Stopped, Stopping};
     for (ours, theirs, error) in [
-        (Stopped, ServiceState::Stopped, None),
-        (Starting, ServiceState::Starting, None),
-        (Running, ServiceState::Running, None),
-        (Stopping, ServiceState::Stopping, None),
-        (Backoff, ServiceState::Starting, Some("so")),
-        (Failed, ServiceState::Error, Some("so")),
+        (Stopped, AgentLoopServiceStatus::Stopped, None),
+        (Starting, AgentLoopServiceStatus::Starting, None),
+        (Running, AgentLoopServiceStatus::Running, None),
+        (Stopping, AgentLoopServiceStatus::Stopping, None),
+        (Backoff, AgentLoopServiceStatus::Starting, Some("so")),
+        (Failed, AgentLoopServiceStatus::Error, Some("so")),
     ] {
-        let told = translate(status(ours, None), "kokomo".to_owned());
+        let told = translate(service_status(ours, None), "kokomo".to_owned());
         assert_eq!((told.status, told.last_error.as_deref()), (theirs, error));
         assert_eq!((told.name.as_str(), told.pid), ("kokomo", Some(7)));
-        assert_eq!(is_shown(&status(ours, None)), ours != Stopped);
+        assert_eq!(is_shown(&service_status(ours, None)), ours != Stopped);
     }
 }
 
 #[test]
 fn how_it_ended_is_told() {
-    let exited = status(service::ServiceState::Stopped, Some(LastExit::Code(3)));
+    let exited = service_status(service::ServiceState::Stopped, Some(LastExit::Code(3)));
     assert_eq!(translate(exited, String::new()).last_exit_code, Some(3));
-    let mut killed = status(
+    let mut killed = service_status(
         service::ServiceState::Failed,
         Some(LastExit::Signal("SIGKILL".to_owned())),
     );

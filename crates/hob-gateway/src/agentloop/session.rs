@@ -1,51 +1,52 @@
-//! One session as one client sees it: whose turn it is, and how its messages are to be answered.
+//! A session of an AgentLoop client: its turns, and how its messages are routed to agents.
 
-use hob_core::packs::{self, Pack, Reason};
-use hob_wire::agentloop::{RoutingMode, SessionConfigure};
+use hob_core::agent_packs::{self, AgentPack, RouteReason};
+use hob_wire::agentloop::{AgentLoopSessionConfigure, RoutingMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Mutex;
 
-/// The entry of a session's metadata that holds its [`Manner`].
-const METADATA: &str = "agentloop";
+/// The key of [`AgentLoopRouting`] in a session's metadata.
+const METADATA_KEY: &str = "agentloop";
 
 #[derive(Debug, Default)]
-pub(crate) struct Place {
-    /// Messages are answered one after the other, in the order they came; the lock is fair.
-    pub(crate) order: Mutex<()>,
-    cancels: AtomicU64,
-    turns: AtomicUsize,
+pub(crate) struct AgentLoopSessionTurns {
+    /// Held by the running turn. The lock is fair, so messages are answered in their order.
+    pub(crate) turn_lock: Mutex<()>,
+    cancel_count: AtomicU64,
+    active_turns: AtomicUsize,
 }
 
-impl Place {
-    /// Everything asked for until now is to stop.
+impl AgentLoopSessionTurns {
+    /// Cancels all turns that began until now.
     pub(crate) fn cancel(&self) {
-        self.cancels.fetch_add(1, Ordering::AcqRel);
+        // A counter and no flag: a flag would need a reset, which could hit a later turn.
+        self.cancel_count.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How often it was cancelled; a turn that began at another count is to stop.
-    pub(crate) fn cancels(&self) -> u64 {
-        self.cancels.load(Ordering::Acquire)
+    /// The number of cancels. A turn that began at another count must stop.
+    pub(crate) fn cancel_count(&self) -> u64 {
+        self.cancel_count.load(Ordering::Acquire)
     }
 
     pub(crate) fn turn_began(&self) {
-        self.turns.fetch_add(1, Ordering::AcqRel);
+        self.active_turns.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(crate) fn turn_ended(&self) {
-        self.turns.fetch_sub(1, Ordering::AcqRel);
+        self.active_turns.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub(crate) fn is_busy(&self) -> bool {
-        self.turns.load(Ordering::Acquire) > 0
+        self.active_turns.load(Ordering::Acquire) > 0
     }
 }
 
-/// How a session's messages are to be answered; kept in its metadata.
+/// The routing of a session's messages, stored in its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Manner {
+pub(crate) struct AgentLoopRouting {
     pub(crate) routing_mode: RoutingMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
@@ -53,25 +54,25 @@ pub(crate) struct Manner {
     pub(crate) session_prompt: Option<String>,
 }
 
-impl Manner {
-    /// As a session's metadata has it; what is not understood counts as nothing.
-    pub(crate) fn read(metadata: &Map<String, Value>) -> Manner {
-        let entry = metadata.get(METADATA).cloned().unwrap_or_default();
+impl AgentLoopRouting {
+    /// Reads the routing from a session's metadata; the default if it is missing or invalid.
+    pub(crate) fn from_metadata(metadata: &Map<String, Value>) -> AgentLoopRouting {
+        let entry = metadata.get(METADATA_KEY).cloned().unwrap_or_default();
         serde_json::from_value(entry).unwrap_or_default()
     }
 
-    /// The entry of the metadata that keeps it.
-    pub(crate) fn entry(&self) -> Map<String, Value> {
+    /// The metadata entry that stores the routing.
+    pub(crate) fn metadata_entry(&self) -> Map<String, Value> {
         let entry = serde_json::to_value(self).unwrap_or_default();
-        Map::from_iter([(METADATA.to_owned(), entry)])
+        Map::from_iter([(METADATA_KEY.to_owned(), entry)])
     }
 
-    /// Takes up a change, or says which agent there is not.
-    pub(crate) fn change(&mut self, change: SessionConfigure) -> Result<(), String> {
+    /// Applies a change, or returns an error that names the unknown agent.
+    pub(crate) fn apply(&mut self, change: AgentLoopSessionConfigure) -> Result<(), String> {
         if let Some(Some(agent)) = &change.agent
-            && packs::named(agent).is_none()
+            && agent_packs::find(agent).is_none()
         {
-            let known: Vec<&str> = packs::PACKS.iter().map(|pack| pack.name).collect();
+            let known: Vec<&str> = agent_packs::PACKS.iter().map(|pack| pack.name).collect();
             return Err(format!(
                 "There is no agent '{agent}'; there are {}.",
                 known.join(", ")
@@ -89,32 +90,32 @@ impl Manner {
         Ok(())
     }
 
-    /// Who answers a message: the agent that was pinned, or else the one its words ask for.
-    pub(crate) fn route(&self, message: &str) -> (RoutingMode, &'static Pack, String) {
+    /// Returns the agent for a message: the pinned one, or else the one that its text asks for.
+    pub(crate) fn route(&self, message: &str) -> (RoutingMode, &'static AgentPack, String) {
         let pinned = match self.routing_mode {
-            RoutingMode::Pinned => self.agent.as_deref().and_then(packs::named),
+            RoutingMode::Pinned => self.agent.as_deref().and_then(agent_packs::find),
             RoutingMode::Auto => None,
         };
         if let Some(pack) = pinned {
             return (RoutingMode::Pinned, pack, "pinned".to_owned());
         }
-        let (pack, reason) = packs::route(message);
+        let (pack, reason) = agent_packs::route(message);
         let reason = match reason {
-            Reason::Word(word) => format!("the message says '{word}'"),
-            Reason::Nothing => "nothing asks for another agent".to_owned(),
+            RouteReason::Keyword(word) => format!("the message says '{word}'"),
+            RouteReason::NoKeyword => "nothing asks for another agent".to_owned(),
         };
         (RoutingMode::Auto, pack, reason)
     }
 
-    /// The layer of the system prompt for messages that `pack` answers.
-    pub(crate) fn system(&self, pack: &Pack) -> String {
+    /// The system prompt for messages that `pack` answers.
+    pub(crate) fn system_prompt(&self, pack: &AgentPack) -> String {
         match &self.session_prompt {
             Some(prompt) => format!("{}\n\n{prompt}", pack.prompt),
             None => pack.prompt.to_owned(),
         }
     }
 
-    /// In a few words, for people.
+    /// A short text for people.
     pub(crate) fn summary(&self) -> String {
         let mode = match self.routing_mode {
             RoutingMode::Auto => "auto",
@@ -128,5 +129,5 @@ impl Manner {
 }
 
 #[cfg(test)]
-#[path = "place_tests.rs"]
+#[path = "session_tests.rs"]
 mod tests;

@@ -1,27 +1,27 @@
-//! One message of a client, answered: routed, run, and told in AgentLoop's order.
+//! Answers one message of a client: routes it, runs it, and sends its events in AgentLoop's order.
 //!
-//! Invariants: turns of one session follow each other; a run that was accepted goes on when its
-//! client leaves, as a message does that was sent; one that was cancelled before it was accepted
-//! is stopped as soon as it is.
+//! Invariants: the turns of a session run one after the other. An accepted run continues when its
+//! client leaves. A run that is cancelled before it is accepted is stopped as soon as it is
+//! accepted.
 
 use crate::agentloop::SURFACE;
-use crate::agentloop::client::Client;
-use crate::agentloop::pictures;
-use crate::agentloop::place::{Manner, Place};
-use crate::agentloop::story::{Added, Story};
-use crate::line::{self, Heard, Line, decode};
-use crate::openai::{Delta, ceiling};
-use hob_wire::agentloop::{Event, SessionState};
+use crate::agentloop::client::AgentLoopClient;
+use crate::agentloop::images;
+use crate::agentloop::run_translator::{AddedMessage, AgentLoopRunTranslator};
+use crate::agentloop::session::{AgentLoopRouting, AgentLoopSessionTurns};
+use crate::bus_connection::{self, BusConnection, BusMessage, decode};
+use crate::openai::{BorrowedDelta, tool_ceiling};
+use hob_wire::agentloop::{AgentLoopEvent, AgentLoopSessionState};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    self, Image, RunCompletedPayload, RunDelta, RunInDoubt, RunInDoubtPayload, RunParams,
-    RunPaused, RunPausedPayload, RunSelector, RunStep, RunStepPayload, RunTool, RunToolPayload,
-    RunView,
+    self, AgentRunParams, InlineImage, RunCompletedPayload, RunDelta, RunInDoubt,
+    RunInDoubtPayload, RunPaused, RunPausedPayload, RunSelector, RunStep, RunStepPayload, RunTool,
+    RunToolPayload, RunView,
 };
-use hob_wire::rooms::permission::{PermissionRequested, Question};
+use hob_wire::rooms::permission::{PermissionQuestion, PermissionRequested};
 use hob_wire::rooms::session::SessionMessage;
 use hob_wire::rooms::tool;
-use hob_wire::{ErrorCode, Method, Topic, WireError};
+use hob_wire::{ErrorCode, EventTopic, Method, WireError};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -36,55 +36,60 @@ const COMPLETED: &str = agent::RunCompleted::SPEC.topic;
 const ASKED: &str = PermissionRequested::SPEC.topic;
 const ADDED: &str = SessionMessage::SPEC.topic;
 
-/// A message to be answered.
+/// A message to answer.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    pub(crate) client: Arc<Client>,
-    pub(crate) place: Arc<Place>,
-    /// How often the session had been cancelled when the message came.
-    pub(crate) cancels: u64,
-    /// The session as the client names it, and as the house does.
+pub(crate) struct AgentLoopTurn {
+    pub(crate) client: Arc<AgentLoopClient>,
+    pub(crate) session_turns: Arc<AgentLoopSessionTurns>,
+    /// The session's cancel count when the message arrived.
+    pub(crate) cancel_count: u64,
+    /// The session's id as the client uses it.
     pub(crate) session_id: String,
+    /// The session's key on the bus.
     pub(crate) session_key: String,
-    pub(crate) manner: Manner,
+    pub(crate) routing: AgentLoopRouting,
     pub(crate) content: String,
-    /// Paths of pictures.
+    /// Paths of image files.
     pub(crate) images: Vec<String>,
 }
 
-impl Turn {
+impl AgentLoopTurn {
     pub(crate) async fn run(self) {
         let client = Arc::clone(&self.client);
-        let place = Arc::clone(&self.place);
-        let order = place.order.lock().await;
+        let session_turns = Arc::clone(&self.session_turns);
+        let turn_guard = session_turns.turn_lock.lock().await;
+        // The turn may have been cancelled while it waited for the lock.
         if !self.is_cancelled() {
             let session_id = self.session_id.clone();
             if let Err(error) = self.answer().await {
-                client.fail(&session_id, error.message).await;
+                client.send_failure(&session_id, error.message).await;
             }
         }
-        drop(order);
-        place.turn_ended();
+        drop(turn_guard);
+        session_turns.turn_ended();
     }
 
     fn is_cancelled(&self) -> bool {
-        self.place.cancels() != self.cancels
+        self.session_turns.cancel_count() != self.cancel_count
     }
 
     async fn answer(mut self) -> Result<(), WireError> {
-        let clock = self.client.desk.shared.clock.clone();
+        let clock = self.client.state.shared.clock.clone();
         let began = clock.monotonic_ms();
-        let images = self.pictures().await?;
+        let images = self.read_images().await?;
         let params = self.route(images).await?;
-        let mut line = self.client.line()?;
+        let mut connection = self.client.connect()?;
         let topics = [DELTA, STEP, TOOL, PAUSED, IN_DOUBT, COMPLETED, ASKED, ADDED];
-        line.hear(&topics, &self.session_key).await?;
-        let accepted = line.call::<agent::Run>(&params).await?;
+        connection
+            .subscribe_session(&topics, &self.session_key)
+            .await?;
+        let accepted = connection.call::<agent::Run>(&params).await?;
+        // A cancel between the start of the turn and this point found no run to abort.
         if self.is_cancelled() {
             self.abort(accepted.run_id).await;
         }
-        let mut story = Story::new(self.session_id.clone(), accepted.run_id);
-        let Some(end) = self.follow(&mut line, &mut story).await? else {
+        let mut translator = AgentLoopRunTranslator::new(self.session_id.clone(), accepted.run_id);
+        let Some(end) = self.follow(&mut connection, &mut translator).await? else {
             return Ok(());
         };
         let meta = json!({
@@ -93,8 +98,8 @@ impl Turn {
             "outputTokens": end.cost.output_tokens,
         });
         let mut events = Vec::new();
-        story.ended(end, &mut events);
-        events.push(Event::PerfMetric {
+        translator.finish(end, &mut events);
+        events.push(AgentLoopEvent::PerfMetric {
             session_id: Some(self.session_id.clone()),
             name: "turn.total".to_owned(),
             duration_ms: clock.monotonic_ms().saturating_sub(began),
@@ -104,37 +109,39 @@ impl Turn {
         Ok(())
     }
 
-    async fn pictures(&mut self) -> Result<Vec<Image>, WireError> {
+    async fn read_images(&mut self) -> Result<Vec<InlineImage>, WireError> {
         let refused = |why: String| WireError::new(ErrorCode::InvalidParams, why);
         let paths = std::mem::take(&mut self.images);
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        if !self.client.may_name_files() {
+        if !self.client.can_read_files() {
             let why =
                 "This token may not name files of this machine; that needs the scope 'control'.";
             return Err(WireError::new(ErrorCode::Forbidden, why));
         }
-        let home = self.client.desk.shared.home.clone();
-        let read = tokio::task::spawn_blocking(move || pictures::read(&paths, &home)).await;
+        let home = self.client.state.shared.home.clone();
+        // Reading up to 5 MiB from any disk would block the runtime.
+        let read = tokio::task::spawn_blocking(move || images::read_images(&paths, &home)).await;
         let read = read.map_err(|_| refused("The pictures could not be read.".to_owned()))?;
         read.map_err(refused)
     }
 
-    /// Says who answers, and makes the run that is asked for.
-    async fn route(&self, images: Vec<Image>) -> Result<RunParams, WireError> {
-        let clock = &self.client.desk.shared.clock;
+    /// Chooses the agent, announces it, and returns the params of the run.
+    async fn route(&self, images: Vec<InlineImage>) -> Result<AgentRunParams, WireError> {
+        let clock = &self.client.state.shared.clock;
         let began = clock.monotonic_ms();
-        let (routing_mode, pack, reason) = self.manner.route(&self.content);
-        let there = self.client.tools().await?;
+        let (routing_mode, pack, reason) = self.routing.route(&self.content);
+        let available = self.client.list_tools().await?;
         let tools: Vec<String> = pack
             .tools
             .iter()
-            .filter(|name| there.iter().any(|tool| tool.name == **name))
+            // A pack may name tools that are not installed here.
+            .filter(|name| available.iter().any(|tool| tool.name == **name))
             .map(|&name| name.to_owned())
             .collect();
         self.client
-            .emit(&Event::RouterDecision {
+            .emit(&AgentLoopEvent::RouterDecision {
                 session_id: self.session_id.clone(),
                 routing_mode,
                 agent: pack.name.to_owned(),
@@ -144,16 +151,16 @@ impl Turn {
             })
             .await;
         self.client
-            .tell(&self.session_id, SessionState::Thinking, pack.name)
+            .send_status(&self.session_id, AgentLoopSessionState::Thinking, pack.name)
             .await;
-        Ok(RunParams {
+        Ok(AgentRunParams {
             session_key: self.session_key.clone(),
             task: self.content.clone(),
             images,
-            system: Some(self.manner.system(pack)),
+            system: Some(self.routing.system_prompt(pack)),
             tools: Some(tools),
-            ceiling: ceiling(&self.client.principal),
-            ..RunParams::default()
+            ceiling: tool_ceiling(&self.client.principal),
+            ..AgentRunParams::default()
         })
     }
 
@@ -161,104 +168,110 @@ impl Turn {
         let aborted = self
             .client
             .caller
-            .call::<agent::Abort>(&of_run(run_id))
+            .call::<agent::Abort>(&run_selector(run_id))
             .await;
         if let Err(error) = aborted {
-            tracing::debug!(%run_id, "a cancelled run was not stopped: {error}");
+            tracing::debug!(%run_id, "a cancelled run could not be stopped: {error}");
         }
     }
 
-    /// Tells what happens until the end; nothing if the client leaves before it.
+    /// Sends events until the run ends. Returns `None` if the client leaves before that.
     async fn follow(
         &self,
-        line: &mut Line,
-        story: &mut Story,
+        connection: &mut BusConnection,
+        translator: &mut AgentLoopRunTranslator,
     ) -> Result<Option<RunCompletedPayload>, WireError> {
         let mut events = Vec::new();
         loop {
             let frame = tokio::select! {
-                frame = line.frame() => frame?,
-                () = self.client.gone.cancelled() => return Ok(None),
+                frame = connection.next_frame() => frame?,
+                // Only the events stop here: the run itself continues.
+                () = self.client.disconnected.cancelled() => return Ok(None),
             };
-            match line::read(&frame) {
-                Some(Heard::Event { topic, payload, .. }) if is_of(payload, story.run()) => {
+            match bus_connection::parse_message(&frame) {
+                Some(BusMessage::Event { topic, payload, .. })
+                    if is_of_run(payload, translator.run()) =>
+                {
                     if topic == COMPLETED {
                         return decode(payload).map(Some);
                     }
-                    hear(&topic, payload, story, &mut events)?;
+                    translate_event(&topic, payload, translator, &mut events)?;
                 }
-                Some(Heard::Event { topic, payload, .. }) if topic == ADDED => {
-                    story.message(&decode::<Added>(payload)?);
+                Some(BusMessage::Event { topic, payload, .. }) if topic == ADDED => {
+                    translator.note_message(&decode::<AddedMessage>(payload)?);
                 }
-                Some(Heard::Answer { id, outcome }) if id == STATUS => {
+                Some(BusMessage::Answer { id, outcome }) if id == STATUS => {
                     let view = outcome.and_then(decode::<RunView>).ok();
-                    story.status(view.as_ref(), &mut events);
+                    translator.apply_status(view.as_ref(), &mut events);
                 }
                 _ => {}
             }
-            if story.asks_status() {
-                let run = of_run(story.run());
-                line.ask::<agent::Status>(STATUS, &run).await?;
+            if translator.take_status_request() {
+                let run = run_selector(translator.run());
+                connection
+                    .send_request::<agent::Status>(STATUS, &run)
+                    .await?;
             }
+            // A full channel waits here, so a slow client slows down only its own answer.
             self.client.emit_all(events.drain(..)).await;
         }
     }
 }
 
-/// Takes up an event of the run that is followed.
-fn hear(
+/// Translates an event of the followed run.
+fn translate_event(
     topic: &str,
     payload: &str,
-    story: &mut Story,
-    events: &mut Vec<Event>,
+    translator: &mut AgentLoopRunTranslator,
+    events: &mut Vec<AgentLoopEvent>,
 ) -> Result<(), WireError> {
     match topic {
         DELTA => {
-            if let Ok(delta) = serde_json::from_str::<Delta<'_>>(payload) {
-                story.delta(&delta, events);
+            if let Ok(delta) = serde_json::from_str::<BorrowedDelta<'_>>(payload) {
+                translator.apply_delta(&delta, events);
             }
         }
-        STEP => story.step(&decode::<RunStepPayload>(payload)?, events),
-        TOOL => story.tool(decode::<RunToolPayload>(payload)?, events),
+        STEP => translator.apply_step(&decode::<RunStepPayload>(payload)?, events),
+        TOOL => translator.apply_tool(decode::<RunToolPayload>(payload)?, events),
         ASKED => {
-            let question: Question = decode(payload)?;
+            let question: PermissionQuestion = decode(payload)?;
             let detail = format!("Waits for a person's yes: {}", question.sentence);
-            events.push(story.state(SessionState::ToolUse, &detail));
+            events.push(translator.state(AgentLoopSessionState::ToolUse, &detail));
         }
         PAUSED => {
             let paused: RunPausedPayload = decode(payload)?;
-            events.push(story.error(paused.message));
+            events.push(translator.error(paused.message));
         }
         IN_DOUBT => {
             let doubt: RunInDoubtPayload = decode(payload)?;
-            events.push(story.error(format!("{} A person must say.", doubt.known)));
+            events.push(translator.error(format!("{} A person must say.", doubt.known)));
         }
         _ => {}
     }
     Ok(())
 }
 
-/// Whether an event is about this run.
-fn is_of(payload: &str, run: RunId) -> bool {
+/// Returns true if an event belongs to this run.
+fn is_of_run(payload: &str, run: RunId) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Of {
+    struct RunIdField {
         run_id: RunId,
     }
-    serde_json::from_str::<Of>(payload).is_ok_and(|of| of.run_id == run)
+    serde_json::from_str::<RunIdField>(payload).is_ok_and(|of| of.run_id == run)
 }
 
-fn of_run(run_id: RunId) -> RunSelector {
+fn run_selector(run_id: RunId) -> RunSelector {
     RunSelector {
         run_id: Some(run_id),
         session_key: None,
     }
 }
 
-impl Client {
-    /// The tools there are.
-    async fn tools(&self) -> Result<Vec<tool::ToolSpec>, WireError> {
-        let all = tool::ListParams::default();
+impl AgentLoopClient {
+    /// Returns the available tools.
+    async fn list_tools(&self) -> Result<Vec<tool::ToolSpec>, WireError> {
+        let all = tool::ToolListParams::default();
         match self.caller.call::<tool::List>(&all).await {
             Ok(listed) => Ok(listed.tools),
             Err(error) if error.code == ErrorCode::NoHandler => Ok(Vec::new()),
@@ -266,11 +279,11 @@ impl Client {
         }
     }
 
-    fn line(&self) -> Result<Line, WireError> {
-        let trace: Arc<str> = self.desk.shared.dice.hex(8).into();
+    fn connect(&self) -> Result<BusConnection, WireError> {
+        let trace: Arc<str> = self.state.shared.randomness.hex(8).into();
         if self.granted {
-            return Line::open_granted(&self.desk, &self.principal, SURFACE, trace);
+            return BusConnection::open_granted(&self.state, &self.principal, SURFACE, trace);
         }
-        Line::open(&self.desk, &self.principal, SURFACE, trace)
+        BusConnection::open(&self.state, &self.principal, SURFACE, trace)
     }
 }

@@ -1,19 +1,25 @@
-//! Which action is what. The small ones are here; the others name where they are.
+//! Dispatches a request to its action. The small actions are here.
 
-use crate::archy::client::{Client, Failure, unless_not_found};
-use crate::archy::fields::Fields;
-use crate::archy::{added, batch, commands, offered, prompt, waiting, windows};
+use crate::archy::client::{ArchyClient, ArchyFailure, unless_not_found};
+use crate::archy::fields::ArchyFields;
+use crate::archy::{
+    batch, commands, extra_actions, prompt_folder, service_actions, waiting, windows,
+};
 use crate::settings;
 use hob_wire::archy::{
-    Answer, COMMAND_MISSING, DIRECTORY_NOT_FOUND, Request, Response, SESSION_NOT_FOUND,
+    ArchyAnswer, ArchyRequest, ArchyResponse, COMMAND_MISSING, DIRECTORY_NOT_FOUND,
+    SESSION_NOT_FOUND,
 };
 use hob_wire::rooms::terminal;
 use hob_wire::rooms::{desktop, desktop::SystemInfo};
 
-/// Does what a request asks for.
-pub(crate) async fn answer(client: &Client<'_>, request: Request) -> Result<Answer, Failure> {
-    tracing::debug!(action = request.action, "asked by a client of Archy's");
-    let data = Fields(&request.data);
+/// Runs the action of a request.
+pub(crate) async fn run_action(
+    client: &ArchyClient<'_>,
+    request: ArchyRequest,
+) -> Result<ArchyAnswer, ArchyFailure> {
+    tracing::debug!(action = request.action, "request of an Archy client");
+    let data = ArchyFields(&request.data);
     let response = match request.action.as_str() {
         "execute" => commands::execute(client, data).await?,
         "execute_smart" => windows::execute_smart(client, data).await?,
@@ -35,58 +41,73 @@ pub(crate) async fn answer(client: &Client<'_>, request: Request) -> Result<Answ
         "launch_fallback_terminal" => windows::launch_fallback(client, data).await?,
         "find_desktop_entry" => windows::find_entry(client, data).await?,
         "launch_gui_app" => windows::launch_app(client, data).await?,
-        "send_keys" => added::send_keys(client, data).await?,
-        "cancel" => added::cancel(client, data).await?,
-        "list_sessions" => added::list_sessions(client).await?,
-        _ => return offered::answer(client, &request).await,
+        "send_keys" => extra_actions::send_keys(client, data).await?,
+        "cancel" => extra_actions::cancel(client, data).await?,
+        "list_sessions" => extra_actions::list_sessions(client).await?,
+        _ => return service_actions::call_service(client, &request).await,
     };
     Ok(response.into())
 }
 
-async fn check_session(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
+async fn check_session(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    let exists = client.find(&session).await?.is_some();
-    Ok(Response {
+    let exists = client.find_terminal(&session).await?.is_some();
+    Ok(ArchyResponse {
         success: exists,
         exists: Some(exists),
-        ..Response::default()
+        ..ArchyResponse::default()
     })
 }
 
-async fn close_session(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
-    let params = terminal::CloseParams {
+async fn close_session(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
+    let params = terminal::TerminalCloseParams {
         name: Some(data.session(&client.settings)?),
         windows_only: false,
     };
     let closed = client.call::<terminal::Close>(&params).await;
     match unless_not_found(closed, SESSION_NOT_FOUND)? {
-        Ok(closed) if closed.terminal => Ok(Response::said("✓ Session closed")),
-        Ok(_) => Ok(Response::failed(SESSION_NOT_FOUND)),
+        Ok(closed) if closed.terminal => Ok(ArchyResponse::success_with("✓ Session closed")),
+        Ok(_) => Ok(ArchyResponse::failed(SESSION_NOT_FOUND)),
         Err(absent) => Ok(absent),
     }
 }
 
-/// The folder a prompt shows; without a text, the one the session's shell is in.
-async fn extract_directory(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
+/// Returns the folder in a prompt; without a text, the current folder of the session's shell.
+async fn extract_directory(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let folder = match data.text("terminal_output")? {
-        Some(text) => prompt::folder(text),
+        Some(text) => prompt_folder::prompt_folder(text),
         None if data.text("session")?.is_none() => {
-            return Ok(Response::failed("Missing terminal_output parameter"));
+            return Ok(ArchyResponse::failed("Missing terminal_output parameter"));
         }
         None => {
             let session = data.session(&client.settings)?;
-            let found = client.find(&session).await?;
+            let found = client.find_terminal(&session).await?;
             found.ok_or(SESSION_NOT_FOUND)?.folder
         }
     };
-    Ok(folder.map_or_else(|| Response::failed(DIRECTORY_NOT_FOUND), Response::said))
+    Ok(folder.map_or_else(
+        || ArchyResponse::failed(DIRECTORY_NOT_FOUND),
+        ArchyResponse::success_with,
+    ))
 }
 
-async fn check_command(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
+async fn check_command(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let program = data.command(COMMAND_MISSING)?.to_owned();
-    let params = desktop::ProgramParams { program };
+    let params = desktop::DesktopProgramParams { program };
     let found = client.call::<desktop::Program>(&params).await?;
-    Ok(Response {
+    Ok(ArchyResponse {
         success: true,
         output: found.path,
         exists: Some(found.found),
@@ -94,13 +115,13 @@ async fn check_command(client: &Client<'_>, data: Fields<'_>) -> Result<Response
     })
 }
 
-async fn get_system_info(client: &Client<'_>) -> Result<Response, Failure> {
-    let params = desktop::SystemParams::default();
+async fn get_system_info(client: &ArchyClient<'_>) -> Result<ArchyResponse, ArchyFailure> {
+    let params = desktop::DesktopSystemParams::default();
     let system = client.call::<desktop::System>(&params).await?;
-    Ok(Response::said(described(&system)))
+    Ok(ArchyResponse::success_with(system_text(&system)))
 }
 
-fn described(system: &SystemInfo) -> String {
+fn system_text(system: &SystemInfo) -> String {
     const GIB: f64 = 1_073_741_824.0;
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / GIB);
@@ -123,7 +144,7 @@ fn described(system: &SystemInfo) -> String {
     )
 }
 
-/// The program for windows that a person chose for Archy's clients.
-pub(crate) fn window_program(client: &Client<'_>) -> Option<String> {
+/// The terminal program for windows, if the user chose one.
+pub(crate) fn window_program(client: &ArchyClient<'_>) -> Option<String> {
     settings::archy_terminal(&client.settings).map(str::to_owned)
 }

@@ -1,16 +1,19 @@
-//! Output that was looked at, in Archy's form: facts for programs and a text for eyes.
+//! Analyzed output in Archy's format: facts for programs and a display text for people.
 //!
-//! Invariant: success and exit code are what the shell said, never guessed from the output.
+//! Invariant: success and exit code come from the shell and are never guessed from the output.
 
-use hob_wire::analysis::{Analysis, Finding, Importance};
-use hob_wire::archy::{Analyzed, Answer, COMMAND_TIMEOUT, Metadata, Parsed, Response, Status};
+use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
+use hob_wire::archy::{
+    ArchyAnalysis, ArchyAnswer, ArchyMetadata, ArchyParsed, ArchyResponse, ArchyStatus,
+    COMMAND_TIMEOUT,
+};
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Of a capture; an answer holds it several times, and Archy's clients read 10 MB.
+/// Maximum bytes of a capture. An answer repeats it several times, and Archy's clients read 10 MB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
-/// Lines of the output that are shown for eyes.
+/// Maximum lines of output in the display text.
 const DISPLAY_LINES_MAX: usize = 200;
 
 const BOLD: &str = "\x1b[1m";
@@ -19,8 +22,12 @@ const YELLOW: &str = "\x1b[33m";
 const GREEN: &str = "\x1b[32m";
 const PLAIN: &str = "\x1b[0m";
 
-/// A command that ended.
-pub(crate) fn done(command: &str, ended: TerminalCommand, read: Option<Analysis>) -> Answer {
+/// The answer for a command that ended.
+pub(crate) fn finished(
+    command: &str,
+    ended: TerminalCommand,
+    read: Option<OutputAnalysis>,
+) -> ArchyAnswer {
     let by_itself = ended.state == CommandState::Done;
     let success = by_itself && ended.exit_code == Some(0);
     let exit_code = ended.exit_code.filter(|_| by_itself).unwrap_or(-1);
@@ -29,45 +36,51 @@ pub(crate) fn done(command: &str, ended: TerminalCommand, read: Option<Analysis>
         (false, Some(detail)) => Some(detail),
         (false, None) => Some(format!("The command ended with exit code {exit_code}.")),
     };
-    let told = Told {
+    let outcome = ArchyOutcome {
         status: if success {
-            Status::Success
+            ArchyStatus::Success
         } else {
-            Status::Error
+            ArchyStatus::Error
         },
         exit_code: Some(exit_code),
         duration_ms: ended.duration_ms,
         error,
     };
-    told.of(command, ended.output.unwrap_or_default(), read)
+    outcome.into_answer(command, ended.output.unwrap_or_default(), read)
 }
 
-/// What is on a screen; nobody knows how it ended.
-pub(crate) fn seen(command: &str, text: String, read: Option<Analysis>) -> Answer {
-    let told = Told {
-        status: Status::Success,
+/// The answer for a screen's content, whose exit code is unknown.
+pub(crate) fn captured(command: &str, text: String, read: Option<OutputAnalysis>) -> ArchyAnswer {
+    let outcome = ArchyOutcome {
+        status: ArchyStatus::Success,
         exit_code: None,
         duration_ms: None,
         error: None,
     };
-    told.of(command, text, read)
+    outcome.into_answer(command, text, read)
 }
 
-/// A command that had not ended when the time to wait was over.
-pub(crate) fn timed_out(command: &str, running: TerminalCommand) -> Answer {
+/// The answer for a command that did not end in time.
+pub(crate) fn timed_out(command: &str, running: TerminalCommand) -> ArchyAnswer {
     let output = running.output.unwrap_or_default();
     let facts = json!({ "timeout": true, "partial_output": output });
-    unread(command, Status::Timeout, COMMAND_TIMEOUT, facts, output)
+    without_analysis(
+        command,
+        ArchyStatus::Timeout,
+        COMMAND_TIMEOUT,
+        facts,
+        output,
+    )
 }
 
-/// A request that came to nothing.
-pub(crate) fn failed(command: &str, why: &str) -> Answer {
+/// The answer for a request that failed.
+pub(crate) fn failed(command: &str, why: &str) -> ArchyAnswer {
     let facts = json!({ "error": why });
-    unread(command, Status::Error, why, facts, String::new())
+    without_analysis(command, ArchyStatus::Error, why, facts, String::new())
 }
 
-/// The end of a long text, from the beginning of a line on.
-pub(crate) fn latest(text: &str) -> &str {
+/// Returns the end of a long text, starting at a line's beginning.
+pub(crate) fn tail(text: &str) -> &str {
     if text.len() <= TEXT_BYTES_MAX {
         return text;
     }
@@ -79,17 +92,23 @@ pub(crate) fn latest(text: &str) -> &str {
     cut.split_once('\n').map_or(cut, |(_, rest)| rest)
 }
 
-struct Told {
-    status: Status,
+/// The outcome of a command, without its output.
+struct ArchyOutcome {
+    status: ArchyStatus,
     exit_code: Option<i32>,
     duration_ms: Option<u64>,
     error: Option<String>,
 }
 
-impl Told {
-    fn of(self, command: &str, output: String, read: Option<Analysis>) -> Answer {
-        let read = read.unwrap_or_else(|| nothing_read(&output));
-        let metadata = Metadata {
+impl ArchyOutcome {
+    fn into_answer(
+        self,
+        command: &str,
+        output: String,
+        read: Option<OutputAnalysis>,
+    ) -> ArchyAnswer {
+        let read = read.unwrap_or_else(|| plain_text_analysis(&output));
+        let metadata = ArchyMetadata {
             line_count: read.line_count,
             byte_count: read.byte_count,
             duration_ms: self.duration_ms,
@@ -99,7 +118,7 @@ impl Told {
             Value::Null => json!({}),
             facts => facts,
         };
-        let parsed = Parsed {
+        let parsed = ArchyParsed {
             status: self.status,
             structured: structured.clone(),
             findings: read.findings.clone(),
@@ -108,17 +127,17 @@ impl Told {
             raw_output: output.clone(),
         };
         let shown = |colours| {
-            let mut shown = Shown::new(command, colours);
+            let mut shown = DisplayText::new(command, colours);
             shown.output(&output);
             shown.findings(&read.findings);
             shown.end(self.error.as_deref(), &read.summary);
             shown.text
         };
-        Answer::Analyzed(Box::new(Analyzed {
+        ArchyAnswer::Analyzed(Box::new(ArchyAnalysis {
             display: shown(true),
             display_plain: shown(false),
-            plain: Response {
-                success: self.status == Status::Success,
+            plain: ArchyResponse {
+                success: self.status == ArchyStatus::Success,
                 output: Some(output.clone()),
                 error: self.error,
                 exists: None,
@@ -136,23 +155,29 @@ impl Told {
     }
 }
 
-fn unread(command: &str, status: Status, why: &str, facts: Value, output: String) -> Answer {
+fn without_analysis(
+    command: &str,
+    status: ArchyStatus,
+    why: &str,
+    facts: Value,
+    output: String,
+) -> ArchyAnswer {
     let shown = |colours| {
-        let mut shown = Shown::new(command, colours);
+        let mut shown = DisplayText::new(command, colours);
         shown.end(Some(why), "");
         shown.text
     };
-    let counted = nothing_read(&output);
+    let counted = plain_text_analysis(&output);
     let (summary, format) = match status {
-        Status::Timeout => ("Command timeout".to_owned(), "timeout"),
+        ArchyStatus::Timeout => ("Command timeout".to_owned(), "timeout"),
         _ => (format!("Error: {why}"), "error"),
     };
-    Answer::Analyzed(Box::new(Analyzed {
+    ArchyAnswer::Analyzed(Box::new(ArchyAnalysis {
         display: shown(true),
         display_plain: shown(false),
-        plain: Response {
+        plain: ArchyResponse {
             output: (!output.is_empty()).then(|| output.clone()),
-            ..Response::failed(why)
+            ..ArchyResponse::failed(why)
         },
         command: command.to_owned(),
         status,
@@ -160,7 +185,7 @@ fn unread(command: &str, status: Status, why: &str, facts: Value, output: String
         structured: facts,
         findings: Vec::new(),
         summary,
-        metadata: Metadata {
+        metadata: ArchyMetadata {
             line_count: counted.line_count,
             byte_count: counted.byte_count,
             duration_ms: None,
@@ -171,10 +196,10 @@ fn unread(command: &str, status: Status, why: &str, facts: Value, output: String
     }))
 }
 
-/// Where nothing could be read out of it, it is a text.
-fn nothing_read(output: &str) -> Analysis {
+/// The analysis of output that no parser recognizes.
+fn plain_text_analysis(output: &str) -> OutputAnalysis {
     let line_count = output.lines().count() as u64;
-    Analysis {
+    OutputAnalysis {
         format: "text".to_owned(),
         parsed: Value::Null,
         findings: Vec::new(),
@@ -184,15 +209,15 @@ fn nothing_read(output: &str) -> Analysis {
     }
 }
 
-/// The text for eyes as it grows.
-struct Shown {
+/// A builder of the display text.
+struct DisplayText {
     text: String,
     colours: bool,
 }
 
-impl Shown {
-    fn new(command: &str, colours: bool) -> Shown {
-        let mut shown = Shown {
+impl DisplayText {
+    fn new(command: &str, colours: bool) -> DisplayText {
+        let mut shown = DisplayText {
             text: String::new(),
             colours,
         };
@@ -221,7 +246,7 @@ impl Shown {
         }
     }
 
-    fn findings(&mut self, findings: &[Finding]) {
+    fn findings(&mut self, findings: &[OutputFinding]) {
         for finding in findings {
             let colour = match finding.importance {
                 Importance::Critical | Importance::High => RED,
@@ -241,5 +266,5 @@ impl Shown {
 }
 
 #[cfg(test)]
-#[path = "analyzed_tests.rs"]
+#[path = "analyzed_output_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! Answers of commands that were looked at.
+//! Answers with analyzed output.
 
-use super::{TEXT_BYTES_MAX, done, failed, latest, seen, timed_out};
+use super::{TEXT_BYTES_MAX, captured, failed, finished, tail, timed_out};
 use hob_wire::CommandId;
-use hob_wire::analysis::{Analysis, Finding, Importance};
-use hob_wire::archy::Answer;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
+use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
+use hob_wire::archy::ArchyAnswer;
+use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalCommand};
 use serde_json::{Value, json};
 
 fn command(state: CommandState, exit_code: Option<i32>) -> TerminalCommand {
@@ -13,7 +13,7 @@ fn command(state: CommandState, exit_code: Option<i32>) -> TerminalCommand {
             .parse::<CommandId>()
             .unwrap(),
         terminal: "archy_session".to_owned(),
-        by: CommandBy::Client,
+        by: CommandOrigin::Client,
         command: Some("df -h".to_owned()),
         reason: None,
         state,
@@ -34,7 +34,7 @@ fn numbered(before: &str, lines: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-fn shown(answer: Answer) -> Value {
+fn shown(answer: ArchyAnswer) -> Value {
     serde_json::to_value(answer).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn an_exit_code_is_the_shells_own() {
         (CommandState::Cancelled, Some(130), false, -1, "error"),
         (CommandState::Lost, None, false, -1, "error"),
     ] {
-        let answer = shown(done("df -h", command(state, code), None));
+        let answer = shown(finished("df -h", command(state, code), None));
         assert_eq!(answer["success"], success, "{state:?}");
         assert_eq!(answer["exit_code"], told, "{state:?}");
         assert_eq!(answer["status"], status, "{state:?}");
@@ -59,10 +59,10 @@ fn an_exit_code_is_the_shells_own() {
 
 #[test]
 fn findings_are_for_programs_and_for_eyes() {
-    let read = Analysis {
+    let read = OutputAnalysis {
         format: "df".to_owned(),
         parsed: json!({ "filesystems": [] }),
-        findings: vec![Finding {
+        findings: vec![OutputFinding {
             category: "disk".to_owned(),
             message: "/dev/sda is 95% full".to_owned(),
             importance: Importance::Critical,
@@ -71,7 +71,7 @@ fn findings_are_for_programs_and_for_eyes() {
         line_count: 1,
         byte_count: 13,
     };
-    let answer = shown(done(
+    let answer = shown(finished(
         "df -h",
         command(CommandState::Done, Some(0)),
         Some(read),
@@ -93,7 +93,7 @@ fn findings_are_for_programs_and_for_eyes() {
 
 #[test]
 fn what_is_unknown_is_not_claimed() {
-    let answer = shown(seen("ls", "a\nb\n".to_owned(), None));
+    let answer = shown(captured("ls", "a\nb\n".to_owned(), None));
     assert_eq!(
         (&answer["success"], &answer["exit_code"]),
         (&json!(true), &json!(null))
@@ -117,7 +117,7 @@ fn what_is_unknown_is_not_claimed() {
 #[test]
 fn eyes_get_the_beginning_of_much() {
     let output = numbered("", 500);
-    let answer = shown(seen("seq", output, None));
+    let answer = shown(captured("seq", output, None));
     let display = answer["display_plain"].as_str().unwrap();
     assert!(display.contains("\n199\n… 300 more lines\n"), "{display}");
     assert!(!display.contains("\n200\n"));
@@ -125,9 +125,9 @@ fn eyes_get_the_beginning_of_much() {
 
 #[test]
 fn of_a_long_capture_the_latest_lines_stay() {
-    assert_eq!(latest("short\n"), "short\n");
+    assert_eq!(tail("short\n"), "short\n");
     let long = numbered("ä", 400_000);
-    let kept = latest(&long);
+    let kept = tail(&long);
     assert!(kept.len() <= TEXT_BYTES_MAX);
     assert!(
         kept.starts_with('ä') && kept.ends_with("ä399999\n"),

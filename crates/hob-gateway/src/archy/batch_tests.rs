@@ -1,7 +1,7 @@
-//! What a request of several commands must hold, and what is shown of them.
+//! Batch requests: valid and invalid, and the preview of their output.
 
-use super::{preview, wanted};
-use crate::archy::fields::Fields;
+use super::{parse_items, preview};
+use crate::archy::fields::ArchyFields;
 use serde_json::json;
 
 #[test]
@@ -31,7 +31,7 @@ fn every_command_is_checked_before_any_is_typed() {
         ),
     ] {
         assert_eq!(
-            wanted(Fields(&data)).err().as_deref(),
+            parse_items(ArchyFields(&data)).err().as_deref(),
             Some(wrong),
             "{data}"
         );
@@ -41,14 +41,14 @@ fn every_command_is_checked_before_any_is_typed() {
 #[test]
 fn empty_commands_are_left_out_and_places_stay() {
     let data = json!({ "commands": [" ls ", "", "pwd"], "explanations": ["list", "none"] });
-    let all = wanted(Fields(&data)).unwrap();
+    let all = parse_items(ArchyFields(&data)).unwrap();
     let told: Vec<_> = all
         .iter()
         .map(|it| (it.index, it.command.as_str(), it.explanation.as_str()))
         .collect();
     assert_eq!(told, [(1, "ls", "list"), (3, "pwd", "")]);
     assert!(
-        wanted(Fields(&json!({ "commands": [] })))
+        parse_items(ArchyFields(&json!({ "commands": [] })))
             .unwrap()
             .is_empty()
     );

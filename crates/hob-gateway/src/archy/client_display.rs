@@ -1,38 +1,39 @@
-//! The desktop of whoever asks. hob may have been started where there is none, at boot or over ssh,
-//! while its client sits in one; what the client's process was given says where.
+//! The display of the client's desktop. hob may have been started without one, at boot or over ssh,
+//! while its client runs in one; the environment of the client's process names it.
 //!
-//! Invariant: only the few variables that show a window are taken, and only of a process of our own
-//! user: the kernel shows no other's.
+//! Invariant: only the few variables needed to show a window are read, and only from a process of
+//! hob's user; the kernel does not show others.
 
-use hob_wire::rooms::terminal::Display;
+use hob_wire::rooms::terminal::DisplayEnv;
 use std::io::Read;
 use tokio::net::UnixStream;
 
-/// Of a process's environment.
+/// Maximum bytes of an environment.
 const ENVIRON_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where the peer's process would show a window; none if it has no desktop either.
-pub(crate) async fn display(stream: &UnixStream) -> Option<Display> {
+/// The display of the peer's process; `None` if it has no desktop.
+pub(crate) async fn display(stream: &UnixStream) -> Option<DisplayEnv> {
+    // The kernel names the process, so a client cannot claim another's desktop.
     let pid = stream.peer_cred().ok()?.pid()?;
-    let read = tokio::task::spawn_blocking(move || environ(pid)).await;
-    shown(&read.ok()??)
+    let read = tokio::task::spawn_blocking(move || read_environ(pid)).await;
+    parse_display(&read.ok()??)
 }
 
-fn environ(pid: i32) -> Option<Vec<u8>> {
+fn read_environ(pid: i32) -> Option<Vec<u8>> {
     let file = std::fs::File::open(format!("/proc/{pid}/environ")).ok()?;
     let mut bytes = Vec::new();
     file.take(ENVIRON_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
-fn shown(environ: &[u8]) -> Option<Display> {
+fn parse_display(environ: &[u8]) -> Option<DisplayEnv> {
     let variable = |name: &str| {
         let mut all = environ.split(|byte| *byte == 0);
         let value = all.find_map(|it| it.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         let value = std::str::from_utf8(value).ok()?;
         (!value.is_empty()).then(|| value.to_owned())
     };
-    let display = Display {
+    let display = DisplayEnv {
         x11: variable("DISPLAY"),
         wayland: variable("WAYLAND_DISPLAY"),
         authority: variable("XAUTHORITY"),
@@ -43,5 +44,5 @@ fn shown(environ: &[u8]) -> Option<Display> {
 }
 
 #[cfg(test)]
-#[path = "asker_tests.rs"]
+#[path = "client_display_tests.rs"]
 mod tests;

@@ -1,104 +1,127 @@
-//! What is typed into a session, and what is on its screen.
+//! Runs commands in a session, and captures its screen.
 
-use crate::archy::analyzed;
-use crate::archy::client::{Client, Failure};
-use crate::archy::fields::Fields;
+use crate::archy::analyzed_output;
+use crate::archy::client::{ArchyClient, ArchyFailure};
+use crate::archy::fields::ArchyFields;
 use crate::archy::waiting;
 use crate::settings;
-use hob_wire::archy::{Answer, COMMAND_MISSING, COMMAND_REQUIRED, EXECUTE_WAIT_SECONDS, Response};
+use hob_wire::archy::{
+    ArchyAnswer, ArchyResponse, COMMAND_MISSING, COMMAND_REQUIRED, EXECUTE_WAIT_SECONDS,
+};
 use hob_wire::limits::TERMINAL_CAPTURE_LINES_MAX;
-use hob_wire::rooms::terminal::{self, AnalyzeParams, CaptureParams, ExecuteParams};
+use hob_wire::rooms::terminal::{
+    self, TerminalAnalyzeParams, TerminalCaptureParams, TerminalExecuteParams,
+};
 use hob_wire::{CommandId, WireError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// `execute`: typed, and not waited for.
-pub(crate) async fn execute(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
+/// `execute`: enqueues a command and does not wait for it.
+pub(crate) async fn execute(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let command = data.command(COMMAND_REQUIRED)?;
     let session = data.session(&client.settings)?;
-    typed(client, session, vec![command.to_owned()]).await?;
-    Ok(Response::said(format!("✓ Executed: {command}")))
+    enqueue(client, session, vec![command.to_owned()]).await?;
+    Ok(ArchyResponse::success_with(format!(
+        "✓ Executed: {command}"
+    )))
 }
 
-/// Puts commands into a session's queue, on record, and answers their ids in their order.
-pub(crate) async fn typed(
-    client: &Client<'_>,
+/// Enqueues commands in a session, durably. Returns their ids in order.
+pub(crate) async fn enqueue(
+    client: &ArchyClient<'_>,
     session: String,
     commands: Vec<String>,
 ) -> Result<Vec<CommandId>, WireError> {
-    let params = ExecuteParams {
+    let params = TerminalExecuteParams {
         name: Some(session),
         commands,
         detach: true,
-        ..ExecuteParams::default()
+        ..TerminalExecuteParams::default()
     };
     let executed = client.call::<terminal::Execute>(&params).await?;
     Ok(executed.commands.into_iter().map(|it| it.id).collect())
 }
 
 pub(crate) async fn execute_analyzed(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Answer, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let seconds = settings::archy_max_wait_seconds(&client.settings);
-    run(client, data, seconds).await
+    run_analyzed(client, data, seconds).await
 }
 
 pub(crate) async fn execute_and_wait(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Answer, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let longest = settings::archy_max_wait_seconds(&client.settings);
-    run(client, data, longest.min(EXECUTE_WAIT_SECONDS)).await
+    run_analyzed(client, data, longest.min(EXECUTE_WAIT_SECONDS)).await
 }
 
-/// A command typed, waited for and looked at. What goes wrong has the same form.
-async fn run(client: &Client<'_>, data: Fields<'_>, seconds: u64) -> Result<Answer, Failure> {
+/// Runs a command, waits for it and analyzes its output. An error has the same format.
+async fn run_analyzed(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+    seconds: u64,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let named = data.text("command").ok().flatten().unwrap_or_default();
     match try_run(client, data, seconds).await {
-        Err(Failure::Said(why)) => Ok(analyzed::failed(named, &why)),
+        Err(ArchyFailure::Message(why)) => Ok(analyzed_output::failed(named, &why)),
         done => done,
     }
 }
 
-async fn try_run(client: &Client<'_>, data: Fields<'_>, seconds: u64) -> Result<Answer, Failure> {
+async fn try_run(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+    seconds: u64,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let command = data.command(COMMAND_MISSING)?;
     let session = data.session(&client.settings)?;
     let wait: Duration = data.max_wait(seconds)?;
-    let ids = typed(client, session, vec![command.to_owned()]).await?;
+    let ids = enqueue(client, session, vec![command.to_owned()]).await?;
     let id = ids.first().copied();
     let id = id.ok_or("The terminal took no command.")?;
-    let done = waiting::ended(client, id, Instant::now() + wait).await?;
+    let done = waiting::wait_for_end(client, id, Instant::now() + wait).await?;
     if !done.state.is_final() {
-        return Ok(analyzed::timed_out(command, done));
+        return Ok(analyzed_output::timed_out(command, done));
     }
-    let params = AnalyzeParams {
+    let params = TerminalAnalyzeParams {
         id: Some(id),
-        ..AnalyzeParams::default()
+        ..TerminalAnalyzeParams::default()
     };
+    // The command has run: a failed analysis must not turn its result into an error.
     let read = client.call::<terminal::Analyze>(&params).await.ok();
-    Ok(analyzed::done(command, done, read))
+    Ok(analyzed_output::finished(command, done, read))
 }
 
-pub(crate) async fn capture(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
+pub(crate) async fn capture(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    let lines = lines(client, data)?;
-    Ok(Response::said(captured(client, session, lines).await?))
+    let lines = capture_lines(client, data)?;
+    Ok(ArchyResponse::success_with(
+        capture_text(client, session, lines).await?,
+    ))
 }
 
-fn lines(client: &Client<'_>, data: Fields<'_>) -> Result<u64, String> {
+fn capture_lines(client: &ArchyClient<'_>, data: ArchyFields<'_>) -> Result<u64, String> {
     let asked = data.number("lines")?;
     Ok(asked.unwrap_or_else(|| settings::archy_capture_lines(&client.settings)))
 }
 
-/// What is on a session's screen, with so many lines of its past.
-pub(crate) async fn captured(
-    client: &Client<'_>,
+/// Returns a session's screen, with `lines` lines of scrollback.
+pub(crate) async fn capture_text(
+    client: &ArchyClient<'_>,
     session: String,
     lines: u64,
 ) -> Result<String, WireError> {
     let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-    let params = CaptureParams {
+    let params = TerminalCaptureParams {
         name: Some(session),
         lines: Some(lines.min(TERMINAL_CAPTURE_LINES_MAX)),
     };
@@ -106,29 +129,29 @@ pub(crate) async fn captured(
 }
 
 pub(crate) async fn capture_analyzed(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Answer, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let named = data.text("command").ok().flatten().unwrap_or_default();
     match try_capture(client, data, named).await {
-        Err(Failure::Said(why)) => Ok(analyzed::failed(named, &why)),
+        Err(ArchyFailure::Message(why)) => Ok(analyzed_output::failed(named, &why)),
         done => done,
     }
 }
 
 async fn try_capture(
-    client: &Client<'_>,
-    data: Fields<'_>,
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
     named: &str,
-) -> Result<Answer, Failure> {
+) -> Result<ArchyAnswer, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    let text = captured(client, session, lines(client, data)?).await?;
-    let text = analyzed::latest(&text).to_owned();
-    let params = AnalyzeParams {
+    let text = capture_text(client, session, capture_lines(client, data)?).await?;
+    let text = analyzed_output::tail(&text).to_owned();
+    let params = TerminalAnalyzeParams {
         output: Some(text.clone()),
         command: (!named.is_empty()).then(|| named.to_owned()),
-        ..AnalyzeParams::default()
+        ..TerminalAnalyzeParams::default()
     };
     let read = client.call::<terminal::Analyze>(&params).await.ok();
-    Ok(analyzed::seen(named, text, read))
+    Ok(analyzed_output::captured(named, text, read))
 }

@@ -1,19 +1,19 @@
-//! One connection: reads a document, answers it, and closes; or goes on, for a client that asks to
-//! keep the connection or has sent more already.
+//! One connection of an Archy client. It reads a request, answers it and closes. It stays open if
+//! the client asks for that or has already sent more.
 //!
-//! Invariants: a document is whole within its bytes and its time or its sender is told so; answers
-//! come in the order of their requests; what a client sent is read before the connection ends, so
-//! that it reads the answer and not a reset.
+//! Invariants: a request over its size or time limit is answered with an error. Answers come in the
+//! order of their requests. Everything that a client sent is read before the connection closes,
+//! because unread bytes would reset it before the client has read the answer.
 
 use crate::archy::actions;
-use crate::archy::client::{Client, Failure};
-use crate::archy::framing::Framing;
+use crate::archy::client::{ArchyClient, ArchyFailure};
+use crate::archy::framing::JsonFramer;
 use crate::settings;
-use crate::shared::Shared;
+use crate::shared::GatewayShared;
 use bytes::{Buf, BufMut, BytesMut};
 use hob_bus::Caller;
 use hob_wire::archy::{
-    Answer, CONNECTION_TIMEOUT, EMPTY_REQUEST, REQUEST_TOO_LARGE, Request, Response,
+    ArchyAnswer, ArchyRequest, ArchyResponse, CONNECTION_TIMEOUT, EMPTY_REQUEST, REQUEST_TOO_LARGE,
 };
 use std::io;
 use std::time::Duration;
@@ -21,103 +21,106 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Time for one request to come whole, and for one answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time for one request to arrive, and for one answer to be read.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const READ_BYTES: usize = 8 * 1024;
-/// Time that a peer has to read the last answer and close.
-const PARTING: Duration = Duration::from_secs(1);
+/// Time for the peer to read the last answer and close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Answers what comes on `stream` until it ends.
-pub(crate) async fn hold(stream: UnixStream, caller: &Caller, shared: &Shared) {
-    let mut talk = Talk {
+/// Answers the requests on `stream` until it ends.
+pub(crate) async fn serve(stream: UnixStream, caller: &Caller, shared: &GatewayShared) {
+    let mut connection = ArchyConnection {
         stream,
         buffer: BytesMut::new(),
         ended: false,
         answered: 0,
     };
-    if talk.go_on(caller, shared).await.is_some() {
-        talk.part().await;
+    if connection.serve_requests(caller, shared).await.is_some() {
+        connection.close().await;
     }
 }
 
-struct Talk {
+struct ArchyConnection {
     stream: UnixStream,
-    /// What was read and belongs to no request yet.
+    /// Received bytes that belong to no request yet.
     buffer: BytesMut,
-    /// Whether the peer sends no more.
+    /// The peer has shut down its sending side.
     ended: bool,
     answered: u64,
 }
 
-/// What came.
-enum Came {
-    Request(Request),
-    /// Nothing more, from a peer that was answered before.
-    Nothing,
-    /// What its sender is told.
-    Wrong(String),
+/// The result of reading a request.
+enum ArchyInput {
+    Request(ArchyRequest),
+    /// The peer was answered before and sends no more.
+    End,
+    /// An invalid request, with the error for its sender.
+    Invalid(String),
 }
 
-impl Talk {
-    /// None when the peer is gone, or hob goes, and there is no farewell.
-    async fn go_on(&mut self, caller: &Caller, shared: &Shared) -> Option<()> {
+impl ArchyConnection {
+    /// Answers requests one by one. Returns `None` if the peer is gone or hob stops, and nothing
+    /// more can be sent.
+    async fn serve_requests(&mut self, caller: &Caller, shared: &GatewayShared) -> Option<()> {
         loop {
             let request = tokio::select! {
-                came = self.next(shared) => match came.ok()? {
-                    Came::Request(request) => request,
-                    Came::Nothing => return Some(()),
-                    Came::Wrong(why) => {
-                        let wrong = Response::failed(why).into();
-                        return self.say(&wrong, false).await;
+                came = self.next_request(shared) => match came.ok()? {
+                    ArchyInput::Request(request) => request,
+                    ArchyInput::End => return Some(()),
+                    ArchyInput::Invalid(why) => {
+                        let wrong = ArchyResponse::failed(why).into();
+                        return self.write_answer(&wrong, false).await;
                     }
                 },
                 () = shared.accepting.cancelled() => return None,
             };
             let keep = request.keep;
-            let client = Client::new(caller, shared, &self.stream);
-            let answer = match actions::answer(&client, request).await {
+            let client = ArchyClient::new(caller, shared, &self.stream);
+            let answer = match actions::run_action(&client, request).await {
                 Ok(answer) => answer,
-                Err(Failure::Said(why)) => Response::failed(why).into(),
-                Err(Failure::Gone) => return None,
+                Err(ArchyFailure::Message(why)) => ArchyResponse::failed(why).into(),
+                Err(ArchyFailure::Disconnected) => return None,
             };
+            // A client that pipelines requests does not say that it keeps the connection.
             let more = keep || self.has_more();
-            self.say(&answer, more).await?;
+            self.write_answer(&answer, more).await?;
             if !more {
                 return Some(());
             }
         }
     }
 
-    /// The next request. May be dropped while it waits.
-    async fn next(&mut self, shared: &Shared) -> io::Result<Came> {
+    /// Reads the next request. Cancel-safe.
+    async fn next_request(&mut self, shared: &GatewayShared) -> io::Result<ArchyInput> {
         let bytes_max = settings::archy_request_bytes(&shared.settings.borrow());
-        let until = Instant::now() + PATIENCE;
-        let mut framing = Framing::default();
-        let mut judged = 0;
+        let until = Instant::now() + REQUEST_TIMEOUT;
+        let mut framing = JsonFramer::default();
+        let mut checked_len = 0;
         loop {
             self.skip_blanks();
-            if let Some(end) = framing.find(&self.buffer) {
-                return Ok(self.take(end, bytes_max));
+            if let Some(end) = framing.find_end(&self.buffer) {
+                return Ok(self.take_request(end, bytes_max));
             }
             if self.buffer.len() > bytes_max {
-                return Ok(Came::Wrong(REQUEST_TOO_LARGE.to_owned()));
+                return Ok(ArchyInput::Invalid(REQUEST_TOO_LARGE.to_owned()));
             }
-            // What can become no request is told at once, without reading it again for each byte.
-            if self.buffer.len() >= 2 * judged {
-                judged = self.buffer.len();
-                if let Some(why) = never_a_request(&self.buffer) {
-                    return Ok(Came::Wrong(why));
+            // Invalid input is answered at once. The parse is repeated only when the buffer has
+            // doubled, so the total work stays linear.
+            if self.buffer.len() >= 2 * checked_len {
+                checked_len = self.buffer.len();
+                if let Some(why) = parse_failure(&self.buffer) {
+                    return Ok(ArchyInput::Invalid(why));
                 }
             }
             if self.ended {
-                return Ok(self.unfinished());
+                return Ok(self.end_of_input());
             }
             match timeout_at(until, self.read()).await {
                 Ok(read) => self.ended = read? == 0,
                 Err(_) if self.buffer.is_empty() && self.answered == 0 => {
-                    return Ok(Came::Wrong(CONNECTION_TIMEOUT.to_owned()));
+                    return Ok(ArchyInput::Invalid(CONNECTION_TIMEOUT.to_owned()));
                 }
-                Err(_) => return Ok(self.unfinished()),
+                Err(_) => return Ok(self.end_of_input()),
             }
         }
     }
@@ -127,31 +130,32 @@ impl Talk {
         self.stream.read_buf(&mut room).await
     }
 
-    fn take(&mut self, end: usize, bytes_max: usize) -> Came {
+    fn take_request(&mut self, end: usize, bytes_max: usize) -> ArchyInput {
         if end > bytes_max {
-            return Came::Wrong(REQUEST_TOO_LARGE.to_owned());
+            return ArchyInput::Invalid(REQUEST_TOO_LARGE.to_owned());
         }
         let document = self.buffer.split_to(end);
+        // Serde would accept an array as the fields of the struct, in order.
         if document.first() != Some(&b'{') {
-            return Came::Wrong(invalid("a request is an object"));
+            return ArchyInput::Invalid(invalid_json("a request is an object"));
         }
         match serde_json::from_slice(&document) {
-            Ok(request) => Came::Request(request),
-            Err(error) => Came::Wrong(invalid(error)),
+            Ok(request) => ArchyInput::Request(request),
+            Err(error) => ArchyInput::Invalid(invalid_json(error)),
         }
     }
 
-    /// What there is when no more will come.
-    fn unfinished(&self) -> Came {
+    /// The result when no more bytes will come.
+    fn end_of_input(&self) -> ArchyInput {
         if !self.buffer.is_empty() {
-            let cut = serde_json::from_slice::<Request>(&self.buffer).err();
+            let cut = serde_json::from_slice::<ArchyRequest>(&self.buffer).err();
             let cut = cut.map_or_else(String::new, |error| error.to_string());
-            return Came::Wrong(invalid(cut));
+            return ArchyInput::Invalid(invalid_json(cut));
         }
         if self.answered > 0 {
-            return Came::Nothing;
+            return ArchyInput::End;
         }
-        Came::Wrong(EMPTY_REQUEST.to_owned())
+        ArchyInput::Invalid(EMPTY_REQUEST.to_owned())
     }
 
     fn skip_blanks(&mut self) {
@@ -160,7 +164,7 @@ impl Talk {
         self.buffer.advance(blanks);
     }
 
-    /// Whether the peer has sent more than the request that was answered.
+    /// Returns true if the peer has sent more than the answered request.
     fn has_more(&mut self) -> bool {
         let mut room = (&mut self.buffer).limit(READ_BYTES);
         let read = self.stream.try_read_buf(&mut room);
@@ -169,38 +173,39 @@ impl Talk {
         !self.buffer.is_empty()
     }
 
-    /// Where a connection goes on, each answer is a line; one alone is as Archy's own.
-    async fn say(&mut self, answer: &Answer, more: bool) -> Option<()> {
+    /// Writes an answer. On a connection that stays open each answer is a line; a single answer has
+    /// no line break, as with Archy itself.
+    async fn write_answer(&mut self, answer: &ArchyAnswer, more: bool) -> Option<()> {
         let mut bytes = serde_json::to_vec(answer).ok()?;
         if more || self.answered > 0 {
             bytes.push(b'\n');
         }
         self.answered += 1;
-        let written = timeout(PATIENCE, self.stream.write_all(&bytes)).await;
+        let written = timeout(REQUEST_TIMEOUT, self.stream.write_all(&bytes)).await;
         written.ok()?.ok()
     }
 
-    /// Says that no more comes, and reads what the peer still sends.
-    async fn part(&mut self) {
+    /// Shuts down the sending side and reads what the peer still sends.
+    async fn close(&mut self) {
         let parting = async {
             self.stream.shutdown().await?;
-            let mut thrown_away = [0; READ_BYTES];
-            while !self.ended && self.stream.read(&mut thrown_away).await? > 0 {}
+            let mut discarded = [0; READ_BYTES];
+            while !self.ended && self.stream.read(&mut discarded).await? > 0 {}
             Ok::<(), io::Error>(())
         };
-        let _ = timeout(PARTING, parting).await;
+        let _ = timeout(CLOSE_TIMEOUT, parting).await;
     }
 }
 
-/// Why these bytes can begin no request, whatever follows.
-fn never_a_request(bytes: &[u8]) -> Option<String> {
+/// Returns an error if these bytes cannot be the beginning of a request.
+fn parse_failure(bytes: &[u8]) -> Option<String> {
     if bytes.is_empty() {
         return None;
     }
-    let error = serde_json::from_slice::<Request>(bytes).err()?;
-    (!error.is_eof()).then(|| invalid(error))
+    let error = serde_json::from_slice::<ArchyRequest>(bytes).err()?;
+    (!error.is_eof()).then(|| invalid_json(error))
 }
 
-fn invalid(why: impl std::fmt::Display) -> String {
+fn invalid_json(why: impl std::fmt::Display) -> String {
     format!("Invalid JSON: {why}")
 }

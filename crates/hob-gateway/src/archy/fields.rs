@@ -1,7 +1,7 @@
-//! What a request's `data` holds, read as Archy reads it: what is missing or null has a default.
+//! Reads the fields of a request's `data` as Archy does: a missing or null field has a default.
 //!
-//! Invariant: a field of the wrong kind is told, never taken for a missing one, so that nothing is
-//! typed where nobody meant it; but a command that is no text is a missing command.
+//! Invariant: a field of the wrong type is an error and never counts as missing, so that nothing is
+//! typed into the wrong session. Only a command that is no text counts as a missing command.
 
 use crate::settings;
 use hob_kit::settings::Settings;
@@ -14,9 +14,9 @@ use serde_json::Value;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields<'d>(pub(crate) &'d Value);
+pub(crate) struct ArchyFields<'d>(pub(crate) &'d Value);
 
-impl<'d> Fields<'d> {
+impl<'d> ArchyFields<'d> {
     fn get(self, key: &str) -> Option<&'d Value> {
         self.0.get(key).filter(|value| !value.is_null())
     }
@@ -27,7 +27,7 @@ impl<'d> Fields<'d> {
         self.get(key).map(text).transpose()
     }
 
-    /// A whole number from 0 on; fractions are rounded up.
+    /// Returns a whole number of 0 or more; fractions are rounded up.
     pub(crate) fn number(self, key: &str) -> Result<Option<u64>, String> {
         let wrong = || format!("Invalid {key}: a number is needed");
         let number = |value: &Value| value.as_f64().ok_or_else(wrong);
@@ -40,7 +40,7 @@ impl<'d> Fields<'d> {
         Ok(number.map(|number| number.ceil() as u64))
     }
 
-    /// A text that names something and is no path.
+    /// Returns a name, which may not be a path.
     pub(crate) fn name(self, key: &str) -> Result<Option<&'d str>, String> {
         let Some(name) = self.text(key)? else {
             return Ok(None);
@@ -54,20 +54,20 @@ impl<'d> Fields<'d> {
         Ok(Some(name))
     }
 
-    /// As [`Fields::name`], where one is needed.
-    pub(crate) fn need_name(self, key: &str) -> Result<&'d str, String> {
+    /// Like [`ArchyFields::name`], for a required field.
+    pub(crate) fn require_name(self, key: &str) -> Result<&'d str, String> {
         let name = self.name(key)?.filter(|name| !name.trim().is_empty());
         name.ok_or_else(|| format!("Missing {key} parameter"))
     }
 
-    /// The session that is meant.
+    /// The named session, or the default one.
     pub(crate) fn session(self, settings: &Settings) -> Result<String, String> {
         let named = self.name("session")?.filter(|name| !name.is_empty());
         let session = named.unwrap_or_else(|| settings::archy_session(settings));
         Ok(session.to_owned())
     }
 
-    /// The command to run; `missing` is what is said where there is none.
+    /// Returns the command, or the error `missing`.
     pub(crate) fn command(self, missing: &str) -> Result<&'d str, String> {
         let command = self.0.get("command").and_then(Value::as_str);
         let command = command.ok_or_else(|| missing.to_owned())?;
@@ -75,13 +75,13 @@ impl<'d> Fields<'d> {
         Ok(command)
     }
 
-    /// How long to wait.
+    /// The time to wait for a command's end.
     pub(crate) fn max_wait(self, seconds: u64) -> Result<Duration, String> {
         let seconds = self.number("max_wait")?.unwrap_or(seconds);
         Ok(Duration::from_secs(seconds.min(WAIT_SECONDS_MAX)))
     }
 
-    /// How long to wait between two looks.
+    /// The time between two checks of a session.
     pub(crate) fn interval(self, settings: &Settings) -> Result<Duration, String> {
         let asked = self.number("interval_ms")?;
         let interval = asked.unwrap_or_else(|| settings::archy_poll_interval_ms(settings));

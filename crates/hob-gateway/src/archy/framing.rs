@@ -1,30 +1,29 @@
-//! Where a JSON document ends, found as its bytes come. Archy's clients put nothing between a
-//! request and the end of what they send.
+//! Finds the end of a JSON object in a byte stream. Archy's clients send no delimiter after a
+//! request.
 //!
-//! Invariant: each byte is looked at once, however small the pieces are in which they come.
+//! Invariant: each byte is examined once, however small the pieces in which they arrive.
 
-/// Finds the end of one object. It counts brackets outside of texts; whether what is between them
-/// is JSON, the parser says.
+/// Finds the end of one object by counting brackets outside of strings. The parser checks the JSON.
 #[derive(Debug, Default)]
-pub(crate) struct Framing {
-    /// Bytes that were looked at.
-    seen: usize,
+pub(crate) struct JsonFramer {
+    /// Number of examined bytes.
+    examined: usize,
     depth: u32,
     in_text: bool,
     escaped: bool,
 }
 
-impl Framing {
-    /// Looks at what came since the last time; the length of the object once it is whole.
-    pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<usize> {
-        let from = self.seen.min(bytes.len());
+impl JsonFramer {
+    /// Examines the new bytes. Returns the length of the object once it is complete.
+    pub(crate) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let from = self.examined.min(bytes.len());
         for (offset, byte) in bytes[from..].iter().enumerate() {
             if self.ends_at(*byte) {
-                self.seen = from + offset + 1;
-                return Some(self.seen);
+                self.examined = from + offset + 1;
+                return Some(self.examined);
             }
         }
-        self.seen = bytes.len();
+        self.examined = bytes.len();
         None
     }
 

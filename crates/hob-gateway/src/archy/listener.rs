@@ -1,15 +1,15 @@
-//! The listener of Archy's clients: a unix socket anywhere a person wants it, `/tmp` included.
+//! The unix socket for Archy's clients, at any path, `/tmp` included.
 //!
-//! Invariants: the socket is ours alone (0600), and the kernel's word for the peer's user and
-//! process is checked all the same; only a dead socket of our own user is replaced, anything else in its place
-//! stays and the listener is not opened; at the end only the socket that was made here is removed.
+//! Invariants: the socket has mode 0600, and the peer's user and process are checked too. Only a
+//! dead socket of hob's user is replaced; anything else at the path stays, and the listener is not
+//! opened. At the end, only the socket that was created here is removed.
 
-use crate::archy::{SURFACE, conversation, principal};
+use crate::archy::{SURFACE, connection, principal};
 use crate::peer_check::PeerCheck;
-use crate::shared::{self, Shared};
-use crate::unix;
+use crate::shared::{self, GatewayShared};
+use crate::unix_listener;
 use hob_bus::Caller;
-use hob_wire::archy::Response;
+use hob_wire::archy::ArchyResponse;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -19,14 +19,14 @@ use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-/// Connections at once; each may wait for a command for up to an hour.
+/// Maximum connections; each may wait for a command for up to an hour.
 const CONNECTIONS_MAX: usize = 256;
-/// Time in which whoever listens at the place is asked whether they do.
-const KNOCK: Duration = Duration::from_secs(1);
+/// Time to probe for another listener on the path.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why the listener was not opened.
+/// The reason why the listener was not opened.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum ArchyListenError {
     #[error("something that is not a socket is at '{}'", .0.display())]
     NotASocket(PathBuf),
     #[error("the socket at '{}' belongs to another user", .0.display())]
@@ -37,63 +37,64 @@ pub(crate) enum Refused {
     Failed { path: PathBuf, source: io::Error },
 }
 
-/// Opens the socket and begins to accept.
+/// Opens the socket and starts accepting.
 pub(crate) async fn open(
     path: PathBuf,
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayShared>,
     check: PeerCheck,
-) -> Result<(), Refused> {
-    let failed = |source| Refused::Failed {
+) -> Result<(), ArchyListenError> {
+    let failed = |source| ArchyListenError::Failed {
         path: path.clone(),
         source,
     };
-    make_room(&path).await?;
+    remove_dead_socket(&path).await?;
     let listener = UnixListener::bind(&path).map_err(failed)?;
-    unix::set_mode(&path, unix::SOCKET_MODE).map_err(failed)?;
+    // Until here the umask decides; the peer's user is checked on every connection anyway.
+    unix_listener::set_mode(&path, unix_listener::SOCKET_MODE).map_err(failed)?;
     let made = std::fs::symlink_metadata(&path).map_err(failed)?;
     tracing::info!(
         "Archy's clients of this user may connect to {} without a token",
         path.display()
     );
-    let place = Place {
+    let file = ArchySocketFile {
         identity: identity(&made),
         path,
     };
-    let accept = accept(listener, place, Arc::clone(shared), check);
+    let accept = accept(listener, file, Arc::clone(shared), check);
     shared.tasks.spawn("archy-listener", accept);
     Ok(())
 }
 
-/// Takes a dead socket of ours away.
-async fn make_room(path: &Path) -> Result<(), Refused> {
-    let place = || path.to_owned();
+/// Removes a dead socket of hob's user.
+async fn remove_dead_socket(path: &Path) -> Result<(), ArchyListenError> {
+    let owned_path = || path.to_owned();
     let found = match std::fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(failure) if failure.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => {
-            let path = place();
-            return Err(Refused::Failed { path, source });
+            let path = owned_path();
+            return Err(ArchyListenError::Failed { path, source });
         }
     };
     if !found.file_type().is_socket() {
-        return Err(Refused::NotASocket(place()));
+        return Err(ArchyListenError::NotASocket(owned_path()));
     }
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(Refused::NotOurs(place()));
+        return Err(ArchyListenError::NotOurs(owned_path()));
     }
-    // Only a refusal says that nobody is there; a silent or busy listener lives.
-    match tokio::time::timeout(KNOCK, UnixStream::connect(path)).await {
+    // Only a refused connection proves that nobody listens; a silent listener may just be busy.
+    match tokio::time::timeout(PROBE_TIMEOUT, UnixStream::connect(path)).await {
         Ok(Err(failure)) if failure.kind() == io::ErrorKind::ConnectionRefused => {}
-        _ => return Err(Refused::InUse(place())),
+        _ => return Err(ArchyListenError::InUse(owned_path())),
     }
-    std::fs::remove_file(path).map_err(|source| Refused::Failed {
-        path: place(),
+    std::fs::remove_file(path).map_err(|source| ArchyListenError::Failed {
+        path: owned_path(),
         source,
     })
 }
 
-/// The socket that was made, whatever stands at its path later.
-struct Place {
+/// The created socket. Its identity tells it from a later file at the same path.
+struct ArchySocketFile {
     path: PathBuf,
     identity: (u64, u64),
 }
@@ -102,8 +103,8 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-impl Place {
-    fn clear(&self) {
+impl ArchySocketFile {
+    fn remove_if_ours(&self) {
         let found = std::fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| identity(&found) == self.identity) {
             let _ = std::fs::remove_file(&self.path);
@@ -111,9 +112,14 @@ impl Place {
     }
 }
 
-/// Accepts until no connection is wanted any more, then takes the socket away.
-async fn accept(listener: UnixListener, place: Place, shared: Arc<Shared>, check: PeerCheck) {
-    let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+/// Accepts connections until the gateway stops, then removes the socket.
+async fn accept(
+    listener: UnixListener,
+    file: ArchySocketFile,
+    shared: Arc<GatewayShared>,
+    check: PeerCheck,
+) {
+    let archy_permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -122,43 +128,47 @@ async fn accept(listener: UnixListener, place: Place, shared: Arc<Shared>, check
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(failure) => {
-                crate::listener::accept_failed(SURFACE, &failure).await;
+                crate::tcp_listener::pause_after_accept_error(SURFACE, &failure).await;
                 continue;
             }
         };
-        if !unix::is_ours(&stream) {
+        if !unix_listener::is_same_user(&stream) {
             tracing::warn!(listener = SURFACE, "another user's connection was refused");
             continue;
         }
-        let seat = (shared.seat(), Arc::clone(&seats).try_acquire_owned());
-        let (Some(all), Ok(own)) = seat else {
-            refuse(&stream, &shared::too_many().message);
+        let permits = (
+            shared.try_acquire_connection(),
+            Arc::clone(&archy_permits).try_acquire_owned(),
+        );
+        // Both limits apply: these clients must not use up the connections of all listeners.
+        let (Some(all), Ok(own)) = permits else {
+            write_refusal(&stream, &shared::too_many_connections().message);
             continue;
         };
         let caller = match caller(&shared) {
             Ok(caller) => caller,
             Err(error) => {
-                refuse(&stream, &error.message);
+                write_refusal(&stream, &error.message);
                 continue;
             }
         };
         let (served, check) = (Arc::clone(&shared), check.clone());
         shared.tasks.spawn("archy", async move {
             if check.admits_unix(&stream).await {
-                conversation::hold(stream, &caller, &served).await;
+                connection::serve(stream, &caller, &served).await;
             }
             drop((all, own));
         });
     }
-    place.clear();
+    file.remove_if_ours();
 }
 
-fn caller(shared: &Shared) -> Result<Caller, hob_wire::WireError> {
+fn caller(shared: &GatewayShared) -> Result<Caller, hob_wire::WireError> {
     shared.bus.caller_as(shared::peer(&principal(), SURFACE))
 }
 
-/// Says why, if the peer can take it at once.
-fn refuse(stream: &UnixStream, why: &str) {
-    let said = serde_json::to_vec(&Response::failed(why)).unwrap_or_default();
-    let _ = stream.try_write(&said);
+/// Sends the reason, if the peer can receive it without waiting.
+fn write_refusal(stream: &UnixStream, why: &str) {
+    let bytes = serde_json::to_vec(&ArchyResponse::failed(why)).unwrap_or_default();
+    let _ = stream.try_write(&bytes);
 }

@@ -1,44 +1,44 @@
-//! Archy's socket: its clients' documents turned into calls of `terminal.*` and `desktop.*`, and
-//! what those say into its answers. An opt-in unix socket, since its clients can send no token.
+//! Archy's dialect: translates its clients' requests into calls of `terminal.*` and `desktop.*`.
+//! Served on an opt-in unix socket, because its clients can send no token.
 //!
-//! - `socket`: the listener; `conversation`: one connection, and what is said on it
-//! - `framing`: where a document ends; `fields`: what its `data` holds
-//! - `actions`: which action is what; `client`: whoever asks, and the calls this takes
-//! - `commands`, `waiting`: what is typed into a session, and its end; `batch`: several at once
-//! - `windows`: windows and applications; `asker`: on whose desktop; `analyzed`: output that was
-//!   looked at
-//! - `prompt`: the folder a prompt shows; `added`: actions of hob's own; `offered`: those of
-//!   services on the bus
+//! - `listener`: the socket; `connection`: one connection; `framing`: finds the end of a request;
+//!   `fields`: reads the request's `data`
+//! - `client`: the sender of a request and its bus calls; `actions`: dispatches a request
+//! - `commands`, `waiting`, `batch`: run commands in a session; `analyzed_output`: analyzed output
+//!   in Archy's format
+//! - `windows`: windows and applications; `client_display`: the client's desktop
+//! - `prompt_folder`: the folder in a prompt; `extra_actions`: actions that only hob has;
+//!   `service_actions`: actions of services on the bus
 //!
-//! Invariants: this surface decides nothing, it translates; only peers of our own user are heard;
-//! bytes, time and connections are bounded; a client that waits keeps no other waiting.
+//! Invariants: this surface only translates. Only programs of hob's user may connect. Bytes, time
+//! and connections are limited. A waiting client does not block others.
 
 mod actions;
-mod added;
-mod analyzed;
-mod asker;
+mod analyzed_output;
 mod batch;
 mod client;
+mod client_display;
 mod commands;
-mod conversation;
+mod connection;
+mod extra_actions;
 mod fields;
 mod framing;
-mod offered;
-mod prompt;
-mod socket;
+mod listener;
+mod prompt_folder;
+mod service_actions;
 mod waiting;
 mod windows;
 
-pub(crate) use socket::open;
+pub(crate) use listener::open;
 
-use crate::book::Principal;
+use crate::token_cache::Principal;
 use hob_wire::{Scope, Scopes};
 
-/// The surface and principal of every such client.
+/// The surface and the principal of all Archy clients.
 pub(crate) const SURFACE: &str = "archy";
 
-/// Opening the socket was the grant: of the terminal and the desktop, which need `admin`. This surface
-/// makes no other calls but those of the services that offer `archy.ACTION`.
+/// The principal of all clients. Enabling the socket grants the terminal and the desktop, which
+/// need `admin`. Apart from these, only services that offer `archy.ACTION` are called.
 fn principal() -> Principal {
     Principal {
         id: SURFACE.into(),

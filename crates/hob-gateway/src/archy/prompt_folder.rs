@@ -1,17 +1,18 @@
-//! The folder that a shell's prompt shows, read off a text that a client captured. hob itself
-//! knows the folder from the shell; this is for texts whose shell nobody asked.
+//! Finds the folder in a shell's prompt, in a text that a client captured. For its own sessions hob
+//! knows the folder from the shell.
 
-/// Lines at the end of a text among which the prompt is looked for.
+/// Number of last lines that are searched for a prompt.
 const LINES: usize = 5;
 
-/// The folder of the last prompt: `user@host:FOLDER$`, `[user@host FOLDER]$` or `… FOLDER $`.
-pub(crate) fn folder(text: &str) -> Option<String> {
+/// Returns the folder of the last prompt: `user@host:FOLDER$`, `[user@host FOLDER]$` or `… FOLDER
+/// $`.
+pub(crate) fn prompt_folder(text: &str) -> Option<String> {
     let lines = text.trim_end().lines().rev().take(LINES);
-    let found = lines.map(str::trim_end).find_map(in_line);
+    let found = lines.map(str::trim_end).find_map(folder_in_line);
     found.map(str::to_owned)
 }
 
-fn in_line(line: &str) -> Option<&str> {
+fn folder_in_line(line: &str) -> Option<&str> {
     after_colon(line)
         .or_else(|| in_brackets(line))
         .or_else(|| before_sign(line))
@@ -35,7 +36,7 @@ fn in_brackets(line: &str) -> Option<&str> {
     is_prompt.then(|| folder.trim())
 }
 
-/// `FOLDER $ what is typed`, where the folder is plainly one.
+/// `FOLDER $ what is typed`, if the folder begins with `/` or `~`.
 fn before_sign(line: &str) -> Option<&str> {
     let sign = line.find(['$', '#', '❯', '>'])?;
     let folder = line[..sign].trim_end().rsplit(char::is_whitespace).next()?;
@@ -43,5 +44,5 @@ fn before_sign(line: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[path = "prompt_tests.rs"]
+#[path = "prompt_folder_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
-//! Prompts as people have them.
+//! Prompts as shells show them.
 
-use super::folder;
+use super::prompt_folder;
 
 #[test]
 fn prompts_of_many_kinds_show_their_folder() {
@@ -16,7 +16,7 @@ fn prompts_of_many_kinds_show_their_folder() {
         ("me@box:/old$ cd /new\nme@box:/new$ \n\n", "/new"),
         ("(venv) /tmp/x $", "/tmp/x"),
     ] {
-        assert_eq!(folder(text).as_deref(), Some(expected), "{text:?}");
+        assert_eq!(prompt_folder(text).as_deref(), Some(expected), "{text:?}");
     }
 }
 
@@ -33,6 +33,6 @@ fn other_texts_show_none() {
         "$ ",
         "me@box:~$ \n1\n2\n3\n4\n5\n",
     ] {
-        assert_eq!(folder(text), None, "{text:?}");
+        assert_eq!(prompt_folder(text), None, "{text:?}");
     }
 }

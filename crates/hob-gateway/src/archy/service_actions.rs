@@ -1,17 +1,21 @@
-//! Actions that are none of Archy's own: a service on the bus may offer `archy.ACTION`. The
-//! request's `data` are its params, and what it answers is the answer.
+//! Actions of services: a service on the bus may offer `archy.ACTION`. The request's `data` are its
+//! params, and its result is the answer.
 
-use crate::archy::client::{Client, Failure};
+use crate::archy::client::{ArchyClient, ArchyFailure};
 use bytes::Bytes;
-use hob_wire::archy::{Answer, Request, Response, UNKNOWN_ACTION};
+use hob_wire::archy::{ArchyAnswer, ArchyRequest, ArchyResponse, UNKNOWN_ACTION};
 use hob_wire::{ErrorCode, WireError, scope};
 use serde_json::{Map, Value};
 
-/// Letters of an action's name.
+/// Maximum letters of an action's name.
 const ACTION_CHARS_MAX: usize = 64;
 
-pub(crate) async fn answer(client: &Client<'_>, request: &Request) -> Result<Answer, Failure> {
+pub(crate) async fn call_service(
+    client: &ArchyClient<'_>,
+    request: &ArchyRequest,
+) -> Result<ArchyAnswer, ArchyFailure> {
     let action = request.action.as_str();
+    // The name becomes part of a bus method, so it must not contain dots or other syntax.
     if action.len() > ACTION_CHARS_MAX || !scope::is_service_name(action) {
         return Err(UNKNOWN_ACTION.into());
     }
@@ -22,38 +26,41 @@ pub(crate) async fn answer(client: &Client<'_>, request: &Request) -> Result<Ans
     match client.caller.call_raw(&method, params, None).await {
         Ok(payload) => {
             let payload = payload.as_deref().unwrap_or(b"null");
-            Ok(given(serde_json::from_slice(payload).map_err(wrong)?))
+            Ok(answer_of_payload(
+                serde_json::from_slice(payload).map_err(wrong)?,
+            ))
         }
         Err(error) if error.code == ErrorCode::NoHandler => Err(UNKNOWN_ACTION.into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// An object is the answer, with what it leaves out of the four fields; anything else its output.
-fn given(payload: Value) -> Answer {
+/// Converts a result. An object becomes the answer, completed to Archy's four fields; anything else
+/// becomes its output.
+fn answer_of_payload(payload: Value) -> ArchyAnswer {
     let output = match payload {
-        Value::Object(said) => return Answer::Given(filled(said)),
+        Value::Object(fields) => return ArchyAnswer::Service(with_all_fields(fields)),
         Value::Null => None,
         Value::String(text) => Some(text),
         other => Some(other.to_string()),
     };
     let success = true;
-    Answer::Plain(Response {
+    ArchyAnswer::Plain(ArchyResponse {
         success,
         output,
-        ..Response::default()
+        ..ArchyResponse::default()
     })
 }
 
-fn filled(mut said: Map<String, Value>) -> Value {
-    let failed = said.get("error").is_some_and(|error| !error.is_null());
-    said.entry("success").or_insert(Value::Bool(!failed));
+fn with_all_fields(mut fields: Map<String, Value>) -> Value {
+    let failed = fields.get("error").is_some_and(|error| !error.is_null());
+    fields.entry("success").or_insert(Value::Bool(!failed));
     for field in ["output", "error", "exists"] {
-        said.entry(field).or_insert(Value::Null);
+        fields.entry(field).or_insert(Value::Null);
     }
-    Value::Object(said)
+    Value::Object(fields)
 }
 
 #[cfg(test)]
-#[path = "offered_tests.rs"]
+#[path = "service_actions_tests.rs"]
 mod tests;

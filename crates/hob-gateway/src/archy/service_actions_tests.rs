@@ -1,12 +1,12 @@
-//! What services answer, in Archy's form.
+//! Results of services in Archy's format.
 
-use super::given;
+use super::answer_of_payload;
 use serde_json::{Value, json};
 
 #[test]
 fn whatever_a_service_says_is_an_answer_of_archys() {
     let plain = |success: bool, output: Value, error: Value| json!({ "success": success, "output": output, "error": error, "exists": null });
-    for (said, expected) in [
+    for (fields, expected) in [
         (json!(null), plain(true, json!(null), json!(null))),
         (json!("hello"), plain(true, json!("hello"), json!(null))),
         (json!([1, 2]), plain(true, json!("[1,2]"), json!(null))),
@@ -29,7 +29,7 @@ fn whatever_a_service_says_is_an_answer_of_archys() {
             json!({ "success": true, "output": null, "error": null, "exists": true, "more": { "a": 1 } }),
         ),
     ] {
-        let answer = serde_json::to_value(given(said.clone())).unwrap();
-        assert_eq!(answer, expected, "{said}");
+        let answer = serde_json::to_value(answer_of_payload(fields.clone())).unwrap();
+        assert_eq!(answer, expected, "{fields}");
     }
 }

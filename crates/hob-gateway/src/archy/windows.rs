@@ -1,18 +1,20 @@
-//! Windows of the desktop, and applications started for the person.
+//! Opens terminal windows and starts desktop applications.
 
 use crate::archy::actions::window_program;
-use crate::archy::client::{Client, Failure, unless_not_found};
+use crate::archy::client::{ArchyClient, ArchyFailure, unless_not_found};
 use crate::archy::commands;
-use crate::archy::fields::Fields;
+use crate::archy::fields::ArchyFields;
 use hob_wire::archy::{
-    COMMAND_MISSING, Response, SESSION_NOT_FOUND, TERMINAL_NOT_FOUND, TERMINAL_UNKNOWN,
+    ArchyResponse, COMMAND_MISSING, SESSION_NOT_FOUND, TERMINAL_NOT_FOUND, TERMINAL_UNKNOWN,
 };
 use hob_wire::rooms::desktop::{self, DesktopEntry};
-use hob_wire::rooms::terminal::{self, CloseParams, OpenParams, Opened, TerminalState};
+use hob_wire::rooms::terminal::{
+    self, TerminalCloseParams, TerminalOpenParams, TerminalOpenResult, TerminalState,
+};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 
-/// Programs that may be asked for by name; anything else would be a way to start any program.
+/// Terminal programs that a client may name. Without this list it could start any program.
 const PROGRAMS: [&str; 8] = [
     "foot",
     "kitty",
@@ -23,28 +25,30 @@ const PROGRAMS: [&str; 8] = [
     "terminator",
     "xterm",
 ];
-/// Sessions of windows that were opened for one command.
+/// Maximum sessions for windows of single commands.
 const WINDOWS_MAX: u32 = 8;
 const NO_WINDOW: &str = "No terminal window of hob's is open on this session";
 
 pub(crate) async fn open_terminal(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Response, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    match open(client, session, window_program(client)).await {
-        Ok(opened) if opened.opened => Ok(Response::said("✓ Terminal opened")),
-        Ok(_) => Ok(Response::said("✓ Terminal already open (reattached)")),
+    match open_window(client, session, window_program(client)).await {
+        Ok(opened) if opened.opened => Ok(ArchyResponse::success_with("✓ Terminal opened")),
+        Ok(_) => Ok(ArchyResponse::success_with(
+            "✓ Terminal already open (reattached)",
+        )),
         Err(error) => Err(format!("Failed to open terminal: {}", error.message).into()),
     }
 }
 
-async fn open(
-    client: &Client<'_>,
+async fn open_window(
+    client: &ArchyClient<'_>,
     session: String,
     program: Option<String>,
-) -> Result<Opened, WireError> {
-    let params = OpenParams {
+) -> Result<TerminalOpenResult, WireError> {
+    let params = TerminalOpenParams {
         name: Some(session),
         program,
         display: client.display().await,
@@ -54,86 +58,91 @@ async fn open(
 }
 
 pub(crate) async fn close_terminal(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Response, Failure> {
-    let params = CloseParams {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
+    let params = TerminalCloseParams {
         name: Some(data.session(&client.settings)?),
         windows_only: true,
     };
     let closed = client.call::<terminal::Close>(&params).await;
     match unless_not_found(closed, SESSION_NOT_FOUND)? {
-        Ok(closed) if closed.windows > 0 => Ok(Response::said("✓ Terminal window closed")),
-        Ok(_) => Ok(Response::failed(NO_WINDOW)),
+        Ok(closed) if closed.windows > 0 => {
+            Ok(ArchyResponse::success_with("✓ Terminal window closed"))
+        }
+        Ok(_) => Ok(ArchyResponse::failed(NO_WINDOW)),
         Err(absent) => Ok(absent),
     }
 }
 
-/// Whether somebody sees the session; which program shows it makes no difference.
+/// `is_foot_running`: tells if the session is visible, in whatever program.
 pub(crate) async fn is_foot_running(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Response, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    let found = client.find(&session).await?;
-    Ok(known(found.is_some_and(|it| it.attached > 0)))
+    let found = client.find_terminal(&session).await?;
+    Ok(exists_response(found.is_some_and(|it| it.attached > 0)))
 }
 
-fn known(exists: bool) -> Response {
-    Response {
+fn exists_response(exists: bool) -> ArchyResponse {
+    ArchyResponse {
         success: true,
         exists: Some(exists),
-        ..Response::default()
+        ..ArchyResponse::default()
     }
 }
 
-pub(crate) async fn detect_terminal(client: &Client<'_>) -> Result<Response, Failure> {
+pub(crate) async fn detect_terminal(
+    client: &ArchyClient<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let Some(terminal) = first_terminal(client).await? else {
-        return Ok(Response::failed(TERMINAL_NOT_FOUND).with_exists(false));
+        return Ok(ArchyResponse::failed(TERMINAL_NOT_FOUND).with_exists(false));
     };
     let before = match terminal.as_str() {
+        // gnome-terminal takes a command with arguments only after `--`.
         "gnome-terminal" => "--",
         _ => "-e",
     };
-    let told = json!({ "terminal": terminal, "args": [before, "bash", "-c"] });
-    Ok(Response::said(told.to_string()).with_exists(true))
+    let found_terminal = json!({ "terminal": terminal, "args": [before, "bash", "-c"] });
+    Ok(ArchyResponse::success_with(found_terminal.to_string()).with_exists(true))
 }
 
-/// The program a person chose, or the first one there is.
-async fn first_terminal(client: &Client<'_>) -> Result<Option<String>, Failure> {
+/// Returns the chosen terminal program, or the first installed one.
+async fn first_terminal(client: &ArchyClient<'_>) -> Result<Option<String>, ArchyFailure> {
     if let Some(chosen) = window_program(client) {
         return Ok(Some(chosen));
     }
-    let params = desktop::SystemParams::default();
+    let params = desktop::DesktopSystemParams::default();
     let system = client.call::<desktop::System>(&params).await?;
     Ok(system.terminals.into_iter().next())
 }
 
-/// A command in a window of its own, which is a session of its own. The window comes first: where
-/// none can be shown nothing is run.
+/// Runs a command in a new window with its own session. The window is opened first, so that nothing
+/// runs unseen.
 pub(crate) async fn launch_fallback(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Response, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let command = data.command(COMMAND_MISSING)?;
     let named = data.text("terminal")?.map(str::to_owned);
     if named.as_deref().is_some_and(|it| !PROGRAMS.contains(&it)) {
-        return Ok(Response::failed(TERMINAL_UNKNOWN));
+        return Ok(ArchyResponse::failed(TERMINAL_UNKNOWN));
     }
     let program = named.or_else(|| window_program(client));
     let session = free_window(client).await?;
-    let opened = open(client, session.clone(), program).await;
+    let opened = open_window(client, session.clone(), program).await;
     let opened = opened.map_err(|error| format!("Failed to launch terminal: {}", error.message))?;
-    commands::typed(client, session, vec![command.to_owned()]).await?;
+    commands::enqueue(client, session, vec![command.to_owned()]).await?;
     let program = opened.program;
-    Ok(Response::said(format!(
+    Ok(ArchyResponse::success_with(format!(
         "✓ Command launched in new {program} terminal"
     )))
 }
 
-/// A session for a window: one that is not there, or has nothing to do.
-async fn free_window(client: &Client<'_>) -> Result<String, Failure> {
-    let all = terminal::ListParams::default();
+/// Returns the name of a window session that does not exist or is idle.
+async fn free_window(client: &ArchyClient<'_>) -> Result<String, ArchyFailure> {
+    let all = terminal::TerminalListParams::default();
     let listed = client.call::<terminal::List>(&all).await?;
     let is_free = |name: &String| {
         let mut named = listed.terminals.iter().filter(|it| it.name == *name);
@@ -148,11 +157,14 @@ async fn free_window(client: &Client<'_>) -> Result<String, Failure> {
     free.ok_or_else(|| format!("{WINDOWS_MAX} windows have a command running; close one.").into())
 }
 
-pub(crate) async fn find_entry(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
-    let name = data.need_name("app_name")?;
-    Ok(match find(client, name).await? {
-        Some(entry) => Response::said(entry.id).with_exists(true),
-        None => Response {
+pub(crate) async fn find_entry(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
+    let name = data.require_name("app_name")?;
+    Ok(match find_desktop_entry(client, name).await? {
+        Some(entry) => ArchyResponse::success_with(entry.id).with_exists(true),
+        None => ArchyResponse {
             success: true,
             output: None,
             error: Some(format!("Desktop entry '{name}' not found")),
@@ -161,25 +173,36 @@ pub(crate) async fn find_entry(client: &Client<'_>, data: Fields<'_>) -> Result<
     })
 }
 
-async fn find(client: &Client<'_>, name: &str) -> Result<Option<DesktopEntry>, WireError> {
+async fn find_desktop_entry(
+    client: &ArchyClient<'_>,
+    name: &str,
+) -> Result<Option<DesktopEntry>, WireError> {
     let name = name.to_owned();
-    let params = desktop::FindParams { name };
+    let params = desktop::DesktopFindParams { name };
     Ok(client.call::<desktop::Find>(&params).await?.entry)
 }
 
-pub(crate) async fn launch_app(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
-    let entry = data.need_name("desktop_entry")?;
-    launch(client, entry).await
+pub(crate) async fn launch_app(
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
+    let entry = data.require_name("desktop_entry")?;
+    launch_entry(client, entry).await
 }
 
-async fn launch(client: &Client<'_>, entry: &str) -> Result<Response, Failure> {
-    let params = desktop::LaunchParams {
+async fn launch_entry(
+    client: &ArchyClient<'_>,
+    entry: &str,
+) -> Result<ArchyResponse, ArchyFailure> {
+    let params = desktop::DesktopLaunchParams {
         entry: entry.to_owned(),
         display: client.display().await,
     };
     match client.call::<desktop::Launch>(&params).await {
-        Ok(_) => Ok(Response::said(format!("✓ GUI app '{entry}' launched"))),
-        Err(error) if error.code == ErrorCode::NotFound => Ok(Response::failed(format!(
+        Ok(_) => Ok(ArchyResponse::success_with(format!(
+            "✓ GUI app '{entry}' launched"
+        ))),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(ArchyResponse::failed(format!(
             "Failed to launch GUI app '{entry}' - not found or not accessible"
         ))),
         Err(error) => {
@@ -189,23 +212,23 @@ async fn launch(client: &Client<'_>, entry: &str) -> Result<Response, Failure> {
     }
 }
 
-/// An application by its bare name is started on the desktop; anything else is typed into the
-/// session, and a window opened on it where nobody sees it yet.
+/// Starts an application if the command is its bare name. Anything else runs in the session, and a
+/// window opens if none shows it.
 pub(crate) async fn execute_smart(
-    client: &Client<'_>,
-    data: Fields<'_>,
-) -> Result<Response, Failure> {
+    client: &ArchyClient<'_>,
+    data: ArchyFields<'_>,
+) -> Result<ArchyResponse, ArchyFailure> {
     let command = data.command(COMMAND_MISSING)?;
     let session = data.session(&client.settings)?;
     if let Some(entry) = application(client, command.trim()).await? {
-        return launch(client, &entry.id).await;
+        return launch_entry(client, &entry.id).await;
     }
-    commands::typed(client, session.clone(), vec![command.to_owned()]).await?;
-    let found = client.find(&session).await?;
+    commands::enqueue(client, session.clone(), vec![command.to_owned()]).await?;
+    let found = client.find_terminal(&session).await?;
     let is_seen = found.is_some_and(|it| it.attached > 0);
-    // Where there is no desktop the command has still been sent.
+    // Without a desktop no window opens, but the command was still sent.
     let opened = !is_seen
-        && open(client, session, window_program(client))
+        && open_window(client, session, window_program(client))
             .await
             .is_ok_and(|opened| opened.opened);
     let what = if opened {
@@ -213,20 +236,21 @@ pub(crate) async fn execute_smart(
     } else {
         "Command sent to persistent terminal session"
     };
-    Ok(Response::said(format!("✓ {what}: {command}")))
+    Ok(ArchyResponse::success_with(format!("✓ {what}: {command}")))
 }
 
-/// The application that a command is the name of, and nothing more: its arguments would be lost.
+/// Returns the application that a command names. A command with arguments is none, because they
+/// would be lost.
 async fn application(
-    client: &Client<'_>,
+    client: &ArchyClient<'_>,
     command: &str,
 ) -> Result<Option<DesktopEntry>, WireError> {
     let is_bare = |letter: char| letter.is_alphanumeric() || "._+-".contains(letter);
     if !command.chars().all(is_bare) {
         return Ok(None);
     }
-    let found = match find(client, command).await {
-        // A machine without a desktop has no applications, and a terminal all the same.
+    let found = match find_desktop_entry(client, command).await {
+        // A machine without a desktop has no applications; the command then runs in the terminal.
         Err(error) if error.code != ErrorCode::Unauthorized => None,
         found => found?,
     };

@@ -1,14 +1,13 @@
-//! One request of a client of Loop Runner's: who it is, of which loop it speaks, and what it asks
-//! of the bus.
+//! The sender of a Loop Runner request, the loop that it names, and its calls on the bus.
 //!
-//! Invariants: whoever is let in without a token came by the listener that grants it; a page of
-//! another origin changes nothing, even where its browser says no Origin.
+//! Invariants: a client without a token came through the opt-in listener. A page of another origin
+//! changes nothing, even if its browser sends no Origin.
 
-use crate::book::Principal;
-use crate::http::{Desk, RequestId};
-use crate::line::Line;
+use crate::bus_connection::BusConnection;
+use crate::http::{HttpState, RequestId};
+use crate::http_error::HttpError;
 use crate::looprunner::{SURFACE, translate};
-use crate::refusal::Refusal;
+use crate::token_cache::Principal;
 use crate::{rest, shared};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams};
@@ -16,56 +15,63 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use bytes::Bytes;
 use hob_bus::Caller;
-use hob_wire::looprunner::{Config, HISTORY_MAX, Past, Whole};
-use hob_wire::rooms::loops::{self, DEFAULT_LOOP, HistoryParams, Iteration, Loop, NameParams};
-use hob_wire::rooms::model::{self, Alias};
+use hob_wire::looprunner::{
+    HISTORY_MAX, LoopRunnerConfig, LoopRunnerIteration, LoopRunnerSnapshot,
+};
+use hob_wire::rooms::loops::{
+    self, DEFAULT_LOOP, IterationRecord, Loop, LoopHistoryParams, LoopSelector,
+};
+use hob_wire::rooms::model::{self, ModelAlias};
 use hob_wire::{ErrorCode, Method, WireError};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Pages read for one history.
+/// Maximum pages read for one history.
 const PAGES_MAX: usize = 16;
-/// Texts of one history; the oldest are left out beyond it.
+/// Maximum bytes of the texts of one history; the oldest are left out.
 const HISTORY_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How a browser says whose page sends a request.
+/// The header in which a browser names the origin relation of a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Marks the requests of a listener whose opening was the grant.
+/// Marks requests of the opt-in listener, which need no token.
 #[derive(Clone, Debug)]
-pub(crate) struct Granted(pub(crate) Principal);
+pub(crate) struct LoopRunnerGrant(pub(crate) Principal);
 
-/// Whoever asks, and for which loop.
+/// The sender of a request, with the loop that it names.
 #[derive(Debug)]
-pub(crate) struct Client {
-    desk: Arc<Desk>,
+pub(crate) struct LoopRunnerClient {
+    state: Arc<HttpState>,
     principal: Principal,
     granted: bool,
     trace: Arc<str>,
     caller: Caller,
-    /// The loop of the path, or the default one.
+    /// The loop in the path, or the default loop.
     pub(crate) name: String,
 }
 
-impl FromRequestParts<Arc<Desk>> for Client {
-    type Rejection = Refusal;
+impl FromRequestParts<Arc<HttpState>> for LoopRunnerClient {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Refusal> {
-        let granted = parts.extensions.get::<Granted>().cloned();
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<HttpState>,
+    ) -> Result<Self, HttpError> {
+        let granted = parts.extensions.get::<LoopRunnerGrant>().cloned();
         let is_granted = granted.is_some();
         let principal = match granted {
-            Some(Granted(principal)) => principal,
-            None => desk.admit(&parts.headers)?,
+            Some(LoopRunnerGrant(principal)) => principal,
+            None => state.authenticate(&parts.headers)?,
         };
-        let name = named(parts, desk).await?;
+        let name = loop_name(parts, state).await?;
         let trace = match parts.extensions.get::<RequestId>() {
             Some(RequestId(id)) => Arc::clone(id),
             None => "".into(),
         };
         let peer = shared::peer(&principal, SURFACE);
-        let caller = desk.shared.bus.caller_as(peer)?;
-        Ok(Client {
-            desk: Arc::clone(desk),
+        let caller = state.shared.bus.caller_as(peer)?;
+        Ok(LoopRunnerClient {
+            state: Arc::clone(state),
             principal,
             granted: is_granted,
             trace,
@@ -75,16 +81,16 @@ impl FromRequestParts<Arc<Desk>> for Client {
     }
 }
 
-/// The loop that the path names.
-async fn named(parts: &mut Parts, desk: &Arc<Desk>) -> Result<String, Refusal> {
-    let params = RawPathParams::from_request_parts(parts, desk).await;
-    let params = params.map_err(|failure| Refusal::bad_request(failure.body_text()))?;
+/// Returns the loop in the path, or the default loop.
+async fn loop_name(parts: &mut Parts, state: &Arc<HttpState>) -> Result<String, HttpError> {
+    let params = RawPathParams::from_request_parts(parts, state).await;
+    let params = params.map_err(|failure| HttpError::bad_request(failure.body_text()))?;
     let found = params.iter().find(|(key, _)| *key == "id");
     Ok(found.map_or(DEFAULT_LOOP, |(_, name)| name).to_owned())
 }
 
-impl Client {
-    /// Calls `M`, tied to the request it serves.
+impl LoopRunnerClient {
+    /// Calls `M` with the trace of the HTTP request.
     pub(crate) async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Result, WireError> {
         let wrong = |error: serde_json::Error| {
             let message = format!(
@@ -102,15 +108,15 @@ impl Client {
         serde_json::from_slice(answer.as_deref().unwrap_or(b"null")).map_err(wrong)
     }
 
-    /// A line on which events come.
-    pub(crate) fn line(&self) -> Result<Line, WireError> {
+    /// Opens a bus connection for events.
+    pub(crate) fn connect(&self) -> Result<BusConnection, WireError> {
         let open = if self.granted {
-            Line::open_granted
+            BusConnection::open_granted
         } else {
-            Line::open
+            BusConnection::open
         };
         open(
-            &self.desk,
+            &self.state,
             &self.principal,
             SURFACE,
             Arc::clone(&self.trace),
@@ -118,49 +124,50 @@ impl Client {
     }
 
     pub(crate) fn ping_interval(&self) -> Duration {
-        self.desk.shared.ping_interval()
+        self.state.shared.ping_interval()
     }
 
-    pub(crate) fn params(&self) -> NameParams {
-        NameParams {
+    pub(crate) fn name_params(&self) -> LoopSelector {
+        LoopSelector {
             name: self.name.clone(),
         }
     }
 
-    /// The loop as it stands.
-    pub(crate) async fn find(&self) -> Result<Loop, WireError> {
-        self.call::<loops::Get>(&self.params()).await
+    /// Returns the current loop.
+    pub(crate) async fn get_loop(&self) -> Result<Loop, WireError> {
+        self.call::<loops::Get>(&self.name_params()).await
     }
 
-    pub(crate) async fn aliases(&self) -> Result<Vec<Alias>, WireError> {
-        let names = model::ListParams {
+    pub(crate) async fn aliases(&self) -> Result<Vec<ModelAlias>, WireError> {
+        let names = model::ModelListParams {
             names_only: true,
-            ..model::ListParams::default()
+            ..model::ModelListParams::default()
         };
         Ok(self.call::<model::List>(&names).await?.aliases)
     }
 
-    pub(crate) async fn config(&self) -> Result<Config, WireError> {
-        let found = self.find().await?;
+    pub(crate) async fn config(&self) -> Result<LoopRunnerConfig, WireError> {
+        let found = self.get_loop().await?;
         Ok(translate::config(&found, &self.aliases().await?))
     }
 
-    /// State and settings, with the history.
-    pub(crate) async fn whole(&self) -> Result<Whole, WireError> {
-        let found = self.find().await?;
+    /// Returns state, settings and history.
+    pub(crate) async fn state_and_config(&self) -> Result<LoopRunnerSnapshot, WireError> {
+        let found = self.get_loop().await?;
         let mut state = translate::state(&found);
         state.history = Some(self.history().await?);
         let config = translate::config(&found, &self.aliases().await?);
-        Ok(Whole { state, config })
+        Ok(LoopRunnerSnapshot { state, config })
     }
 
-    /// The latest iterations that were answered, the oldest first.
-    pub(crate) async fn history(&self) -> Result<Vec<Past>, WireError> {
-        let mut all: Vec<Iteration> = Vec::new();
+    /// Returns the latest answered iterations, oldest first.
+    pub(crate) async fn history(&self) -> Result<Vec<LoopRunnerIteration>, WireError> {
+        let mut all: Vec<IterationRecord> = Vec::new();
         let (mut answered, mut bytes) = (0, 0);
+        // Failed iterations are left out, so one page may not give enough answered ones.
         let mut before = None;
         for _ in 0..PAGES_MAX {
-            let params = HistoryParams {
+            let params = LoopHistoryParams {
                 name: self.name.clone(),
                 before,
                 limit: u32::try_from(HISTORY_MAX - answered).ok(),
@@ -171,6 +178,7 @@ impl Client {
                 let response = one.response.as_deref().unwrap_or_default();
                 answered += usize::from(translate::is_answered(&one));
                 bytes += one.prompt.len() + response.len();
+                // The newest come first, so what is left out is the oldest.
                 if bytes > HISTORY_BYTES_MAX {
                     return Ok(translate::history(all));
                 }
@@ -184,12 +192,12 @@ impl Client {
     }
 }
 
-/// The body of a request that changes something; nothing if there is none. A type may be missing,
-/// but forms and plain texts, which any page can send, are not taken.
+/// Reads the body of a request that changes something; `None` if it is empty. The content type may
+/// be missing, but forms and plain texts, which any page can send, are refused.
 pub(crate) async fn read_body<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
-) -> Result<Option<T>, Refusal> {
+) -> Result<Option<T>, HttpError> {
     if headers.contains_key(header::CONTENT_TYPE) && !rest::is_json(headers) {
         return Err(rest::not_json());
     }
@@ -198,9 +206,9 @@ pub(crate) async fn read_body<T: DeserializeOwned>(
         return Ok(None);
     };
     let wrong = |why: &dyn std::fmt::Display| {
-        Refusal::bad_request(format!("The body is not understood: {why}."))
+        HttpError::bad_request(format!("The body is not understood: {why}."))
     };
-    // An array would be read as the fields of an object in their order.
+    // Serde would read an array as the fields of the struct, in order.
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err(wrong(&"it is a list, and an object is needed"));
     }
@@ -209,17 +217,18 @@ pub(crate) async fn read_body<T: DeserializeOwned>(
         .map_err(|error| wrong(&error))
 }
 
-/// As [`read_body`], where a body is needed.
-pub(crate) async fn need_body<T: DeserializeOwned>(
+/// Like [`read_body`], for a required body.
+pub(crate) async fn require_body<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
-) -> Result<T, Refusal> {
+) -> Result<T, HttpError> {
     let read = read_body(headers, body).await?;
-    read.ok_or_else(|| Refusal::bad_request("A body of JSON is needed."))
+    read.ok_or_else(|| HttpError::bad_request("A body of JSON is needed."))
 }
 
-/// A request without a type may come from any page; a browser says from where.
-fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Refuses requests from other pages. A request without a content type may come from any page, but
+/// the browser names its origin relation.
+fn refuse_other_pages(headers: &HeaderMap) -> Result<(), HttpError> {
     let own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
     if headers
         .get_all(FETCH_SITE)
@@ -228,7 +237,7 @@ fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Refusal> {
     {
         return Ok(());
     }
-    Err(Refusal::forbidden(
+    Err(HttpError::forbidden(
         "Pages of other origins may not talk to hob.",
     ))
 }

@@ -1,66 +1,69 @@
-//! `GET /api/events`: what happens to a loop, as server-sent events. The body is polled by its
-//! connection and reads the bus itself, so a reader that pauses stops its own stream only; what
-//! waits meanwhile is bounded by the line's outbox, and beyond that the stream ends.
+//! `GET /api/events`: the events of a loop as server-sent events. The connection polls the body,
+//! and the body reads the bus itself, so a client that pauses blocks only its own stream. The
+//! outbox of its bus link bounds what waits meanwhile; beyond that the stream ends.
 //!
-//! Invariants: `connected` comes first; the number of a logged event stands before it as its id, and
-//! a client that comes back with the last one it saw is told what came after it, once; what is
-//! volatile has no id, so that it moves nobody's place.
+//! Invariants: `connected` comes first. A logged event has its number as id, and a client that
+//! reconnects with its last id gets every later event once. Volatile events have no id, so that
+//! they do not change a client's position.
 
+use crate::bus_connection::{self, BusConnection, BusMessage};
 use crate::event_stream;
-use crate::line::{self, Heard, Line};
-use crate::looprunner::client::Client;
-use crate::looprunner::mirror::{Mirror, TOPICS, Told};
+use crate::looprunner::client::LoopRunnerClient;
+use crate::looprunner::event_translator::{LoopEventTranslator, TOPICS, TranslatedEvent};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, Response};
 use bytes::Bytes;
-use hob_wire::looprunner::{Event, Whole};
+use hob_wire::looprunner::{LoopRunnerEvent, LoopRunnerSnapshot};
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use hob_wire::{ErrorCode, WireError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Between two signs of life while nothing happens, at the most; sockets may be set to less.
+/// Maximum time between two keep-alives; a shorter ping interval applies here too.
 const KEEP_ALIVE_MS_MAX: u64 = 15_000;
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
-/// A piece takes up what is ready until it has this much.
+/// Ready events are joined into one write up to this size.
 const PIECE_BYTES: usize = 64 * 1024;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Begins a stream; what fails at once fails as a status.
-pub(crate) async fn open(client: Client, headers: &HeaderMap) -> Result<Response<Body>, WireError> {
-    let mut line = client.line()?;
-    // Heard first and read second: what happens in between is told twice rather than never.
-    let place = hear(&mut line, last_event_id(headers)).await?;
-    let Whole { state, config } = client.whole().await?;
+/// Starts a stream. An early failure becomes an HTTP status.
+pub(crate) async fn open(
+    client: LoopRunnerClient,
+    headers: &HeaderMap,
+) -> Result<Response<Body>, WireError> {
+    let mut connection = client.connect()?;
+    // Subscribes first and reads second: an event in between is sent twice rather than never.
+    let position = subscribe(&mut connection, last_event_id(headers)).await?;
+    let LoopRunnerSnapshot { state, config } = client.state_and_config().await?;
     let mut first = Vec::new();
-    let connected = Event::Connected {
+    let connected = LoopRunnerEvent::Connected {
         state: state.clone(),
         config,
     };
-    write(&mut first, Some(place), &connected);
-    let feed = Feed {
-        mirror: Mirror::new(client.name.clone(), state),
+    write_event(&mut first, Some(position), &connected);
+    let feed = LoopRunnerFeed {
+        translator: LoopEventTranslator::new(client.name.clone(), state),
         client,
-        line,
+        connection,
         gap: None,
         has_ended: false,
     };
     let others = futures_util::stream::unfold(feed, async |mut feed| {
-        let piece = feed.piece().await?;
+        let piece = feed.next_bytes().await?;
         Some((piece, feed))
     });
     Ok(event_stream::respond(first, others))
 }
 
-/// Hears of loops after `since`; answers the place where the stream begins.
-async fn hear(line: &mut Line, since: Option<u64>) -> Result<u64, WireError> {
-    let last = line.hear_all(&TOPICS, since).await?;
-    // A place beyond the log is one of other files: what is new follows the last event.
+/// Subscribes to loop events after `since`. Returns the position where the stream begins.
+async fn subscribe(connection: &mut BusConnection, since: Option<u64>) -> Result<u64, WireError> {
+    let last = connection.subscribe_all(&TOPICS, since).await?;
+    // A position beyond the log comes from another store; the stream starts after the last event.
     Ok(since.map_or(last, |since| since.min(last)))
 }
 
-/// Where the client was. What is no place of ours counts as none: a status other than 200 would
-/// keep a browser from ever trying again.
+/// The client's last position. An invalid one counts as none: with a status other than 200 a
+/// browser would never reconnect.
 fn last_event_id(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(LAST_EVENT_ID)?
@@ -71,23 +74,23 @@ fn last_event_id(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-/// A stream and where it stands.
+/// The state of an event stream.
 #[derive(Debug)]
-struct Feed {
-    client: Client,
-    line: Line,
-    mirror: Mirror,
-    /// Events that are no more; told only when others follow, because otherwise the line was too
-    /// slow, ends here, and is told them when it comes back.
+struct LoopRunnerFeed {
+    client: LoopRunnerClient,
+    connection: BusConnection,
+    translator: LoopEventTranslator,
+    /// A range of lost events. It is reported only when others follow; else the connection was too
+    /// slow, ends here, and the client gets them after it reconnects.
     gap: Option<GapRange>,
     has_ended: bool,
 }
 
-impl Feed {
-    /// The next bytes; nothing after the end.
-    async fn piece(&mut self) -> Option<Vec<u8>> {
+impl LoopRunnerFeed {
+    /// Returns the next bytes; `None` after the end.
+    async fn next_bytes(&mut self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        // Events of other loops are no sign of life to this client.
+        // One deadline for the whole wait: events of other loops send nothing to this client.
         let every = self.client.ping_interval();
         let every = every.min(Duration::from_millis(KEEP_ALIVE_MS_MAX));
         let silent = Instant::now() + every;
@@ -95,84 +98,87 @@ impl Feed {
             if self.has_ended {
                 return None;
             }
-            let Ok(next) = tokio::time::timeout_at(silent, self.line.frame()).await else {
+            let Ok(next) = tokio::time::timeout_at(silent, self.connection.next_frame()).await
+            else {
                 return Some(KEEP_ALIVE.to_vec());
             };
             let mut next = match next {
                 Ok(frame) => Some(frame),
                 Err(error) => {
-                    tracing::debug!("a stream of events ends: {error}");
+                    tracing::debug!("an event stream ends: {error}");
                     return None;
                 }
             };
             while let Some(frame) = next {
-                self.take(&frame, &mut out).await;
+                self.handle_frame(&frame, &mut out).await;
+                // Bounded, so that a busy loop does not build one huge write.
                 let go_on = !self.has_ended && out.len() < PIECE_BYTES;
-                next = go_on.then(|| self.line.ready_frame()).flatten();
+                next = go_on.then(|| self.connection.try_next_frame()).flatten();
             }
         }
         Some(out)
     }
 
-    async fn take(&mut self, frame: &Bytes, out: &mut Vec<u8>) {
-        let Some(Heard::Event {
+    async fn handle_frame(&mut self, frame: &Bytes, out: &mut Vec<u8>) {
+        let Some(BusMessage::Event {
             topic,
             payload,
             seq,
-        }) = line::read(frame)
+        }) = bus_connection::parse_message(frame)
         else {
             return;
         };
-        let told = match self.mirror.take(&topic, payload) {
-            Ok(told) => told,
+        let translated = match self.translator.translate(&topic, payload) {
+            Ok(translated) => translated,
             Err(error) => {
-                tracing::error!(topic = &*topic, "an event was left out: {error}");
+                tracing::error!(topic = &*topic, "dropped an event: {error}");
                 return;
             }
         };
-        if let Told::Gap(gap) = told {
-            // A place of other files: the first message told the whole state already.
+        if let TranslatedEvent::Gap(gap) = translated {
+            // A position of another store: `connected` has sent the whole state already.
             if gap.reason != Some(GapReason::OtherLog) {
                 self.gap = Some(gap);
             }
             return;
         }
+        // Events follow the gap, so the connection lives and the client would not reconnect.
         if let Some(gap) = self.gap.take() {
-            write(out, None, &gone(&gap));
+            write_event(out, None, &gap_event(&gap));
         }
-        match told {
-            Told::Nothing | Told::Gap(_) => {}
-            Told::Event(event) => write(out, seq, &event),
-            Told::Configured => self.tell_config(seq, out).await,
-            Told::Deleted => {
-                let message = format!("The loop '{}' was deleted.", self.mirror.name());
-                let event = Event::Error {
+        match translated {
+            TranslatedEvent::Nothing | TranslatedEvent::Gap(_) => {}
+            TranslatedEvent::Event(event) => write_event(out, seq, &event),
+            TranslatedEvent::Configured => self.write_config(seq, out).await,
+            TranslatedEvent::Deleted => {
+                let message = format!("The loop '{}' was deleted.", self.translator.name());
+                let event = LoopRunnerEvent::Error {
                     message,
                     iteration: None,
                 };
-                write(out, seq, &event);
+                write_event(out, seq, &event);
                 self.has_ended = true;
             }
         }
     }
 
-    /// The settings as they are now, which may be later than the event.
-    async fn tell_config(&mut self, seq: Option<u64>, out: &mut Vec<u8>) {
+    /// Writes the current settings, which may be newer than the event.
+    async fn write_config(&mut self, seq: Option<u64>, out: &mut Vec<u8>) {
         match self.client.config().await {
-            Ok(config) => write(out, seq, &Event::Config { config }),
-            // That it was deleted is told next.
+            Ok(config) => write_event(out, seq, &LoopRunnerEvent::Config { config }),
+            // The next event reports that the loop was deleted.
             Err(error) if error.code == ErrorCode::NotFound => {}
             Err(error) => {
-                // The client comes back to where it was, rather than miss this.
-                tracing::warn!("a stream of events ends: {error}");
+                // The stream ends so that the client reconnects at its position and misses nothing.
+                tracing::warn!("an event stream ends: {error}");
                 self.has_ended = true;
             }
         }
     }
 }
 
-fn gone(gap: &GapRange) -> Event {
-    Event::Error {
+fn gap_event(gap: &GapRange) -> LoopRunnerEvent {
+    LoopRunnerEvent::Error {
         message: format!(
             "Events {} to {} are not kept any more; /api/state and /api/history show what became of it.",
             gap.from, gap.to
@@ -181,11 +187,11 @@ fn gone(gap: &GapRange) -> Event {
     }
 }
 
-fn write(out: &mut Vec<u8>, id: Option<u64>, event: &Event) {
+fn write_event(out: &mut Vec<u8>, id: Option<u64>, event: &LoopRunnerEvent) {
     let json = match serde_json::to_string(event) {
         Ok(json) => json,
         Err(failure) => {
-            tracing::error!("an event was left out: {failure}");
+            tracing::error!("dropped an event: {failure}");
             return;
         }
     };
@@ -196,5 +202,5 @@ fn write(out: &mut Vec<u8>, id: Option<u64>, event: &Event) {
 }
 
 #[cfg(test)]
-#[path = "feed_tests.rs"]
+#[path = "event_feed_tests.rs"]
 mod tests;

@@ -1,18 +1,18 @@
-//! The lines of a stream.
+//! The lines of an event stream.
 
-use super::{last_event_id, write};
+use super::{last_event_id, write_event};
 use axum::http::{HeaderMap, HeaderValue};
-use hob_wire::looprunner::Event;
+use hob_wire::looprunner::LoopRunnerEvent;
 
 #[test]
 fn an_event_is_one_line_of_data_after_its_id() {
     let mut out = Vec::new();
-    let event = Event::Prompt {
+    let event = LoopRunnerEvent::Prompt {
         prompt: "two\nlines\r\nid: 7".to_owned(),
         iteration: 1,
     };
-    write(&mut out, Some(41), &event);
-    write(&mut out, None, &Event::Stopped);
+    write_event(&mut out, Some(41), &event);
+    write_event(&mut out, None, &LoopRunnerEvent::Stopped);
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "id: 41\ndata: {\"type\":\"prompt\",\"prompt\":\"two\\nlines\\r\\nid: 7\",\"iteration\":1}\n\ndata: {\"type\":\"stopped\"}\n\n"

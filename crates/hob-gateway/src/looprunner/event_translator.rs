@@ -1,18 +1,18 @@
-//! Events of the bus as one client of Loop Runner's is told them. Pure.
+//! Translates bus events into events of one Loop Runner client. Pure.
 //!
-//! Invariants: one event tells one thing at the most, so its number can stand before it; events of
-//! other loops tell nothing; a state that is told has what was told before it.
+//! Invariants: one bus event gives at most one client event, so its number can be the id. Events of
+//! other loops give none. A `state` event includes everything that was sent before it.
 
-use crate::line::decode;
+use crate::bus_connection::decode;
 use crate::looprunner::translate;
-use hob_wire::looprunner::{Event, State};
+use hob_wire::looprunner::{LoopRunnerEvent, LoopRunnerState};
 use hob_wire::rooms::gateway::{Gap, GapRange};
 use hob_wire::rooms::loops::{
     LoopConfigured, LoopDeleted, LoopError, LoopErrorPayload, LoopIteration, LoopIterationPayload,
     LoopMonitor, LoopMonitorPayload, LoopPrompt, LoopPromptPayload, LoopResponse,
     LoopResponsePayload, LoopStateChanged, LoopStatePayload, LoopStopped, LoopStoppedPayload,
 };
-use hob_wire::{Topic, WireError};
+use hob_wire::{EventTopic, WireError};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -27,123 +27,129 @@ const STOPPED: &str = LoopStopped::SPEC.topic;
 const DELETED: &str = LoopDeleted::SPEC.topic;
 const GAP: &str = Gap::SPEC.topic;
 
-/// What is heard of loops.
+/// The subscribed topics.
 pub(crate) const TOPICS: [&str; 9] = [
     ITERATION, MONITOR, PROMPT, RESPONSE, ERROR, CONFIGURED, STATE, STOPPED, DELETED,
 ];
 
-/// What an event means to the client.
+/// The meaning of a bus event for the client.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum TranslatedEvent {
     Nothing,
-    Event(Box<Event>),
-    /// The settings or a memory changed; the event has not their texts.
+    Event(Box<LoopRunnerEvent>),
+    /// The settings or a memory changed. The bus event does not contain their texts.
     Configured,
-    /// The loop is no more.
+    /// The loop was deleted.
     Deleted,
-    /// Events of this range cannot be told.
+    /// The events of this range are lost.
     Gap(GapRange),
 }
 
-/// What the client knows of its loop.
+/// The translator of one client, with the state that the client knows.
 #[derive(Debug)]
-pub(crate) struct Mirror {
+pub(crate) struct LoopEventTranslator {
     name: String,
-    state: State,
+    state: LoopRunnerState,
 }
 
-impl Mirror {
-    /// A mirror of the loop `name`, which is in this state.
-    pub(crate) fn new(name: String, mut state: State) -> Mirror {
+impl LoopEventTranslator {
+    /// Starts with the current state of the loop `name`.
+    pub(crate) fn new(name: String, mut state: LoopRunnerState) -> LoopEventTranslator {
+        // `connected` sends the history once; later `state` events leave it out.
         state.history = None;
-        Mirror { name, state }
+        LoopEventTranslator { name, state }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Takes an event.
-    pub(crate) fn take(&mut self, topic: &str, payload: &str) -> Result<Told, WireError> {
+    /// Translates an event.
+    pub(crate) fn translate(
+        &mut self,
+        topic: &str,
+        payload: &str,
+    ) -> Result<TranslatedEvent, WireError> {
         if topic == GAP {
-            return decode::<GapRange>(payload).map(Told::Gap);
+            return decode::<GapRange>(payload).map(TranslatedEvent::Gap);
         }
-        if !TOPICS.contains(&topic) || !self.is_ours(payload) {
-            return Ok(Told::Nothing);
+        if !TOPICS.contains(&topic) || !self.is_of_loop(payload) {
+            return Ok(TranslatedEvent::Nothing);
         }
         let event = match topic {
-            CONFIGURED => return Ok(Told::Configured),
-            DELETED => return Ok(Told::Deleted),
+            CONFIGURED => return Ok(TranslatedEvent::Configured),
+            DELETED => return Ok(TranslatedEvent::Deleted),
             ITERATION => self.iteration(decode(payload)?),
             MONITOR => self.monitor(&decode(payload)?),
             PROMPT => {
                 let LoopPromptPayload {
                     prompt, iteration, ..
                 } = decode(payload)?;
-                Event::Prompt { prompt, iteration }
+                LoopRunnerEvent::Prompt { prompt, iteration }
             }
             RESPONSE => self.response(decode(payload)?),
             ERROR => {
                 let LoopErrorPayload {
                     message, iteration, ..
                 } = decode(payload)?;
-                Event::Error { message, iteration }
+                LoopRunnerEvent::Error { message, iteration }
             }
             STOPPED => self.stopped(&decode(payload)?),
             _ => self.state(&decode(payload)?),
         };
-        Ok(Told::Event(Box::new(event)))
+        Ok(TranslatedEvent::Event(Box::new(event)))
     }
 
-    fn is_ours(&self, payload: &str) -> bool {
+    fn is_of_loop(&self, payload: &str) -> bool {
         #[derive(Deserialize)]
-        struct Named<'a> {
+        struct LoopNameField<'a> {
             #[serde(borrow)]
             name: Cow<'a, str>,
         }
-        serde_json::from_str::<Named<'_>>(payload).is_ok_and(|named| named.name == self.name)
+        serde_json::from_str::<LoopNameField<'_>>(payload)
+            .is_ok_and(|named| named.name == self.name)
     }
 
-    fn iteration(&mut self, payload: LoopIterationPayload) -> Event {
+    fn iteration(&mut self, payload: LoopIterationPayload) -> LoopRunnerEvent {
         let iteration = payload.iteration;
         self.state.iteration = iteration;
         self.state.session_id = Some(payload.session_key);
-        Event::Iteration { iteration }
+        LoopRunnerEvent::Iteration { iteration }
     }
 
-    fn monitor(&mut self, payload: &LoopMonitorPayload) -> Event {
-        let output = translate::printed(&payload.output);
+    fn monitor(&mut self, payload: &LoopMonitorPayload) -> LoopRunnerEvent {
+        let output = translate::monitor_text(&payload.output);
         self.state.monitor_output.clone_from(&output);
-        Event::Monitor { output }
+        LoopRunnerEvent::Monitor { output }
     }
 
-    fn response(&mut self, payload: LoopResponsePayload) -> Event {
+    fn response(&mut self, payload: LoopResponsePayload) -> LoopRunnerEvent {
         let LoopResponsePayload {
             response,
             iteration,
             ..
         } = payload;
         self.state.last_output.clone_from(&response);
-        Event::Response {
+        LoopRunnerEvent::Response {
             response,
             iteration,
         }
     }
 
-    fn state(&mut self, payload: &LoopStatePayload) -> Event {
+    fn state(&mut self, payload: &LoopStatePayload) -> LoopRunnerEvent {
         self.state.running = payload.running;
         self.state.iteration = payload.iteration;
         let state = self.state.clone();
-        Event::State { state }
+        LoopRunnerEvent::State { state }
     }
 
-    fn stopped(&mut self, payload: &LoopStoppedPayload) -> Event {
+    fn stopped(&mut self, payload: &LoopStoppedPayload) -> LoopRunnerEvent {
         self.state.running = false;
         self.state.iteration = payload.iteration;
-        Event::Stopped
+        LoopRunnerEvent::Stopped
     }
 }
 
 #[cfg(test)]
-#[path = "mirror_tests.rs"]
+#[path = "event_translator_tests.rs"]
 mod tests;

@@ -1,40 +1,40 @@
-//! Loop Runner's API: its documents and its stream of events, turned into calls of `loop.*` and
-//! made of what happens there. On `/api` with a token, for the default loop and, below
-//! `/api/loops`, for every other; and on an opt-in listener of its own for clients that can send no
-//! token, for the default loop only.
+//! Loop Runner's API: translates its requests into calls of `loop.*`, and bus events into its
+//! stream of events. Served on `/api` with a token: the default loop directly, all others below
+//! `/api/loops`. An opt-in listener for clients without a token serves the default loop only.
 //!
-//! - `client`: who asks, of which loop, and the calls this takes; `change`: what is done for it
-//! - `translate`: loops in Loop Runner's words and back; `mirror`: events in its words
-//! - `feed`: the stream of events; `document`: its part of the OpenAPI document
+//! - `client`: the sender of a request and its bus calls; `mutations`: the handlers that change a
+//!   loop
+//! - `translate`: loops to Loop Runner's format and back; `event_translator`: events to its format
+//! - `event_feed`: the stream of events; `openapi_doc`: this surface in the OpenAPI document
 //!
-//! Invariants: this surface decides nothing, it translates; reading changes nothing; forms and
-//! plain texts, which any page can make a browser send, change nothing either.
+//! Invariants: this surface only translates. GET requests change nothing. Forms and plain texts,
+//! which any page can make a browser send, change nothing either.
 
-mod change;
 mod client;
-pub(crate) mod document;
-mod feed;
-mod mirror;
+mod event_feed;
+mod event_translator;
+mod mutations;
+pub(crate) mod openapi_doc;
 mod translate;
 
-use crate::book::Principal;
-use crate::http::{Desk, JSON, Site};
-use crate::refusal::Refusal;
+use crate::http::{HttpService, HttpState, JSON};
+use crate::http_error::HttpError;
+use crate::token_cache::Principal;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use client::{Client, Granted};
-use hob_wire::looprunner::{NamedModel, Shown};
+use client::{LoopRunnerClient, LoopRunnerGrant};
+use hob_wire::looprunner::{LoopRunnerDetail, LoopRunnerNamedModel};
 use hob_wire::rooms::{loops, model};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The surface of every such client, and the principal of those without a token.
+/// The surface of all Loop Runner clients, and the principal of those without a token.
 pub(crate) const SURFACE: &str = "looprunner";
 
-const PAGE: &str = "hob speaks Loop Runner's API here, for the loop 'default'.
+const INDEX_PAGE: &str = "hob speaks Loop Runner's API here, for the loop 'default'.
 
 GET  /api/events      what happens, as server-sent events
 GET  /api/state       state and config
@@ -47,88 +47,88 @@ POST /api/working     {\"working\": \"…\"}
 POST /api/persistent  {\"persistent\": \"…\"}
 ";
 
-/// The paths of the first listener.
-pub(crate) fn routes() -> Router<Arc<Desk>> {
+/// The routes on the main listener.
+pub(crate) fn routes() -> Router<Arc<HttpState>> {
     let loops = Router::new()
-        .route("/api/loops", get(list).post(change::create))
-        .route("/api/loops/{id}", get(show).delete(change::delete))
-        .merge(of_one("/api/loops/{id}"));
+        .route("/api/loops", get(list).post(mutations::create))
+        .route("/api/loops/{id}", get(show).delete(mutations::delete))
+        .merge(loop_routes("/api/loops/{id}"));
     default_loop().merge(loops)
 }
 
-/// The listener's only surface: opening it was the grant.
-pub(crate) fn site(desk: Desk) -> Site {
+/// Builds the service of the opt-in listener. Enabling it was the grant.
+pub(crate) fn http_service(state: HttpState) -> HttpService {
     let principal = Principal {
         id: SURFACE.into(),
         name: SURFACE.into(),
         scopes: Scopes::rank(Scope::Control),
     };
     let router = default_loop()
-        .route("/", get(page))
-        .layer(Extension(Granted(principal)));
-    Site::with_router(Arc::new(desk), router)
+        .route("/", get(index_page))
+        .layer(Extension(LoopRunnerGrant(principal)));
+    HttpService::with_router(Arc::new(state), router)
 }
 
-fn default_loop() -> Router<Arc<Desk>> {
-    of_one("/api").route("/api/models", get(models))
+fn default_loop() -> Router<Arc<HttpState>> {
+    loop_routes("/api").route("/api/models", get(models))
 }
 
-/// What there is of one loop, below `root`.
-fn of_one(root: &str) -> Router<Arc<Desk>> {
+/// The routes of one loop, below `root`.
+fn loop_routes(root: &str) -> Router<Arc<HttpState>> {
     let at = |what: &str| format!("{root}/{what}");
     Router::new()
         .route(&at("events"), get(events))
         .route(&at("state"), get(state))
         .route(&at("history"), get(history))
-        .route(&at("config"), post(change::configure))
-        .route(&at("start"), post(change::start))
-        .route(&at("stop"), post(change::stop))
-        .route(&at("working"), post(change::working))
-        .route(&at("persistent"), post(change::persistent))
+        .route(&at("config"), post(mutations::configure))
+        .route(&at("start"), post(mutations::start))
+        .route(&at("stop"), post(mutations::stop))
+        .route(&at("working"), post(mutations::working))
+        .route(&at("persistent"), post(mutations::persistent))
 }
 
-async fn page() -> Response<Body> {
-    let mut response = Response::new(Body::from(PAGE));
+async fn index_page() -> Response<Body> {
+    let mut response = Response::new(Body::from(INDEX_PAGE));
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, plain);
     response
 }
 
-async fn events(client: Client, headers: HeaderMap) -> Result<Response<Body>, Refusal> {
-    Ok(feed::open(client, &headers).await?)
+async fn events(client: LoopRunnerClient, headers: HeaderMap) -> Result<Response<Body>, HttpError> {
+    Ok(event_feed::open(client, &headers).await?)
 }
 
-async fn state(client: Client) -> Result<Response<Body>, Refusal> {
-    json(&client.whole().await?)
+async fn state(client: LoopRunnerClient) -> Result<Response<Body>, HttpError> {
+    json(&client.state_and_config().await?)
 }
 
-async fn history(client: Client) -> Result<Response<Body>, Refusal> {
+async fn history(client: LoopRunnerClient) -> Result<Response<Body>, HttpError> {
     json(&client.history().await?)
 }
 
-async fn models(client: Client) -> Result<Response<Body>, Refusal> {
-    let all = model::ListParams::default();
+async fn models(client: LoopRunnerClient) -> Result<Response<Body>, HttpError> {
+    let all = model::ModelListParams::default();
     let listed = client.call::<model::List>(&all).await?;
-    let models = listed.models.into_iter().map(translate::named);
-    json(&models.collect::<Vec<NamedModel>>())
+    let models = listed.models.into_iter().map(translate::named_model);
+    json(&models.collect::<Vec<LoopRunnerNamedModel>>())
 }
 
-async fn list(client: Client) -> Result<Response<Body>, Refusal> {
-    let all = loops::ListParams::default();
+async fn list(client: LoopRunnerClient) -> Result<Response<Body>, HttpError> {
+    let all = loops::LoopListParams::default();
     let listed = client.call::<loops::List>(&all).await?;
-    let listed = listed.loops.into_iter().map(translate::listed);
+    let listed = listed.loops.into_iter().map(translate::listed_loop);
     json(&listed.collect::<Vec<_>>())
 }
 
-async fn show(client: Client) -> Result<Response<Body>, Refusal> {
-    let whole = client.whole().await?;
-    json(&Shown {
+async fn show(client: LoopRunnerClient) -> Result<Response<Body>, HttpError> {
+    let whole = client.state_and_config().await?;
+    json(&LoopRunnerDetail {
         id: client.name,
         whole,
     })
 }
 
-fn json<T: Serialize>(value: &T) -> Result<Response<Body>, Refusal> {
+fn json<T: Serialize>(value: &T) -> Result<Response<Body>, HttpError> {
     let bytes = serde_json::to_vec(value)
         .map_err(|error| WireError::new(ErrorCode::Internal, error.to_string()))?;
     let mut response = Response::new(Body::from(bytes));

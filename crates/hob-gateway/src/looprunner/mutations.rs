@@ -1,39 +1,46 @@
-//! What Loop Runner's clients do to a loop.
+//! The handlers that change a loop.
 //!
-//! Invariant: a change of the settings is checked whole before any of it is made.
+//! Invariant: a change of the settings is checked completely before any part is applied.
 
-use crate::looprunner::client::{Client, need_body, read_body};
+use crate::http_error::HttpError;
+use crate::looprunner::client::{LoopRunnerClient, read_body, require_body};
 use crate::looprunner::json;
-use crate::looprunner::translate::{self, Change};
-use crate::refusal::Refusal;
+use crate::looprunner::translate::{self, LoopRunnerChange};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use hob_wire::looprunner::{
-    ConfigChange, Configured, Done, Made, NewLoop, PersistentBody, WorkingBody,
+    LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
+    LoopRunnerCreateReply, PersistentBody, WorkingBody,
 };
 use hob_wire::rooms::loops::{
-    self, CreateParams, LoopChange, NameParams, PersistentParams, UpdateParams, WorkingParams,
+    self, LoopChange, LoopCreateParams, LoopPersistentParams, LoopSelector, LoopUpdateParams,
+    LoopWorkingParams,
 };
 use hob_wire::rooms::model;
 use hob_wire::{ErrorCode, Method};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-const DONE: Done = Done { ok: true };
+const DONE: LoopRunnerAck = LoopRunnerAck { ok: true };
 
-pub(crate) async fn configure(client: Client, request: Request) -> Result<Response<Body>, Refusal> {
-    let asked: ConfigChange = needed(request).await?;
-    let found = client.find().await?;
+pub(crate) async fn configure(
+    client: LoopRunnerClient,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    let requested: LoopRunnerConfigChange = required_json(request).await?;
+    let found = client.get_loop().await?;
     let aliases = client.aliases().await?;
-    let change = translate::change(asked, &found, &aliases).map_err(Refusal::bad_request)?;
+    let change =
+        translate::parse_change(requested, &found, &aliases).map_err(HttpError::bad_request)?;
+    // Checked before the first call, because the calls below are not one transaction.
     check_model(&client, &change.settings).await?;
-    let Change {
+    let LoopRunnerChange {
         settings,
         working,
         persistent,
     } = change;
     if !settings.is_empty() {
-        let params = UpdateParams {
+        let params = LoopUpdateParams {
             name: client.name.clone(),
             config: settings,
         };
@@ -46,45 +53,55 @@ pub(crate) async fn configure(client: Client, request: Request) -> Result<Respon
         set_persistent(&client, text).await?;
     }
     let config = client.config().await?;
-    json(&Configured { ok: true, config })
+    json(&LoopRunnerConfigReply { ok: true, config })
 }
 
-pub(crate) async fn start(client: Client, request: Request) -> Result<Response<Body>, Refusal> {
-    without_body::<loops::Start>(&client, request).await
+pub(crate) async fn start(
+    client: LoopRunnerClient,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    call_without_body::<loops::Start>(&client, request).await
 }
 
-pub(crate) async fn stop(client: Client, request: Request) -> Result<Response<Body>, Refusal> {
-    without_body::<loops::Stop>(&client, request).await
+pub(crate) async fn stop(
+    client: LoopRunnerClient,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    call_without_body::<loops::Stop>(&client, request).await
 }
 
-pub(crate) async fn working(client: Client, request: Request) -> Result<Response<Body>, Refusal> {
-    let WorkingBody { working } = needed(request).await?;
-    translate::check_text("working", &working).map_err(Refusal::bad_request)?;
+pub(crate) async fn working(
+    client: LoopRunnerClient,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    let WorkingBody { working } = required_json(request).await?;
+    translate::check_text("working", &working).map_err(HttpError::bad_request)?;
     set_working(&client, working).await?;
     json(&DONE)
 }
 
 pub(crate) async fn persistent(
-    client: Client,
+    client: LoopRunnerClient,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let PersistentBody { persistent } = needed(request).await?;
-    translate::check_text("persistent", &persistent).map_err(Refusal::bad_request)?;
+) -> Result<Response<Body>, HttpError> {
+    let PersistentBody { persistent } = required_json(request).await?;
+    translate::check_text("persistent", &persistent).map_err(HttpError::bad_request)?;
     set_persistent(&client, persistent).await?;
     json(&DONE)
 }
 
 /// `POST /api/loops`.
 pub(crate) async fn create(
-    mut client: Client,
+    mut client: LoopRunnerClient,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    let NewLoop { id, config } = needed(request).await?;
+) -> Result<Response<Body>, HttpError> {
+    let LoopRunnerCreateBody { id, config } = required_json(request).await?;
     let aliases = client.aliases().await?;
-    let blank = translate::blank();
-    let change = translate::change(config, &blank, &aliases).map_err(Refusal::bad_request)?;
+    let blank = translate::blank_loop();
+    let change =
+        translate::parse_change(config, &blank, &aliases).map_err(HttpError::bad_request)?;
     check_model(&client, &change.settings).await?;
-    let params = CreateParams {
+    let params = LoopCreateParams {
         name: id.clone(),
         config: change.settings,
         persistent: change.persistent,
@@ -93,7 +110,7 @@ pub(crate) async fn create(
     client.call::<loops::Create>(&params).await?;
     client.name.clone_from(&id);
     let config = client.config().await?;
-    let mut response = json(&Made {
+    let mut response = json(&LoopRunnerCreateReply {
         ok: true,
         id,
         config,
@@ -103,24 +120,27 @@ pub(crate) async fn create(
 }
 
 /// `DELETE /api/loops/{id}`.
-pub(crate) async fn delete(client: Client, request: Request) -> Result<Response<Body>, Refusal> {
-    optional::<IgnoredAny>(request).await?;
-    client.call::<loops::Delete>(&client.params()).await?;
-    json(&DONE)
-}
-
-/// Something that needs no body; one that is there is read and passed over.
-async fn without_body<M: Method<Params = NameParams>>(
-    client: &Client,
+pub(crate) async fn delete(
+    client: LoopRunnerClient,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
-    optional::<IgnoredAny>(request).await?;
-    client.call::<M>(&client.params()).await?;
+) -> Result<Response<Body>, HttpError> {
+    optional_json::<IgnoredAny>(request).await?;
+    client.call::<loops::Delete>(&client.name_params()).await?;
     json(&DONE)
 }
 
-async fn set_working(client: &Client, text: String) -> Result<(), Refusal> {
-    let params = WorkingParams {
+/// Calls a method that needs no body. A given body is checked and ignored.
+async fn call_without_body<M: Method<Params = LoopSelector>>(
+    client: &LoopRunnerClient,
+    request: Request,
+) -> Result<Response<Body>, HttpError> {
+    optional_json::<IgnoredAny>(request).await?;
+    client.call::<M>(&client.name_params()).await?;
+    json(&DONE)
+}
+
+async fn set_working(client: &LoopRunnerClient, text: String) -> Result<(), HttpError> {
+    let params = LoopWorkingParams {
         name: client.name.clone(),
         text,
     };
@@ -128,30 +148,30 @@ async fn set_working(client: &Client, text: String) -> Result<(), Refusal> {
     Ok(())
 }
 
-async fn set_persistent(client: &Client, text: String) -> Result<(), Refusal> {
-    let params = PersistentParams {
+async fn set_persistent(client: &LoopRunnerClient, text: String) -> Result<(), HttpError> {
+    let params = LoopPersistentParams {
         name: client.name.clone(),
         text: Some(text),
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     };
     client.call::<loops::Persistent>(&params).await?;
     Ok(())
 }
 
-/// Refuses a model that its provider does not list. One that cannot list its models now is taken
-/// at its word: the iteration will tell.
-async fn check_model(client: &Client, change: &LoopChange) -> Result<(), Refusal> {
+/// Refuses a model that its provider does not list. If the provider cannot list its models now, the
+/// model is accepted; the next iteration will show.
+async fn check_model(client: &LoopRunnerClient, change: &LoopChange) -> Result<(), HttpError> {
     let Some(Some(id)) = &change.model else {
         return Ok(());
     };
     let provider = id.split_once('/').map(|(provider, _)| provider.to_owned());
-    let params = model::ListParams {
+    let params = model::ModelListParams {
         provider,
-        ..model::ListParams::default()
+        ..model::ModelListParams::default()
     };
     let listed = match client.call::<model::List>(&params).await {
         Err(error) if error.code == ErrorCode::NotFound => {
-            return Err(Refusal::bad_request(error.message));
+            return Err(HttpError::bad_request(error.message));
         }
         listed => listed?,
     };
@@ -159,18 +179,19 @@ async fn check_model(client: &Client, change: &LoopChange) -> Result<(), Refusal
     if !can_list || listed.models.iter().any(|model| model.id == *id) {
         return Ok(());
     }
+    // The client's text is repeated in the error, so it is shortened.
     let id: String = id.chars().take(200).collect();
-    Err(Refusal::bad_request(format!(
+    Err(HttpError::bad_request(format!(
         "There is no model '{id}'; GET /api/models lists those there are."
     )))
 }
 
-async fn needed<T: DeserializeOwned>(request: Request) -> Result<T, Refusal> {
+async fn required_json<T: DeserializeOwned>(request: Request) -> Result<T, HttpError> {
     let (parts, body) = request.into_parts();
-    need_body(&parts.headers, body).await
+    require_body(&parts.headers, body).await
 }
 
-async fn optional<T: DeserializeOwned>(request: Request) -> Result<Option<T>, Refusal> {
+async fn optional_json<T: DeserializeOwned>(request: Request) -> Result<Option<T>, HttpError> {
     let (parts, body) = request.into_parts();
     read_body(&parts.headers, body).await
 }

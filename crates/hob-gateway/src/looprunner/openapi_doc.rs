@@ -1,35 +1,45 @@
-//! This surface in the OpenAPI document.
+//! The Loop Runner surface in the OpenAPI document.
 
-use crate::openapi::{Schemas, failure, reference};
+use crate::openapi::{SchemaRegistry, error_response, reference};
 use hob_wire::looprunner::{
-    ConfigChange, Configured, Done, Event, Listed, Made, NamedModel, NewLoop, Past, PersistentBody,
-    Shown, Whole, WorkingBody,
+    LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
+    LoopRunnerCreateReply, LoopRunnerDetail, LoopRunnerEvent, LoopRunnerIteration,
+    LoopRunnerNamedModel, LoopRunnerSnapshot, LoopRunnerSummary, PersistentBody, WorkingBody,
 };
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value, json};
 
-/// The paths, each with its operations.
-pub(crate) fn paths(schemas: &mut Schemas) -> Map<String, Value> {
+/// The paths of this surface.
+pub(crate) fn paths(schemas: &mut SchemaRegistry) -> Map<String, Value> {
     let mut paths = Map::new();
-    paths.extend(of_one("", "looprunner", schemas));
-    paths.extend(of_one("/loops/{id}", "loops", schemas));
-    let models = answer("Every model there is.", &list_of::<NamedModel>(schemas));
+    paths.extend(loop_paths("", "looprunner", schemas));
+    paths.extend(loop_paths("/loops/{id}", "loops", schemas));
+    let models = answer(
+        "Every model there is.",
+        &list_of::<LoopRunnerNamedModel>(schemas),
+    );
     let models = operation("looprunner.models", "read", ANY, models);
     paths.insert("/api/models".to_owned(), json!({ "get": models }));
-    let listed = answer("Every loop, by name.", &list_of::<Listed>(schemas));
+    let listed = answer(
+        "Every loop, by name.",
+        &list_of::<LoopRunnerSummary>(schemas),
+    );
     let mut made = answer(
         "The loop is made; it does not run yet.",
-        &add::<Made>(schemas),
+        &add_schema::<LoopRunnerCreateReply>(schemas),
     );
     made["responses"] = json!({ "201": made["responses"]["200"] });
     let mut create = operation("loops.create", "control", &[400, 403, 409, 413, 415], made);
-    create["requestBody"] = body(&add::<NewLoop>(schemas));
+    create["requestBody"] = body(&add_schema::<LoopRunnerCreateBody>(schemas));
     paths.insert(
         "/api/loops".to_owned(),
         json!({ "get": operation("loops.list", "read", ANY, listed), "post": create }),
     );
-    let shown = answer("The loop.", &add::<Shown>(schemas));
-    let gone = answer("It is gone, with its history.", &add::<Done>(schemas));
+    let shown = answer("The loop.", &add_schema::<LoopRunnerDetail>(schemas));
+    let gone = answer(
+        "It is gone, with its history.",
+        &add_schema::<LoopRunnerAck>(schemas),
+    );
     paths.insert(
         "/api/loops/{id}".to_owned(),
         json!({
@@ -41,11 +51,11 @@ pub(crate) fn paths(schemas: &mut Schemas) -> Map<String, Value> {
     paths
 }
 
-/// Statuses that any path may answer with.
+/// Error statuses of every path.
 const ANY: &[u16] = &[403];
 
-/// What there is of one loop, below `/api` and `root`.
-fn of_one(root: &str, tag: &str, schemas: &mut Schemas) -> Vec<(String, Value)> {
+/// The paths of one loop, below `/api` and `root`.
+fn loop_paths(root: &str, tag: &str, schemas: &mut SchemaRegistry) -> Vec<(String, Value)> {
     let named = !root.is_empty();
     let at = |what: &str, method: &str, operation: Value| {
         let mut path = Map::new();
@@ -67,26 +77,32 @@ fn of_one(root: &str, tag: &str, schemas: &mut Schemas) -> Vec<(String, Value)> 
         }
         at(what, "post", operation)
     };
-    let done = add::<Done>(schemas);
+    let done = add_schema::<LoopRunnerAck>(schemas);
     let wrong = &[400, 403, 404, 413, 415];
     vec![
         get("events", events(schemas)),
         get(
             "state",
-            answer("State and settings.", &add::<Whole>(schemas)),
+            answer(
+                "State and settings.",
+                &add_schema::<LoopRunnerSnapshot>(schemas),
+            ),
         ),
         get(
             "history",
             answer(
                 "The latest iterations, the oldest first.",
-                &list_of::<Past>(schemas),
+                &list_of::<LoopRunnerIteration>(schemas),
             ),
         ),
         post(
             "config",
             wrong,
-            answer("The settings as they are now.", &add::<Configured>(schemas)),
-            Some(body(&add::<ConfigChange>(schemas))),
+            answer(
+                "The settings as they are now.",
+                &add_schema::<LoopRunnerConfigReply>(schemas),
+            ),
+            Some(body(&add_schema::<LoopRunnerConfigChange>(schemas))),
         ),
         post(
             "start",
@@ -104,19 +120,19 @@ fn of_one(root: &str, tag: &str, schemas: &mut Schemas) -> Vec<(String, Value)> 
             "working",
             wrong,
             answer("The next iteration is shown it.", &done),
-            Some(body(&add::<WorkingBody>(schemas))),
+            Some(body(&add_schema::<WorkingBody>(schemas))),
         ),
         post(
             "persistent",
             wrong,
             answer("Every iteration is shown it.", &done),
-            Some(body(&add::<PersistentBody>(schemas))),
+            Some(body(&add_schema::<PersistentBody>(schemas))),
         ),
     ]
 }
 
-fn events(schemas: &mut Schemas) -> Value {
-    let event = add::<Event>(schemas);
+fn events(schemas: &mut SchemaRegistry) -> Value {
+    let event = add_schema::<LoopRunnerEvent>(schemas);
     json!({
         "summary": "What happens, as server-sent events; the data of each is one JSON object.",
         "parameters": [{
@@ -141,7 +157,7 @@ fn answer(about: &str, schema: &Value) -> Value {
     })
 }
 
-/// An operation with its answer and the ways in which it is refused.
+/// An operation with its answer and its error statuses.
 fn operation(id: &str, scope: &str, statuses: &[u16], answer: Value) -> Value {
     let mut operation = json!({
         "operationId": id,
@@ -152,9 +168,9 @@ fn operation(id: &str, scope: &str, statuses: &[u16], answer: Value) -> Value {
         operation.extend(answer);
     }
     for status in statuses {
-        operation["responses"][status.to_string()] = failure();
+        operation["responses"][status.to_string()] = error_response();
     }
-    operation["responses"]["default"] = failure();
+    operation["responses"]["default"] = error_response();
     operation
 }
 
@@ -169,11 +185,11 @@ fn id_parameter() -> Value {
     }])
 }
 
-fn add<T: JsonSchema>(schemas: &mut Schemas) -> Value {
+fn add_schema<T: JsonSchema>(schemas: &mut SchemaRegistry) -> Value {
     let name = format!("looprunner.{}", T::schema_name());
     reference(&schemas.add("looprunner", &name, schema_for!(T)))
 }
 
-fn list_of<T: JsonSchema>(schemas: &mut Schemas) -> Value {
-    json!({ "type": "array", "items": add::<T>(schemas) })
+fn list_of<T: JsonSchema>(schemas: &mut SchemaRegistry) -> Value {
+    json!({ "type": "array", "items": add_schema::<T>(schemas) })
 }

@@ -1,36 +1,37 @@
-//! Loops in Loop Runner's words, and its words in ours. Pure.
+//! Translates loops to Loop Runner's format and back. Pure.
 //!
-//! Invariants: a change that is refused is refused whole; a model or a monitor that is sent back as
-//! it was shown is not chosen anew, so that a page which saves its whole form changes nothing by it.
+//! Invariants: a change is refused as a whole. A model or monitor that is sent back unchanged is
+//! not set, so a page that saves its whole form does not change them.
 
 use hob_wire::looprunner::{
-    Config, ConfigChange, HISTORY_MAX, Listed, Model, Monitor, NamedModel, Past, State,
+    HISTORY_MAX, LoopRunnerConfig, LoopRunnerConfigChange, LoopRunnerIteration, LoopRunnerModel,
+    LoopRunnerMonitor, LoopRunnerNamedModel, LoopRunnerState, LoopRunnerSummary,
 };
 use hob_wire::rooms::loops::{
-    self, INTERVAL_MS_MAX, INTERVAL_MS_MIN, Iteration, LOOP_TEXT_BYTES_MAX, Loop, LoopChange,
-    LoopConfig, LoopState, Memory, MonitorOutput, MonitorView,
+    self, INTERVAL_MS_MAX, INTERVAL_MS_MIN, IterationRecord, LOOP_TEXT_BYTES_MAX, Loop, LoopChange,
+    LoopConfig, LoopMemory, LoopState, MonitorConfigView, MonitorOutput,
 };
-use hob_wire::rooms::model::{self, Alias};
+use hob_wire::rooms::model::{self, ModelAlias};
 
-/// The alias of the house's own choice.
+/// The alias of hob's default model.
 const DEFAULT_ALIAS: &str = "default";
 
-/// A loop before anything of it was set.
-pub(crate) fn blank() -> Loop {
+/// A loop with default settings.
+pub(crate) fn blank_loop() -> Loop {
     Loop {
         name: String::new(),
         config: LoopConfig::default(),
         state: LoopState::default(),
-        persistent: Memory::default(),
-        working: Memory::default(),
+        persistent: LoopMemory::default(),
+        working: LoopMemory::default(),
         created_at: 0,
         updated_at: 0,
     }
 }
 
-pub(crate) fn config(of: &Loop, aliases: &[Alias]) -> Config {
+pub(crate) fn config(of: &Loop, aliases: &[ModelAlias]) -> LoopRunnerConfig {
     let Loop { config, .. } = of;
-    Config {
+    LoopRunnerConfig {
         model: model(config.model.as_deref(), aliases),
         system: config.system.clone(),
         user: config.user.clone(),
@@ -43,8 +44,8 @@ pub(crate) fn config(of: &Loop, aliases: &[Alias]) -> Config {
     }
 }
 
-/// What a loop is doing, without its history.
-pub(crate) fn state(of: &Loop) -> State {
+/// The state of a loop, without its history.
+pub(crate) fn state(of: &Loop) -> LoopRunnerState {
     let LoopState {
         running,
         iteration,
@@ -53,18 +54,18 @@ pub(crate) fn state(of: &Loop) -> State {
         monitor,
         ..
     } = &of.state;
-    State {
+    LoopRunnerState {
         running: *running,
         iteration: *iteration,
         session_id: session_key.clone(),
         last_output: last_response.clone().unwrap_or_default(),
-        monitor_output: monitor.as_ref().map(printed).unwrap_or_default(),
+        monitor_output: monitor.as_ref().map(monitor_text).unwrap_or_default(),
         history: None,
     }
 }
 
-pub(crate) fn listed(of: Loop) -> Listed {
-    Listed {
+pub(crate) fn listed_loop(of: Loop) -> LoopRunnerSummary {
+    LoopRunnerSummary {
         id: of.name,
         running: of.state.running,
         iteration: of.state.iteration,
@@ -76,29 +77,30 @@ pub(crate) fn listed(of: Loop) -> Listed {
     }
 }
 
-/// Iterations that were answered, the oldest first; they come the newest first.
-pub(crate) fn history(iterations: Vec<Iteration>) -> Vec<Past> {
+/// Keeps the answered iterations. The input is newest first, the output oldest first.
+pub(crate) fn history(iterations: Vec<IterationRecord>) -> Vec<LoopRunnerIteration> {
     let answered = iterations.into_iter().filter(is_answered);
     let answered = answered.filter_map(|one| {
-        Some(Past {
+        Some(LoopRunnerIteration {
             iteration: one.iteration,
             prompt: one.prompt,
             response: one.response?,
             timestamp: one.ended_at.unwrap_or(one.started_at),
         })
     });
-    let mut history: Vec<Past> = answered.take(HISTORY_MAX).collect();
+    let mut history: Vec<LoopRunnerIteration> = answered.take(HISTORY_MAX).collect();
     history.reverse();
     history
 }
 
-/// Whether an iteration belongs in a history: what was said before a failure or a stop is no answer.
-pub(crate) fn is_answered(one: &Iteration) -> bool {
+/// Returns true if an iteration belongs in the history. Text before a failure or a stop is no
+/// answer.
+pub(crate) fn is_answered(one: &IterationRecord) -> bool {
     one.response.is_some() && one.success != Some(false)
 }
 
-/// The first model that is asked; Loop Runner's own default where the house has none.
-pub(crate) fn model(chosen: Option<&str>, aliases: &[Alias]) -> Model {
+/// The first model of the chosen one or its alias; Loop Runner's default if hob has none.
+pub(crate) fn model(chosen: Option<&str>, aliases: &[ModelAlias]) -> LoopRunnerModel {
     let of_alias = |wanted: &str| {
         let found = aliases.iter().find(|alias| alias.alias == wanted);
         found.and_then(|alias| alias.models.first())
@@ -111,17 +113,19 @@ pub(crate) fn model(chosen: Option<&str>, aliases: &[Alias]) -> Model {
         found.map(String::as_str)
     };
     let split = id.and_then(|id| id.split_once('/'));
-    split.map_or_else(Model::default, |(provider, model)| Model {
-        provider_id: provider.to_owned(),
-        model_id: model.to_owned(),
+    split.map_or_else(LoopRunnerModel::default, |(provider, model)| {
+        LoopRunnerModel {
+            provider_id: provider.to_owned(),
+            model_id: model.to_owned(),
+        }
     })
 }
 
-pub(crate) fn named(model: model::Model) -> NamedModel {
-    // A provider's name has no slash, while the rest may have many.
+pub(crate) fn named_model(model: model::ModelInfo) -> LoopRunnerNamedModel {
+    // A provider's name has no slash; the model's own name may have several.
     let rest = model.id.split_once('/').map(|(_, rest)| rest.to_owned());
-    NamedModel {
-        model: Model {
+    LoopRunnerNamedModel {
+        model: LoopRunnerModel {
             provider_id: model.provider,
             model_id: rest.unwrap_or(model.id),
         },
@@ -129,8 +133,8 @@ pub(crate) fn named(model: model::Model) -> NamedModel {
     }
 }
 
-/// What a monitor printed, as one text.
-pub(crate) fn printed(output: &MonitorOutput) -> String {
+/// The output of a monitor as one text.
+pub(crate) fn monitor_text(output: &MonitorOutput) -> String {
     let mut text = output.stdout.clone();
     for (mark, more) in [
         ("stderr", output.stderr.as_str()),
@@ -143,59 +147,65 @@ pub(crate) fn printed(output: &MonitorOutput) -> String {
     text
 }
 
-fn monitor(of: &MonitorView) -> Monitor {
-    Monitor {
+fn monitor(of: &MonitorConfigView) -> LoopRunnerMonitor {
+    LoopRunnerMonitor {
         command: of.command.clone(),
         interval: of.interval_ms,
     }
 }
 
-/// A change in our words.
+/// A change in hob's terms.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct LoopRunnerChange {
     pub(crate) settings: LoopChange,
-    /// Only where it is another text.
+    /// The new working memory, if it differs.
     pub(crate) working: Option<String>,
     pub(crate) persistent: Option<String>,
 }
 
-/// Reads a change of the loop `of`, or says what is wrong with it.
-pub(crate) fn change(asked: ConfigChange, of: &Loop, aliases: &[Alias]) -> Result<Change, String> {
+/// Parses a change of the loop `of`, or returns the reason why it is invalid.
+pub(crate) fn parse_change(
+    requested: LoopRunnerConfigChange,
+    of: &Loop,
+    aliases: &[ModelAlias],
+) -> Result<LoopRunnerChange, String> {
     let shown = config(of, aliases);
     for (field, text) in [
-        ("system", &asked.system),
-        ("user", &asked.user),
-        ("working", &asked.working),
-        ("persistent", &asked.persistent),
+        ("system", &requested.system),
+        ("user", &requested.user),
+        ("working", &requested.working),
+        ("persistent", &requested.persistent),
     ] {
         check_text(field, text.as_deref().unwrap_or_default())?;
     }
-    if let Some(interval) = asked.interval {
+    if let Some(interval) = requested.interval {
         check_interval("interval", interval)?;
     }
     let settings = LoopChange {
-        model: match asked.model {
+        model: match requested.model {
             Some(model) if model != shown.model => Some(Some(model_id(&model)?)),
             _ => None,
         },
-        system: asked.system,
-        user: asked.user,
-        interval_ms: asked.interval,
-        max_iterations: asked.max_iterations,
-        monitor: match asked.monitor {
+        system: requested.system,
+        user: requested.user,
+        interval_ms: requested.interval,
+        max_iterations: requested.max_iterations,
+        monitor: match requested.monitor {
             Some(monitor) if monitor != shown.monitor => Some(monitor_change(monitor, of)?),
             _ => None,
         },
         ..LoopChange::default()
     };
-    Ok(Change {
+    Ok(LoopRunnerChange {
         settings,
-        working: asked.working.filter(|text| *text != shown.working),
-        persistent: asked.persistent.filter(|text| *text != shown.persistent),
+        working: requested.working.filter(|text| *text != shown.working),
+        persistent: requested
+            .persistent
+            .filter(|text| *text != shown.persistent),
     })
 }
 
-/// Refuses what no memory or prompt can hold.
+/// Refuses a text that is too long for a memory or prompt.
 pub(crate) fn check_text(field: &str, text: &str) -> Result<(), String> {
     if text.len() <= LOOP_TEXT_BYTES_MAX {
         return Ok(());
@@ -215,8 +225,8 @@ fn check_interval(field: &str, ms: u64) -> Result<(), String> {
     ))
 }
 
-fn model_id(model: &Model) -> Result<String, String> {
-    let Model {
+fn model_id(model: &LoopRunnerModel) -> Result<String, String> {
+    let LoopRunnerModel {
         provider_id,
         model_id,
     } = model;
@@ -229,23 +239,26 @@ fn model_id(model: &Model) -> Result<String, String> {
     Ok(format!("{provider_id}/{model_id}"))
 }
 
-/// An empty command is none: a form has no other way to take it away.
-fn monitor_change(asked: Option<Monitor>, of: &Loop) -> Result<Option<loops::Monitor>, String> {
-    let Some(asked) = asked.filter(|asked| !asked.command.trim().is_empty()) else {
+/// Parses a monitor. An empty command removes it, because a form has no other way to do so.
+fn monitor_change(
+    requested: Option<LoopRunnerMonitor>,
+    of: &Loop,
+) -> Result<Option<loops::MonitorConfig>, String> {
+    let Some(requested) = requested.filter(|requested| !requested.command.trim().is_empty()) else {
         return Ok(None);
     };
-    check_text("monitor.command", &asked.command)?;
-    if let Some(interval) = asked.interval {
+    check_text("monitor.command", &requested.command)?;
+    if let Some(interval) = requested.interval {
         check_interval("monitor.interval", interval)?;
     }
-    // What was granted was granted to those bytes.
+    // Network access was granted for exactly this command, so a new command does not inherit it.
     let held = of.config.monitor.as_ref();
-    let held = held.filter(|held| held.command == asked.command);
-    Ok(Some(loops::Monitor {
+    let held = held.filter(|held| held.command == requested.command);
+    Ok(Some(loops::MonitorConfig {
         network: held.map(|held| held.network).unwrap_or_default(),
         timeout_ms: held.and_then(|held| held.timeout_ms),
-        command: asked.command,
-        interval_ms: asked.interval,
+        command: requested.command,
+        interval_ms: requested.interval,
     }))
 }
 

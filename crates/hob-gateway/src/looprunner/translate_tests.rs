@@ -1,16 +1,19 @@
-//! Loops in Loop Runner's words and back.
+//! Loops in Loop Runner's format and back.
 
-use super::{Change, blank, change, config, history, model, named, printed, state};
+use super::{
+    LoopRunnerChange, blank_loop, config, history, model, monitor_text, named_model, parse_change,
+    state,
+};
 use hob_wire::NetworkGrant;
-use hob_wire::looprunner::{ConfigChange, Model, Monitor};
+use hob_wire::looprunner::{LoopRunnerConfigChange, LoopRunnerModel, LoopRunnerMonitor};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
-    self, Iteration, LOOP_TEXT_BYTES_MAX, Loop, LoopChange, MonitorOutput, MonitorView,
+    self, IterationRecord, LOOP_TEXT_BYTES_MAX, Loop, LoopChange, MonitorConfigView, MonitorOutput,
 };
-use hob_wire::rooms::model::{self as rooms, Alias};
+use hob_wire::rooms::model::{self as rooms, ModelAlias};
 
-fn aliases() -> Vec<Alias> {
-    let alias = |alias: &str, models: &[&str]| Alias {
+fn aliases() -> Vec<ModelAlias> {
+    let alias = |alias: &str, models: &[&str]| ModelAlias {
         alias: alias.to_owned(),
         models: models.iter().map(|&id| id.to_owned()).collect(),
     };
@@ -21,13 +24,13 @@ fn aliases() -> Vec<Alias> {
     ]
 }
 
-fn ids(model: &Model) -> (&str, &str) {
+fn ids(model: &LoopRunnerModel) -> (&str, &str) {
     (&model.provider_id, &model.model_id)
 }
 
 fn made() -> Loop {
-    let mut made = blank();
-    made.config.monitor = Some(MonitorView {
+    let mut made = blank_loop();
+    made.config.monitor = Some(MonitorConfigView {
         command: "date".to_owned(),
         interval_ms: Some(2_000),
         network: NetworkGrant::Proxy,
@@ -38,13 +41,13 @@ fn made() -> Loop {
     made
 }
 
-fn read(text: &str) -> ConfigChange {
+fn read(text: &str) -> LoopRunnerConfigChange {
     serde_json::from_str(text).unwrap()
 }
 
 #[test]
 fn a_model_is_shown_as_the_one_that_is_asked_first() {
-    let of = |chosen, aliases: &[Alias]| {
+    let of = |chosen, aliases: &[ModelAlias]| {
         let model = model(chosen, aliases);
         (model.provider_id, model.model_id)
     };
@@ -59,7 +62,7 @@ fn a_model_is_shown_as_the_one_that_is_asked_first() {
     let theirs = pair("anthropic", "claude-sonnet-4-20250514");
     assert_eq!(of(None, &[]), theirs);
     assert_eq!(of(Some("fast"), &[]), theirs);
-    let listed = named(rooms::Model {
+    let listed = named_model(rooms::ModelInfo {
         id: "openrouter/meta/llama".to_owned(),
         provider: "openrouter".to_owned(),
         name: "Llama".to_owned(),
@@ -73,48 +76,53 @@ fn a_model_is_shown_as_the_one_that_is_asked_first() {
 fn a_form_that_is_saved_as_it_was_shown_changes_neither_model_nor_monitor() {
     let shown = config(&made(), &aliases());
     let text = serde_json::to_string(&shown).unwrap();
-    let Change {
+    let LoopRunnerChange {
         settings,
         working,
         persistent,
-    } = change(read(&text), &made(), &aliases()).unwrap();
+    } = parse_change(read(&text), &made(), &aliases()).unwrap();
     assert_eq!((settings.model, settings.monitor), (None, None));
     assert_eq!((working, persistent), (None, None));
     assert_eq!(settings.interval_ms, Some(5_000));
     // Their default is shown where there is no model; sent back it is not chosen either.
     let shown = config(&made(), &[]);
     let text = serde_json::to_string(&shown).unwrap();
-    let back = change(read(&text), &made(), &[]).unwrap();
+    let back = parse_change(read(&text), &made(), &[]).unwrap();
     assert_eq!(back.settings.model, None);
 }
 
 #[test]
 fn what_is_named_is_changed_and_nothing_else() {
-    let asked = read(
+    let requested = read(
         r#"{"model":{"providerID":"or","modelID":"meta/llama"},"working":"now","autoApprove":false}"#,
     );
-    let asked = change(asked, &made(), &aliases()).unwrap();
+    let requested = parse_change(requested, &made(), &aliases()).unwrap();
     let settings = LoopChange {
         model: Some(Some("or/meta/llama".to_owned())),
         ..LoopChange::default()
     };
-    let expected = Change {
+    let expected = LoopRunnerChange {
         settings,
         working: Some("now".to_owned()),
         persistent: None,
     };
-    assert_eq!(asked, expected);
-    let nothing = change(read("{}"), &made(), &aliases()).unwrap();
-    assert_eq!(nothing, Change::default());
+    assert_eq!(requested, expected);
+    let nothing = parse_change(read("{}"), &made(), &aliases()).unwrap();
+    assert_eq!(nothing, LoopRunnerChange::default());
 }
 
 #[test]
 fn a_monitor_keeps_what_was_granted_to_its_bytes_only() {
-    let set = |text: &str| change(read(text), &made(), &[]).unwrap().settings.monitor;
+    let set = |text: &str| {
+        parse_change(read(text), &made(), &[])
+            .unwrap()
+            .settings
+            .monitor
+    };
     let same = set(r#"{"monitor":{"command":"date"}}"#).unwrap().unwrap();
     assert_eq!(
         same,
-        loops::Monitor {
+        loops::MonitorConfig {
             command: "date".to_owned(),
             interval_ms: None,
             network: NetworkGrant::Proxy,
@@ -156,14 +164,14 @@ fn what_is_wrong_is_refused_with_a_sentence() {
             "monitor.command",
         ),
     ] {
-        let why = change(read(&text), &made(), &aliases()).unwrap_err();
+        let why = parse_change(read(&text), &made(), &aliases()).unwrap_err();
         assert!(why.contains(word) && why.ends_with('.'), "{why}");
     }
 }
 
 #[test]
 fn a_history_has_answers_only_and_the_oldest_first() {
-    let one = |number: u32, response: Option<&str>| Iteration {
+    let one = |number: u32, response: Option<&str>| IterationRecord {
         iteration: number,
         session_key: format!("loop:default:{number}"),
         run_id: None,
@@ -179,7 +187,7 @@ fn a_history_has_answers_only_and_the_oldest_first() {
         started_at: 10,
         ended_at: response.map(|_| 20),
     };
-    let broken = Iteration {
+    let broken = IterationRecord {
         success: Some(false),
         ..one(5, Some("half an ans"))
     };
@@ -204,16 +212,16 @@ fn a_monitor_is_one_text() {
         stdout: "ok\n".to_owned(),
         ..MonitorOutput::default()
     };
-    assert_eq!(printed(&output), "ok\n");
+    assert_eq!(monitor_text(&output), "ok\n");
     output.stderr = "hm".to_owned();
-    assert_eq!(printed(&output), "ok\n\n[stderr]\nhm");
+    assert_eq!(monitor_text(&output), "ok\n\n[stderr]\nhm");
     output.problem = Some("It was killed.".to_owned());
-    assert!(printed(&output).ends_with("\n[error]\nIt was killed."));
+    assert!(monitor_text(&output).ends_with("\n[error]\nIt was killed."));
     let mut made = made();
     made.state.monitor = Some(output);
     assert!(state(&made).monitor_output.starts_with("ok"));
     let monitor = config(&made, &[]).monitor;
-    let expected = Monitor {
+    let expected = LoopRunnerMonitor {
         command: "date".to_owned(),
         interval: Some(2_000),
     };

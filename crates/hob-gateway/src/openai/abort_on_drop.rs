@@ -1,51 +1,53 @@
-//! Holding a run to its client.
+//! Stops a run when its client disconnects.
 //!
-//! Invariant: a run that this surface started and whose end it has not heard is stopped when its
-//! client goes away, however that happens: the [`Leash`] is dropped with the request.
+//! Invariant: a run that this surface started, and whose end it has not seen, is stopped when the
+//! request is dropped, for whatever reason.
 
-use crate::book::Principal;
-use crate::http::Desk;
+use crate::http::HttpState;
 use crate::openai::SURFACE;
 use crate::shared;
-use hob_bus::{Bus, Peer};
-use hob_kit::tasks::Tasks;
+use crate::token_cache::Principal;
+use hob_bus::{Bus, PeerIdentity};
+use hob_kit::tasks::TaskGroup;
 use hob_wire::ErrorCode;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent;
 
-/// Holds a run to its client: dropped while the run goes on, it stops it.
+/// A guard that aborts its run when dropped.
 #[derive(Debug)]
-pub(crate) struct Leash {
+pub(crate) struct AbortOnDrop {
     bus: Bus,
-    peer: Peer,
-    tasks: Tasks,
+    peer: PeerIdentity,
+    tasks: TaskGroup,
     run: Option<RunId>,
 }
 
-impl Leash {
-    pub(crate) fn new(desk: &Desk, principal: &Principal) -> Leash {
-        Leash {
-            bus: desk.shared.bus.clone(),
+impl AbortOnDrop {
+    pub(crate) fn new(state: &HttpState, principal: &Principal) -> AbortOnDrop {
+        AbortOnDrop {
+            bus: state.shared.bus.clone(),
             peer: shared::peer(principal, SURFACE),
-            tasks: desk.shared.tasks.clone(),
+            tasks: state.shared.tasks.clone(),
             run: None,
         }
     }
 
-    pub(crate) fn hold(&mut self, run: RunId) {
+    pub(crate) fn arm(&mut self, run: RunId) {
         self.run = Some(run);
     }
 
-    /// The run has ended by itself.
-    pub(crate) fn release(&mut self) {
+    /// Disables the abort, because the run has ended.
+    pub(crate) fn disarm(&mut self) {
         self.run = None;
     }
 }
 
-impl Drop for Leash {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         let Some(run_id) = self.run else { return };
+        // A new caller with the client's own rights: the request's link closes with it.
         let (bus, peer) = (self.bus.clone(), self.peer.clone());
+        // Drop cannot await, so the abort runs in its own task.
         self.tasks.spawn("openai-abort", async move {
             let selector = agent::RunSelector {
                 run_id: Some(run_id),
@@ -56,8 +58,8 @@ impl Drop for Leash {
                 Err(error) => Err(error),
             };
             match stopped {
-                Ok(()) => tracing::debug!(%run_id, "a run was stopped: its client went away"),
-                // It ended meanwhile.
+                Ok(()) => tracing::debug!(%run_id, "a run was stopped: its client disconnected"),
+                // The run ended meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error) => tracing::warn!(%run_id, "a run could not be stopped: {error}"),
             }

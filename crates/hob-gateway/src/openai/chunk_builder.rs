@@ -1,142 +1,155 @@
-//! What has been told to a client of the answer so far, and what comes next. Pure: pieces of the
-//! run come in, words for the client go out.
+//! Builds the chunks of a streamed answer. Pure: deltas of the run come in, chunks for the client
+//! go out.
 //!
-//! A chunk cannot be taken back. Invariant: the client is told a prefix of the answer at all
-//! times, so when another attempt begins its words are compared with those already told; if they
-//! differ the stream ends with a failure instead of a mixture.
+//! A chunk cannot be taken back. Invariant: the client always has a prefix of the answer. When
+//! another attempt of the model begins, its text is compared with what was sent; if it differs, the
+//! stream ends with an error instead of a mixture.
 
-use crate::openai::fault::Fault;
-use hob_core::follow::{Follow, Kind, Output, Piece, Text};
+use crate::openai::error::OpenaiError;
+use hob_core::run_follower::{FollowOutput, RunFollower, StepText, StreamKind, TextDelta};
 
-/// Between the words of two steps of one answer.
+/// The separator between the texts of two steps.
 const STEP_BREAK: &str = "\n\n";
 
-/// Words for the client, in the order they are to be sent.
+/// A chunk for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum AnswerChunk {
     Text(String),
     Thinking(String),
-    /// Something is missing: the run's status tells it.
+    /// Deltas were lost: the caller must ask for the run's status.
     AskStatus,
 }
 
 #[derive(Debug)]
-pub(crate) struct Tale {
-    follow: Follow,
-    outputs: Vec<Output>,
+pub(crate) struct ChunkBuilder {
+    follow: RunFollower,
+    outputs: Vec<FollowOutput>,
     step: u32,
     attempt: u32,
-    /// What the client was told of the present step.
-    told: String,
-    /// How far the present attempt has come; below `told` it only repeats.
-    at: usize,
-    /// Pieces of this step were lost and not yet found.
+    /// The text of the current step that was sent.
+    sent: String,
+    /// The length of the current attempt's text. Below the length of `sent` it only repeats.
+    attempt_at: usize,
+    /// Deltas of this step were lost and not yet recovered.
     has_hole: bool,
-    /// The client was told some text of a step before this one.
-    told_before: bool,
+    /// Some text of an earlier step was sent.
+    sent_earlier_step: bool,
 }
 
-impl Default for Tale {
+impl Default for ChunkBuilder {
     fn default() -> Self {
-        Tale {
-            follow: Follow::default(),
+        ChunkBuilder {
+            follow: RunFollower::default(),
             outputs: Vec::new(),
             step: 1,
             attempt: 0,
-            told: String::new(),
-            at: 0,
+            sent: String::new(),
+            attempt_at: 0,
             has_hole: false,
-            told_before: false,
+            sent_earlier_step: false,
         }
     }
 }
 
-impl Tale {
-    /// A piece of the answer. A chat has no event at the end of a step: the next step ends it.
+impl ChunkBuilder {
+    /// Applies a delta. A chat has no event at the end of a step: the next step ends it.
     pub(crate) fn piece(
         &mut self,
-        piece: Piece<'_>,
+        piece: TextDelta<'_>,
         is_chat: bool,
-        words: &mut Vec<Word>,
-    ) -> Result<(), Fault> {
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<(), OpenaiError> {
         if is_chat && piece.step > self.step {
+            // A chat has no status to recover from, so a lost delta cannot be repaired.
             if self.has_hole {
-                return Err(lost());
+                return Err(lost_error());
             }
             self.close_step_of_chat(piece.step);
         }
-        self.follow.piece(piece, &mut self.outputs);
+        self.follow.apply_delta(piece, &mut self.outputs);
         if is_chat {
-            self.note_step(piece.step);
+            self.advance_to(piece.step);
         }
         if piece.step == self.step {
             self.attempt = self.attempt.max(piece.attempt);
         }
-        self.tell(words)
+        self.drain_outputs(chunks)
     }
 
-    /// The status that was asked for.
-    pub(crate) fn status(&mut self, text: Text<'_>, words: &mut Vec<Word>) -> Result<(), Fault> {
-        self.follow.status(text, &mut self.outputs);
+    /// Applies the requested status.
+    pub(crate) fn status(
+        &mut self,
+        text: StepText<'_>,
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<(), OpenaiError> {
+        self.follow.apply_status(text, &mut self.outputs);
         self.has_hole = false;
-        self.tell(words)
+        self.drain_outputs(chunks)
     }
 
-    /// The status that was asked for will not come; the next hole asks again.
+    /// Notes that the status request failed. The next gap requests it again.
     pub(crate) fn status_failed(&mut self) {
         self.follow.status_failed();
     }
 
-    /// A step of a run ended with this text.
+    /// Applies the final text of a step.
     pub(crate) fn step_ended(
         &mut self,
-        text: Text<'_>,
-        words: &mut Vec<Word>,
-    ) -> Result<(), Fault> {
-        self.note_step(text.step);
-        self.follow.step_ended(text, &mut self.outputs);
+        text: StepText<'_>,
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<(), OpenaiError> {
+        self.advance_to(text.step);
+        self.follow.apply_step_end(text, &mut self.outputs);
         self.has_hole = false;
-        self.tell(words)
+        self.drain_outputs(chunks)
     }
 
-    /// The answer is whole: tells what is still missing of it.
-    pub(crate) fn ended(&mut self, response: &str, words: &mut Vec<Word>) -> Result<(), Fault> {
-        self.follow.ended(response, &mut self.outputs);
-        self.tell(words)?;
-        if self.told.starts_with(response) {
+    /// Sends what is still missing of the complete answer.
+    pub(crate) fn finish(
+        &mut self,
+        response: &str,
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<(), OpenaiError> {
+        self.follow.apply_run_end(response, &mut self.outputs);
+        self.drain_outputs(chunks)?;
+        if self.sent.starts_with(response) {
             return Ok(());
         }
-        // The last step's pieces never came.
-        match response.strip_prefix(self.told.as_str()) {
-            Some(rest) => self.say(rest, words),
-            None if self.has_hole || self.at < self.told.len() => return Err(lost()),
+        // The deltas of the last step never arrived.
+        match response.strip_prefix(self.sent.as_str()) {
+            Some(rest) => self.push_text(rest, chunks),
+            // The sent text is no prefix of the response, and a gap or an unfinished repeat
+            // explains it.
+            None if self.has_hole || self.attempt_at < self.sent.len() => return Err(lost_error()),
+            // The sent text belongs to an earlier step, so the response is a step of its own.
             None => {
                 self.next_step(self.step + 1);
-                self.say(response, words);
+                self.push_text(response, chunks);
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self, words: &mut Vec<Word>) -> Result<(), Fault> {
+    fn drain_outputs(&mut self, chunks: &mut Vec<AnswerChunk>) -> Result<(), OpenaiError> {
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {
-                Output::Show { step, kind, text } => {
-                    self.note_step(step);
+                FollowOutput::Show { step, kind, text } => {
+                    self.advance_to(step);
                     match kind {
-                        Kind::Text => self.show(&text, words)?,
-                        Kind::Thinking => words.push(Word::Thinking(text)),
-                        // Calls are told whole at the end.
-                        Kind::Tool => {}
+                        StreamKind::Text => self.send_new(&text, chunks)?,
+                        StreamKind::Thinking => chunks.push(AnswerChunk::Thinking(text)),
+                        // Tool calls are sent whole at the end.
+                        StreamKind::Tool => {}
                     }
                 }
-                Output::Restart { .. } => self.at = 0,
-                // Thoughts are no part of the answer.
-                Output::Missing { .. } => {}
-                Output::AskStatus => {
+                // The new attempt may repeat the sent text, which is then skipped.
+                FollowOutput::Restart { .. } => self.attempt_at = 0,
+                // Only thinking and tool deltas can be lost for good; neither is part of the text.
+                FollowOutput::Missing { .. } => {}
+                FollowOutput::RequestStatus => {
                     self.has_hole = true;
-                    words.push(Word::AskStatus);
+                    chunks.push(AnswerChunk::AskStatus);
                 }
             }
         }
@@ -144,68 +157,71 @@ impl Tale {
         Ok(())
     }
 
-    fn show(&mut self, text: &str, words: &mut Vec<Word>) -> Result<(), Fault> {
-        let repeated = self.told.get(self.at..).unwrap_or_default();
+    fn send_new(&mut self, text: &str, chunks: &mut Vec<AnswerChunk>) -> Result<(), OpenaiError> {
+        let repeated = self.sent.get(self.attempt_at..).unwrap_or_default();
         if repeated.starts_with(text) {
-            self.at += text.len();
+            self.attempt_at += text.len();
             return Ok(());
         }
         let Some(new) = text.strip_prefix(repeated) else {
-            return Err(Fault::model_failed(
+            return Err(OpenaiError::model_failed(
                 "The model's answer broke off and another one began differently; ask again.",
             ));
         };
-        self.say(new, words);
+        self.push_text(new, chunks);
         Ok(())
     }
 
-    fn say(&mut self, text: &str, words: &mut Vec<Word>) {
-        if self.told_before && self.told.is_empty() {
-            words.push(Word::Text(STEP_BREAK.to_owned()));
+    fn push_text(&mut self, text: &str, chunks: &mut Vec<AnswerChunk>) {
+        // Written only when the step has text, so that silent steps leave no empty lines.
+        if self.sent_earlier_step && self.sent.is_empty() {
+            chunks.push(AnswerChunk::Text(STEP_BREAK.to_owned()));
         }
-        self.told.push_str(text);
-        self.at = self.told.len();
-        words.push(Word::Text(text.to_owned()));
+        self.sent.push_str(text);
+        self.attempt_at = self.sent.len();
+        chunks.push(AnswerChunk::Text(text.to_owned()));
     }
 
     fn close_step_of_chat(&mut self, next: u32) {
         let shown = self.follow.shown().to_owned();
-        // Steps that said nothing left no piece.
+        // Steps without text had no delta, so they are closed here too.
         for step in self.step..next {
             let (attempt, text) = if step == self.step {
                 (self.attempt, shown.as_str())
             } else {
                 (0, "")
             };
-            let text = Text {
+            let text = StepText {
                 step,
                 attempt,
                 text,
             };
-            self.follow.step_ended(text, &mut self.outputs);
+            self.follow.apply_step_end(text, &mut self.outputs);
         }
     }
 
-    fn note_step(&mut self, step: u32) {
+    fn advance_to(&mut self, step: u32) {
         if step > self.step {
             self.next_step(step);
         }
     }
 
     fn next_step(&mut self, step: u32) {
-        self.told_before |= !self.told.is_empty();
-        self.told.clear();
-        self.at = 0;
+        self.sent_earlier_step |= !self.sent.is_empty();
+        self.sent.clear();
+        self.attempt_at = 0;
         self.has_hole = false;
         self.step = step;
         self.attempt = 0;
     }
 }
 
-fn lost() -> Fault {
-    Fault::internal("The client read too slowly and a part of the answer is lost to it; ask again.")
+fn lost_error() -> OpenaiError {
+    OpenaiError::internal(
+        "The client read too slowly and a part of the answer is lost to it; ask again.",
+    )
 }
 
 #[cfg(test)]
-#[path = "tale_tests.rs"]
+#[path = "chunk_builder_tests.rs"]
 mod tests;

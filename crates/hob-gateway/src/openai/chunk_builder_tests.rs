@@ -1,126 +1,150 @@
-//! What a client is told while pieces are lost, repeated and begun anew.
+//! Chunks when deltas are lost, repeated or started again.
 
 use super::*;
 
-fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> Piece<'_> {
-    Piece {
+fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
+    TextDelta {
         step,
         attempt,
         offset,
-        kind: Kind::Text,
+        kind: StreamKind::Text,
         text,
     }
 }
 
-/// The words told, joined.
-fn told(words: &[Word]) -> String {
-    let texts = words.iter().filter_map(|word| match word {
-        Word::Text(text) => Some(text.as_str()),
-        Word::Thinking(_) | Word::AskStatus => None,
+/// The chunks sent, joined.
+fn sent(chunks: &[AnswerChunk]) -> String {
+    let texts = chunks.iter().filter_map(|word| match word {
+        AnswerChunk::Text(text) => Some(text.as_str()),
+        AnswerChunk::Thinking(_) | AnswerChunk::AskStatus => None,
     });
     texts.collect()
 }
 
 #[test]
 fn a_chat_is_told_as_it_comes() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(1, 1, 0, "Hel"), true, &mut words).unwrap();
-    tale.piece(piece(1, 1, 3, "lo"), true, &mut words).unwrap();
-    tale.ended("Hello", &mut words).unwrap();
-    let expected = ["Hel", "lo"].map(|text| Word::Text(text.to_owned()));
-    assert_eq!(words, expected);
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(1, 1, 0, "Hel"), true, &mut chunks)
+        .unwrap();
+    builder
+        .piece(piece(1, 1, 3, "lo"), true, &mut chunks)
+        .unwrap();
+    builder.finish("Hello", &mut chunks).unwrap();
+    let expected = ["Hel", "lo"].map(|text| AnswerChunk::Text(text.to_owned()));
+    assert_eq!(chunks, expected);
 }
 
 #[test]
 fn the_end_brings_what_was_lost() {
     for lost in 0..4 {
-        let (mut tale, mut words) = (Tale::default(), Vec::new());
+        let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
         for (at, text) in [(0, "a"), (1, "b"), (2, "c"), (3, "d")] {
             if at != lost {
-                tale.piece(piece(1, 1, at, text), true, &mut words).unwrap();
+                builder
+                    .piece(piece(1, 1, at, text), true, &mut chunks)
+                    .unwrap();
             }
         }
-        tale.ended("abcd", &mut words).unwrap();
-        assert_eq!(told(&words), "abcd", "without piece {lost}");
+        builder.finish("abcd", &mut chunks).unwrap();
+        assert_eq!(sent(&chunks), "abcd", "without piece {lost}");
     }
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.ended("all at once", &mut words).unwrap();
-    assert_eq!(told(&words), "all at once");
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder.finish("all at once", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "all at once");
 }
 
 #[test]
 fn steps_of_a_chat_follow_each_other() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(1, 1, 0, "Let me look."), true, &mut words)
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(1, 1, 0, "Let me look."), true, &mut chunks)
         .unwrap();
     // A step that only called a tool says nothing.
-    tale.piece(piece(3, 1, 0, "It is "), true, &mut words)
+    builder
+        .piece(piece(3, 1, 0, "It is "), true, &mut chunks)
         .unwrap();
-    tale.piece(piece(3, 1, 6, "five."), true, &mut words)
+    builder
+        .piece(piece(3, 1, 6, "five."), true, &mut chunks)
         .unwrap();
-    tale.ended("It is five.", &mut words).unwrap();
-    assert_eq!(told(&words), "Let me look.\n\nIt is five.");
+    builder.finish("It is five.", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "Let me look.\n\nIt is five.");
 }
 
 #[test]
 fn the_first_words_may_come_in_a_later_step() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(2, 1, 0, "Five."), true, &mut words)
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(2, 1, 0, "Five."), true, &mut chunks)
         .unwrap();
-    tale.ended("Five.", &mut words).unwrap();
-    assert_eq!(told(&words), "Five.");
+    builder.finish("Five.", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "Five.");
 }
 
 #[test]
 fn another_attempt_that_says_the_same_goes_on() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(1, 1, 0, "Hello wor"), true, &mut words)
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(1, 1, 0, "Hello wor"), true, &mut chunks)
         .unwrap();
-    tale.piece(piece(1, 2, 0, "Hello"), true, &mut words)
+    builder
+        .piece(piece(1, 2, 0, "Hello"), true, &mut chunks)
         .unwrap();
-    tale.piece(piece(1, 2, 5, " world"), true, &mut words)
+    builder
+        .piece(piece(1, 2, 5, " world"), true, &mut chunks)
         .unwrap();
-    tale.piece(piece(1, 1, 9, "late"), true, &mut words)
+    builder
+        .piece(piece(1, 1, 9, "late"), true, &mut chunks)
         .unwrap();
-    tale.ended("Hello world", &mut words).unwrap();
-    assert_eq!(told(&words), "Hello world");
+    builder.finish("Hello world", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "Hello world");
 }
 
 #[test]
 fn another_attempt_that_says_something_else_ends_the_stream() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(1, 1, 0, "Hello"), true, &mut words)
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(1, 1, 0, "Hello"), true, &mut chunks)
         .unwrap();
-    let fault = tale.piece(piece(1, 2, 0, "Good day"), true, &mut words);
-    assert_eq!(fault.unwrap_err().status.as_u16(), 502);
-    assert_eq!(told(&words), "Hello");
+    let error = builder.piece(piece(1, 2, 0, "Good day"), true, &mut chunks);
+    assert_eq!(error.unwrap_err().status.as_u16(), 502);
+    assert_eq!(sent(&chunks), "Hello");
 }
 
 #[test]
 fn a_hole_that_nothing_fills_is_not_passed_over() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    tale.piece(piece(1, 1, 0, "a"), true, &mut words).unwrap();
-    tale.piece(piece(1, 1, 2, "c"), true, &mut words).unwrap();
-    assert!(words.contains(&Word::AskStatus));
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    builder
+        .piece(piece(1, 1, 0, "a"), true, &mut chunks)
+        .unwrap();
+    builder
+        .piece(piece(1, 1, 2, "c"), true, &mut chunks)
+        .unwrap();
+    assert!(chunks.contains(&AnswerChunk::AskStatus));
     assert!(
-        tale.piece(piece(2, 1, 0, "next"), true, &mut words)
+        builder
+            .piece(piece(2, 1, 0, "next"), true, &mut chunks)
             .is_err()
     );
 }
 
 #[test]
 fn a_run_is_mended_by_its_status_and_its_steps() {
-    let (mut tale, mut words) = (Tale::default(), Vec::new());
-    let text = |step, text| Text {
+    let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
+    let text = |step, text| StepText {
         step,
         attempt: 1,
         text,
     };
-    tale.piece(piece(1, 1, 1, "b"), false, &mut words).unwrap();
-    tale.status(text(1, "ab"), &mut words).unwrap();
-    tale.piece(piece(1, 1, 3, "d"), false, &mut words).unwrap();
-    tale.step_ended(text(1, "abcd"), &mut words).unwrap();
-    tale.step_ended(text(2, "end"), &mut words).unwrap();
-    tale.ended("end", &mut words).unwrap();
-    assert_eq!(told(&words), "abcd\n\nend");
+    builder
+        .piece(piece(1, 1, 1, "b"), false, &mut chunks)
+        .unwrap();
+    builder.status(text(1, "ab"), &mut chunks).unwrap();
+    builder
+        .piece(piece(1, 1, 3, "d"), false, &mut chunks)
+        .unwrap();
+    builder.step_ended(text(1, "abcd"), &mut chunks).unwrap();
+    builder.step_ended(text(2, "end"), &mut chunks).unwrap();
+    builder.finish("end", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "abcd\n\nend");
 }

@@ -1,7 +1,7 @@
-//! Chunks as an OpenAI client reads them.
+//! Chunks as an OpenAI client parses them.
 
 use super::*;
-use crate::openai::reply::Finish;
+use crate::openai::reply::FinishReason;
 use hob_wire::content::ToolCall;
 use hob_wire::rooms::agent::Cost;
 use serde_json::Value;
@@ -18,8 +18,8 @@ fn events(out: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-fn reply(calls: Vec<ToolCall>, finish: Finish) -> Reply {
-    Reply {
+fn reply(calls: Vec<ToolCall>, finish: FinishReason) -> CompletionReply {
+    CompletionReply {
         text: String::new(),
         thinking: String::new(),
         calls,
@@ -35,11 +35,11 @@ fn reply(calls: Vec<ToolCall>, finish: Finish) -> Reply {
 
 #[test]
 fn a_stream_of_words() {
-    let chunks = Chunks::new("chatcmpl-1", 9, "hob", false);
+    let encoder = ChunkEncoder::new("chatcmpl-1", 9, "hob", false);
     let mut out = Vec::new();
-    chunks.role(&mut out);
-    chunks.text(&mut out, "a \"b\"\n\u{1F600}");
-    chunks.end(&mut out, &reply(Vec::new(), Finish::Stop));
+    encoder.write_role(&mut out);
+    encoder.write_text(&mut out, "a \"b\"\n\u{1F600}");
+    encoder.write_end(&mut out, &reply(Vec::new(), FinishReason::Stop));
     let events = events(&out);
     let chunk = |model: &str, delta: Value, finish: Value| {
         json!({
@@ -58,17 +58,17 @@ fn a_stream_of_words() {
 
 #[test]
 fn calls_and_usage_come_at_the_end() {
-    let chunks = Chunks::new("chatcmpl-1", 9, "hob", true);
+    let encoder = ChunkEncoder::new("chatcmpl-1", 9, "hob", true);
     let call = |id: &str| ToolCall {
         id: id.to_owned(),
         name: "add".to_owned(),
         args: json!({ "x": 1 }),
     };
     let mut out = Vec::new();
-    chunks.role(&mut out);
-    chunks.end(
+    encoder.write_role(&mut out);
+    encoder.write_end(
         &mut out,
-        &reply(vec![call("a"), call("b")], Finish::ToolCalls),
+        &reply(vec![call("a"), call("b")], FinishReason::ToolCalls),
     );
     let events = events(&out);
     let called = |at: usize| events[at]["choices"][0]["delta"]["tool_calls"][0].clone();

@@ -1,105 +1,117 @@
-//! A streamed completion: the body that hyper writes, piece by piece as they come.
+//! The HTTP body of a streamed completion.
 //!
-//! The body is polled by its connection and reads the bus itself: no task and no queue stand
-//! between a word and the socket. A reader that pauses therefore stops this stream alone; what
-//! waits meanwhile is bounded by the line's outbox.
+//! Its connection polls the body, and the body reads the bus itself: no task and no queue lie
+//! between a delta and the socket. A client that pauses therefore blocks only its own stream. The
+//! outbox of its bus link bounds what waits meanwhile.
 
 use crate::event_stream;
-use crate::openai::chunk::{self, Chunks, KEEP_ALIVE};
-use crate::openai::fault::Fault;
-use crate::openai::tale::Word;
-use crate::openai::telling::{Alarm, Said, Telling};
+use crate::openai::chunk_builder::AnswerChunk;
+use crate::openai::chunk_encoder::{self, ChunkEncoder, KEEP_ALIVE};
+use crate::openai::completion_stream::{CompletionEvent, CompletionStream};
+use crate::openai::error::OpenaiError;
+use crate::openai::silence_timer::SilenceTimer;
 use axum::body::Body;
 use axum::http::Response;
 use std::time::Duration;
 
-/// How long the first word may take before the answer's head is sent without it. Until then a
-/// failure is a status.
+/// Time to wait for the first chunk before the head is sent without it. Until then a failure can
+/// still be an HTTP status.
 const HEAD_MS_MAX: u64 = 15_000;
-/// Between two signs of life while the model is silent.
+/// Time between two keep-alives while the model is silent.
 const KEEP_ALIVE_MS: u64 = 10_000;
 
-/// Begins the answer: waits for its first words, so that what fails at once fails as a status.
-pub(crate) async fn respond(telling: Telling, chunks: Chunks) -> Result<Response<Body>, Fault> {
-    let mut feed = Feed {
-        telling,
-        chunks,
-        alarm: Alarm::new(Duration::from_millis(HEAD_MS_MAX)),
-        words: Vec::new(),
+/// Builds the response. It waits for the first chunks, so that an early failure becomes a status.
+pub(crate) async fn respond(
+    completion: CompletionStream,
+    encoder: ChunkEncoder,
+) -> Result<Response<Body>, OpenaiError> {
+    let mut body = CompletionBody {
+        completion,
+        encoder,
+        timer: SilenceTimer::new(Duration::from_millis(HEAD_MS_MAX)),
+        chunks: Vec::new(),
         has_ended: false,
     };
     let mut first = Vec::new();
-    feed.chunks.role(&mut first);
-    feed.first_words(&mut first).await?;
-    feed.alarm = Alarm::new(Duration::from_millis(KEEP_ALIVE_MS));
-    let others = futures_util::stream::unfold(feed, async |mut feed| {
-        let piece = feed.piece().await?;
-        Some((piece, feed))
+    body.encoder.write_role(&mut first);
+    body.first_chunks(&mut first).await?;
+    // From here on a silent stream sends keep-alives, more often than the first wait.
+    body.timer = SilenceTimer::new(Duration::from_millis(KEEP_ALIVE_MS));
+    let others = futures_util::stream::unfold(body, async |mut body| {
+        let piece = body.next_bytes().await?;
+        Some((piece, body))
     });
     Ok(event_stream::respond(first, others))
 }
 
-/// A stream and where it stands.
+/// The state of a streamed body.
 #[derive(Debug)]
-struct Feed {
-    telling: Telling,
-    chunks: Chunks,
-    alarm: Alarm,
-    words: Vec<Word>,
+struct CompletionBody {
+    completion: CompletionStream,
+    encoder: ChunkEncoder,
+    timer: SilenceTimer,
+    chunks: Vec<AnswerChunk>,
     has_ended: bool,
 }
 
-impl Feed {
-    /// Adds the first words to `out`, or nothing if they take long.
-    async fn first_words(&mut self, out: &mut Vec<u8>) -> Result<(), Fault> {
+impl CompletionBody {
+    /// Appends the first chunks to `out`, or nothing if they take too long.
+    async fn first_chunks(&mut self, out: &mut Vec<u8>) -> Result<(), OpenaiError> {
         let before = out.len();
         while out.len() == before && !self.has_ended {
-            let said = self.telling.next(&mut self.alarm, &mut self.words).await;
-            let said = match said {
-                // Nothing was sent yet, so it is not too late for a status.
-                Err(fault) if self.words.is_empty() => return Err(fault),
-                said => said,
+            let event = self
+                .completion
+                .next(&mut self.timer, &mut self.chunks)
+                .await;
+            let event = match event {
+                // Nothing was sent yet, so the error can still be a status.
+                Err(error) if self.chunks.is_empty() => return Err(error),
+                event => event,
             };
-            if matches!(said, Ok(Said::Silence)) {
+            if matches!(event, Ok(CompletionEvent::Silence)) {
                 return Ok(());
             }
-            self.write(said, out);
+            self.write(event, out);
         }
         Ok(())
     }
 
-    /// The next bytes; nothing after the end.
-    async fn piece(&mut self) -> Option<Vec<u8>> {
+    /// Returns the next bytes; `None` after the end.
+    async fn next_bytes(&mut self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         while out.is_empty() {
             if self.has_ended {
                 return None;
             }
-            let said = self.telling.next(&mut self.alarm, &mut self.words).await;
-            self.write(said, &mut out);
+            let event = self
+                .completion
+                .next(&mut self.timer, &mut self.chunks)
+                .await;
+            self.write(event, &mut out);
         }
         Some(out)
     }
 
-    fn write(&mut self, said: Result<Said, Fault>, out: &mut Vec<u8>) {
-        for word in self.words.drain(..) {
-            match word {
-                Word::Text(text) => self.chunks.text(out, &text),
-                Word::Thinking(text) => self.chunks.thinking(out, &text),
-                Word::AskStatus => {}
+    fn write(&mut self, event: Result<CompletionEvent, OpenaiError>, out: &mut Vec<u8>) {
+        for chunk in self.chunks.drain(..) {
+            match chunk {
+                AnswerChunk::Text(text) => self.encoder.write_text(out, &text),
+                AnswerChunk::Thinking(text) => self.encoder.write_thinking(out, &text),
+                // The completion stream has already asked for the status.
+                AnswerChunk::AskStatus => {}
             }
         }
-        match said {
-            Ok(Said::More) => {}
-            Ok(Said::Silence) => out.extend_from_slice(KEEP_ALIVE),
-            Ok(Said::End(reply)) => {
+        match event {
+            Ok(CompletionEvent::More) => {}
+            Ok(CompletionEvent::Silence) => out.extend_from_slice(KEEP_ALIVE),
+            Ok(CompletionEvent::End(reply)) => {
                 self.has_ended = true;
-                self.chunks.end(out, &reply);
+                self.encoder.write_end(out, &reply);
             }
-            Err(fault) => {
+            Err(error) => {
                 self.has_ended = true;
-                tracing::debug!("a stream failed: {}", fault.message);
-                chunk::failure(out, &fault);
+                tracing::debug!("a stream failed: {}", error.message);
+                chunk_encoder::write_error(out, &error);
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Why a request on `/v1` is not served, in OpenAI's form:
-//! `{"error":{"message","type","param","code"}}`. Official clients turn the status into an
-//! exception class and show the message, so both must be right.
+//! The error answer on `/v1`, in OpenAI's format: `{"error":{"message","type","param","code"}}`.
+//! Official clients map the status to an exception class and show the message, so both must be
+//! right.
 //!
-//! Invariant: `x-should-retry: false` stands on what repeating cannot mend; OpenAI's clients repeat
-//! every 429 and 5xx by themselves otherwise.
+//! Invariant: an error that a retry cannot fix has `x-should-retry: false`. Without it, OpenAI's
+//! clients retry every 429 and 5xx by themselves.
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -13,12 +13,12 @@ use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
-/// When a room is full and does not say for how long.
+/// The default for an overloaded room that names no time.
 const RETRY_AFTER_MS: u64 = 1_000;
 
-/// A failure as an OpenAI client understands it.
+/// An error in OpenAI's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct OpenaiError {
     pub(crate) status: StatusCode,
     pub(crate) kind: &'static str,
     pub(crate) code: Option<&'static str>,
@@ -26,36 +26,36 @@ pub(crate) struct Fault {
     pub(crate) param: Option<String>,
     pub(crate) message: String,
     retry_after_ms: Option<u64>,
-    /// Repeating the same request cannot help.
-    is_final: bool,
+    /// A retry cannot succeed.
+    no_retry: bool,
 }
 
-pub(crate) const INVALID: &str = "invalid_request_error";
-const SERVER: &str = "server_error";
+pub(crate) const INVALID_REQUEST: &str = "invalid_request_error";
+const SERVER_ERROR: &str = "server_error";
 
-impl Fault {
+impl OpenaiError {
     pub(crate) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
-        Fault {
+        OpenaiError {
             status,
             kind,
             code: None,
             param: None,
             message: message.into(),
             retry_after_ms: None,
-            is_final: false,
+            no_retry: false,
         }
     }
 
-    /// A field of the request is wrong.
+    /// An invalid field of the request.
     pub(crate) fn invalid(param: &str, message: impl Into<String>) -> Self {
-        let fault = Fault::new(StatusCode::BAD_REQUEST, INVALID, message);
-        fault.with_code("invalid_value").about(param)
+        let error = OpenaiError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
+        error.with_code("invalid_value").with_param(param)
     }
 
-    /// A field asks for what hob does not do.
+    /// A field that asks for something hob does not support.
     pub(crate) fn unsupported(param: &str, message: impl Into<String>) -> Self {
-        let fault = Fault::new(StatusCode::BAD_REQUEST, INVALID, message);
-        fault.with_code("unsupported_value").about(param)
+        let error = OpenaiError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
+        error.with_code("unsupported_value").with_param(param)
     }
 
     pub(crate) fn no_such_model(model: &str, message: &str) -> Self {
@@ -64,26 +64,26 @@ impl Fault {
         } else {
             message.to_owned()
         };
-        let fault = Fault::new(StatusCode::NOT_FOUND, INVALID, message);
-        fault.with_code("model_not_found").about("model")
+        let error = OpenaiError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message);
+        error.with_code("model_not_found").with_param("model")
     }
 
-    /// A budget is used up: waiting a little does not help.
+    /// An exhausted budget. A retry would not help.
     pub(crate) fn over_budget(message: impl Into<String>) -> Self {
         let status = StatusCode::TOO_MANY_REQUESTS;
-        let fault = Fault::new(status, "insufficient_quota", message);
-        fault.with_code("insufficient_quota").finally()
+        let error = OpenaiError::new(status, "insufficient_quota", message);
+        error.with_code("insufficient_quota").without_retry()
     }
 
-    /// No model of the list could answer.
+    /// No configured model could answer.
     pub(crate) fn model_failed(message: impl Into<String>) -> Self {
-        let fault = Fault::new(StatusCode::BAD_GATEWAY, SERVER, message);
-        fault.with_code("model_failed")
+        let error = OpenaiError::new(StatusCode::BAD_GATEWAY, SERVER_ERROR, message);
+        error.with_code("model_failed")
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, message);
-        fault.with_code("internal_error")
+        let error = OpenaiError::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER_ERROR, message);
+        error.with_code("internal_error")
     }
 
     #[must_use]
@@ -99,18 +99,18 @@ impl Fault {
     }
 
     #[must_use]
-    pub(crate) fn about(mut self, param: &str) -> Self {
+    pub(crate) fn with_param(mut self, param: &str) -> Self {
         self.param = Some(param.to_owned());
         self
     }
 
     #[must_use]
-    pub(crate) fn finally(mut self) -> Self {
-        self.is_final = true;
+    pub(crate) fn without_retry(mut self) -> Self {
+        self.no_retry = true;
         self
     }
 
-    /// The error object, which is a whole body or one event of a stream.
+    /// The error object: a whole body, or one event of a stream.
     pub(crate) fn to_json(&self) -> String {
         let error = json!({
             "message": self.message,
@@ -122,53 +122,54 @@ impl Fault {
     }
 }
 
-/// What a refusal before the surface itself, or an answer of the bus, is called here.
-impl From<&WireError> for Fault {
+/// Maps an error of the bus or of the checks before the route.
+impl From<&WireError> for OpenaiError {
     fn from(error: &WireError) -> Self {
         let status = StatusCode::from_u16(error.code.http_status());
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let (status, kind, code) = match error.code {
-            ErrorCode::ParseError => (status, INVALID, "invalid_json"),
-            ErrorCode::InvalidParams => (status, INVALID, "invalid_value"),
-            ErrorCode::Unauthorized => (status, INVALID, "invalid_api_key"),
+            ErrorCode::ParseError => (status, INVALID_REQUEST, "invalid_json"),
+            ErrorCode::InvalidParams => (status, INVALID_REQUEST, "invalid_value"),
+            ErrorCode::Unauthorized => (status, INVALID_REQUEST, "invalid_api_key"),
             ErrorCode::Forbidden => (status, "permission_error", "insufficient_permissions"),
-            ErrorCode::NotFound => (status, INVALID, "not_found"),
-            ErrorCode::Conflict => (status, INVALID, "conflict"),
+            ErrorCode::NotFound => (status, INVALID_REQUEST, "not_found"),
+            ErrorCode::Conflict => (status, INVALID_REQUEST, "conflict"),
             ErrorCode::Overloaded => (status, "rate_limit_error", "rate_limit_exceeded"),
-            ErrorCode::Cancelled => (status, SERVER, "cancelled"),
-            ErrorCode::Timeout => (status, SERVER, "timeout"),
-            // The room that should answer is not there, whichever way the bus says so.
+            ErrorCode::Cancelled => (status, SERVER_ERROR, "cancelled"),
+            ErrorCode::Timeout => (status, SERVER_ERROR, "timeout"),
+            // Both mean that the room which should answer is not available.
             ErrorCode::ServiceUnavailable | ErrorCode::NoHandler => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                SERVER,
+                SERVER_ERROR,
                 "service_unavailable",
             ),
             ErrorCode::RegisterFailed | ErrorCode::MethodError | ErrorCode::Internal => {
-                (status, SERVER, "internal_error")
+                (status, SERVER_ERROR, "internal_error")
             }
         };
+        // Without Retry-After, OpenAI's clients retry after half a second.
         let wait_ms = (error.code == ErrorCode::Overloaded).then_some(RETRY_AFTER_MS);
-        Fault {
+        OpenaiError {
             code: Some(code),
             retry_after_ms: error.retry_after_ms.or(wait_ms),
-            ..Fault::new(status, kind, error.message.clone())
+            ..OpenaiError::new(status, kind, error.message.clone())
         }
     }
 }
 
-impl From<WireError> for Fault {
+impl From<WireError> for OpenaiError {
     fn from(error: WireError) -> Self {
-        Fault::from(&error)
+        OpenaiError::from(&error)
     }
 }
 
-impl From<Refusal> for Fault {
-    fn from(refusal: Refusal) -> Self {
-        Fault::from(&*refusal.error).with_status(refusal.status)
+impl From<HttpError> for OpenaiError {
+    fn from(refusal: HttpError) -> Self {
+        OpenaiError::from(&*refusal.error).with_status(refusal.status)
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for OpenaiError {
     fn into_response(self) -> axum::response::Response {
         let mut response = Response::new(Body::from(self.to_json()));
         *response.status_mut() = self.status;
@@ -178,7 +179,7 @@ impl IntoResponse for Fault {
             let seconds = wait_ms.div_ceil(1_000);
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if self.is_final {
+        if self.no_retry {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         response

@@ -1,74 +1,80 @@
-//! Reading a body whose form the sender may have got wrong: each value knows the name its sender
-//! has for it, so that a wrong one is refused with that name, as OpenAI's own service does.
+//! A JSON value that knows its path in the body, so that an error can name the wrong field, as
+//! OpenAI's own service does.
 //!
-//! Invariant: `null` is the same as a missing field; what nobody asks for is never looked at.
+//! Invariant: `null` counts as a missing field. Fields that nobody reads are never checked.
 
-use crate::openai::fault::{Fault, INVALID};
+use crate::openai::error::{INVALID_REQUEST, OpenaiError};
 use axum::http::StatusCode;
 use serde_json::Value;
 
 /// A value and its path in the body, such as `messages[0].content`.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct JsonField {
     pub(crate) path: String,
     value: Value,
 }
 
-impl Field {
-    /// The whole body.
-    pub(crate) fn root(value: Value) -> Result<Field, Fault> {
+impl JsonField {
+    /// Wraps the whole body, which must be an object.
+    pub(crate) fn root(value: Value) -> Result<JsonField, OpenaiError> {
         if value.is_object() {
             let path = String::new();
-            return Ok(Field { path, value });
+            return Ok(JsonField { path, value });
         }
         let message = "The body must be a JSON object.";
-        Err(Fault::new(StatusCode::BAD_REQUEST, INVALID, message).with_code("invalid_type"))
+        Err(
+            OpenaiError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
+                .with_code("invalid_type"),
+        )
     }
 
-    /// Takes a member out, if it is there.
-    pub(crate) fn take(&mut self, key: &str) -> Result<Option<Field>, Fault> {
+    /// Removes and returns a member, if it exists.
+    pub(crate) fn take(&mut self, key: &str) -> Result<Option<JsonField>, OpenaiError> {
         let Value::Object(members) = &mut self.value else {
             return Err(self.wrong_type("an object"));
         };
+        // Moved out rather than cloned: a body may hold megabytes of images.
         let value = members.get_mut(key).map(Value::take);
-        Ok(value.filter(|value| !value.is_null()).map(|value| Field {
-            path: join(&self.path, key),
-            value,
-        }))
+        Ok(value
+            .filter(|value| !value.is_null())
+            .map(|value| JsonField {
+                path: join(&self.path, key),
+                value,
+            }))
     }
 
-    /// Takes a member out that must be there.
-    pub(crate) fn need(&mut self, key: &str) -> Result<Field, Fault> {
+    /// Removes and returns a required member.
+    pub(crate) fn require(&mut self, key: &str) -> Result<JsonField, OpenaiError> {
         let missing = join(&self.path, key);
         self.take(key)?.ok_or_else(|| {
             let message = format!("Missing required parameter: '{missing}'.");
-            Fault::new(StatusCode::BAD_REQUEST, INVALID, message)
+            OpenaiError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
                 .with_code("missing_required_parameter")
-                .about(&missing)
+                .with_param(&missing)
         })
     }
 
-    pub(crate) fn text(self) -> Result<String, Fault> {
+    pub(crate) fn text(self) -> Result<String, OpenaiError> {
         match self.value {
             Value::String(text) => Ok(text),
             _ => Err(self.wrong_type("a string")),
         }
     }
 
-    pub(crate) fn flag(self) -> Result<bool, Fault> {
+    pub(crate) fn boolean(self) -> Result<bool, OpenaiError> {
         self.value
             .as_bool()
             .ok_or_else(|| self.wrong_type("a boolean"))
     }
 
-    pub(crate) fn whole(self) -> Result<u64, Fault> {
+    pub(crate) fn unsigned(self) -> Result<u64, OpenaiError> {
         self.value
             .as_u64()
             .ok_or_else(|| self.wrong_type("a whole number of 0 or more"))
     }
 
-    /// A number between two bounds, both included.
-    pub(crate) fn number(self, least: f64, most: f64) -> Result<f64, Fault> {
+    /// Returns a number between two bounds, both included.
+    pub(crate) fn number(self, least: f64, most: f64) -> Result<f64, OpenaiError> {
         let Some(number) = self.value.as_f64() else {
             return Err(self.wrong_type("a number"));
         };
@@ -79,11 +85,11 @@ impl Field {
             "Invalid '{}': {number} is not between {least} and {most}.",
             self.path
         );
-        Err(Fault::invalid(&self.path, message))
+        Err(OpenaiError::invalid(&self.path, message))
     }
 
-    /// Its elements, at most `most`.
-    pub(crate) fn list(self, most: usize) -> Result<Vec<Field>, Fault> {
+    /// Returns the elements of an array, at most `most`.
+    pub(crate) fn list(self, most: usize) -> Result<Vec<JsonField>, OpenaiError> {
         let Value::Array(values) = self.value else {
             return Err(self.wrong_type("an array"));
         };
@@ -93,20 +99,20 @@ impl Field {
                 self.path,
                 values.len()
             );
-            return Err(Fault::invalid(&self.path, message));
+            return Err(OpenaiError::invalid(&self.path, message));
         }
         let path = self.path;
         let fields = values.into_iter().enumerate();
         Ok(fields
-            .map(|(index, value)| Field {
+            .map(|(index, value)| JsonField {
                 path: format!("{path}[{index}]"),
                 value,
             })
             .collect())
     }
 
-    /// An object, whatever it holds.
-    pub(crate) fn object(self) -> Result<Value, Fault> {
+    /// Returns an object with any content.
+    pub(crate) fn object(self) -> Result<Value, OpenaiError> {
         if self.value.is_object() {
             return Ok(self.value);
         }
@@ -121,7 +127,7 @@ impl Field {
         self.value.is_array()
     }
 
-    pub(crate) fn wrong_type(&self, expected: &str) -> Fault {
+    pub(crate) fn wrong_type(&self, expected: &str) -> OpenaiError {
         let got = match self.value {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
@@ -134,9 +140,9 @@ impl Field {
             "Invalid type for '{}': expected {expected}, but got {got} instead.",
             self.path
         );
-        Fault::new(StatusCode::BAD_REQUEST, INVALID, message)
+        OpenaiError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
             .with_code("invalid_type")
-            .about(&self.path)
+            .with_param(&self.path)
     }
 }
 

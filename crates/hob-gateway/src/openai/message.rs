@@ -1,115 +1,117 @@
-//! A conversation in OpenAI's words, turned into ours. Pure.
+//! Parses OpenAI's `messages` into hob's. Pure.
 //!
-//! Invariant: what comes out is a conversation every provider takes: each call of the assistant is
-//! answered by the tool messages right after it, and no tool message answers anything else.
+//! Invariant: the result is a conversation that every provider accepts. The tool messages right
+//! after an assistant message answer each of its calls, and no tool message answers anything else.
 
-use crate::openai::fault::Fault;
-use crate::openai::field::Field;
-use hob_wire::content::{Content, Part, Role, ToolCall, ToolResult};
+use crate::openai::error::OpenaiError;
+use crate::openai::json_field::JsonField;
+use hob_wire::content::{ContentPart, MessageContent, Role, ToolCall, ToolResult};
 use hob_wire::rooms::agent::ChatMessage;
 use serde_json::Value;
 
-/// Parts of one message.
+/// Maximum parts of one message.
 const PARTS_MAX: usize = 1_000;
-/// Calls of one message.
+/// Maximum tool calls of one message.
 const CALLS_MAX: usize = 128;
 
-/// `messages`.
-pub(crate) fn read(fields: Vec<Field>) -> Result<Vec<ChatMessage>, Fault> {
+/// Parses `messages`.
+pub(crate) fn parse_messages(fields: Vec<JsonField>) -> Result<Vec<ChatMessage>, OpenaiError> {
     if fields.is_empty() {
         let message = "Invalid 'messages': it must hold at least one message.";
-        return Err(Fault::invalid("messages", message));
+        return Err(OpenaiError::invalid("messages", message));
     }
     let mut messages = Vec::with_capacity(fields.len());
-    let mut open = OpenCalls::default();
+    let mut open = UnansweredCalls::default();
     for field in fields {
         let path = field.path.clone();
-        let message = one(field)?;
-        open.next(&message, &path)?;
+        let message = parse_message(field)?;
+        open.check(&message, &path)?;
         messages.push(message);
     }
-    open.end("messages")?;
+    open.ensure_none("messages")?;
     Ok(messages)
 }
 
-fn one(mut field: Field) -> Result<ChatMessage, Fault> {
-    let role = field.need("role")?;
+fn parse_message(mut field: JsonField) -> Result<ChatMessage, OpenaiError> {
+    let role = field.require("role")?;
     let path = role.path.clone();
     let (role, content) = match role.text()?.as_str() {
-        "system" | "developer" => (Role::System, words(field.need("content")?)?),
-        "user" => (Role::User, user(field.need("content")?)?),
-        "assistant" => (Role::Assistant, assistant(&mut field)?),
-        "tool" => (Role::Tool, tool(&mut field)?),
+        // Newer OpenAI models call the system message `developer`.
+        "system" | "developer" => (Role::System, text_content(field.require("content")?)?),
+        "user" => (Role::User, user_content(field.require("content")?)?),
+        "assistant" => (Role::Assistant, assistant_content(&mut field)?),
+        "tool" => (Role::Tool, tool_content(&mut field)?),
         _ => {
             let message = format!(
                 "Invalid '{path}': use 'system', 'developer', 'user', 'assistant' or 'tool'."
             );
-            return Err(Fault::invalid(&path, message));
+            return Err(OpenaiError::invalid(&path, message));
         }
     };
     Ok(ChatMessage { role, content })
 }
 
-fn words(field: Field) -> Result<Content, Fault> {
-    text_of(field).map(Content::Text)
+fn text_content(field: JsonField) -> Result<MessageContent, OpenaiError> {
+    joined_text(field).map(MessageContent::Text)
 }
 
-/// A text, or the texts of its parts one after the other.
-fn text_of(field: Field) -> Result<String, Fault> {
+/// Returns a text, or the joined texts of its parts.
+fn joined_text(field: JsonField) -> Result<String, OpenaiError> {
     if field.is_text() {
         return field.text();
     }
     let mut text = String::new();
     for mut part in parts(field)? {
-        let kind = part.need("type")?;
+        let kind = part.require("type")?;
         let path = kind.path.clone();
-        let said = match kind.text()?.as_str() {
-            "text" => part.need("text")?.text()?,
-            "refusal" => part.need("refusal")?.text()?,
+        let part_text = match kind.text()?.as_str() {
+            "text" => part.require("text")?.text()?,
+            "refusal" => part.require("refusal")?.text()?,
             _ => {
-                return Err(Fault::invalid(
+                return Err(OpenaiError::invalid(
                     &path,
                     format!("Invalid '{path}': only text stands here."),
                 ));
             }
         };
-        text.push_str(&said);
+        text.push_str(&part_text);
     }
     Ok(text)
 }
 
-fn user(field: Field) -> Result<Content, Fault> {
+fn user_content(field: JsonField) -> Result<MessageContent, OpenaiError> {
     if field.is_text() {
-        return field.text().map(Content::Text);
+        return field.text().map(MessageContent::Text);
     }
     let parts = parts(field)?;
-    let parts: Result<Vec<Part>, Fault> = parts.into_iter().map(user_part).collect();
-    parts.map(Content::Parts)
+    let parts: Result<Vec<ContentPart>, OpenaiError> = parts.into_iter().map(user_part).collect();
+    parts.map(MessageContent::Parts)
 }
 
-fn user_part(mut part: Field) -> Result<Part, Fault> {
-    let kind = part.need("type")?;
+fn user_part(mut part: JsonField) -> Result<ContentPart, OpenaiError> {
+    let kind = part.require("type")?;
     let path = kind.path.clone();
     match kind.text()?.as_str() {
         "text" => {
-            let text = part.need("text")?.text()?;
-            Ok(Part::Text { text })
+            let text = part.require("text")?.text()?;
+            Ok(ContentPart::Text { text })
         }
-        "image_url" => image(part.need("image_url")?.need("url")?),
+        "image_url" => image(part.require("image_url")?.require("url")?),
         other => {
             let message = format!(
                 "Invalid '{path}': parts of type '{other}' are not taken, only text and images."
             );
-            Err(Fault::unsupported(&path, message))
+            Err(OpenaiError::unsupported(&path, message))
         }
     }
 }
 
-/// Only a picture that is in the request itself: hob fetches nothing for a client.
-fn image(url: Field) -> Result<Part, Fault> {
+/// Parses an image that is part of the request. hob fetches no URL for a client.
+fn image(url: JsonField) -> Result<ContentPart, OpenaiError> {
     let path = url.path.clone();
     let url = url.text()?;
-    let refused = |message: &str| Fault::invalid(&path, format!("Invalid '{path}': {message}"));
+    let refused =
+        |message: &str| OpenaiError::invalid(&path, format!("Invalid '{path}': {message}"));
     let Some(data) = url.strip_prefix("data:") else {
         return Err(refused(
             "hob does not fetch pictures; send it as 'data:image/png;base64,…'.",
@@ -122,7 +124,7 @@ fn image(url: Field) -> Result<Part, Fault> {
     let Some((mime_type, data)) = picture else {
         return Err(refused("a picture is sent as 'data:image/png;base64,…'."));
     };
-    Ok(Part::Image {
+    Ok(ContentPart::Image {
         mime_type: mime_type.to_owned(),
         data: data.to_owned(),
     })
@@ -130,31 +132,35 @@ fn image(url: Field) -> Result<Part, Fault> {
 
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
+    // Checked but not decoded: the provider takes base64 as it is.
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
     !digits.is_empty() && data.len() - digits.len() <= 2 && digits.bytes().all(allowed)
 }
 
-fn assistant(field: &mut Field) -> Result<Content, Fault> {
-    let text = field.take("content")?.map(text_of).transpose()?;
+fn assistant_content(field: &mut JsonField) -> Result<MessageContent, OpenaiError> {
+    let text = field.take("content")?.map(joined_text).transpose()?;
     let Some(calls) = field.take("tool_calls")? else {
         return match text {
-            Some(text) => Ok(Content::Text(text)),
-            // OpenAI wants one or the other.
-            None => field.need("content").and_then(words),
+            Some(text) => Ok(MessageContent::Text(text)),
+            // Without tool calls, OpenAI requires a content.
+            None => field.require("content").and_then(text_content),
         };
     };
     let text = text.filter(|text| !text.is_empty());
-    let mut parts: Vec<Part> = text.map(|text| Part::Text { text }).into_iter().collect();
+    let mut parts: Vec<ContentPart> = text
+        .map(|text| ContentPart::Text { text })
+        .into_iter()
+        .collect();
     for call in calls.list(CALLS_MAX)? {
-        parts.push(Part::ToolCall(tool_call(call)?));
+        parts.push(ContentPart::ToolCall(tool_call(call)?));
     }
-    Ok(Content::Parts(parts))
+    Ok(MessageContent::Parts(parts))
 }
 
-fn tool_call(mut call: Field) -> Result<ToolCall, Fault> {
-    let id = call.need("id")?.text()?;
-    let mut function = call.need("function")?;
-    let name = function.need("name")?.text()?;
+fn tool_call(mut call: JsonField) -> Result<ToolCall, OpenaiError> {
+    let id = call.require("id")?.text()?;
+    let mut function = call.require("function")?;
+    let name = function.require("name")?.text()?;
     let arguments = match function.take("arguments")? {
         Some(arguments) => arguments.text()?,
         None => String::new(),
@@ -162,12 +168,12 @@ fn tool_call(mut call: Field) -> Result<ToolCall, Fault> {
     Ok(ToolCall {
         id,
         name,
-        args: args(arguments),
+        args: parse_args(arguments),
     })
 }
 
-/// What a model wrote as arguments; what is not an object stays the text it was.
-fn args(text: String) -> Value {
+/// Parses the arguments that a model wrote. Anything but an object stays a text.
+fn parse_args(text: String) -> Value {
     if text.trim().is_empty() {
         return Value::Object(serde_json::Map::new());
     }
@@ -177,57 +183,62 @@ fn args(text: String) -> Value {
     }
 }
 
-fn tool(field: &mut Field) -> Result<Content, Fault> {
-    let id = field.need("tool_call_id")?.text()?;
-    let text = text_of(field.need("content")?)?;
-    Ok(Content::Parts(vec![Part::ToolResult(ToolResult {
-        id,
-        content: vec![Part::Text { text }],
-        is_error: false,
-    })]))
+fn tool_content(field: &mut JsonField) -> Result<MessageContent, OpenaiError> {
+    let id = field.require("tool_call_id")?.text()?;
+    let text = joined_text(field.require("content")?)?;
+    Ok(MessageContent::Parts(vec![ContentPart::ToolResult(
+        ToolResult {
+            id,
+            content: vec![ContentPart::Text { text }],
+            is_error: false,
+        },
+    )]))
 }
 
-fn parts(field: Field) -> Result<Vec<Field>, Fault> {
+fn parts(field: JsonField) -> Result<Vec<JsonField>, OpenaiError> {
     if !field.is_list() {
         return Err(field.wrong_type("a string or an array of parts"));
     }
     field.list(PARTS_MAX)
 }
 
-/// The calls that the messages so far have left unanswered.
+/// The tool calls that no message has answered yet.
 #[derive(Debug, Default)]
-struct OpenCalls(Vec<String>);
+struct UnansweredCalls(Vec<String>);
 
-impl OpenCalls {
-    fn next(&mut self, message: &ChatMessage, path: &str) -> Result<(), Fault> {
+impl UnansweredCalls {
+    fn check(&mut self, message: &ChatMessage, path: &str) -> Result<(), OpenaiError> {
+        // Providers require the results right after the calls, before any other message.
         if message.role != Role::Tool {
-            self.end(path)?;
+            self.ensure_none(path)?;
         }
-        let Content::Parts(parts) = &message.content else {
+        let MessageContent::Parts(parts) = &message.content else {
             return Ok(());
         };
         for part in parts {
             match part {
-                Part::ToolCall(call) => self.0.push(call.id.clone()),
-                Part::ToolResult(result) => self.answer(&result.id, path)?,
-                Part::Text { .. } | Part::Thinking { .. } | Part::Image { .. } => {}
+                ContentPart::ToolCall(call) => self.0.push(call.id.clone()),
+                ContentPart::ToolResult(result) => self.mark_answered(&result.id, path)?,
+                ContentPart::Text { .. }
+                | ContentPart::Thinking { .. }
+                | ContentPart::Image { .. } => {}
             }
         }
         Ok(())
     }
 
-    fn answer(&mut self, id: &str, path: &str) -> Result<(), Fault> {
+    fn mark_answered(&mut self, id: &str, path: &str) -> Result<(), OpenaiError> {
         let Some(at) = self.0.iter().position(|open| open == id) else {
             let message = format!(
                 "Invalid '{path}': a message with role 'tool' must answer a call of the assistant's message before it; '{id}' is none."
             );
-            return Err(Fault::invalid(path, message));
+            return Err(OpenaiError::invalid(path, message));
         };
         self.0.remove(at);
         Ok(())
     }
 
-    fn end(&self, path: &str) -> Result<(), Fault> {
+    fn ensure_none(&self, path: &str) -> Result<(), OpenaiError> {
         if self.0.is_empty() {
             return Ok(());
         }
@@ -235,7 +246,7 @@ impl OpenCalls {
             "An assistant message with 'tool_calls' must be followed by tool messages that answer each 'tool_call_id'; not answered: {}.",
             self.0.join(", ")
         );
-        Err(Fault::invalid(path, message))
+        Err(OpenaiError::invalid(path, message))
     }
 }
 

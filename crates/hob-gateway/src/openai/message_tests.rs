@@ -1,19 +1,19 @@
-//! Conversations in OpenAI's words.
+//! Conversations in OpenAI's format.
 
 use super::*;
 use serde_json::{Value, json};
 
-fn read_all(messages: &Value) -> Result<Vec<ChatMessage>, Fault> {
-    let mut body = Field::root(json!({ "messages": messages }))?;
-    read(body.need("messages")?.list(100)?)
+fn read_all(messages: &Value) -> Result<Vec<ChatMessage>, OpenaiError> {
+    let mut body = JsonField::root(json!({ "messages": messages }))?;
+    parse_messages(body.require("messages")?.list(100)?)
 }
 
 fn call(id: &str, arguments: &str) -> Value {
     json!({ "id": id, "type": "function", "function": { "name": "add", "arguments": arguments } })
 }
 
-fn text(text: &str) -> Part {
-    Part::Text {
+fn text(text: &str) -> ContentPart {
+    ContentPart::Text {
         text: text.to_owned(),
     }
 }
@@ -26,18 +26,18 @@ fn roles_become_ours() {
         { "role": "user", "content": "Hi" },
         { "role": "assistant", "content": "Hello" },
     ]));
-    let said: Vec<(Role, Content)> = messages
+    let part_text: Vec<(Role, MessageContent)> = messages
         .unwrap()
         .into_iter()
         .map(|message| (message.role, message.content))
         .collect();
     let expected = [
-        (Role::System, Content::from("Be brief.")),
-        (Role::System, Content::from("Be kind.")),
-        (Role::User, Content::from("Hi")),
-        (Role::Assistant, Content::from("Hello")),
+        (Role::System, MessageContent::from("Be brief.")),
+        (Role::System, MessageContent::from("Be kind.")),
+        (Role::User, MessageContent::from("Hi")),
+        (Role::Assistant, MessageContent::from("Hello")),
     ];
-    assert_eq!(said, expected);
+    assert_eq!(part_text, expected);
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn calls_and_their_answers_keep_their_ids() {
         { "role": "tool", "tool_call_id": "a", "content": [{ "type": "text", "text": "4" }] },
     ]))
     .unwrap();
-    let Content::Parts(calls) = &messages[1].content else {
+    let MessageContent::Parts(calls) = &messages[1].content else {
         panic!("calls are parts");
     };
-    let [Part::ToolCall(first), Part::ToolCall(second)] = calls.as_slice() else {
+    let [ContentPart::ToolCall(first), ContentPart::ToolCall(second)] = calls.as_slice() else {
         panic!("two calls, no text: {calls:?}");
     };
     assert_eq!((first.id.as_str(), &first.args), ("a", &json!({ "x": 2 })));
@@ -62,7 +62,7 @@ fn calls_and_their_answers_keep_their_ids() {
         content: vec![text("4")],
         is_error: false,
     };
-    let answered = Content::Parts(vec![Part::ToolResult(result)]);
+    let answered = MessageContent::Parts(vec![ContentPart::ToolResult(result)]);
     assert_eq!(messages[3].content, answered);
 }
 
@@ -74,11 +74,11 @@ fn pictures_come_in_the_request_or_not_at_all() {
         read_all(&json!([{ "role": "user", "content": [words, part] }]))
     };
     let messages = picture("data:image/png;base64,iVBORw0KGgo=").unwrap();
-    let image = Part::Image {
+    let image = ContentPart::Image {
         mime_type: "image/png".to_owned(),
         data: "iVBORw0KGgo=".to_owned(),
     };
-    let content = Content::Parts(vec![text("What is this?"), image]);
+    let content = MessageContent::Parts(vec![text("What is this?"), image]);
     assert_eq!(messages[0].content, content);
     for url in [
         "https://example.com/cat.png",
@@ -88,9 +88,9 @@ fn pictures_come_in_the_request_or_not_at_all() {
         "data:image/png;base64,not base64",
         "data:image/png;base64,",
     ] {
-        let fault = picture(url).expect_err(url);
+        let error = picture(url).expect_err(url);
         let param = Some("messages[0].content[1].image_url.url");
-        assert_eq!(fault.param.as_deref(), param);
+        assert_eq!(error.param.as_deref(), param);
     }
 }
 
@@ -125,7 +125,7 @@ fn conversations_no_provider_takes_are_refused() {
         ),
     ];
     for (messages, param) in cases {
-        let fault = read_all(&messages).expect_err(param);
-        assert_eq!(fault.param.as_deref(), Some(param), "{}", fault.message);
+        let error = read_all(&messages).expect_err(param);
+        assert_eq!(error.param.as_deref(), Some(param), "{}", error.message);
     }
 }

@@ -1,9 +1,9 @@
-//! This surface in the OpenAPI document: the fields it takes. OpenAI's own document describes the
-//! rest of their form.
+//! The OpenAI surface in the OpenAPI document. It lists the fields that hob reads; OpenAI's own
+//! document describes the rest.
 
 use serde_json::{Map, Value, json};
 
-/// The paths, each with its operation.
+/// The paths of this surface.
 pub(crate) fn paths() -> Map<String, Value> {
     let mut paths = Map::new();
     paths.insert("/v1/chat/completions".to_owned(), completions());
@@ -27,7 +27,7 @@ pub(crate) fn paths() -> Map<String, Value> {
     paths
 }
 
-/// How a failure looks here.
+/// The schema of an error.
 pub(crate) fn error_schema() -> Value {
     let text = json!({ "type": ["string", "null"] });
     json!({

@@ -1,86 +1,95 @@
-//! What an answer is on this surface: text, calls for the client, why it ended, or a failure. Pure.
+//! A finished answer in OpenAI's format: text, tool calls, finish reason, or an error. Pure.
 
-use crate::openai::fault::Fault;
+use crate::openai::error::OpenaiError;
 use axum::http::StatusCode;
-use hob_wire::content::{Part, ToolCall};
-use hob_wire::rooms::agent::{Cause, ChatReply, Cost};
+use hob_wire::content::{ContentPart, ToolCall};
+use hob_wire::rooms::agent::{AgentChatResult, Cost, RunEndCause};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
-/// Why an answer ended, in OpenAI's words.
+/// OpenAI's `finish_reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finish {
+pub(crate) enum FinishReason {
     Stop,
     Length,
     ToolCalls,
 }
 
-impl Finish {
+impl FinishReason {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Finish::Stop => "stop",
-            Finish::Length => "length",
-            Finish::ToolCalls => "tool_calls",
+            FinishReason::Stop => "stop",
+            FinishReason::Length => "length",
+            FinishReason::ToolCalls => "tool_calls",
         }
     }
 }
 
-/// The tools that are the client's to run.
+/// The tools that the client runs itself.
 #[derive(Debug, Default)]
-pub(crate) struct ToolNames {
+pub(crate) struct ClientToolNames {
     pub(crate) names: Vec<String>,
-    /// It wants one call at a time: the others are left for the model to ask again.
-    pub(crate) one_call: bool,
+    /// The client accepts one call per answer. The model can repeat the others.
+    pub(crate) single_call: bool,
 }
 
 /// A finished answer.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Reply {
+pub(crate) struct CompletionReply {
     pub(crate) text: String,
     pub(crate) thinking: String,
     pub(crate) calls: Vec<ToolCall>,
-    pub(crate) finish: Finish,
+    pub(crate) finish: FinishReason,
     pub(crate) cost: Cost,
     pub(crate) model: Option<String>,
 }
 
-impl Reply {
-    /// Reads what the agent gave to a client with these tools.
-    pub(crate) fn read(given: ChatReply, tools: &ToolNames) -> Result<Reply, Fault> {
-        let mut reply = Reply {
+impl CompletionReply {
+    /// Converts the agent's result for a client with these tools.
+    pub(crate) fn from_agent(
+        given: AgentChatResult,
+        tools: &ClientToolNames,
+    ) -> Result<CompletionReply, OpenaiError> {
+        let mut reply = CompletionReply {
             text: String::new(),
             thinking: String::new(),
             calls: Vec::new(),
-            finish: Finish::Stop,
+            finish: FinishReason::Stop,
             cost: given.cost,
             model: given.model,
         };
         for part in given.content {
             match part {
-                Part::Text { text } => reply.text.push_str(&text),
-                Part::Thinking { text, .. } => reply.thinking.push_str(&text),
-                // A run that a limit ended may have called tools of ours in vain.
-                Part::ToolCall(call) if tools.names.contains(&call.name) => reply.calls.push(call),
-                Part::ToolCall(_) | Part::Image { .. } | Part::ToolResult(_) => {}
+                ContentPart::Text { text } => reply.text.push_str(&text),
+                ContentPart::Thinking { text, .. } => reply.thinking.push_str(&text),
+                // A run that ended at a limit may contain unanswered calls of hob's own tools.
+                ContentPart::ToolCall(call) if tools.names.contains(&call.name) => {
+                    reply.calls.push(call);
+                }
+                ContentPart::ToolCall(_)
+                | ContentPart::Image { .. }
+                | ContentPart::ToolResult(_) => {}
             }
         }
-        if tools.one_call {
+        if tools.single_call {
             reply.calls.truncate(1);
         }
+        // A limit without any text is an error: `length` with an empty answer would mislead.
         let is_cut = given.cut || (is_limit(given.cause) && !reply.text.is_empty());
         if !given.success && !is_cut {
-            return Err(failure(given.cause, given.message.as_deref()));
+            return Err(failure_error(given.cause, given.message.as_deref()));
         }
         reply.finish = match (reply.calls.is_empty(), is_cut) {
-            (false, false) => Finish::ToolCalls,
-            (_, true) => Finish::Length,
-            (true, false) => Finish::Stop,
+            (false, false) => FinishReason::ToolCalls,
+            (_, true) => FinishReason::Length,
+            (true, false) => FinishReason::Stop,
         };
         Ok(reply)
     }
 
-    /// The whole of a completion that is not streamed.
+    /// The body of a completion that is not streamed.
     pub(crate) fn to_json(&self, id: &str, created: u64, asked: &str) -> Value {
+        // OpenAI sends null content with tool calls, but an empty text without them.
         let content = (!self.text.is_empty() || self.calls.is_empty()).then_some(&self.text);
         let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
         if !self.thinking.is_empty() {
@@ -113,9 +122,10 @@ pub(crate) fn usage_json(cost: &Cost) -> Value {
     })
 }
 
-/// A call's arguments as the text OpenAI carries them in.
+/// A call's arguments as text, as OpenAI sends them.
 pub(crate) fn arguments(call: &ToolCall) -> String {
     match &call.args {
+        // Arguments that the model wrote as invalid JSON are passed on unchanged.
         Value::String(broken) => broken.clone(),
         args => args.to_string(),
     }
@@ -129,38 +139,41 @@ fn call_json(call: &ToolCall) -> Value {
     })
 }
 
-/// Limits that cut an answer short and leave what there is of it good.
-fn is_limit(cause: Cause) -> bool {
+/// Returns true for limits that cut an answer short but leave its text usable.
+fn is_limit(cause: RunEndCause) -> bool {
     matches!(
         cause,
-        Cause::StepLimit | Cause::TokenLimit | Cause::TimeLimit
+        RunEndCause::StepLimit | RunEndCause::TokenLimit | RunEndCause::TimeLimit
     )
 }
 
-fn failure(cause: Cause, message: Option<&str>) -> Fault {
+fn failure_error(cause: RunEndCause, message: Option<&str>) -> OpenaiError {
     let say = |otherwise: &str| message.unwrap_or(otherwise).to_owned();
     match cause {
-        Cause::MoneyLimit | Cause::Budget => Fault::over_budget(say("A budget is used up.")),
-        Cause::Denied => Fault::new(
+        RunEndCause::MoneyLimit | RunEndCause::Budget => {
+            OpenaiError::over_budget(say("A budget is used up."))
+        }
+        RunEndCause::Denied => OpenaiError::new(
             StatusCode::FORBIDDEN,
             "permission_error",
             say("A needed permission was denied."),
         )
         .with_code("permission_denied"),
-        Cause::Aborted => {
+        RunEndCause::Aborted => {
             let stopped = WireError::new(ErrorCode::Cancelled, say("The run was stopped."));
-            Fault::from(stopped).finally()
+            OpenaiError::from(stopped).without_retry()
         }
-        Cause::StepLimit | Cause::TokenLimit | Cause::TimeLimit => {
-            let fault = Fault::internal(say("A limit of the run was reached before an answer."));
-            fault.with_code("limit_reached").finally()
+        RunEndCause::StepLimit | RunEndCause::TokenLimit | RunEndCause::TimeLimit => {
+            let error =
+                OpenaiError::internal(say("A limit of the run was reached before an answer."));
+            error.with_code("limit_reached").without_retry()
         }
-        Cause::Answered
-        | Cause::ModelFailed
-        | Cause::ErrorStreak
-        | Cause::RepeatedCall
-        | Cause::GivenUp
-        | Cause::Parked => Fault::model_failed(say("No model could answer.")),
+        RunEndCause::Answered
+        | RunEndCause::ModelFailed
+        | RunEndCause::ErrorStreak
+        | RunEndCause::RepeatedCall
+        | RunEndCause::GivenUp
+        | RunEndCause::Parked => OpenaiError::model_failed(say("No model could answer.")),
     }
 }
 

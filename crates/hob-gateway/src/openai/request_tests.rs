@@ -1,4 +1,4 @@
-//! Bodies as clients send them: what is taken, and what is refused under which name.
+//! Request bodies: accepted fields, and errors with the name of the field.
 
 use super::*;
 use hob_wire::rooms::agent::ToolChoice;
@@ -12,8 +12,8 @@ fn body(more: &Value) -> Value {
     body
 }
 
-fn read(more: &Value) -> Ask {
-    Ask::read(body(more)).unwrap()
+fn read(more: &Value) -> CompletionRequest {
+    CompletionRequest::parse(body(more)).unwrap()
 }
 
 #[test]
@@ -21,8 +21,8 @@ fn the_least_request_takes_the_defaults() {
     let ask = read(&json!({}));
     assert_eq!(ask.model, "hob");
     assert_eq!(ask.chosen_model(), None);
-    assert!(!ask.stream && !ask.include_usage && !ask.one_call);
-    assert_eq!(ask.options, Sampling::default());
+    assert!(!ask.stream && !ask.include_usage && !ask.single_tool_call);
+    assert_eq!(ask.options, SamplingParams::default());
     assert_eq!((ask.session, ask.schema), (None, None));
 }
 
@@ -35,7 +35,7 @@ fn sampling_and_format_are_taken() {
         "response_format": { "type": "json_schema", "json_schema": { "name": "x", "schema": { "type": "array" } } },
         "parallel_tool_calls": false,
     }));
-    let options = Sampling {
+    let options = SamplingParams {
         temperature: Some(0.0),
         top_p: Some(0.5),
         max_output_tokens: Some(7),
@@ -46,7 +46,7 @@ fn sampling_and_format_are_taken() {
     assert_eq!(ask.chosen_model().as_deref(), Some("sim/one"));
     assert_eq!(ask.schema, Some(json!({ "type": "array" })));
     assert_eq!(ask.session.as_deref(), Some("chat:main"));
-    assert!(ask.stream && ask.include_usage && ask.one_call);
+    assert!(ask.stream && ask.include_usage && ask.single_tool_call);
     let object = read(&json!({ "response_format": { "type": "json_object" }, "stop": ["a", "b"] }));
     assert_eq!(object.schema, Some(json!({ "type": "object" })));
     assert_eq!(object.options.stop, ["a", "b"]);
@@ -132,12 +132,12 @@ fn what_is_wrong_is_refused_under_its_name() {
         ),
     ];
     for (more, param) in cases {
-        let fault = Ask::read(body(&more)).expect_err(param);
-        assert_eq!(fault.param.as_deref(), Some(param), "{}", fault.message);
+        let error = CompletionRequest::parse(body(&more)).expect_err(param);
+        assert_eq!(error.param.as_deref(), Some(param), "{}", error.message);
         assert_eq!(
-            (fault.status.as_u16(), fault.kind),
+            (error.status.as_u16(), error.kind),
             (400, "invalid_request_error")
         );
     }
-    assert!(Ask::read(json!([])).is_err());
+    assert!(CompletionRequest::parse(json!([])).is_err());
 }

@@ -1,4 +1,4 @@
-//! Tokens while they live and when they end: revoking, expiry, guessing.
+//! Tokens: revocation, expiry, guessing.
 
 use crate::house::{House, PATIENCE};
 use hob_kit::clock::Clock;

@@ -1,11 +1,12 @@
-//! Calls of hooks, with a scheduler behind them that knows one secret.
+//! Webhook calls, with a fake scheduler that knows one secret.
 
 use crate::house::{Answer, House, exchange};
 use data_encoding::BASE64;
 use hob_bus::Room;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
-    CheckCaller, CheckedCaller, Deliver, DeliverParams, Delivered, Slot, SlotOrigin, SlotState,
+    CheckCaller, CronCheckCallerResult, CronDeliverParams, CronDeliverResult, Deliver, JobSlot,
+    SlotOrigin, SlotState,
 };
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-type Calls = Arc<Mutex<Vec<(String, DeliverParams)>>>;
+type Calls = Arc<Mutex<Vec<(String, CronDeliverParams)>>>;
 
 fn scheduler(house: &House) -> Calls {
     let calls = Calls::default();
@@ -24,13 +25,13 @@ fn scheduler(house: &House) -> Calls {
     let room = Room::new("cron")
         .method::<CheckCaller, _, _>(move |_, params| async move {
             if params.headers.contains_key("x-hub-signature-256") {
-                return Ok(CheckedCaller { proven: false });
+                return Ok(CronCheckCallerResult { proven: false });
             }
             if !["build", "full"].contains(&params.id.as_str()) {
                 return Err(unknown());
             }
             match params.headers.get("authorization").map(String::as_str) {
-                Some("Bearer right") => Ok(CheckedCaller { proven: true }),
+                Some("Bearer right") => Ok(CronCheckCallerResult { proven: true }),
                 _ => Err(wrong()),
             }
         })
@@ -53,7 +54,7 @@ fn scheduler(house: &House) -> Calls {
                 if !bearer && !signature {
                     return Err(wrong());
                 }
-                Ok(Delivered {
+                Ok(CronDeliverResult {
                     slot: slot(id),
                     repeated: signature,
                 })
@@ -63,8 +64,8 @@ fn scheduler(house: &House) -> Calls {
     calls
 }
 
-fn slot(name: String) -> Slot {
-    Slot {
+fn slot(name: String) -> JobSlot {
+    JobSlot {
         number: 41,
         task_id: "id".to_owned(),
         name,

@@ -1,18 +1,18 @@
-//! A gateway in a home of its own, and the small clients that the tests speak with.
+//! Fixture: a gateway in a temporary home, and small clients for the tests.
 
 use futures_util::{SinkExt, StreamExt};
 use hob_bus::{Bus, BusLimits, BusParts, Room, publisher};
 use hob_exec::peer::{ListenerAccess, OwnProcess, PeerGuard};
 use hob_gateway::{Gateway, GatewayError, GatewayParts};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::figures::{Figure, Figures};
 use hob_kit::home::Home;
-use hob_kit::lock::HomeLock;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::home_lock::HomeLock;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::metrics::{MetricRegistry, MetricSample};
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
 use hob_store::{Store, StoreOptions};
 use hob_wire::rooms::session;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(crate) struct House {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskGroup,
     pub(crate) home: Home,
     settings: watch::Sender<Arc<Settings>>,
     _lock: HomeLock,
@@ -44,8 +44,8 @@ pub(crate) struct House {
 
 /// Settings of a test: any free port, unless `text` says otherwise.
 pub(crate) fn settings(text: &str) -> Arc<Settings> {
-    let catalog = Arc::new(Catalog::new(&[hob_gateway::KEYS]));
-    Arc::new(Settings::load(&catalog, "config.toml", text, &Env::default()).unwrap())
+    let catalog = Arc::new(SettingsCatalog::new(&[hob_gateway::KEYS]));
+    Arc::new(Settings::load(&catalog, "config.toml", text, &EnvVars::default()).unwrap())
 }
 
 impl House {
@@ -75,15 +75,15 @@ impl House {
     ) -> Result<House, GatewayError> {
         let home = Home::at(root.path());
         home.ensure().unwrap();
-        let lock = HomeLock::take(&home).unwrap();
-        let tasks = Tasks::new();
+        let lock = HomeLock::acquire(&home).unwrap();
+        let tasks = TaskGroup::new();
         let (publisher, inbox) = publisher();
         let options = StoreOptions {
             database: home.database(),
             clock: clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             publisher,
-            had_life: false,
+            had_database: false,
         };
         let store = tokio::task::spawn_blocking(|| Store::open(options));
         let store = store.await.unwrap().unwrap();
@@ -91,7 +91,7 @@ impl House {
             log: store.event_log(),
             inbox,
             clock: clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: "0.0.0".to_owned(),
@@ -106,9 +106,9 @@ impl House {
             home: home.clone(),
             lock: &lock,
             clock: clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             tasks: tasks.clone(),
-            mask: Mask::new(),
+            mask: SecretMask::new(),
             figures: figures(),
             peers: PeerGuard::new(ListenerAccess::default(), OwnProcess::Admitted),
             bare: false,
@@ -136,13 +136,13 @@ impl House {
     }
 
     pub(crate) fn owner(&self) -> String {
-        hob_gateway::owner::read(&self.home.owner_token()).unwrap()
+        hob_gateway::owner_token::read(&self.home.owner_token()).unwrap()
     }
 
     /// A new token's id and text.
     pub(crate) async fn token(&self, scopes: &str, life_ms: Option<u64>) -> (String, String) {
         let mut params = json!({
-            "name": format!("t{}", Dice::system().hex(4)),
+            "name": format!("t{}", Randomness::system().hex(4)),
             "scopes": scopes.split(',').collect::<Vec<_>>(),
         });
         if let Some(life_ms) = life_ms {
@@ -350,10 +350,10 @@ impl Socket {
 }
 
 /// What a room of the house keeps of itself.
-fn figures() -> Figures {
-    let figures = Figures::default();
-    figures.add(|| {
-        let of = |outcome, value| Figure {
+fn figures() -> MetricRegistry {
+    let figures = MetricRegistry::default();
+    figures.register(|| {
+        let of = |outcome, value| MetricSample {
             name: "hob_example_total",
             help: "Examples by outcome.",
             is_counter: true,

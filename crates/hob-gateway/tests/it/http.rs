@@ -1,4 +1,4 @@
-//! What every HTTP request passes: Host, Origin, path, token, scope, in that order.
+//! The checks of every HTTP request, in order: Host, Origin, path, token, scope.
 
 use crate::house::House;
 use serde_json::json;

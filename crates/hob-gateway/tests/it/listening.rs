@@ -1,4 +1,4 @@
-//! Where the gateway listens, and how it bears crowds and dawdlers.
+//! Listen addresses, connection limits and slow peers.
 
 use crate::house::{House, PATIENCE, exchange};
 use hob_gateway::GatewayError;

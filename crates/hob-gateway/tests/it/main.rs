@@ -1,5 +1,4 @@
-//! The gateway through its sockets: a real bus and a real store behind it, raw bytes and a plain
-//! WebSocket client before it.
+//! Integration tests of the gateway through its sockets, with a real bus and a real store.
 
 #[cfg(test)]
 mod agentloop;

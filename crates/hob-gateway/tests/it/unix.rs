@@ -1,4 +1,4 @@
-//! The unix socket: its first line, its lines, its bounds.
+//! The unix socket: authentication, lines, limits.
 
 use crate::house::{House, PATIENCE};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The WebSocket: handshake, versions, limits, life and end.
+//! The WebSocket: handshake, versions, limits, closing.
 
 use crate::house::{House, PATIENCE, Socket};
 use futures_util::SinkExt;

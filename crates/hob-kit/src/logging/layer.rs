@@ -1,7 +1,7 @@
-//! From a `tracing` event to a finished line: fields appended, masked, escaped, cut, in this
+//! Turns a `tracing` event into a line: fields are appended, then masked, escaped and cut, in this
 //! order, so that neither an escape nor the cut can hide a part of a secret from the mask.
 
-use super::{LogLine, MESSAGE_BYTES_MAX, Shared};
+use super::{LogLine, LogState, MESSAGE_BYTES_MAX};
 use std::cell::Cell;
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// Longest text gathered before masking: a bound on the work, far above what is kept.
+/// The longest text that is masked. It bounds the work and is far above the bytes that are kept.
 const GATHERED_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` without handing the lines it logs to the hook. Whoever turns lines into events
-/// does so in here, or each event's own lines would become events for ever.
-pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+/// Runs `work` without passing its log lines to the hook. The code that turns lines into events
+/// must use this, or the lines logged by each event would cause further events without end.
+pub fn without_line_hook<T>(work: impl FnOnce() -> T) -> T {
     let before = QUIET.replace(true);
     let result = work();
     QUIET.set(before);
@@ -30,7 +30,7 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
 
 /// The log as a layer of `tracing`.
 #[derive(Debug)]
-pub struct LogLayer(pub(super) Arc<Shared>);
+pub struct LogLayer(pub(super) Arc<LogState>);
 
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
@@ -50,9 +50,10 @@ impl<S: Subscriber> Layer<S> for LogLayer {
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut gathered = Gathered::default();
+        let mut gathered = EventText::default();
         event.record(&mut gathered);
         let metadata = event.metadata();
+        // Fields are recorded in any order, but the message always comes first in the line.
         let text = gathered.message + &gathered.fields;
         let line = LogLine {
             at: self.0.clock.wall_ms(),
@@ -65,12 +66,12 @@ impl<S: Subscriber> Layer<S> for LogLayer {
 }
 
 #[derive(Default)]
-struct Gathered {
+struct EventText {
     message: String,
     fields: String,
 }
 
-impl Visit for Gathered {
+impl Visit for EventText {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
             push(&mut self.message, format_args!("{value}"));
@@ -94,23 +95,24 @@ impl Visit for Gathered {
     }
 }
 
-/// Appends as much as the bound leaves room for. A value whose formatting fails is left out.
+/// Appends as much as fits into the bound. A value whose formatting fails is left out.
 fn push(text: &mut String, arguments: fmt::Arguments<'_>) {
-    let _ = Bounded(text).write_fmt(arguments);
+    let _ = BoundedWriter(text).write_fmt(arguments);
 }
 
-struct Bounded<'t>(&'t mut String);
+struct BoundedWriter<'t>(&'t mut String);
 
-impl Write for Bounded<'_> {
+impl Write for BoundedWriter<'_> {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         let room = GATHERED_BYTES_MAX.saturating_sub(self.0.len());
+        // An error would end the formatting of the value, so a full buffer drops the rest silently.
         let kept = part.floor_char_boundary(room);
         self.0.push_str(&part[..kept]);
         Ok(())
     }
 }
 
-/// Shows what could move a cursor, break a line or turn text around as a visible escape.
+/// Escapes characters that could move a cursor, break a line or reverse the text direction.
 fn escape(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()

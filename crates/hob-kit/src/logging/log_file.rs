@@ -1,5 +1,5 @@
-//! The log's file: appended to, put aside by size. Invariant: after a write that failed half-way
-//! the next record begins on a line of its own.
+//! The log file: appended to and rotated by size. Invariant: after a write that failed half-way,
+//! the next record starts on a new line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
-    open: Option<Open>,
+    open: Option<OpenLogFile>,
     pub(super) bytes_max: u64,
     pub(super) files_max: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLogFile {
     file: File,
     bytes: u64,
     torn: bool,
@@ -31,27 +31,28 @@ impl LogFile {
         }
     }
 
-    /// Appends one record, which ends with a line break.
+    /// Appends one record that ends with a line break.
     pub(super) fn append(&mut self, record: &[u8]) -> io::Result<()> {
         let length = record.len() as u64;
-        let full = |open: &Open| open.bytes > 0 && open.bytes + length > self.bytes_max;
+        let full = |open: &OpenLogFile| open.bytes > 0 && open.bytes + length > self.bytes_max;
         if self.open.as_ref().is_some_and(full) {
+            // Closed first: if rotating fails, the next record opens the file again.
             self.open = None;
             self.rotate()?;
         }
         let open = match &mut self.open {
             Some(open) => open,
-            closed => closed.insert(Open::at(&self.path)?),
+            closed => closed.insert(OpenLogFile::at(&self.path)?),
         };
         let written = open.append(record);
         if written.is_err() {
-            // The next record opens the file anew, in case it was removed under us.
+            // The next record opens the file again, in case it was removed.
             self.open = None;
         }
         written
     }
 
-    /// `hob.log` becomes `hob.log.1`, that `.2`, …; the oldest is removed.
+    /// Renames `hob.log` to `hob.log.1`, that to `.2` and so on, and removes the oldest.
     fn rotate(&self) -> io::Result<()> {
         let aside = |number: usize| {
             let mut name = self.path.clone().into_os_string();
@@ -62,6 +63,7 @@ impl LogFile {
         if last == 0 {
             return std::fs::remove_file(&self.path);
         }
+        // From the oldest to the newest, so that no rename overwrites a file that is still needed.
         for number in (1..last).rev() {
             rename_if_there(&aside(number), &aside(number + 1))?;
         }
@@ -69,7 +71,7 @@ impl LogFile {
         self.remove_beyond(last)
     }
 
-    /// Removes what is left of a time when more files were kept.
+    /// Removes the files that remain after `log.files_max` was reduced.
     fn remove_beyond(&self, last: usize) -> io::Result<()> {
         let (Some(directory), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());
@@ -89,8 +91,8 @@ impl LogFile {
     }
 }
 
-impl Open {
-    fn at(path: &Path) -> io::Result<Open> {
+impl OpenLogFile {
+    fn at(path: &Path) -> io::Result<OpenLogFile> {
         let file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -98,12 +100,13 @@ impl Open {
             .mode(0o600)
             .open(path)?;
         let bytes = file.metadata()?.len();
+        // A crash or a full disk may have left a partial last line.
         let mut last = [b'\n'];
         if bytes > 0 {
             file.read_exact_at(&mut last, bytes - 1)?;
         }
         let torn = last != [b'\n'];
-        Ok(Open { file, bytes, torn })
+        Ok(OpenLogFile { file, bytes, torn })
     }
 
     fn append(&mut self, record: &[u8]) -> io::Result<()> {

@@ -1,14 +1,14 @@
 //! The log file: form, bounds, rotation, live changes, failures.
 
 use super::*;
-use crate::settings::Catalog;
-use crate::world::Env;
+use crate::host_environment::EnvVars;
+use crate::settings::SettingsCatalog;
 use std::path::Path;
 use tracing_subscriber::layer::SubscriberExt;
 
 struct Fixture {
     directory: tempfile::TempDir,
-    log: Log,
+    log: DaemonLog,
 }
 
 impl Fixture {
@@ -17,10 +17,10 @@ impl Fixture {
         let options = LogOptions {
             file: directory.path().join("hob.log"),
             clock: Clock::manual(1_700_000_000_000),
-            mask: Mask::new(),
+            mask: SecretMask::new(),
             mirror: false,
         };
-        let log = Log::new(options, &settings(config));
+        let log = DaemonLog::new(options, &settings(config));
         Fixture { directory, log }
     }
 
@@ -47,13 +47,13 @@ impl Fixture {
 }
 
 fn settings(config: &str) -> Settings {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    Settings::load(&catalog, "config.toml", config, &Env::default()).expect("loads")
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    Settings::load(&catalog, "config.toml", config, &EnvVars::default()).expect("loads")
 }
 
 #[test]
 fn the_declarations_are_sound() {
-    assert_eq!(Catalog::new(&[KEYS]).faults(), Vec::<String>::new());
+    assert_eq!(SettingsCatalog::new(&[KEYS]).faults(), Vec::<String>::new());
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn the_hook_gets_lines_never_waits_and_can_be_quiet() {
     assert!(fixture.log.lines().is_none());
     fixture.logging(|| {
         tracing::info!("first");
-        quietly(|| tracing::info!("quiet"));
+        without_line_hook(|| tracing::info!("quiet"));
         for number in 0..HOOK_LINES_MAX * 2 {
             tracing::info!(number, "many");
         }

@@ -1,19 +1,19 @@
-//! The daemon's log: one JSON object a line in `logs/hob.log`, masked, escaped, bounded, rotated
-//! by size; and a hook that hands each line on, which becomes the event `log.line`.
+//! The daemon's log: one JSON object for each line in `logs/hob.log`, masked, escaped, bounded and
+//! rotated by size; and a hook that receives each line, for the event `log.line`.
 //!
-//! Invariants: a line of the file is one whole record whatever was logged; control characters
-//! never reach a reader's terminal; failing to write (a full disk, a removed directory) loses
-//! log lines, counted, and hurts nothing else; nothing here waits for a reader of the hook.
+//! Invariants: each line of the file is one complete record; control characters never reach a
+//! reader's terminal; a failed write (a full disk, a removed directory) loses log lines, which are
+//! counted, and affects nothing else; logging never waits for the reader of the hook.
 
-mod file;
 mod layer;
+mod log_file;
 
-pub use layer::{LogLayer, quietly};
+pub use layer::{LogLayer, without_line_hook};
 
 use crate::clock::Clock;
-use crate::mask::Mask;
-use crate::settings::{Key, Kind, Settings};
-use file::LogFile;
+use crate::mask::SecretMask;
+use crate::settings::{SettingKey, SettingKind, Settings};
+use log_file::LogFile;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -22,28 +22,28 @@ use tokio::sync::mpsc;
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 
-/// Longest message of a line; the rest is cut and said to be.
+/// The longest message of a line. A longer one is cut, with a note.
 pub const MESSAGE_BYTES_MAX: usize = 8 * 1024;
-/// Lines waiting for whoever turns them into events; beyond that they are left out.
+/// Lines that may wait in the hook. Further lines do not become events.
 pub const HOOK_LINES_MAX: usize = 1_024;
 
-/// How the module paths of this workspace begin.
+/// The prefix of the module paths of this workspace.
 const OWN_TARGETS: &str = "hob";
 
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// The log's settings.
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "log.level",
-        Kind::Choice(LEVELS),
+        SettingKind::Choice(LEVELS),
         "info",
         "How much is logged: this level and the ones before it in the list.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "log.file_bytes_max",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 64 * 1024,
             max: 1024 * 1024 * 1024,
         },
@@ -51,9 +51,9 @@ pub const KEYS: &[Key] = &[
         "Size at which the log file is put aside and a new one begun.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "log.files_max",
-        Kind::Integer { min: 1, max: 100 },
+        SettingKind::Integer { min: 1, max: 100 },
         "5",
         "Log files kept, the one being written included; the oldest is removed.",
     )
@@ -67,43 +67,43 @@ pub struct LogLine {
     pub at: u64,
     /// `error`, `warn`, `info`, `debug` or `trace`.
     pub level: String,
-    /// The module it comes from.
+    /// The module that logged it.
     pub target: String,
     /// The message and its fields, masked; control characters are shown as escapes.
     pub message: String,
 }
 
-/// How to log.
+/// The dependencies of the log.
 #[derive(Debug)]
 pub struct LogOptions {
     /// The file; its directory exists.
     pub file: PathBuf,
     pub clock: Clock,
-    pub mask: Mask,
-    /// Also write lines to stderr, for a person who runs the daemon in a terminal.
+    pub mask: SecretMask,
+    /// Also writes lines to stderr, for a user who runs the daemon in a terminal.
     pub mirror: bool,
 }
 
 /// The running log; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Log(Arc<Shared>);
+pub struct DaemonLog(Arc<LogState>);
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LogState {
     clock: Clock,
-    mask: Mask,
+    mask: SecretMask,
     mirror: bool,
     level: AtomicU8,
     lost: AtomicU64,
-    /// A lock of std: held for one write, never over an await.
+    /// A std lock: held for one write, never over an await.
     file: Mutex<LogFile>,
     hook: OnceLock<mpsc::Sender<LogLine>>,
 }
 
-impl Log {
-    /// A log with the settings `log.*`; nothing is opened before the first line.
-    pub fn new(options: LogOptions, settings: &Settings) -> Log {
-        let log = Log(Arc::new(Shared {
+impl DaemonLog {
+    /// Creates a log with the settings `log.*`. The file is opened with the first line.
+    pub fn new(options: LogOptions, settings: &Settings) -> DaemonLog {
+        let log = DaemonLog(Arc::new(LogState {
             clock: options.clock,
             mask: options.mask,
             mirror: options.mirror,
@@ -116,7 +116,7 @@ impl Log {
         log
     }
 
-    /// Makes this the log of the whole process. False when there is one already.
+    /// Makes this the log of the whole process. Returns false if there is one already.
     pub fn install(&self) -> bool {
         use tracing_subscriber::layer::SubscriberExt;
         let subscriber = tracing_subscriber::registry().with(self.layer());
@@ -127,7 +127,7 @@ impl Log {
         LogLayer(Arc::clone(&self.0))
     }
 
-    /// Takes over changed settings at once.
+    /// Applies changed settings at once.
     pub fn apply(&self, settings: &Settings) {
         let level = level_named(settings.text("log.level"));
         self.0.level.store(rank(level), Ordering::Relaxed);
@@ -135,29 +135,30 @@ impl Log {
         file.bytes_max = settings.u64("log.file_bytes_max");
         file.files_max = settings.usize("log.files_max");
         drop(file);
-        // The macros remember per place whether anyone listens; ask them to look again.
+        // The `tracing` macros cache for each call site whether it is enabled. The cache must be
+        // rebuilt, or a new level would not apply to lines that were logged before.
         tracing::callsite::rebuild_interest_cache();
     }
 
-    /// The lines from now on, for whoever turns them into events. The first caller gets them.
+    /// Returns the receiver of all future lines. Only the first caller gets it.
     pub fn lines(&self) -> Option<mpsc::Receiver<LogLine>> {
         let (sender, receiver) = mpsc::channel(HOOK_LINES_MAX);
         self.0.hook.set(sender).ok().map(|()| receiver)
     }
 
-    /// Lines that could not be written so far.
+    /// The number of lines that could not be written.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    pub fn mask(&self) -> &Mask {
+    pub fn mask(&self) -> &SecretMask {
         &self.0.mask
     }
 }
 
-impl Shared {
-    /// What other people's crates have to say in detail is theirs, and may hold what passes
-    /// through them; of them only warnings and errors are kept.
+impl LogState {
+    /// Returns true if a line is logged. Of other crates only warnings and errors are: their details
+    /// may contain the data that passes through them.
     fn allows(&self, metadata: &tracing::Metadata<'_>) -> bool {
         let level = *metadata.level();
         let wanted = rank(LevelFilter::from_level(level)) <= self.level.load(Ordering::Relaxed);
@@ -177,7 +178,7 @@ impl Shared {
         found.unwrap_or(LevelFilter::TRACE)
     }
 
-    /// Writes one finished line everywhere it goes.
+    /// Writes one line to the file, to stderr and to the hook.
     fn write(&self, line: LogLine, to_hook: bool) {
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
@@ -190,12 +191,13 @@ impl Shared {
             mirror(&line);
         }
         if to_hook && let Some(hook) = self.hook.get() {
+            // Never waits: a log call may come from anywhere, even from the hook's own reader.
             let _ = hook.try_send(line);
         }
     }
 }
 
-/// A line for a person at the terminal; a closed stderr is no reason to fail.
+/// Writes a line to stderr. Errors are ignored: stderr may be closed.
 fn mirror(line: &LogLine) {
     use std::io::Write;
     let seconds = i64::try_from(line.at / 1_000).unwrap_or_default();
@@ -209,7 +211,7 @@ fn level_named(name: &str) -> LevelFilter {
     name.parse().unwrap_or(LevelFilter::INFO)
 }
 
-/// Larger shows more.
+/// The rank of a level; a larger rank logs more.
 fn rank(filter: LevelFilter) -> u8 {
     match filter.into_level() {
         None => 0,

@@ -1,36 +1,36 @@
 //! All declared settings in one list.
 
-use super::key::Key;
+use super::key::SettingKey;
 
-/// Every key of the program, in the order their crates were named.
+/// All keys of the program, in the order of their crates.
 #[derive(Clone, Debug)]
-pub struct Catalog {
-    keys: Vec<Key>,
+pub struct SettingsCatalog {
+    keys: Vec<SettingKey>,
 }
 
-impl Catalog {
-    pub fn new(lists: &[&[Key]]) -> Catalog {
-        Catalog {
+impl SettingsCatalog {
+    pub fn new(lists: &[&[SettingKey]]) -> SettingsCatalog {
+        SettingsCatalog {
             keys: lists.concat(),
         }
     }
 
-    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+    pub fn keys(&self) -> impl Iterator<Item = &SettingKey> {
         self.keys.iter()
     }
 
-    /// The declaration of a path as a person writes it (`models.home.url` finds `models.*.url`).
-    pub fn find(&self, path: &str) -> Option<&Key> {
+    /// Finds the declaration of a path (`models.home.url` finds `models.*.url`).
+    pub fn find(&self, path: &str) -> Option<&SettingKey> {
         self.keys.iter().find(|key| key.matches(path))
     }
 
-    /// The declared path most like `path`, if one is near enough to be what was meant.
+    /// Returns the declared path most similar to `path`, if one is similar enough.
     pub fn nearest(&self, path: &str) -> Option<String> {
         const LIKENESS_MIN: f64 = 0.75;
         let name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
         let likeness = |declared: &str| {
             let whole = strsim::jaro_winkler(declared, path);
-            // The right name under the wrong section is a likely slip too.
+            // The right name in the wrong section is a likely mistake too.
             let same_name = name(declared) == name(path);
             if same_name { whole.max(0.9) } else { whole }
         };
@@ -42,7 +42,7 @@ impl Catalog {
             .map(|(_, declared)| declared)
     }
 
-    /// Whether some key lies below this table.
+    /// Returns true if some key is below this table.
     pub(super) fn is_table(&self, path: &[&str]) -> bool {
         self.keys.iter().any(|key| {
             let segments: Vec<&str> = key.path.split('.').collect();
@@ -54,7 +54,7 @@ impl Catalog {
         })
     }
 
-    /// What is wrong with the declarations themselves; empty in a sound program. A test asks.
+    /// Returns the faults of the declarations themselves. Empty in a correct program; for a test.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for (index, key) in self.keys.iter().enumerate() {
@@ -69,7 +69,9 @@ impl Catalog {
                 if variable || key.path == other.path {
                     faults.push(format!("{} and {} collide", other.path, key.path));
                 }
-                let below = |one: &Key, two: &Key| two.path.starts_with(&format!("{}.", one.path));
+                let below = |one: &SettingKey, two: &SettingKey| {
+                    two.path.starts_with(&format!("{}.", one.path))
+                };
                 if below(key, other) || below(other, key) {
                     faults.push(format!("{} and {} nest", other.path, key.path));
                 }
@@ -79,7 +81,7 @@ impl Catalog {
     }
 }
 
-/// A declared path with the person's own name in place of its `*`.
+/// Replaces the `*` of a declared path by the name in `path`.
 fn named_as(declared: &str, path: &str) -> String {
     let mut given = path.split('.');
     let segments = declared.split('.').map(|segment| match given.next() {

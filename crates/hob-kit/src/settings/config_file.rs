@@ -1,29 +1,29 @@
-//! Reading the config file: every key found must be declared, every value must fit, and whatever
-//! does not is reported with its line.
+//! Reads the config file. Every key must be declared and every value must fit its kind; each
+//! violation is reported with its line.
 
-use super::catalog::Catalog;
-use super::key::Kind;
-use super::value::Value;
+use super::catalog::SettingsCatalog;
+use super::key::SettingKind;
+use super::value::SettingValue;
 use std::fmt;
 use toml_edit::{Document, Item, TableLike};
 
-/// Everything wrong with a config file, in the order of its lines.
+/// All problems of a config file, in the order of their lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems {
-    /// How the file is called in messages.
+pub struct ConfigProblems {
+    /// The name of the file in messages.
     pub file: String,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
-/// One thing wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// Counted from 1; missing for an environment variable.
     pub line: Option<usize>,
     pub message: String,
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for ConfigProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {
             if index > 0 {
@@ -38,13 +38,16 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for ConfigProblems {}
 
-/// The values a file's text sets, by path.
-pub(super) fn read(catalog: &Catalog, text: &str) -> Result<Vec<(String, Value)>, Vec<Problem>> {
+/// Reads the values that a file sets, by path.
+pub(super) fn read(
+    catalog: &SettingsCatalog,
+    text: &str,
+) -> Result<Vec<(String, SettingValue)>, Vec<ConfigProblem>> {
     let document = Document::parse(text).map_err(|failure| {
         let at = failure.span().map_or(0, |span| span.start);
-        vec![Problem {
+        vec![ConfigProblem {
             line: Some(line_of(text, at)),
             message: format!(
                 "this is not TOML: {}",
@@ -52,7 +55,7 @@ pub(super) fn read(catalog: &Catalog, text: &str) -> Result<Vec<(String, Value)>
             ),
         }]
     })?;
-    let mut reader = Reader {
+    let mut reader = ConfigFileReader {
         catalog,
         text,
         values: Vec::new(),
@@ -66,14 +69,14 @@ pub(super) fn read(catalog: &Catalog, text: &str) -> Result<Vec<(String, Value)>
     Err(reader.problems)
 }
 
-struct Reader<'a> {
-    catalog: &'a Catalog,
+struct ConfigFileReader<'a> {
+    catalog: &'a SettingsCatalog,
     text: &'a str,
-    values: Vec<(String, Value)>,
-    problems: Vec<Problem>,
+    values: Vec<(String, SettingValue)>,
+    problems: Vec<ConfigProblem>,
 }
 
-impl Reader<'_> {
+impl ConfigFileReader<'_> {
     fn table(&mut self, table: &dyn TableLike, above: &[&str]) {
         for (name, item) in table.iter() {
             let key_at = table
@@ -109,7 +112,7 @@ impl Reader<'_> {
     }
 
     fn hint(&self, written: &str, item: &Item) -> String {
-        // Of an unknown table its first entry says best what was meant.
+        // For an unknown table, its first entry is the best hint of what was meant.
         let entry = item.as_table_like().and_then(|table| {
             let (name, _) = table.iter().next()?;
             self.catalog.nearest(&format!("{written}.{name}"))
@@ -121,35 +124,35 @@ impl Reader<'_> {
     }
 
     fn refuse(&mut self, line: usize, message: String) {
-        self.problems.push(Problem {
+        self.problems.push(ConfigProblem {
             line: Some(line),
             message,
         });
     }
 }
 
-fn read_item(kind: &Kind, item: &Item) -> Result<Value, String> {
+fn read_item(kind: &SettingKind, item: &Item) -> Result<SettingValue, String> {
     let refused = || kind.refusal(&describe(item));
     let value = match kind {
-        Kind::Bool => Value::Bool(item.as_bool().ok_or_else(refused)?),
-        Kind::Integer { .. } => {
+        SettingKind::Bool => SettingValue::Bool(item.as_bool().ok_or_else(refused)?),
+        SettingKind::Integer { .. } => {
             let number = item.as_integer().ok_or_else(refused)?;
-            Value::Integer(u64::try_from(number).map_err(|_| refused())?)
+            SettingValue::Integer(u64::try_from(number).map_err(|_| refused())?)
         }
-        Kind::Duration { .. } => return kind.parse(item.as_str().ok_or_else(refused)?),
-        Kind::Choice(_) | Kind::Text | Kind::Checked { .. } => {
-            Value::Text(item.as_str().ok_or_else(refused)?.to_owned())
+        SettingKind::Duration { .. } => return kind.parse(item.as_str().ok_or_else(refused)?),
+        SettingKind::Choice(_) | SettingKind::Text | SettingKind::Checked { .. } => {
+            SettingValue::Text(item.as_str().ok_or_else(refused)?.to_owned())
         }
-        Kind::List => {
+        SettingKind::List => {
             let items = item.as_array().ok_or_else(refused)?;
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-            Value::List(texts.collect::<Option<_>>().ok_or_else(refused)?)
+            SettingValue::List(texts.collect::<Option<_>>().ok_or_else(refused)?)
         }
     };
     kind.check(value)
 }
 
-/// A value in a message: short, on one line.
+/// Formats a value for a message: short, on one line.
 fn describe(item: &Item) -> String {
     const CHARS_MAX: usize = 60;
     if item.is_table() || item.is_array_of_tables() {
@@ -163,7 +166,7 @@ fn describe(item: &Item) -> String {
     }
 }
 
-/// A path as TOML writes it: names that are not bare are quoted.
+/// Joins a path as TOML writes it: names that are not bare are quoted.
 pub(super) fn join(path: &[&str]) -> String {
     let segments = path.iter().map(|name| {
         let key = toml_edit::Key::new(*name);

@@ -1,16 +1,16 @@
-//! Changing one key of the config file. Invariant: every other line, comments included, stays as
-//! the person wrote it.
+//! Changes one key of the config file. Invariant: every other line, comments included, stays as the
+//! user wrote it.
 
-use super::document::join;
-use super::value::Value;
+use super::config_file::join;
+use super::value::SettingValue;
 use crate::text_file;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike};
 
-/// The file's text; empty when there is none. One that is not text is an error that holds a
-/// [`text_file::NotText`].
+/// Reads the text of the file; empty if it does not exist. A file that is not UTF-8 is an error
+/// that contains a [`text_file::NotText`].
 pub fn read_file(path: &Path) -> io::Result<String> {
     match std::fs::read(path) {
         Err(failure) if failure.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -19,7 +19,7 @@ pub fn read_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Why a text could not be edited.
+/// The reason for which a text could not be edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     #[error("the file is not TOML: {0}")]
@@ -34,8 +34,8 @@ impl From<toml_edit::TomlError> for EditError {
     }
 }
 
-/// `text` with `path` set to `value`, or without it when the value is none.
-pub fn set(text: &str, path: &str, value: Option<&Value>) -> Result<String, EditError> {
+/// Returns `text` with `path` set to `value`, or without the key if the value is `None`.
+pub fn set(text: &str, path: &str, value: Option<&SettingValue>) -> Result<String, EditError> {
     let path = toml_edit::Key::parse(path)?;
     let names: Vec<&str> = path.iter().map(toml_edit::Key::get).collect();
     let Some((name, tables)) = names.split_last() else {
@@ -47,20 +47,22 @@ pub fn set(text: &str, path: &str, value: Option<&Value>) -> Result<String, Edit
     }
 }
 
-/// Sets a key in the file itself, once `check` has accepted the whole new text.
+/// Sets a key in the file, once `check` has accepted the complete new text.
 pub fn set_in_file<E>(
     file: &Path,
     path: &str,
-    value: Option<&Value>,
+    value: Option<&SettingValue>,
     check: impl FnOnce(&str) -> Result<(), E>,
 ) -> Result<(), SetError<E>> {
     let text = read_file(file).map_err(SetError::Io)?;
     let edited = set(&text, path, value).map_err(SetError::Edit)?;
+    // The whole new text is checked before it is written: a daemon must never find a file that it
+    // refuses.
     check(&edited).map_err(SetError::Refused)?;
-    crate::file::replace(file, edited.as_bytes()).map_err(SetError::Io)
+    crate::atomic_file::replace(file, edited.as_bytes()).map_err(SetError::Io)
 }
 
-/// Why the file was not changed.
+/// The reason for which the file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError<E> {
     #[error("the config file could not be written: {0}")]
@@ -71,7 +73,12 @@ pub enum SetError<E> {
     Refused(E),
 }
 
-fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<String, EditError> {
+fn set_value(
+    text: &str,
+    tables: &[&str],
+    name: &str,
+    value: &SettingValue,
+) -> Result<String, EditError> {
     let mut document: DocumentMut = text.parse()?;
     let mut is_new = false;
     let mut table: &mut dyn TableLike = document.as_table_mut();
@@ -84,15 +91,15 @@ fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<S
     }
     let mut fresh = value.to_toml();
     if let Some(present) = table.get_mut(name).and_then(Item::as_value_mut) {
-        // The comment behind the old value belongs to the line, not to the value.
+        // The comment after the old value belongs to the line and stays.
         *fresh.decor_mut() = present.decor().clone();
         *present = fresh;
         return Ok(document.to_string());
     }
     table.insert(name, Item::Value(fresh));
     let appended = document.to_string();
-    // Better than at the end of its table: right below the comment that shows its default. The
-    // parsed results decide whether that place meant the same.
+    // Preferred over the end of the table: right below the comment that shows the default. The
+    // result is parsed to make sure that it means the same there.
     let wanted = values_of(&appended);
     let same = |edited: &String| values_of(edited).is_some_and(|found| Some(found) == wanted);
     let below = below_comment(text, tables, name, value).filter(same);
@@ -100,9 +107,8 @@ fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<S
     Ok(below.or_else(|| last().filter(same)).unwrap_or(appended))
 }
 
-/// The text with a new table after all of it: the comments at its end belong to the table above
-/// them and stay there.
-fn with_new_table(text: &str, tables: &[&str], name: &str, value: &Value) -> String {
+/// Appends a new table at the end of the text. Comments there stay with the table above them.
+fn with_new_table(text: &str, tables: &[&str], name: &str, value: &SettingValue) -> String {
     let gap = match text {
         "" => "",
         text if text.ends_with('\n') => "\n",
@@ -112,15 +118,15 @@ fn with_new_table(text: &str, tables: &[&str], name: &str, value: &Value) -> Str
     format!("{text}{gap}[{header}]\n{name} = {value}\n")
 }
 
-/// A table that prints no header of its own until it holds a value.
+/// Returns a table that prints no header until it has a value.
 fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
 }
 
-/// The text with the key on a line of its own below `# name = …` in its section.
-fn below_comment(text: &str, tables: &[&str], name: &str, value: &Value) -> Option<String> {
+/// Inserts the key on a new line below `# name = …` in its section.
+fn below_comment(text: &str, tables: &[&str], name: &str, value: &SettingValue) -> Option<String> {
     let header = format!("[{}]", join(tables));
     let mut in_section = tables.is_empty();
     let mut end = 0;
@@ -146,8 +152,8 @@ fn below_comment(text: &str, tables: &[&str], name: &str, value: &Value) -> Opti
     None
 }
 
-/// Removes the lines of the key and nothing else. (Removing it from the parsed document would
-/// take the comments above it along.)
+/// Removes the lines of the key and nothing else. Removing it from the parsed document would also
+/// remove the comments above it.
 fn unset(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
     let document = Document::parse(text)?;
     let mut table: &dyn TableLike = document.as_table();
@@ -168,6 +174,7 @@ fn unset(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
     let Some((key, value)) = spans else {
         return Ok(text.to_owned());
     };
+    // An inline table is one line with other keys, so its line cannot be removed.
     if inline {
         return unset_inline(text, tables, name);
     }
@@ -179,7 +186,7 @@ fn unset(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
     Ok(without_bare_header(&left, tables).unwrap_or(left))
 }
 
-/// The text without the header of these tables, where nothing but blank lines is left below it.
+/// Removes the header of these tables if only blank lines are left below it; otherwise `None`.
 fn without_bare_header(text: &str, tables: &[&str]) -> Option<String> {
     let header = format!("[{}]", join(tables));
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -215,7 +222,7 @@ fn unset_inline(text: &str, tables: &[&str], name: &str) -> Result<String, EditE
     Ok(document.to_string())
 }
 
-/// Every value of a text by path, without its comments; none when it is not TOML.
+/// Returns every value of a text by path, without comments; `None` if it is not TOML.
 fn values_of(text: &str) -> Option<BTreeMap<String, String>> {
     fn gather(table: &dyn TableLike, above: &[&str], into: &mut BTreeMap<String, String>) {
         for (name, item) in table.iter() {

@@ -1,43 +1,43 @@
-//! Editing keeps what the person wrote.
+//! Edits keep everything else that the user wrote.
 
-use super::super::{Catalog, Key, Kind, Settings, Value};
+use super::super::{SettingKey, SettingKind, SettingValue, Settings, SettingsCatalog};
 use super::set;
-use crate::world::Env;
+use crate::host_environment::EnvVars;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const KEYS: &[Key] = &[
-    Key::new(
+const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "log.level",
-        Kind::Choice(&["info", "debug"]),
+        SettingKind::Choice(&["info", "debug"]),
         "info",
         "How much is logged.",
     ),
-    Key::new(
+    SettingKey::new(
         "gateway.ping_interval",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 1_000,
             max_ms: 3_600_000,
         },
         "30s",
         "Between two pings.",
     ),
-    Key::new(
+    SettingKey::new(
         "gateway.max_connections",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 1,
             max: 20_000,
         },
         "20000",
         "Bound.",
     ),
-    Key::new("listen.names", Kind::List, "", "Names."),
-    Key::new("listen.open", Kind::Bool, "false", "Open."),
-    Key::new("models.*.url", Kind::Text, "", "Where it is."),
+    SettingKey::new("listen.names", SettingKind::List, "", "Names."),
+    SettingKey::new("listen.open", SettingKind::Bool, "false", "Open."),
+    SettingKey::new("models.*.url", SettingKind::Text, "", "Where it is."),
 ];
 
-fn debug() -> Value {
-    Value::Text("debug".into())
+fn debug() -> SettingValue {
+    SettingValue::Text("debug".into())
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_present_value_is_replaced_and_its_comment_stays() {
 
 #[test]
 fn an_absent_value_goes_below_the_comment_that_shows_its_default() {
-    let text = Catalog::new(&[KEYS]).default_text();
+    let text = SettingsCatalog::new(&[KEYS]).default_text();
     let edited = set(&text, "log.level", Some(&debug())).expect("edits");
     let expected = text.replace(
         "# level = \"info\"\n",
@@ -85,7 +85,7 @@ fn a_header_inside_a_text_is_not_a_section() {
 fn an_empty_file_gets_its_section() {
     let edited = set("", "log.level", Some(&debug())).expect("edits");
     assert_eq!(edited, "[log]\nlevel = \"debug\"\n");
-    let named = Value::Text("http://x".into());
+    let named = SettingValue::Text("http://x".into());
     let edited = set("", "models.home.url", Some(&named)).expect("edits");
     assert_eq!(edited, "[models.home]\nurl = \"http://x\"\n");
 }
@@ -136,16 +136,17 @@ fn a_text_that_is_not_toml_is_left_alone() {
     assert!(set("log = 1\n", "log.level", Some(&debug())).is_err());
 }
 
-fn any_setting() -> impl Strategy<Value = (&'static str, Value)> {
+fn any_setting() -> impl Strategy<Value = (&'static str, SettingValue)> {
     let word = "[a-z][a-z0-9 \"\\\\#=\\[]{0,12}";
     prop_oneof![
-        any::<bool>().prop_map(|open| ("listen.open", Value::Bool(open))),
-        (1..=20_000_u64).prop_map(|n| ("gateway.max_connections", Value::Integer(n))),
-        (1_000..=3_600_000_u64).prop_map(|ms| ("gateway.ping_interval", Value::DurationMs(ms))),
+        any::<bool>().prop_map(|open| ("listen.open", SettingValue::Bool(open))),
+        (1..=20_000_u64).prop_map(|n| ("gateway.max_connections", SettingValue::Integer(n))),
+        (1_000..=3_600_000_u64)
+            .prop_map(|ms| ("gateway.ping_interval", SettingValue::DurationMs(ms))),
         Just(("log.level", debug())),
-        word.prop_map(|url| ("models.\"a b\".url", Value::Text(url))),
+        word.prop_map(|url| ("models.\"a b\".url", SettingValue::Text(url))),
         proptest::collection::vec("[a-z\"#]{1,6}", 0..4)
-            .prop_map(|names| ("listen.names", Value::List(names))),
+            .prop_map(|names| ("listen.names", SettingValue::List(names))),
     ]
 }
 
@@ -154,8 +155,8 @@ proptest! {
     /// the defaults again.
     #[test]
     fn what_is_set_is_read_back(changes in proptest::collection::vec(any_setting(), 1..8)) {
-        let catalog = Arc::new(Catalog::new(&[KEYS]));
-        let env = Env::default();
+        let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+        let env = EnvVars::default();
         let mut text = catalog.default_text();
         let comments = |text: &str| {
             text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
@@ -183,13 +184,13 @@ proptest! {
 #[test]
 fn a_new_table_comes_after_the_comments_of_the_last_one() {
     let text = "[log]\n# How much.\n# level = \"info\"\n";
-    let url = Value::Text("http://x".to_owned());
+    let url = SettingValue::Text("http://x".to_owned());
     let edited = set(text, "models.lab.url", Some(&url)).expect("edits");
     assert_eq!(
         edited,
         format!("{text}\n[models.lab]\nurl = \"http://x\"\n")
     );
-    let kind = Value::Text("openai".to_owned());
+    let kind = SettingValue::Text("openai".to_owned());
     let both = set(&edited, "models.lab.kind", Some(&kind)).expect("edits");
     assert_eq!(both, format!("{edited}kind = \"openai\"\n"));
 }

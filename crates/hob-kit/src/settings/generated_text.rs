@@ -1,13 +1,11 @@
-//! The texts that derive from the declarations: the commented default file and the reference
-//! page.
+//! Texts generated from the declarations: the commented default file and the reference page.
 
-use super::catalog::Catalog;
-use super::key::Key;
+use super::catalog::SettingsCatalog;
+use super::key::SettingKey;
 use std::fmt::Write;
 
-impl Catalog {
-    /// A config file that says everything and changes nothing: each key as a comment with its
-    /// default.
+impl SettingsCatalog {
+    /// Generates a config file in which each key is a comment with its default.
     pub fn default_text(&self) -> String {
         let mut text = String::from(
             "# hob's settings. Each line below shows a default; take the '#' off to change it.\n\
@@ -31,7 +29,7 @@ impl Catalog {
         text
     }
 
-    /// The reference page in Markdown.
+    /// Generates the reference page in Markdown.
     pub fn reference_text(&self) -> String {
         let mut text = String::from(
             "# Settings\n\n\
@@ -54,9 +52,9 @@ impl Catalog {
         text
     }
 
-    /// Keys by table, tables in the order of their first key.
-    fn sections(&self) -> Vec<(&'static str, Vec<&Key>)> {
-        let mut sections: Vec<(&'static str, Vec<&Key>)> = Vec::new();
+    /// Groups the keys by table, in the order of each table's first key.
+    fn sections(&self) -> Vec<(&'static str, Vec<&SettingKey>)> {
+        let mut sections: Vec<(&'static str, Vec<&SettingKey>)> = Vec::new();
         for key in self.keys() {
             let section = key.path.rsplit_once('.').map_or("", |(section, _)| section);
             match sections.iter_mut().find(|(name, _)| *name == section) {
@@ -68,7 +66,7 @@ impl Catalog {
     }
 }
 
-fn example(key: &Key) -> String {
+fn example(key: &SettingKey) -> String {
     let name = key.path.rsplit('.').next().unwrap_or(key.path);
     match key.default_value() {
         Some(value) => format!("{name} = {value}"),
@@ -76,7 +74,7 @@ fn example(key: &Key) -> String {
     }
 }
 
-fn facts(key: &Key) -> Vec<String> {
+fn facts(key: &SettingKey) -> Vec<String> {
     let default = key.default_value();
     let default = default.map_or_else(String::new, |value| value.to_string());
     let mut facts = vec![

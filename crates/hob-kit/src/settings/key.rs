@@ -1,32 +1,32 @@
-//! How a setting is declared: once, with all that file, environment, CLI and manual derive from.
+//! The declaration of a setting, from which the file, environment variable, CLI and manual derive.
 
-use super::value::Value;
+use super::value::SettingValue;
 use crate::duration::{format_ms, parse_ms};
-use crate::world::Env;
+use crate::host_environment::EnvVars;
 
-/// A setting's declaration. `Key::new("log.level", Kind::…, "info", "How much is logged.")`,
-/// then [`Key::live`] if a change applies without a restart and [`Key::not_over_wire`] if only
-/// the file may set it (program paths, for one).
+/// The declaration of a setting: `SettingKey::new("log.level", SettingKind::…, "info", "…")`, then
+/// [`SettingKey::live`] if a change applies without a restart and [`SettingKey::not_over_wire`] if
+/// only the file may set it (program paths, for one).
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Dotted path. One segment may be `*`: a name of the person's choice (`models.*.url`).
+pub struct SettingKey {
+    /// The dotted path. One segment may be `*`, a name that the user chooses (`models.*.url`).
     pub path: &'static str,
-    pub kind: Kind,
-    /// The default as a person would write it in an environment variable.
+    pub kind: SettingKind,
+    /// The default, as written in an environment variable.
     pub default: &'static str,
-    /// What it does, in full sentences.
+    /// The description, in full sentences.
     pub doc: &'static str,
-    /// Whether a change applies without a restart.
+    /// True if a change applies without a restart.
     pub live: bool,
-    /// Whether `config.set` may change it.
+    /// True if `config.set` may change it.
     pub over_wire: bool,
-    /// A second environment variable that sets it; the one derived from the path beats it.
+    /// A second environment variable. The one derived from the path overrides it.
     pub alias: Option<&'static str>,
 }
 
-/// What values a setting takes.
+/// The kind of values that a setting takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     Bool,
     Integer {
         min: u64,
@@ -40,7 +40,7 @@ pub enum Kind {
     /// One of these words.
     Choice(&'static [&'static str]),
     Text,
-    /// A text with a rule of its own. `expects` completes the sentence "takes …".
+    /// A text with its own check. `expects` completes the sentence "takes …".
     Checked {
         expects: &'static str,
         check: fn(&str) -> Result<(), String>,
@@ -49,14 +49,14 @@ pub enum Kind {
     List,
 }
 
-impl Key {
+impl SettingKey {
     pub const fn new(
         path: &'static str,
-        kind: Kind,
+        kind: SettingKind,
         default: &'static str,
         doc: &'static str,
-    ) -> Key {
-        Key {
+    ) -> SettingKey {
+        SettingKey {
             path,
             kind,
             default,
@@ -68,19 +68,19 @@ impl Key {
     }
 
     #[must_use]
-    pub const fn live(mut self) -> Key {
+    pub const fn live(mut self) -> SettingKey {
         self.live = true;
         self
     }
 
     #[must_use]
-    pub const fn not_over_wire(mut self) -> Key {
+    pub const fn not_over_wire(mut self) -> SettingKey {
         self.over_wire = false;
         self
     }
 
     #[must_use]
-    pub const fn alias(mut self, variable: &'static str) -> Key {
+    pub const fn alias(mut self, variable: &'static str) -> SettingKey {
         self.alias = Some(variable);
         self
     }
@@ -89,18 +89,18 @@ impl Key {
         self.path.split('.').any(|segment| segment == "*")
     }
 
-    /// The environment variable that beats the file; a key with a `*` has none.
+    /// The environment variable that overrides the file; a key with a `*` has none.
     pub fn variable(&self) -> Option<String> {
         let name = || format!("HOB_{}", self.path.replace(['.', '-'], "_").to_uppercase());
         (!self.is_pattern()).then(name)
     }
 
-    pub fn default_value(&self) -> Option<Value> {
+    pub fn default_value(&self) -> Option<SettingValue> {
         self.kind.parse(self.default).ok()
     }
 
-    /// The variable of this environment that sets the key, with its text.
-    pub(super) fn environment<'e>(&self, env: &'e Env) -> Option<(String, &'e str)> {
+    /// Returns the variable that sets the key in this environment, with its text.
+    pub(super) fn environment<'e>(&self, env: &'e EnvVars) -> Option<(String, &'e str)> {
         let derived = self.variable().into_iter();
         let mut variables = derived.chain(self.alias.map(str::to_owned));
         variables.find_map(|variable| {
@@ -109,31 +109,33 @@ impl Key {
         })
     }
 
-    /// Whether `path` names this setting.
+    /// Returns true if `path` names this setting.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.path == path || pattern_name(self.path, path).is_some()
     }
 }
 
-impl Kind {
-    /// Reads a value as an environment variable or a command line gives it.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
+impl SettingKind {
+    /// Parses a value from an environment variable or the command line.
+    pub fn parse(&self, text: &str) -> Result<SettingValue, String> {
         let text = text.trim();
         let value = match self {
-            Kind::Bool => match text {
-                "true" => Value::Bool(true),
-                "false" => Value::Bool(false),
+            SettingKind::Bool => match text {
+                "true" => SettingValue::Bool(true),
+                "false" => SettingValue::Bool(false),
                 _ => return Err(self.refusal(text)),
             },
-            Kind::Integer { .. } => {
+            SettingKind::Integer { .. } => {
                 let digits = text.replace('_', "");
-                Value::Integer(digits.parse().map_err(|_| self.refusal(text))?)
+                SettingValue::Integer(digits.parse().map_err(|_| self.refusal(text))?)
             }
-            Kind::Duration { .. } => {
-                Value::DurationMs(parse_ms(text).map_err(|_| self.refusal(text))?)
+            SettingKind::Duration { .. } => {
+                SettingValue::DurationMs(parse_ms(text).map_err(|_| self.refusal(text))?)
             }
-            Kind::Choice(_) | Kind::Text | Kind::Checked { .. } => Value::Text(text.to_owned()),
-            Kind::List => Value::List(
+            SettingKind::Choice(_) | SettingKind::Text | SettingKind::Checked { .. } => {
+                SettingValue::Text(text.to_owned())
+            }
+            SettingKind::List => SettingValue::List(
                 text.split(',')
                     .map(str::trim)
                     .filter(|part| !part.is_empty())
@@ -144,20 +146,20 @@ impl Kind {
         self.check(value)
     }
 
-    /// Reads a value as JSON gives it. A text is read as a person would write it.
-    pub fn from_json(&self, json: &serde_json::Value) -> Result<Value, String> {
+    /// Reads a value from JSON. A string is parsed like a command line argument.
+    pub fn from_json(&self, json: &serde_json::Value) -> Result<SettingValue, String> {
         let refused = || self.refusal(&json.to_string());
         let value = match (self, json) {
-            (Kind::Bool, serde_json::Value::Bool(value)) => Value::Bool(*value),
-            (Kind::Integer { .. }, serde_json::Value::Number(value)) => {
-                Value::Integer(value.as_u64().ok_or_else(refused)?)
+            (SettingKind::Bool, serde_json::Value::Bool(value)) => SettingValue::Bool(*value),
+            (SettingKind::Integer { .. }, serde_json::Value::Number(value)) => {
+                SettingValue::Integer(value.as_u64().ok_or_else(refused)?)
             }
-            (Kind::List, serde_json::Value::Array(items)) => {
+            (SettingKind::List, serde_json::Value::Array(items)) => {
                 let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-                Value::List(texts.collect::<Option<_>>().ok_or_else(refused)?)
+                SettingValue::List(texts.collect::<Option<_>>().ok_or_else(refused)?)
             }
-            (Kind::Text | Kind::Checked { .. }, serde_json::Value::String(text)) => {
-                Value::Text(text.clone())
+            (SettingKind::Text | SettingKind::Checked { .. }, serde_json::Value::String(text)) => {
+                SettingValue::Text(text.clone())
             }
             (_, serde_json::Value::String(text)) => return self.parse(text),
             _ => return Err(refused()),
@@ -166,17 +168,24 @@ impl Kind {
     }
 
     /// Refuses a value out of bounds.
-    pub(super) fn check(&self, value: Value) -> Result<Value, String> {
+    pub(super) fn check(&self, value: SettingValue) -> Result<SettingValue, String> {
         let fits = match (self, &value) {
-            (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => true,
-            (Kind::Integer { min, max }, Value::Integer(number)) => (min..=max).contains(&number),
-            (Kind::Duration { min_ms, max_ms }, Value::DurationMs(ms)) => {
+            (SettingKind::Bool, SettingValue::Bool(_))
+            | (SettingKind::Text, SettingValue::Text(_)) => true,
+            (SettingKind::Integer { min, max }, SettingValue::Integer(number)) => {
+                (min..=max).contains(&number)
+            }
+            (SettingKind::Duration { min_ms, max_ms }, SettingValue::DurationMs(ms)) => {
                 (min_ms..=max_ms).contains(&ms)
             }
-            (Kind::Choice(words), Value::Text(text)) => words.contains(&text.as_str()),
-            (Kind::Checked { check, .. }, Value::Text(text)) => return check(text).map(|()| value),
-            (Kind::List, Value::List(items)) => {
-                // An item with a comma could not be said in the environment.
+            (SettingKind::Choice(words), SettingValue::Text(text)) => {
+                words.contains(&text.as_str())
+            }
+            (SettingKind::Checked { check, .. }, SettingValue::Text(text)) => {
+                return check(text).map(|()| value);
+            }
+            (SettingKind::List, SettingValue::List(items)) => {
+                // An item with a comma could not be written in an environment variable.
                 items
                     .iter()
                     .all(|item| !item.is_empty() && !item.contains(','))
@@ -190,20 +199,20 @@ impl Kind {
         }
     }
 
-    /// What it takes, to complete "takes …".
+    /// The accepted values, to complete "takes …".
     pub fn expects(&self) -> String {
         match self {
-            Kind::Bool => "true or false".to_owned(),
-            Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Duration { min_ms, max_ms } => format!(
+            SettingKind::Bool => "true or false".to_owned(),
+            SettingKind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            SettingKind::Duration { min_ms, max_ms } => format!(
                 "a duration from \"{}\" to \"{}\"",
                 format_ms(*min_ms),
                 format_ms(*max_ms)
             ),
-            Kind::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
-            Kind::Text => "a text".to_owned(),
-            Kind::Checked { expects, .. } => (*expects).to_owned(),
-            Kind::List => "a list of texts".to_owned(),
+            SettingKind::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
+            SettingKind::Text => "a text".to_owned(),
+            SettingKind::Checked { expects, .. } => (*expects).to_owned(),
+            SettingKind::List => "a list of texts".to_owned(),
         }
     }
 
@@ -212,13 +221,12 @@ impl Kind {
     }
 }
 
-/// What the `*` of `pattern` stands for in `path`; none when they do not match.
-///
-/// Paths are compared often, a whole catalog at a time, and hardly one has quotes: only those
-/// that are more than bare words are parsed.
+/// Returns the name that the `*` of `pattern` matches in `path`; `None` if they do not match.
 pub(super) fn pattern_name(pattern: &str, path: &str) -> Option<String> {
     let star = pattern.split('.').position(|segment| segment == "*")?;
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    // The whole catalog is compared with each path, and hardly any path has quotes: only a path
+    // with quotes is parsed as TOML.
     if path.bytes().all(is_bare) {
         let name = name_at(star, pattern, path.split('.'))?;
         return (!name.is_empty()).then(|| name.to_owned());
@@ -228,7 +236,7 @@ pub(super) fn pattern_name(pattern: &str, path: &str) -> Option<String> {
     name_at(star, pattern, segments).map(str::to_owned)
 }
 
-/// The segment at `star`, if all others are those of the pattern.
+/// Returns the segment at `star` if all other segments equal those of the pattern.
 fn name_at<'p>(
     star: usize,
     pattern: &str,

@@ -1,84 +1,87 @@
-//! Settings: declared once by the crate that owns them, read from one commented TOML file, beaten
-//! by environment variables.
+//! Settings: declared once by the crate that owns them, read from one commented TOML file, and
+//! overridden by environment variables.
 //!
-//! - [`Key`], [`Kind`]: how a crate declares a setting (`pub const KEYS: &[Key]`)
-//! - [`Catalog`]: all declared keys, assembled in the binary; its texts (default file, reference
+//! - [`SettingKey`], [`SettingKind`]: the declaration of a setting (`pub const KEYS: &[SettingKey]`)
+//! - [`SettingsCatalog`]: all declared keys, assembled in the binary; its texts (default file, reference
 //!   page) derive from the declarations
-//! - [`Settings`]: the values, each with its [`Origin`]
-//! - [`edit`]: changing one key of the file, every comment kept
+//! - [`Settings`]: the values, each with its [`SettingSource`]
+//! - [`edit`]: changes one key of the file and keeps every comment
 //!
-//! Invariants: a value that is in a [`Settings`] fits its key's kind and bounds; a file with an
+//! Invariants: a value in a [`Settings`] fits its key's kind and bounds; a file with an
 //! unknown key, a wrong type or a value out of bounds is refused with its line, never half read.
 
 mod catalog;
-mod document;
+mod config_file;
 pub mod edit;
+mod generated_text;
 mod key;
-mod page;
 mod value;
 
-pub use catalog::Catalog;
-pub use document::{Problem, Problems};
-pub use key::{Key, Kind};
-pub use value::Value;
+pub use catalog::SettingsCatalog;
+pub use config_file::{ConfigProblem, ConfigProblems};
+pub use key::{SettingKey, SettingKind};
+pub use value::SettingValue;
 
+use crate::host_environment::EnvVars;
 use crate::text_file::NotText;
-use crate::world::Env;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where a setting's value comes from; the later beats the earlier.
+/// The source of a setting's value; a later one overrides an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum SettingSource {
     Default,
     File,
     Env,
 }
 
-/// One value and where it comes from.
+/// The value of a setting and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub value: Value,
-    pub origin: Origin,
+pub struct ResolvedSetting {
+    pub value: SettingValue,
+    pub origin: SettingSource,
 }
 
-/// Every setting's value. Live changes travel as `watch::Receiver<Arc<Settings>>`.
+/// The values of all settings. Live changes are distributed by `watch::Receiver<Arc<Settings>>`.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    catalog: Arc<Catalog>,
-    entries: BTreeMap<String, Entry>,
+    catalog: Arc<SettingsCatalog>,
+    entries: BTreeMap<String, ResolvedSetting>,
 }
 
 impl Settings {
-    /// The defaults alone, for tests and for commands without a home.
-    pub fn defaults(catalog: Arc<Catalog>) -> Settings {
+    /// Returns the defaults only, for tests and for commands without a home.
+    pub fn defaults(catalog: Arc<SettingsCatalog>) -> Settings {
         let entries = catalog
             .keys()
             .filter(|key| !key.is_pattern())
             .filter_map(|key| Some((key.path.to_owned(), key.default_value()?)))
             .map(|(path, value)| {
-                let origin = Origin::Default;
-                (path, Entry { value, origin })
+                let origin = SettingSource::Default;
+                (path, ResolvedSetting { value, origin })
             })
             .collect();
         Settings { catalog, entries }
     }
 
-    /// Reads the file's text over the defaults, and the environment over both. `name` is how the
-    /// file is called in messages.
+    /// Reads the settings: the environment overrides the file's text, which overrides the defaults.
+    /// `name` is the name of the file in messages.
     pub fn load(
-        catalog: &Arc<Catalog>,
+        catalog: &Arc<SettingsCatalog>,
         name: &str,
         text: &str,
-        env: &Env,
-    ) -> Result<Settings, Problems> {
+        env: &EnvVars,
+    ) -> Result<Settings, ConfigProblems> {
         let mut settings = Settings::defaults(Arc::clone(catalog));
         let mut problems = Vec::new();
-        match document::read(catalog, text) {
+        // All problems are collected, so that the user can fix the file in one go.
+        match config_file::read(catalog, text) {
             Ok(values) => {
                 for (path, value) in values {
-                    let origin = Origin::File;
-                    settings.entries.insert(path, Entry { value, origin });
+                    let origin = SettingSource::File;
+                    settings
+                        .entries
+                        .insert(path, ResolvedSetting { value, origin });
                 }
             }
             Err(found) => problems = found,
@@ -89,11 +92,13 @@ impl Settings {
             };
             match key.kind.parse(text) {
                 Ok(value) => {
-                    let origin = Origin::Env;
+                    let origin = SettingSource::Env;
                     let path = key.path.to_owned();
-                    settings.entries.insert(path, Entry { value, origin });
+                    settings
+                        .entries
+                        .insert(path, ResolvedSetting { value, origin });
                 }
-                Err(reason) => problems.push(Problem {
+                Err(reason) => problems.push(ConfigProblem {
                     line: None,
                     message: format!("{variable} (which sets {}): {reason}", key.path),
                 }),
@@ -102,60 +107,61 @@ impl Settings {
         if problems.is_empty() {
             Ok(settings)
         } else {
-            Err(Problems {
+            Err(ConfigProblems {
                 file: name.to_owned(),
                 problems,
             })
         }
     }
 
-    /// Reads the home's config file; a missing one means the defaults.
-    pub fn of_home(
-        catalog: &Arc<Catalog>,
+    /// Reads the config file of the home; without one the defaults apply.
+    pub fn load_home(
+        catalog: &Arc<SettingsCatalog>,
         home: &crate::home::Home,
-        env: &Env,
-    ) -> Result<Settings, Problems> {
+        env: &EnvVars,
+    ) -> Result<Settings, ConfigProblems> {
         let path = home.config_file();
         let name = path.display().to_string();
-        let text = edit::read_file(&path).map_err(|failure| Problems {
+        let text = edit::read_file(&path).map_err(|failure| ConfigProblems {
             file: name.clone(),
             problems: vec![unreadable(&failure)],
         })?;
         Settings::load(catalog, &name, &text, env)
     }
 
-    pub fn catalog(&self) -> &Arc<Catalog> {
+    pub fn catalog(&self) -> &Arc<SettingsCatalog> {
         &self.catalog
     }
 
-    pub fn entry(&self, path: &str) -> Option<&Entry> {
+    pub fn entry(&self, path: &str) -> Option<&ResolvedSetting> {
         self.entries.get(path)
     }
 
-    /// Every setting in alphabetical order.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    /// All settings in alphabetical order.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &ResolvedSetting)> {
         self.entries
             .iter()
             .map(|(path, entry)| (path.as_str(), entry))
     }
 
-    /// The names a `*` stands for, such as those of `[models.NAME]` for `models.*.url`.
+    /// The names that match a `*`, such as those of `[models.NAME]` for `models.*.url`.
     pub fn names(&self, pattern: &str) -> Vec<String> {
         let mut names: Vec<String> = self
             .entries
             .keys()
             .filter_map(|path| key::pattern_name(pattern, path))
             .collect();
+        // The paths are sorted, so equal names follow each other.
         names.dedup();
         names
     }
 
-    /// These settings with the values of live keys taken from `newer`: what is in effect after a
-    /// change of the file without a restart.
+    /// Returns these settings with the live keys of `newer`, as they apply without a restart.
     #[must_use]
     pub fn with_live_from(&self, newer: &Settings) -> Settings {
         let live = |path: &str| self.catalog.find(path).is_some_and(|key| key.live);
         let mut entries = self.entries.clone();
+        // Removed first: a key that is gone from the file must not keep its old value.
         entries.retain(|path, _| !live(path));
         for (path, entry) in newer.entries.iter().filter(|(path, _)| live(path)) {
             entries.insert(path.clone(), entry.clone());
@@ -168,15 +174,15 @@ impl Settings {
 
     pub fn bool(&self, path: &str) -> bool {
         match self.value(path) {
-            Value::Bool(value) => *value,
-            other => misread(path, other),
+            SettingValue::Bool(value) => *value,
+            other => panic_wrong_kind(path, other),
         }
     }
 
     pub fn u64(&self, path: &str) -> u64 {
         match self.value(path) {
-            Value::Integer(value) => *value,
-            other => misread(path, other),
+            SettingValue::Integer(value) => *value,
+            other => panic_wrong_kind(path, other),
         }
     }
 
@@ -186,22 +192,22 @@ impl Settings {
 
     pub fn duration_ms(&self, path: &str) -> u64 {
         match self.value(path) {
-            Value::DurationMs(value) => *value,
-            other => misread(path, other),
+            SettingValue::DurationMs(value) => *value,
+            other => panic_wrong_kind(path, other),
         }
     }
 
     pub fn text(&self, path: &str) -> &str {
         match self.value(path) {
-            Value::Text(value) => value,
-            other => misread(path, other),
+            SettingValue::Text(value) => value,
+            other => panic_wrong_kind(path, other),
         }
     }
 
     pub fn list(&self, path: &str) -> &[String] {
         match self.value(path) {
-            Value::List(value) => value,
-            other => misread(path, other),
+            SettingValue::List(value) => value,
+            other => panic_wrong_kind(path, other),
         }
     }
 
@@ -209,7 +215,7 @@ impl Settings {
         clippy::panic,
         reason = "reading a key that no crate declares is a fault of the program, met by the first test that does it"
     )]
-    fn value(&self, path: &str) -> &Value {
+    fn value(&self, path: &str) -> &SettingValue {
         match self.entries.get(path) {
             Some(entry) => &entry.value,
             None => panic!("the setting '{path}' is declared by no catalog"),
@@ -217,15 +223,15 @@ impl Settings {
     }
 }
 
-/// What is wrong with a file whose text is not to be had.
-fn unreadable(failure: &std::io::Error) -> Problem {
+/// Returns the problem of a file that cannot be read.
+fn unreadable(failure: &std::io::Error) -> ConfigProblem {
     let inner = failure.get_ref();
     match inner.and_then(|inner| inner.downcast_ref::<NotText>()) {
-        Some(not_text) => Problem {
+        Some(not_text) => ConfigProblem {
             line: Some(not_text.line),
             message: not_text.to_string(),
         },
-        None => Problem {
+        None => ConfigProblem {
             line: None,
             message: format!("the file cannot be read: {failure}"),
         },
@@ -236,7 +242,7 @@ fn unreadable(failure: &std::io::Error) -> Problem {
     clippy::panic,
     reason = "reading a key as another kind than its own is a fault of the program, met by the first test that does it"
 )]
-fn misread(path: &str, found: &Value) -> ! {
+fn panic_wrong_kind(path: &str, found: &SettingValue) -> ! {
     panic!("the setting '{path}' is not of the kind it is read as: {found:?}")
 }
 

@@ -2,17 +2,17 @@
 
 use super::*;
 
-const KEYS: &[Key] = &[
-    Key::new(
+const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "listen.address",
-        Kind::Text,
+        SettingKind::Text,
         "127.0.0.1:7717",
         "Where it listens.",
     )
     .alias("PRYX_LISTEN_ADDR"),
-    Key::new(
+    SettingKey::new(
         "gateway.ping_interval",
-        Kind::Duration {
+        SettingKind::Duration {
             min_ms: 1_000,
             max_ms: 3_600_000,
         },
@@ -20,33 +20,33 @@ const KEYS: &[Key] = &[
         "Between two pings.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "gateway.max_connections",
-        Kind::Integer {
+        SettingKind::Integer {
             min: 1,
             max: 20_000,
         },
         "20000",
         "Bound.",
     ),
-    Key::new(
+    SettingKey::new(
         "log.level",
-        Kind::Choice(&["info", "debug"]),
+        SettingKind::Choice(&["info", "debug"]),
         "info",
         "How much.",
     )
     .live(),
-    Key::new("log.topics", Kind::List, "a,b", "Which."),
-    Key::new("log.colour", Kind::Bool, "true", "Whether."),
-    Key::new("models.*.url", Kind::Text, "", "Where it is.").not_over_wire(),
+    SettingKey::new("log.topics", SettingKind::List, "a,b", "Which."),
+    SettingKey::new("log.colour", SettingKind::Bool, "true", "Whether."),
+    SettingKey::new("models.*.url", SettingKind::Text, "", "Where it is.").not_over_wire(),
 ];
 
-fn catalog() -> Arc<Catalog> {
-    Arc::new(Catalog::new(&[KEYS]))
+fn catalog() -> Arc<SettingsCatalog> {
+    Arc::new(SettingsCatalog::new(&[KEYS]))
 }
 
-fn load(text: &str) -> Result<Settings, Problems> {
-    Settings::load(&catalog(), "config.toml", text, &Env::default())
+fn load(text: &str) -> Result<Settings, ConfigProblems> {
+    Settings::load(&catalog(), "config.toml", text, &EnvVars::default())
 }
 
 fn complaint(text: &str) -> String {
@@ -56,12 +56,12 @@ fn complaint(text: &str) -> String {
 #[test]
 fn the_declarations_are_sound() {
     assert_eq!(catalog().faults(), Vec::<String>::new());
-    let broken: &[Key] = &[
-        Key::new("a.b", Kind::Bool, "maybe", "Doc."),
-        Key::new("a.b.c", Kind::Bool, "true", ""),
-        Key::new("a.b_c", Kind::Bool, "true", "Doc."),
+    let broken: &[SettingKey] = &[
+        SettingKey::new("a.b", SettingKind::Bool, "maybe", "Doc."),
+        SettingKey::new("a.b.c", SettingKind::Bool, "true", ""),
+        SettingKey::new("a.b_c", SettingKind::Bool, "true", "Doc."),
     ];
-    let faults = Catalog::new(&[broken]).faults();
+    let faults = SettingsCatalog::new(&[broken]).faults();
     assert_eq!(faults.len(), 4, "{faults:?}");
 }
 
@@ -76,7 +76,7 @@ fn an_empty_file_means_the_defaults() {
     assert!(
         settings
             .entries()
-            .all(|(_, entry)| entry.origin == Origin::Default)
+            .all(|(_, entry)| entry.origin == SettingSource::Default)
     );
 }
 
@@ -87,7 +87,7 @@ fn the_default_text_changes_nothing_and_shows_every_key() {
     assert!(
         settings
             .entries()
-            .all(|(_, entry)| entry.origin == Origin::Default)
+            .all(|(_, entry)| entry.origin == SettingSource::Default)
     );
     // Every key, taken out of its comment, is accepted.
     let live: String = text
@@ -110,7 +110,7 @@ fn the_default_text_changes_nothing_and_shows_every_key() {
     assert!(
         settings
             .entries()
-            .all(|(_, entry)| entry.origin == Origin::File),
+            .all(|(_, entry)| entry.origin == SettingSource::File),
         "{live}"
     );
     assert_eq!(settings.names("models.*.url"), ["NAME"]);
@@ -119,7 +119,7 @@ fn the_default_text_changes_nothing_and_shows_every_key() {
 #[test]
 fn the_file_beats_the_default_and_the_environment_beats_the_file() {
     let text = "[gateway]\nping_interval = \"10s\"\n[log]\nlevel = \"debug\"\n";
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("HOB_GATEWAY_PING_INTERVAL", "5s"),
         ("PRYX_LISTEN_ADDR", "127.0.0.1:0"),
         ("HOB_LOG_TOPICS", "x, y"),
@@ -130,14 +130,14 @@ fn the_file_beats_the_default_and_the_environment_beats_the_file() {
     assert_eq!(settings.text("listen.address"), "127.0.0.1:0");
     assert_eq!(settings.list("log.topics"), ["x", "y"]);
     let origin = |path| settings.entry(path).expect("is set").origin;
-    assert_eq!(origin("gateway.ping_interval"), Origin::Env);
-    assert_eq!(origin("log.level"), Origin::File);
-    assert_eq!(origin("log.colour"), Origin::Default);
+    assert_eq!(origin("gateway.ping_interval"), SettingSource::Env);
+    assert_eq!(origin("log.level"), SettingSource::File);
+    assert_eq!(origin("log.colour"), SettingSource::Default);
 }
 
 #[test]
 fn our_own_variable_beats_the_alias() {
-    let env = Env::from_pairs([
+    let env = EnvVars::from_pairs([
         ("PRYX_LISTEN_ADDR", "127.0.0.1:1"),
         ("HOB_LISTEN_ADDRESS", "127.0.0.1:2"),
     ]);
@@ -211,17 +211,17 @@ fn wrong_types_and_bounds_are_refused() {
         ),
         ("[log\n", "line 1: this is not TOML"),
     ] {
-        let told = complaint(text);
-        assert!(told.contains(part), "{text:?} gave {told}");
+        let message = complaint(text);
+        assert!(message.contains(part), "{text:?} gave {message}");
     }
 }
 
 #[test]
 fn a_wrong_environment_variable_is_named() {
-    let env = Env::from_pairs([("HOB_LOG_LEVEL", "loud")]);
-    let told = Settings::load(&catalog(), "config.toml", "", &env).expect_err("is refused");
+    let env = EnvVars::from_pairs([("HOB_LOG_LEVEL", "loud")]);
+    let message = Settings::load(&catalog(), "config.toml", "", &env).expect_err("is refused");
     assert_eq!(
-        told.to_string(),
+        message.to_string(),
         "HOB_LOG_LEVEL (which sets log.level): it takes one of \"info\", \"debug\", not \"loud\""
     );
 }
@@ -254,8 +254,11 @@ fn named_tables_are_found_by_their_pattern() {
     assert_eq!(settings.names("models.*.url"), ["a.b", "home"]);
     assert_eq!(settings.text("models.home.url"), "x");
     assert_eq!(settings.text("models.\"a.b\".url"), "y");
-    let told = complaint("[models.home]\nurk = \"x\"\n");
-    assert!(told.contains("did you mean 'models.home.url'?"), "{told}");
+    let message = complaint("[models.home]\nurk = \"x\"\n");
+    assert!(
+        message.contains("did you mean 'models.home.url'?"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -271,19 +274,25 @@ fn only_live_values_move_without_a_restart() {
 fn json_values_are_read_by_kind() {
     let kind = |path: &str| catalog().find(path).expect("is declared").kind;
     let read = |path: &str, json: serde_json::Value| kind(path).from_json(&json);
-    assert_eq!(read("log.colour", true.into()), Ok(Value::Bool(true)));
-    assert_eq!(read("log.colour", "false".into()), Ok(Value::Bool(false)));
+    assert_eq!(
+        read("log.colour", true.into()),
+        Ok(SettingValue::Bool(true))
+    );
+    assert_eq!(
+        read("log.colour", "false".into()),
+        Ok(SettingValue::Bool(false))
+    );
     assert_eq!(
         read("gateway.ping_interval", "2m".into()),
-        Ok(Value::DurationMs(120_000))
+        Ok(SettingValue::DurationMs(120_000))
     );
     assert_eq!(
         read("gateway.max_connections", 7.into()),
-        Ok(Value::Integer(7))
+        Ok(SettingValue::Integer(7))
     );
     assert_eq!(
         read("log.topics", serde_json::json!(["a"])),
-        Ok(Value::List(vec!["a".into()]))
+        Ok(SettingValue::List(vec!["a".into()]))
     );
     assert!(read("gateway.max_connections", serde_json::json!(-7)).is_err());
     assert!(read("log.level", serde_json::json!({})).is_err());

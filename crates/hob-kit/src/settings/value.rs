@@ -1,10 +1,10 @@
-//! A setting's value, and how it is written as TOML and JSON.
+//! The value of a setting, and its TOML and JSON forms.
 
 use crate::duration::format_ms;
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum SettingValue {
     Bool(bool),
     Integer(u64),
     Text(String),
@@ -12,31 +12,31 @@ pub enum Value {
     List(Vec<String>),
 }
 
-impl Value {
-    /// As JSON; a duration is the text a person writes.
+impl SettingValue {
+    /// Converts to JSON; a duration becomes text such as `30s`.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
-            Value::Bool(value) => (*value).into(),
-            Value::Integer(value) => (*value).into(),
-            Value::Text(value) => value.clone().into(),
-            Value::DurationMs(value) => format_ms(*value).into(),
-            Value::List(items) => items.clone().into(),
+            SettingValue::Bool(value) => (*value).into(),
+            SettingValue::Integer(value) => (*value).into(),
+            SettingValue::Text(value) => value.clone().into(),
+            SettingValue::DurationMs(value) => format_ms(*value).into(),
+            SettingValue::List(items) => items.clone().into(),
         }
     }
 
     pub(super) fn to_toml(&self) -> toml_edit::Value {
         match self {
-            Value::Bool(value) => (*value).into(),
-            // TOML's integers are signed; bounds above that are cut to what it can say.
-            Value::Integer(value) => i64::try_from(*value).unwrap_or(i64::MAX).into(),
-            Value::Text(value) => value.into(),
-            Value::DurationMs(value) => format_ms(*value).into(),
-            Value::List(items) => items.iter().collect::<toml_edit::Array>().into(),
+            SettingValue::Bool(value) => (*value).into(),
+            // TOML integers are signed, so a larger value is clamped.
+            SettingValue::Integer(value) => i64::try_from(*value).unwrap_or(i64::MAX).into(),
+            SettingValue::Text(value) => value.into(),
+            SettingValue::DurationMs(value) => format_ms(*value).into(),
+            SettingValue::List(items) => items.iter().collect::<toml_edit::Array>().into(),
         }
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     /// As TOML.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.to_toml().to_string().trim())

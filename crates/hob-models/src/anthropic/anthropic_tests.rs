@@ -1,7 +1,7 @@
 //! Addresses and lists.
 
-use super::Anthropic;
-use crate::dialect::Dialect;
+use super::AnthropicDialect;
+use crate::dialect::ProviderDialect;
 use serde_json::json;
 
 #[test]
@@ -12,13 +12,13 @@ fn addresses_are_taken_as_people_write_them() {
         "https://h/v1",
         "https://h/v1/messages",
     ] {
-        assert_eq!(Anthropic.base(given), "https://h");
+        assert_eq!(AnthropicDialect.base_url(given), "https://h");
     }
 }
 
 #[test]
 fn lists_have_pages() {
-    let page = Anthropic.read_list(&json!({
+    let page = AnthropicDialect.parse_models(&json!({
         "data": [{ "id": "claude-a", "type": "model", "max_input_tokens": 200_000 }, { "id": "claude-b" }],
         "has_more": true, "last_id": "claude-b",
     }));
@@ -30,6 +30,9 @@ fn lists_have_pages() {
         Some("/v1/models?limit=1000&after_id=claude-b")
     );
     let last = json!({ "data": [], "has_more": true, "last_id": "x&key=y" });
-    assert_eq!(Anthropic.read_list(&last).expect("is read").next, None);
-    assert!(Anthropic.read_list(&json!([])).is_none());
+    assert_eq!(
+        AnthropicDialect.parse_models(&last).expect("is read").next,
+        None
+    );
+    assert!(AnthropicDialect.parse_models(&json!([])).is_none());
 }

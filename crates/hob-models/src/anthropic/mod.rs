@@ -1,25 +1,27 @@
-//! Anthropic's messages. See README.md.
+//! Anthropic's Messages API. See README.md.
 
 mod request;
 mod stream;
 
-use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage, Listed};
+use crate::dialect::{
+    ModelListPage, ProviderDialect, ProviderModel, ProviderRequest, RequestInput, StreamDecoder,
+};
 use hob_kit::secret::Secret;
-use hob_net::Request;
+use hob_net::HttpRequest;
 use serde_json::Value;
 
 #[derive(Debug)]
-pub(crate) struct Anthropic;
+pub(crate) struct AnthropicDialect;
 
-impl Dialect for Anthropic {
-    fn base(&self, url: &str) -> String {
+impl ProviderDialect for AnthropicDialect {
+    fn base_url(&self, url: &str) -> String {
         let url = url.trim_end_matches('/');
         let url = url.strip_suffix("/messages").unwrap_or(url);
         url.strip_suffix("/v1").unwrap_or(url).to_owned()
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
-        Call {
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
+        ProviderRequest {
             path: "/v1/messages".to_owned(),
             body: request::body(ask),
         }
@@ -29,22 +31,22 @@ impl Dialect for Anthropic {
         &[("anthropic-version", "2023-06-01")]
     }
 
-    fn authorize(&self, request: Request, key: &Secret) -> Request {
+    fn authorize(&self, request: HttpRequest, key: &Secret) -> HttpRequest {
         request.secret_header("x-api-key", key.clone())
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(stream::MessageStream::default())
+    fn decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::AnthropicStream::default())
     }
 
-    fn list_path(&self) -> &'static str {
+    fn models_path(&self) -> &'static str {
         "/v1/models?limit=1000"
     }
 
-    fn read_list(&self, body: &Value) -> Option<ListPage> {
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage> {
         let rows = body.get("data")?.as_array()?;
         let models = rows.iter().filter_map(|row| {
-            Some(Listed {
+            Some(ProviderModel {
                 name: row.get("id")?.as_str()?.to_owned(),
                 context_tokens: row.get("max_input_tokens").and_then(Value::as_u64),
                 price: None,
@@ -53,14 +55,14 @@ impl Dialect for Anthropic {
         let more = body.get("has_more") == Some(&Value::Bool(true));
         let last = body.get("last_id").and_then(Value::as_str);
         let next = last.filter(|id| more && is_plain(id));
-        Some(ListPage {
+        Some(ModelListPage {
             models: models.collect(),
-            next: next.map(|id| format!("{}&after_id={id}", self.list_path())),
+            next: next.map(|id| format!("{}&after_id={id}", self.models_path())),
         })
     }
 }
 
-/// What goes into an address as it is.
+/// True if the id needs no escaping in a URL.
 fn is_plain(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !id.is_empty() && id.bytes().all(plain)

@@ -1,19 +1,19 @@
-//! The request of messages. Pure.
+//! Builds requests of the Messages API. Pure.
 
-use crate::dialect::Ask;
-use crate::history::{self, Answer, Turn, open_turn};
+use crate::dialect::RequestInput;
+use crate::history::{self, ConversationTurn, NamedToolResult, unfinished_turn_start};
 use crate::reasoning::{self, ANTHROPIC, ANTHROPIC_REDACTED};
 use crate::schema;
-use crate::tool_id::shaped;
-use hob_wire::content::Part;
-use hob_wire::rooms::agent::{Thinking, ToolChoice};
+use crate::tool_id::format_id;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::agent::{ThinkingLevel, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// A budget of thought smaller than this is refused.
+/// The provider rejects a smaller thinking budget.
 const BUDGET_TOKENS_MIN: u32 = 1_024;
 
-pub(super) fn body(ask: &Ask<'_>) -> Value {
-    let generation = Generation::of(&ask.prompt.model);
+pub(super) fn body(ask: &RequestInput<'_>) -> Value {
+    let generation = ClaudeGeneration::of(&ask.prompt.model);
     let mut body = Map::new();
     body.insert("model".into(), json!(ask.prompt.model));
     let max_tokens = ask
@@ -31,16 +31,16 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     Value::Object(body)
 }
 
-/// What is marked so is kept by the provider for a few minutes, with all that stands before it.
-/// Four marks are allowed: the tools, the system text, and the two newest messages of the person's
-/// side.
-fn mark(blocks: &mut [Value]) {
+/// Marks the last block as a cache breakpoint. The provider caches everything up to it for a few
+/// minutes. Four breakpoints are allowed: the tools, the system text, and the two newest user
+/// messages.
+fn mark_for_cache(blocks: &mut [Value]) {
     if let Some(Value::Object(block)) = blocks.last_mut() {
         block.insert("cache_control".into(), json!({ "type": "ephemeral" }));
     }
 }
 
-fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let tools = ask.tools(|tool| {
         json!({
             "name": tool.name,
@@ -51,7 +51,7 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     let Some(mut tools) = tools else {
         return;
     };
-    mark(&mut tools);
+    mark_for_cache(&mut tools);
     body.insert("tools".into(), Value::Array(tools));
     let choice = match &ask.prompt.tool_choice {
         None => return,
@@ -63,10 +63,10 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     body.insert("tool_choice".into(), choice);
 }
 
-fn add_system(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_system(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let words = ask.prompt.schema.as_ref().and_then(|wanted| {
-        let told = schema::closed(wanted).is_some_and(|closed| closed == *wanted);
-        (!told).then(|| schema::in_words(wanted))
+        let told = schema::close_objects(wanted).is_some_and(|closed| closed == *wanted);
+        (!told).then(|| schema::as_instruction(wanted))
     });
     let layers = ask.system.iter().map(String::as_str);
     let layers = layers.chain(words.as_deref());
@@ -74,14 +74,14 @@ fn add_system(ask: &Ask<'_>, body: &mut Map<String, Value>) {
         .map(|layer| json!({ "type": "text", "text": layer }))
         .collect();
     if !blocks.is_empty() {
-        mark(&mut blocks);
+        mark_for_cache(&mut blocks);
         body.insert("system".into(), Value::Array(blocks));
     }
 }
 
-fn add_output(ask: &Ask<'_>, generation: Generation, body: &mut Map<String, Value>) {
+fn add_output(ask: &RequestInput<'_>, generation: ClaudeGeneration, body: &mut Map<String, Value>) {
     let mut output = Map::new();
-    let closed = ask.prompt.schema.as_ref().and_then(schema::closed);
+    let closed = ask.prompt.schema.as_ref().and_then(schema::close_objects);
     if let Some(closed) = closed.filter(|_| generation.keeps_schemas()) {
         let format = json!({ "type": "json_schema", "schema": closed });
         output.insert("format".into(), format);
@@ -96,8 +96,8 @@ fn add_output(ask: &Ask<'_>, generation: Generation, body: &mut Map<String, Valu
 }
 
 fn add_sampling(
-    ask: &Ask<'_>,
-    generation: Generation,
+    ask: &RequestInput<'_>,
+    generation: ClaudeGeneration,
     max_tokens: u32,
     body: &mut Map<String, Value>,
 ) {
@@ -110,7 +110,7 @@ fn add_sampling(
     if let Some(thinking) = thinking {
         body.insert("thinking".into(), thinking);
     }
-    // Who thinks picks its words itself; the newest models always do.
+    // Sampling options are rejected with thinking, and always by the newest models.
     if thinks || generation.refuses_sampling() {
         return;
     }
@@ -121,13 +121,17 @@ fn add_sampling(
     }
 }
 
-fn thinking(ask: &Ask<'_>, generation: Generation, max_tokens: u32) -> Option<Value> {
+fn thinking(
+    ask: &RequestInput<'_>,
+    generation: ClaudeGeneration,
+    max_tokens: u32,
+) -> Option<Value> {
     let wanted = ask.prompt.options.thinking?;
     let budget = match wanted {
-        Thinking::Off => return None,
-        Thinking::Low => 2_048,
-        Thinking::Medium => 8_192,
-        Thinking::High => 24_576,
+        ThinkingLevel::Off => return None,
+        ThinkingLevel::Low => 2_048,
+        ThinkingLevel::Medium => 8_192,
+        ThinkingLevel::High => 24_576,
     };
     if generation.adapts() {
         let mut adaptive = json!({ "type": "adaptive" });
@@ -148,33 +152,37 @@ fn thinking(ask: &Ask<'_>, generation: Generation, max_tokens: u32) -> Option<Va
     possible.then(|| json!({ "type": "enabled", "budget_tokens": budget }))
 }
 
-/// With a budget, an unfinished turn must begin with thoughts; one that another provider began
-/// has none that could be sent.
-fn unfinished_turn_has_thoughts(turns: &[Turn]) -> bool {
-    let unfinished = &turns[open_turn(turns).min(turns.len())..];
+/// True if an unfinished turn begins with thoughts, which a thinking budget requires. A turn that
+/// another provider began has no thoughts that could be sent.
+fn unfinished_turn_has_thoughts(turns: &[ConversationTurn]) -> bool {
+    let unfinished = &turns[unfinished_turn_start(turns).min(turns.len())..];
     let first = unfinished.iter().find_map(|turn| match turn {
-        Turn::Assistant(parts) => Some(parts),
+        ConversationTurn::Assistant(parts) => Some(parts),
         _ => None,
     });
-    first.is_none_or(|parts| parts.first().is_some_and(|part| thought(part).is_some()))
+    first.is_none_or(|parts| {
+        parts
+            .first()
+            .is_some_and(|part| signed_thought(part).is_some())
+    })
 }
 
-fn messages(ask: &Ask<'_>) -> Value {
+fn messages(ask: &RequestInput<'_>) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for turn in ask.turns {
         let (role, blocks): (&str, Vec<Value>) = match turn {
-            Turn::User(parts) => ("user", parts.iter().filter_map(shown).collect()),
-            Turn::Assistant(parts) => {
-                let spoken = parts.iter().filter_map(|part| spoken(part, ask));
+            ConversationTurn::User(parts) => ("user", parts.iter().filter_map(user_part).collect()),
+            ConversationTurn::Assistant(parts) => {
+                let spoken = parts.iter().filter_map(|part| assistant_parts(part, ask));
                 ("assistant", spoken.collect())
             }
-            Turn::Tools(answers) => (
+            ConversationTurn::Tools(answers) => (
                 "user",
                 answers.iter().map(|answer| result(answer, ask)).collect(),
             ),
         };
         match messages.last_mut() {
-            // Results and what the person said after them are one message.
+            // Tool results and the user text after them must be one message.
             Some((before, known)) if *before == role => known.extend(blocks),
             _ => messages.push((role, blocks)),
         }
@@ -182,7 +190,7 @@ fn messages(ask: &Ask<'_>) -> Value {
     let mut marks = 0;
     for (role, blocks) in messages.iter_mut().rev() {
         if *role == "user" && marks < 2 {
-            mark(blocks);
+            mark_for_cache(blocks);
             marks += 1;
         }
     }
@@ -192,10 +200,10 @@ fn messages(ask: &Ask<'_>) -> Value {
         .collect()
 }
 
-fn shown(part: &Part) -> Option<Value> {
+fn user_part(part: &ContentPart) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Part::Image { mime_type, data } => Some(json!({
+        ContentPart::Text { text } => Some(json!({ "type": "text", "text": text })),
+        ContentPart::Image { mime_type, data } => Some(json!({
             "type": "image",
             "source": { "type": "base64", "media_type": mime_type, "data": data },
         })),
@@ -203,13 +211,13 @@ fn shown(part: &Part) -> Option<Value> {
     }
 }
 
-fn spoken(part: &Part, ask: &Ask<'_>) -> Option<Value> {
+fn assistant_parts(part: &ContentPart, ask: &RequestInput<'_>) -> Option<Value> {
     match part {
-        Part::Text { .. } => shown(part),
-        Part::Thinking { .. } => thought(part),
-        Part::ToolCall(call) => Some(json!({
+        ContentPart::Text { .. } => user_part(part),
+        ContentPart::Thinking { .. } => signed_thought(part),
+        ContentPart::ToolCall(call) => Some(json!({
             "type": "tool_use",
-            "id": shaped(&call.id, ask.quirks.tool_ids),
+            "id": format_id(&call.id, ask.quirks.tool_ids),
             "name": call.name,
             "input": history::object_args(call),
         })),
@@ -217,23 +225,23 @@ fn spoken(part: &Part, ask: &Ask<'_>) -> Option<Value> {
     }
 }
 
-/// A thought as it came; one without this provider's proof cannot be sent.
-fn thought(part: &Part) -> Option<Value> {
-    if let Some(data) = reasoning::own(part, ANTHROPIC_REDACTED) {
+/// Returns a thought as it was received. One without this provider's signature cannot be sent.
+fn signed_thought(part: &ContentPart) -> Option<Value> {
+    if let Some(data) = reasoning::own_signature(part, ANTHROPIC_REDACTED) {
         return Some(json!({ "type": "redacted_thinking", "data": data }));
     }
-    let signature = reasoning::own(part, ANTHROPIC)?;
-    let Part::Thinking { text, .. } = part else {
+    let signature = reasoning::own_signature(part, ANTHROPIC)?;
+    let ContentPart::Thinking { text, .. } = part else {
         return None;
     };
     Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
 }
 
-fn result(answer: &Answer, ask: &Ask<'_>) -> Value {
-    let content: Vec<Value> = answer.content.iter().filter_map(shown).collect();
+fn result(answer: &NamedToolResult, ask: &RequestInput<'_>) -> Value {
+    let content: Vec<Value> = answer.content.iter().filter_map(user_part).collect();
     let mut block = json!({
         "type": "tool_result",
-        "tool_use_id": shaped(&answer.id, ask.quirks.tool_ids),
+        "tool_use_id": format_id(&answer.id, ask.quirks.tool_ids),
         "content": content,
     });
     if answer.is_error {
@@ -242,52 +250,52 @@ fn result(answer: &Answer, ask: &Ask<'_>) -> Value {
     block
 }
 
-/// What a model can do, by the numbers in its name: `claude-opus-5-5` is 5.5, `claude-3-7-sonnet`
-/// is 3.7. A name without numbers is taken for a new one.
+/// The generation of a model, by the numbers in its name: `claude-opus-5-5` is 5.5,
+/// `claude-3-7-sonnet` is 3.7. A name without numbers counts as new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Generation(u8, u8);
+struct ClaudeGeneration(u8, u8);
 
-impl Generation {
-    const UNKNOWN: Generation = Generation(u8::MAX, 0);
+impl ClaudeGeneration {
+    const UNKNOWN: ClaudeGeneration = ClaudeGeneration(u8::MAX, 0);
 
-    fn of(model: &str) -> Generation {
+    fn of(model: &str) -> ClaudeGeneration {
         let words = model.split(['-', '.', '@', ':']);
         let numbers = words.skip(1).filter(|word| word.len() <= 2);
         let mut numbers = numbers.filter_map(|word| word.parse().ok());
         match numbers.next() {
-            Some(major) => Generation(major, numbers.next().unwrap_or(0)),
-            None => Generation::UNKNOWN,
+            Some(major) => ClaudeGeneration(major, numbers.next().unwrap_or(0)),
+            None => ClaudeGeneration::UNKNOWN,
         }
     }
 
     fn output_tokens(self) -> u32 {
         match self {
-            Generation(0..=2, _) | Generation(3, 0..=4) => 4_096,
-            Generation(3, 5 | 6) | Generation::UNKNOWN => 8_192,
+            ClaudeGeneration(0..=2, _) | ClaudeGeneration(3, 0..=4) => 4_096,
+            ClaudeGeneration(3, 5 | 6) | ClaudeGeneration::UNKNOWN => 8_192,
             _ => 32_000,
         }
     }
 
     fn thinks(self) -> bool {
-        self >= Generation(3, 7)
+        self >= ClaudeGeneration(3, 7)
     }
 
-    /// It decides itself how much to think.
+    /// True if the model decides how much to think.
     fn adapts(self) -> bool {
-        self >= Generation(4, 6) && self != Generation::UNKNOWN
+        self >= ClaudeGeneration(4, 6) && self != ClaudeGeneration::UNKNOWN
     }
 
-    /// It shows its thoughts only when asked to.
+    /// True if the model shows its thoughts only on request.
     fn hides_thoughts(self) -> bool {
-        self >= Generation(4, 7)
+        self >= ClaudeGeneration(4, 7)
     }
 
     fn refuses_sampling(self) -> bool {
-        self >= Generation(4, 7) && self != Generation::UNKNOWN
+        self >= ClaudeGeneration(4, 7) && self != ClaudeGeneration::UNKNOWN
     }
 
     fn keeps_schemas(self) -> bool {
-        self >= Generation(4, 5)
+        self >= ClaudeGeneration(4, 5)
     }
 }
 

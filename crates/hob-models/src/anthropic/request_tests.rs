@@ -1,15 +1,15 @@
 //! Requests of messages.
 
-use super::super::Anthropic;
-use super::Generation;
+use super::super::AnthropicDialect;
+use super::ClaudeGeneration;
 use crate::prompt::Prompt;
-use crate::providers::Quirks;
+use crate::providers::ProviderQuirks;
 use crate::recorded::{call, rich_prompt};
-use hob_wire::rooms::agent::{Sampling, Thinking, ToolChoice};
+use hob_wire::rooms::agent::{SamplingParams, ThinkingLevel, ToolChoice};
 use serde_json::{Value, json};
 
 fn body(prompt: &Prompt) -> Value {
-    call(&Anthropic, prompt, &Quirks::COMMON).body
+    call(&AnthropicDialect, prompt, &ProviderQuirks::COMMON).body
 }
 
 #[test]
@@ -66,10 +66,10 @@ fn thoughts_of_others_stay_away() {
 fn thinking_of(model: &str, signature: &str, choice: Option<ToolChoice>) -> Value {
     let prompt = Prompt {
         tool_choice: choice,
-        options: Sampling {
-            thinking: Some(Thinking::High),
+        options: SamplingParams {
+            thinking: Some(ThinkingLevel::High),
             temperature: Some(0.3),
-            ..Sampling::default()
+            ..SamplingParams::default()
         },
         ..rich_prompt(model, signature)
     };
@@ -126,7 +126,7 @@ fn a_schema_the_provider_cannot_keep_is_said_in_words() {
         schema: Some(json!({ "type": "object" })),
         ..prompt
     };
-    let body = call(&Anthropic, &free, &Quirks::COMMON).body;
+    let body = call(&AnthropicDialect, &free, &ProviderQuirks::COMMON).body;
     assert!(body.get("output_config").is_none());
     assert!(body["system"][2]["text"].as_str().is_some());
 }
@@ -134,14 +134,14 @@ fn a_schema_the_provider_cannot_keep_is_said_in_words() {
 #[test]
 fn generations_are_read_from_names() {
     for (name, expected) in [
-        ("claude-opus-5-5", Generation(5, 5)),
-        ("claude-sonnet-4-5-20250929", Generation(4, 5)),
-        ("claude-3-7-sonnet-latest", Generation(3, 7)),
-        ("claude-opus-4-20250514", Generation(4, 0)),
-        ("claude-sonnet-5", Generation(5, 0)),
-        ("sim-large", Generation::UNKNOWN),
-        ("", Generation::UNKNOWN),
+        ("claude-opus-5-5", ClaudeGeneration(5, 5)),
+        ("claude-sonnet-4-5-20250929", ClaudeGeneration(4, 5)),
+        ("claude-3-7-sonnet-latest", ClaudeGeneration(3, 7)),
+        ("claude-opus-4-20250514", ClaudeGeneration(4, 0)),
+        ("claude-sonnet-5", ClaudeGeneration(5, 0)),
+        ("sim-large", ClaudeGeneration::UNKNOWN),
+        ("", ClaudeGeneration::UNKNOWN),
     ] {
-        assert_eq!(Generation::of(name), expected, "{name}");
+        assert_eq!(ClaudeGeneration::of(name), expected, "{name}");
     }
 }

@@ -1,61 +1,65 @@
-//! The stream of messages. Pure.
+//! Decodes the stream of the Messages API. Pure.
 //!
-//! Invariant: an answer is whole at `message_stop`; without it the stream was cut.
+//! Invariant: an answer is complete at `message_stop`; without it the stream was cut.
 
-use crate::assembly::{Assembly, Slot};
-use crate::dialect::{self, Decoded, Decoder, text};
+use crate::dialect::{self, DecodedReply, StreamDecoder, text};
 use crate::error::ModelError;
-use crate::prompt::{Piece, Stop};
+use crate::prompt::{ReplyDelta, StopReason};
+use crate::provider_refusal;
 use crate::reasoning::{self, ANTHROPIC, ANTHROPIC_REDACTED};
-use crate::refusal;
-use crate::usage::{Claim, Figure};
+use crate::reply_builder::{PartIndex, ReplyBuilder};
+use crate::usage::{ClaimedUsage, TokenFigure};
 use hob_net::SseEvent;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Blocks of one answer.
+/// The most blocks of one answer.
 const BLOCKS_MAX: usize = 1_024;
 
 #[derive(Debug, Default)]
-pub(super) struct MessageStream {
-    assembly: Assembly,
-    /// By the index their events name.
-    blocks: BTreeMap<u64, Block>,
-    stop: Option<Stop>,
+pub(super) struct AnthropicStream {
+    builder: ReplyBuilder,
+    /// Blocks by their index in the events.
+    blocks: BTreeMap<u64, AnthropicBlock>,
+    stop: Option<StopReason>,
     ended: bool,
-    usage: Figures,
+    usage: AnthropicUsage,
 }
 
 #[derive(Clone, Debug)]
-enum Block {
+enum AnthropicBlock {
     Text,
     Thinking {
         signature: String,
     },
-    /// A call, with the arguments it opened with.
+    /// A call with its initial arguments.
     Call {
-        slot: Slot,
+        slot: PartIndex,
         input: Value,
         streamed: bool,
     },
-    /// A block of a kind that was not asked for.
+    /// A block of an unknown kind.
     Other,
 }
 
 #[derive(Debug, Default)]
-struct Figures {
-    input: Figure,
-    cache_read: Figure,
-    cache_written: Figure,
-    output: Figure,
+struct AnthropicUsage {
+    input: TokenFigure,
+    cache_read: TokenFigure,
+    cache_written: TokenFigure,
+    output: TokenFigure,
 }
 
-impl Decoder for MessageStream {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<Piece>) -> Result<bool, ModelError> {
+impl StreamDecoder for AnthropicStream {
+    fn push_event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<bool, ModelError> {
         if event.data.trim().is_empty() {
             return Ok(false);
         }
-        let data = dialect::json(&event.data)?;
+        let data = dialect::parse_json(&event.data)?;
         match text(&data, "/type") {
             "message_start" => self.take_usage(data.pointer("/message/usage")),
             "content_block_start" => self.open(&data, out)?,
@@ -72,26 +76,26 @@ impl Decoder for MessageStream {
                 self.ended = true;
                 return Ok(true);
             }
-            "error" => return Err(refusal::in_stream(&data)),
+            "error" => return Err(provider_refusal::stream_error(&data)),
             "" => return Err(ModelError::protocol("An event of the stream has no type.")),
-            // `ping`, and events of a later time.
+            // `ping`, and event types added later.
             _ => {}
         }
         Ok(false)
     }
 
-    fn finish(self: Box<Self>) -> Result<Decoded, ModelError> {
+    fn finish(self: Box<Self>) -> Result<DecodedReply, ModelError> {
         if !self.ended {
-            return Err(ModelError::cut());
+            return Err(ModelError::stream_cut());
         }
-        let stop = self.stop.unwrap_or(Stop::End);
+        let stop = self.stop.unwrap_or(StopReason::End);
         let claim = self.usage.claim();
-        Ok(Decoded::of(self.assembly, stop, claim))
+        Ok(DecodedReply::from_builder(self.builder, stop, claim))
     }
 }
 
-impl MessageStream {
-    fn open(&mut self, data: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+impl AnthropicStream {
+    fn open(&mut self, data: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let index = index_of(data)?;
         if self.blocks.contains_key(&index) || self.blocks.len() >= BLOCKS_MAX {
             return Err(ModelError::protocol("A block of the answer opens twice."));
@@ -99,88 +103,90 @@ impl MessageStream {
         let block = data.get("content_block").unwrap_or(&Value::Null);
         let opened = match text(block, "/type") {
             "text" => {
-                self.assembly.text(text(block, "/text"), out)?;
-                Block::Text
+                self.builder.push_text(text(block, "/text"), out)?;
+                AnthropicBlock::Text
             }
             "thinking" => {
-                // Each block is a part of its own, so that its signature stays with it.
-                self.assembly.open_thinking(String::new(), None)?;
-                self.assembly.thinking(text(block, "/thinking"), out)?;
-                Block::Thinking {
+                // Each block becomes its own part, so that its signature stays with it.
+                self.builder.open_thinking(String::new(), None)?;
+                self.builder.push_thinking(text(block, "/thinking"), out)?;
+                AnthropicBlock::Thinking {
                     signature: text(block, "/signature").to_owned(),
                 }
             }
             "redacted_thinking" => {
-                let kept = reasoning::kept(ANTHROPIC_REDACTED, text(block, "/data"));
-                self.assembly.open_thinking(String::new(), Some(kept))?;
-                Block::Other
+                let kept = reasoning::tag_signature(ANTHROPIC_REDACTED, text(block, "/data"));
+                self.builder.open_thinking(String::new(), Some(kept))?;
+                AnthropicBlock::Other
             }
             "tool_use" => {
-                let slot =
-                    self.assembly
-                        .open_call(text(block, "/id"), text(block, "/name"), out)?;
-                Block::Call {
+                let slot = self
+                    .builder
+                    .open_call(text(block, "/id"), text(block, "/name"), out)?;
+                AnthropicBlock::Call {
                     slot,
                     input: block.get("input").cloned().unwrap_or_default(),
                     streamed: false,
                 }
             }
-            _ => Block::Other,
+            _ => AnthropicBlock::Other,
         };
         self.blocks.insert(index, opened);
         Ok(())
     }
 
-    fn delta(&mut self, data: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    fn delta(&mut self, data: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let index = index_of(data)?;
         let Some(block) = self.blocks.get_mut(&index) else {
             return Err(ModelError::protocol("A piece belongs to no open block."));
         };
         let delta = data.get("delta").unwrap_or(&Value::Null);
         match (text(delta, "/type"), block) {
-            ("text_delta", Block::Text) => self.assembly.text(text(delta, "/text"), out),
-            ("thinking_delta", Block::Thinking { .. }) => {
-                self.assembly.thinking(text(delta, "/thinking"), out)
+            ("text_delta", AnthropicBlock::Text) => {
+                self.builder.push_text(text(delta, "/text"), out)
             }
-            ("signature_delta", Block::Thinking { signature }) => {
+            ("thinking_delta", AnthropicBlock::Thinking { .. }) => {
+                self.builder.push_thinking(text(delta, "/thinking"), out)
+            }
+            ("signature_delta", AnthropicBlock::Thinking { signature }) => {
                 signature.push_str(text(delta, "/signature"));
                 Ok(())
             }
-            ("input_json_delta", Block::Call { slot, streamed, .. }) => {
+            ("input_json_delta", AnthropicBlock::Call { slot, streamed, .. }) => {
                 *streamed = true;
                 let piece = text(delta, "/partial_json");
-                self.assembly.call_delta(*slot, piece, out)
+                self.builder.push_args(*slot, piece, out)
             }
-            // Citations, and pieces of blocks that were not asked for.
+            // Citations, and deltas of unknown blocks.
             _ => Ok(()),
         }
     }
 
-    fn close(&mut self, data: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    fn close(&mut self, data: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let index = index_of(data)?;
         match self.blocks.get(&index) {
-            Some(Block::Thinking { signature }) if !signature.is_empty() => {
-                let kept = reasoning::kept(ANTHROPIC, signature);
-                self.assembly.sign(kept)
+            Some(AnthropicBlock::Thinking { signature }) if !signature.is_empty() => {
+                let kept = reasoning::tag_signature(ANTHROPIC, signature);
+                self.builder.attach_signature(kept)
             }
-            Some(Block::Call {
+            Some(AnthropicBlock::Call {
                 slot,
                 input,
                 streamed: false,
             }) if input.is_object() => {
                 let whole = input.to_string();
-                self.assembly.call_delta(*slot, &whole, out)
+                self.builder.push_args(*slot, &whole, out)
             }
             Some(_) => Ok(()),
             None => Err(ModelError::protocol("A block closes that never opened.")),
         }
     }
 
-    /// Later figures replace earlier ones: they are sums.
+    /// Updates the usage. Later figures are running totals and replace earlier ones.
     fn take_usage(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage else { return };
         let known = &mut self.usage;
-        let newer = |pointer: &str, before: Figure| Figure::at(usage, pointer).or(before);
+        let newer = |pointer: &str, before: TokenFigure| TokenFigure::at(usage, pointer).or(before);
         known.input = newer("/input_tokens", known.input);
         known.cache_read = newer("/cache_read_input_tokens", known.cache_read);
         known.cache_written = newer("/cache_creation_input_tokens", known.cache_written);
@@ -188,16 +194,16 @@ impl MessageStream {
     }
 }
 
-impl Figures {
-    /// The provider counts cached input apart. What it writes to its cache costs a quarter more:
-    /// it is counted as a quarter more tokens, so that the sum of money is right.
-    fn claim(&self) -> Claim {
+impl AnthropicUsage {
+    /// Converts to the common form. The provider counts cached input separately. Cache writes cost a
+    /// quarter more, so they are counted as a quarter more tokens to get the right cost.
+    fn claim(&self) -> ClaimedUsage {
         let written = self.cache_written.plus(self.cache_written.quarter());
-        Claim {
+        ClaimedUsage {
             input: self.input.plus(self.cache_read).plus(written),
             output: self.output,
             cached: self.cache_read,
-            hidden: Figure::Missing,
+            hidden: TokenFigure::Missing,
         }
     }
 }
@@ -207,12 +213,12 @@ fn index_of(data: &Value) -> Result<u64, ModelError> {
     index.ok_or_else(|| ModelError::protocol("A block of the answer has no index."))
 }
 
-fn stop_of(reason: &str) -> Stop {
+fn stop_of(reason: &str) -> StopReason {
     match reason {
-        "tool_use" => Stop::Tools,
-        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-        "refusal" => Stop::Content,
-        _ => Stop::End,
+        "tool_use" => StopReason::Tools,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "refusal" => StopReason::Content,
+        _ => StopReason::End,
     }
 }
 

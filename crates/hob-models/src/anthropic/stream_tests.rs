@@ -1,9 +1,9 @@
 //! Streams of messages as Anthropic sends them.
 
-use super::super::Anthropic;
-use crate::prompt::{Piece, Stop};
+use super::super::AnthropicDialect;
+use crate::prompt::{ReplyDelta, StopReason};
 use crate::recorded::{fails, shown, survives_cuts, text, thinking, tool_call, whole};
-use crate::usage::Figure;
+use crate::usage::TokenFigure;
 use hob_core::failover::ErrorClass;
 use serde_json::json;
 
@@ -74,7 +74,7 @@ data: {"type":"message_stop"}
 
 #[test]
 fn a_rich_answer() {
-    let (pieces, decoded) = whole(&Anthropic, RICH);
+    let (pieces, decoded) = whole(&AnthropicDialect, RICH);
     let expected = [
         thinking("Let me see.", Some("anthropic:EqQBCg==")),
         thinking("", Some("anthropic-redacted:EmwKAhgB")),
@@ -83,33 +83,33 @@ fn a_rich_answer() {
         tool_call("toolu_2", "time", json!({})),
     ];
     assert_eq!(decoded.parts, expected);
-    assert_eq!(decoded.stop, Stop::Tools);
+    assert_eq!(decoded.stop, StopReason::Tools);
     assert_eq!(shown(&pieces), "Grüße.");
-    assert!(pieces.contains(&Piece::Thinking("see.".into())));
+    assert!(pieces.contains(&ReplyDelta::Thinking("see.".into())));
     // Cached input counts as input, and what was written to the cache a quarter more.
-    assert_eq!(decoded.claim.input, Figure::Tokens(25 + 50 + 125));
-    assert_eq!(decoded.claim.cached, Figure::Tokens(50));
-    assert_eq!(decoded.claim.output, Figure::Tokens(89));
+    assert_eq!(decoded.claim.input, TokenFigure::Tokens(25 + 50 + 125));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(50));
+    assert_eq!(decoded.claim.output, TokenFigure::Tokens(89));
 }
 
 #[test]
 fn any_cut_gives_all_or_nothing() {
-    survives_cuts(&Anthropic, RICH);
+    survives_cuts(&AnthropicDialect, RICH);
 }
 
 #[test]
 fn endings() {
     for (reason, stop) in [
-        ("end_turn", Stop::End),
-        ("stop_sequence", Stop::End),
-        ("max_tokens", Stop::Length),
-        ("model_context_window_exceeded", Stop::Length),
-        ("refusal", Stop::Content),
+        ("end_turn", StopReason::End),
+        ("stop_sequence", StopReason::End),
+        ("max_tokens", StopReason::Length),
+        ("model_context_window_exceeded", StopReason::Length),
+        ("refusal", StopReason::Content),
     ] {
         let stream = format!(
             "data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}}}}\n\ndata: {{\"type\":\"message_stop\"}}\n\n"
         );
-        assert_eq!(whole(&Anthropic, &stream).1.stop, stop, "{reason}");
+        assert_eq!(whole(&AnthropicDialect, &stream).1.stop, stop, "{reason}");
     }
 }
 
@@ -118,20 +118,20 @@ fn a_call_cut_at_the_limit_stays_a_string() {
     let stream = RICH
         .replace(r#".txt\"}"#, "")
         .replace("\"tool_use\",\"stop", "\"max_tokens\",\"stop");
-    let (_, decoded) = whole(&Anthropic, &stream);
+    let (_, decoded) = whole(&AnthropicDialect, &stream);
     assert_eq!(
         decoded.parts[3],
         tool_call("toolu_1", "read", json!("{\"path\": \"a"))
     );
     assert_eq!(decoded.parts[4], tool_call("toolu_2", "time", json!({})));
-    assert_eq!(decoded.stop, Stop::Length);
+    assert_eq!(decoded.stop, StopReason::Length);
 }
 
 #[test]
 fn errors_within_the_stream() {
     let error = |kind: &str| {
         fails(
-            &Anthropic,
+            &AnthropicDialect,
             &format!(
                 "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"x\"}}}}\n\n"
             ),
@@ -152,10 +152,10 @@ fn pieces_of_nothing_are_errors() {
         r#"{"no":"type"}"#,
         "nothing",
     ] {
-        let class = fails(&Anthropic, &format!("data: {data}\n\n"));
+        let class = fails(&AnthropicDialect, &format!("data: {data}\n\n"));
         assert_eq!(class, ErrorClass::Protocol, "{data}");
     }
     let opened = r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
     let twice = format!("{opened}\n\n{opened}\n\n");
-    assert_eq!(fails(&Anthropic, &twice), ErrorClass::Protocol);
+    assert_eq!(fails(&AnthropicDialect, &twice), ErrorClass::Protocol);
 }

@@ -1,8 +1,8 @@
 //! Addresses and lists.
 
-use super::Gemini;
-use crate::dialect::Dialect;
-use crate::providers::Quirks;
+use super::GeminiDialect;
+use crate::dialect::ProviderDialect;
+use crate::providers::ProviderQuirks;
 use crate::recorded::{call, rich_prompt};
 use serde_json::json;
 
@@ -14,9 +14,16 @@ fn addresses_are_taken_as_people_write_them() {
         "https://h/v1beta",
         "https://h/v1beta/models/",
     ] {
-        assert_eq!(Gemini.base(given), "https://h");
+        assert_eq!(GeminiDialect.base_url(given), "https://h");
     }
-    let path = |model: &str| call(&Gemini, &rich_prompt(model, "x"), &Quirks::COMMON).path;
+    let path = |model: &str| {
+        call(
+            &GeminiDialect,
+            &rich_prompt(model, "x"),
+            &ProviderQuirks::COMMON,
+        )
+        .path
+    };
     assert_eq!(
         path("gemini-x"),
         "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -33,7 +40,7 @@ fn addresses_are_taken_as_people_write_them() {
 
 #[test]
 fn lists_have_pages_and_leave_out_what_does_not_answer() {
-    let page = Gemini.read_list(&json!({
+    let page = GeminiDialect.parse_models(&json!({
         "models": [
             { "name": "models/gemini-x", "inputTokenLimit": 1_048_576, "supportedGenerationMethods": ["generateContent"] },
             { "name": "models/embedding-x", "supportedGenerationMethods": ["embedContent"] },

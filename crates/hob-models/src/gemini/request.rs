@@ -1,16 +1,16 @@
-//! The request of `streamGenerateContent`. Pure.
+//! Builds requests of `streamGenerateContent`. Pure.
 
-use crate::dialect::Ask;
-use crate::history::{self, Answer, Turn};
+use crate::dialect::RequestInput;
+use crate::history::{self, ConversationTurn, NamedToolResult};
 use crate::reasoning::{self, GEMINI};
-use hob_wire::content::Part;
-use hob_wire::rooms::agent::{Thinking, ToolChoice};
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::agent::{ThinkingLevel, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// What the provider takes in place of a signature that another provider's call cannot have.
+/// The placeholder the provider accepts for a call of another provider, which has no signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-pub(super) fn body(ask: &Ask<'_>) -> Value {
+pub(super) fn body(ask: &RequestInput<'_>) -> Value {
     let mut body = Map::new();
     if !ask.system.is_empty() {
         let parts: Vec<Value> = ask
@@ -29,7 +29,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     Value::Object(body)
 }
 
-fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let tools = ask.tools(|tool| {
         json!({
             "name": tool.name,
@@ -56,7 +56,7 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     );
 }
 
-fn generation_config(ask: &Ask<'_>) -> Map<String, Value> {
+fn generation_config(ask: &RequestInput<'_>) -> Map<String, Value> {
     let options = &ask.prompt.options;
     let mut config = Map::new();
     if let Some(temperature) = options.temperature {
@@ -81,18 +81,18 @@ fn generation_config(ask: &Ask<'_>) -> Map<String, Value> {
     config
 }
 
-/// Thoughts are shown where the model has them; models without refuse to be asked.
-fn thinking(model: &str, wanted: Option<Thinking>) -> Option<Value> {
+/// The thinking config; `None` for models without thoughts, which reject it.
+fn thinking(model: &str, wanted: Option<ThinkingLevel>) -> Option<Value> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let mut config = json!({ "includeThoughts": true });
     if name.starts_with("gemini-2.5") {
         let least = if name.contains("pro") { 128 } else { 0 };
         let budget = match wanted {
             None => return Some(config),
-            Some(Thinking::Off) => least,
-            Some(Thinking::Low) => 2_048,
-            Some(Thinking::Medium) => 8_192,
-            Some(Thinking::High) => 24_576,
+            Some(ThinkingLevel::Off) => least,
+            Some(ThinkingLevel::Low) => 2_048,
+            Some(ThinkingLevel::Medium) => 8_192,
+            Some(ThinkingLevel::High) => 24_576,
         };
         config["thinkingBudget"] = json!(budget);
         if budget == 0 {
@@ -100,41 +100,41 @@ fn thinking(model: &str, wanted: Option<Thinking>) -> Option<Value> {
         }
         return Some(config);
     }
-    if !is_third(name) {
+    if !is_gemini_3_or_later(name) {
         return None;
     }
     let level = match wanted {
         None => return Some(config),
-        Some(Thinking::Off) if name.contains("flash") => "minimal",
-        Some(Thinking::Off | Thinking::Low) => "low",
-        Some(Thinking::Medium) => "medium",
-        Some(Thinking::High) => "high",
+        Some(ThinkingLevel::Off) if name.contains("flash") => "minimal",
+        Some(ThinkingLevel::Off | ThinkingLevel::Low) => "low",
+        Some(ThinkingLevel::Medium) => "medium",
+        Some(ThinkingLevel::High) => "high",
     };
     config["thinkingLevel"] = json!(level);
     Some(config)
 }
 
-/// Whether a model is of the third generation or later, which insists on its signatures.
-fn is_third(name: &str) -> bool {
+/// True for generation 3 and later, which require signatures.
+fn is_gemini_3_or_later(name: &str) -> bool {
     let digits = name.strip_prefix("gemini-").unwrap_or_default();
     let digits = digits.split(['.', '-']).next().unwrap_or_default();
     digits.parse::<u32>().is_ok_and(|major| major >= 3)
 }
 
-fn contents(ask: &Ask<'_>) -> Value {
+fn contents(ask: &RequestInput<'_>) -> Value {
     let name = ask.prompt.model.rsplit('/').next().unwrap_or_default();
-    let signed = is_third(name);
+    let signed = is_gemini_3_or_later(name);
     let mut contents = Vec::new();
     for turn in ask.turns {
         match turn {
-            Turn::User(parts) => {
-                let parts: Vec<Value> = parts.iter().filter_map(shown).collect();
+            ConversationTurn::User(parts) => {
+                let parts: Vec<Value> = parts.iter().filter_map(user_part).collect();
                 contents.push(json!({ "role": "user", "parts": parts }));
             }
-            Turn::Assistant(parts) => {
-                contents.push(json!({ "role": "model", "parts": spoken(parts, signed) }));
+            ConversationTurn::Assistant(parts) => {
+                contents.push(json!({ "role": "model", "parts": assistant_parts(parts, signed) }));
             }
-            Turn::Tools(answers) => {
+            ConversationTurn::Tools(answers) => {
                 let results: Vec<Value> = answers.iter().map(result).collect();
                 contents.push(json!({ "role": "user", "parts": results }));
                 let images: Vec<Value> = answers.iter().flat_map(images_of).collect();
@@ -147,10 +147,10 @@ fn contents(ask: &Ask<'_>) -> Value {
     Value::Array(contents)
 }
 
-fn shown(part: &Part) -> Option<Value> {
+fn user_part(part: &ContentPart) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({ "text": text })),
-        Part::Image { mime_type, data } => Some(inline((mime_type, data))),
+        ContentPart::Text { text } => Some(json!({ "text": text })),
+        ContentPart::Image { mime_type, data } => Some(inline((mime_type, data))),
         _ => None,
     }
 }
@@ -159,16 +159,16 @@ fn inline((mime_type, data): (&str, &str)) -> Value {
     json!({ "inlineData": { "mimeType": mime_type, "data": data } })
 }
 
-/// The parts of an answer, each with the signature that stood before it.
-fn spoken(parts: &[Part], signed: bool) -> Vec<Value> {
+/// Converts the parts of an answer, each with the signature stored before it.
+fn assistant_parts(parts: &[ContentPart], signed: bool) -> Vec<Value> {
     let mut said = Vec::new();
     let mut signature: Option<&str> = None;
     let mut called = false;
     for part in parts {
         let mut value = match part {
-            Part::Text { text } => json!({ "text": text }),
-            Part::ToolCall(call) => {
-                // The first call of a step is the one that is checked.
+            ContentPart::Text { text } => json!({ "text": text }),
+            ContentPart::ToolCall(call) => {
+                // The provider checks the signature of the first call of a step only.
                 if signed && !called && signature.is_none() {
                     signature = Some(NO_SIGNATURE);
                 }
@@ -177,8 +177,8 @@ fn spoken(parts: &[Part], signed: bool) -> Vec<Value> {
                 json!({ "functionCall": { "id": call.id, "name": call.name, "args": args } })
             }
             other => {
-                // Thoughts themselves are summaries and stay here.
-                signature = reasoning::own(other, GEMINI).or(signature);
+                // Thought texts are only summaries, so just the signature is sent.
+                signature = reasoning::own_signature(other, GEMINI).or(signature);
                 continue;
             }
         };
@@ -193,7 +193,7 @@ fn spoken(parts: &[Part], signed: bool) -> Vec<Value> {
     said
 }
 
-fn result(answer: &Answer) -> Value {
+fn result(answer: &NamedToolResult) -> Value {
     let key = if answer.is_error { "error" } else { "result" };
     json!({
         "functionResponse": {
@@ -204,7 +204,7 @@ fn result(answer: &Answer) -> Value {
     })
 }
 
-fn images_of(answer: &Answer) -> Vec<Value> {
+fn images_of(answer: &NamedToolResult) -> Vec<Value> {
     let mut parts: Vec<Value> = answer.images().map(inline).collect();
     if !parts.is_empty() {
         let about = format!("The images of the result of {}:", answer.name);

@@ -1,23 +1,23 @@
 //! Requests of `streamGenerateContent`.
 
-use super::super::Gemini;
-use super::{is_third, thinking};
+use super::super::GeminiDialect;
+use super::{is_gemini_3_or_later, thinking};
 use crate::prompt::Prompt;
-use crate::providers::Quirks;
+use crate::providers::ProviderQuirks;
 use crate::recorded::{call, message, rich_prompt, text, thinking as thought, tool_call};
 use hob_wire::content::Role;
-use hob_wire::rooms::agent::{Sampling, Thinking, ToolChoice};
+use hob_wire::rooms::agent::{SamplingParams, ThinkingLevel, ToolChoice};
 use serde_json::{Value, json};
 
 fn body(prompt: &Prompt) -> Value {
-    call(&Gemini, prompt, &Quirks::COMMON).body
+    call(&GeminiDialect, prompt, &ProviderQuirks::COMMON).body
 }
 
 #[test]
 fn a_rich_prompt_becomes_a_request() {
     let prompt = Prompt {
         tool_choice: Some(ToolChoice::Named("read".into())),
-        options: Sampling {
+        options: SamplingParams {
             temperature: Some(0.1),
             top_p: Some(0.8),
             max_output_tokens: Some(50),
@@ -111,21 +111,37 @@ fn a_call_of_another_provider_gets_the_stand_in() {
 
 #[test]
 fn thinking_goes_by_generation() {
-    assert_eq!(thinking("gemini-2.0-flash", Some(Thinking::High)), None);
-    assert_eq!(thinking("gemini-flash-latest", None), None);
-    let shown = json!({ "includeThoughts": true });
-    assert_eq!(thinking("gemini-2.5-pro", None), Some(shown.clone()));
-    assert_eq!(thinking("models/gemini-3-pro-preview", None), Some(shown));
-    let of = |model, wanted| thinking(model, Some(wanted)).expect("thinks");
-    assert_eq!(of("gemini-2.5-flash", Thinking::Off)["thinkingBudget"], 0);
-    assert_eq!(of("gemini-2.5-pro", Thinking::Off)["thinkingBudget"], 128);
     assert_eq!(
-        of("gemini-3-flash-preview", Thinking::Off)["thinkingLevel"],
+        thinking("gemini-2.0-flash", Some(ThinkingLevel::High)),
+        None
+    );
+    assert_eq!(thinking("gemini-flash-latest", None), None);
+    let user_part = json!({ "includeThoughts": true });
+    assert_eq!(thinking("gemini-2.5-pro", None), Some(user_part.clone()));
+    assert_eq!(
+        thinking("models/gemini-3-pro-preview", None),
+        Some(user_part)
+    );
+    let of = |model, wanted| thinking(model, Some(wanted)).expect("thinks");
+    assert_eq!(
+        of("gemini-2.5-flash", ThinkingLevel::Off)["thinkingBudget"],
+        0
+    );
+    assert_eq!(
+        of("gemini-2.5-pro", ThinkingLevel::Off)["thinkingBudget"],
+        128
+    );
+    assert_eq!(
+        of("gemini-3-flash-preview", ThinkingLevel::Off)["thinkingLevel"],
         "minimal"
     );
     assert_eq!(
-        of("gemini-3.1-pro", Thinking::High)["thinkingLevel"],
+        of("gemini-3.1-pro", ThinkingLevel::High)["thinkingLevel"],
         "high"
     );
-    assert!(is_third("gemini-10-pro") && !is_third("gemini-2.5-pro") && !is_third("gemma-3"));
+    assert!(
+        is_gemini_3_or_later("gemini-10-pro")
+            && !is_gemini_3_or_later("gemini-2.5-pro")
+            && !is_gemini_3_or_later("gemma-3")
+    );
 }

@@ -1,37 +1,41 @@
-//! The stream of `streamGenerateContent`. Pure.
+//! Decodes the stream of `streamGenerateContent`. Pure.
 //!
-//! Invariant: an answer is whole once a chunk gave its reason to end and the stream ended too;
-//! without a reason it was cut. A call comes whole or not at all.
+//! Invariant: an answer is complete once a chunk gave a finish reason and the stream ended; without
+//! a reason the stream was cut. A call arrives complete or not at all.
 
-use crate::assembly::Assembly;
-use crate::dialect::{self, Decoded, Decoder, text};
+use crate::dialect::{self, DecodedReply, StreamDecoder, text};
 use crate::error::ModelError;
-use crate::prompt::{Piece, Stop};
+use crate::prompt::{ReplyDelta, StopReason};
+use crate::provider_refusal;
 use crate::reasoning::{self, GEMINI};
-use crate::refusal;
-use crate::usage::{Claim, Figure};
+use crate::reply_builder::ReplyBuilder;
+use crate::usage::{ClaimedUsage, TokenFigure};
 use hob_core::failover::ErrorClass;
 use hob_net::SseEvent;
 use serde_json::{Value, json};
 
 #[derive(Debug, Default)]
-pub(super) struct ContentStream {
-    assembly: Assembly,
-    stop: Option<Stop>,
-    claim: Claim,
+pub(super) struct GeminiStream {
+    builder: ReplyBuilder,
+    stop: Option<StopReason>,
+    claim: ClaimedUsage,
 }
 
-impl Decoder for ContentStream {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<Piece>) -> Result<bool, ModelError> {
+impl StreamDecoder for GeminiStream {
+    fn push_event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<bool, ModelError> {
         if event.data.trim().is_empty() {
             return Ok(false);
         }
-        let chunk = dialect::json(&event.data)?;
+        let chunk = dialect::parse_json(&event.data)?;
         if !chunk.is_object() {
             return Err(ModelError::protocol("A chunk of the stream is no object."));
         }
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(refusal::in_stream(&chunk));
+            return Err(provider_refusal::stream_error(&chunk));
         }
         self.take_usage(&chunk);
         let blocked = text(&chunk, "/promptFeedback/blockReason");
@@ -57,43 +61,45 @@ impl Decoder for ContentStream {
         Ok(false)
     }
 
-    fn finish(self: Box<Self>) -> Result<Decoded, ModelError> {
-        let stop = self.stop.ok_or_else(ModelError::cut)?;
-        Ok(Decoded::of(self.assembly, stop, self.claim))
+    fn finish(self: Box<Self>) -> Result<DecodedReply, ModelError> {
+        let stop = self.stop.ok_or_else(ModelError::stream_cut)?;
+        Ok(DecodedReply::from_builder(self.builder, stop, self.claim))
     }
 }
 
-impl ContentStream {
-    fn take_part(&mut self, part: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+impl GeminiStream {
+    fn take_part(&mut self, part: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let said = text(part, "/text");
         let signature = text(part, "/thoughtSignature");
         if part.get("thought") == Some(&Value::Bool(true)) {
-            self.assembly.thinking(said, out)?;
+            self.builder.push_thinking(said, out)?;
             return match signature {
                 "" => Ok(()),
-                signature => self.assembly.sign(reasoning::kept(GEMINI, signature)),
+                signature => self
+                    .builder
+                    .attach_signature(reasoning::tag_signature(GEMINI, signature)),
             };
         }
         if !signature.is_empty() {
-            // It belongs to the part after it, and goes back there.
-            let kept = reasoning::kept(GEMINI, signature);
-            self.assembly.open_thinking(String::new(), Some(kept))?;
+            // The signature belongs to the part after it and is sent back with that part.
+            let kept = reasoning::tag_signature(GEMINI, signature);
+            self.builder.open_thinking(String::new(), Some(kept))?;
         }
         if let Some(call) = part.get("functionCall") {
             let args = call.get("args").cloned().unwrap_or_else(|| json!({}));
             let (id, name) = (text(call, "/id"), text(call, "/name"));
-            return self.assembly.whole_call(id, name, args, out);
+            return self.builder.push_whole_call(id, name, args, out);
         }
-        self.assembly.text(said, out)
+        self.builder.push_text(said, out)
     }
 
-    /// Each chunk's figures are sums so far.
+    /// Updates the usage. Each chunk holds running totals.
     fn take_usage(&mut self, chunk: &Value) {
         let Some(usage) = chunk.get("usageMetadata") else {
             return;
         };
-        let at = |pointer: &str| Figure::at(usage, pointer);
-        self.claim = Claim {
+        let at = |pointer: &str| TokenFigure::at(usage, pointer);
+        self.claim = ClaimedUsage {
             input: at("/promptTokenCount").plus(at("/toolUsePromptTokenCount")),
             output: at("/candidatesTokenCount").plus(at("/thoughtsTokenCount")),
             cached: at("/cachedContentTokenCount"),
@@ -102,9 +108,9 @@ impl ContentStream {
     }
 }
 
-fn stop_of(reason: &str) -> Result<Stop, ModelError> {
+fn stop_of(reason: &str) -> Result<StopReason, ModelError> {
     Ok(match reason {
-        "MAX_TOKENS" => Stop::Length,
+        "MAX_TOKENS" => StopReason::Length,
         "SAFETY"
         | "RECITATION"
         | "LANGUAGE"
@@ -112,15 +118,15 @@ fn stop_of(reason: &str) -> Result<Stop, ModelError> {
         | "PROHIBITED_CONTENT"
         | "SPII"
         | "IMAGE_SAFETY"
-        | "IMAGE_PROHIBITED_CONTENT" => Stop::Content,
-        // The model wrote a call its provider could not read; another try mostly helps.
+        | "IMAGE_PROHIBITED_CONTENT" => StopReason::Content,
+        // The provider could not parse the model's call. A retry usually helps, hence this class.
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             return Err(ModelError::new(
                 ErrorClass::Overload,
                 format!("The model's answer could not be read by its provider: {reason}."),
             ));
         }
-        _ => Stop::End,
+        _ => StopReason::End,
     })
 }
 

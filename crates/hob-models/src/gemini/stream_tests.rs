@@ -1,9 +1,9 @@
 //! Streams of `streamGenerateContent` as Google sends them.
 
-use super::super::Gemini;
-use crate::prompt::{Piece, Stop};
+use super::super::GeminiDialect;
+use crate::prompt::{ReplyDelta, StopReason};
 use crate::recorded::{fails, shown, survives_cuts, text, thinking, tool_call, whole};
-use crate::usage::Figure;
+use crate::usage::TokenFigure;
 use hob_core::failover::ErrorClass;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishRe
 
 #[test]
 fn a_rich_answer() {
-    let (pieces, decoded) = whole(&Gemini, RICH);
+    let (pieces, decoded) = whole(&GeminiDialect, RICH);
     let expected = [
         thinking("**Looking**\n\n", None),
         text("Grüße."),
@@ -29,22 +29,22 @@ fn a_rich_answer() {
     ];
     assert_eq!(decoded.parts, expected);
     // The provider has no word for it; whoever concludes the answer sees its calls.
-    assert_eq!(decoded.stop, Stop::End);
+    assert_eq!(decoded.stop, StopReason::End);
     assert_eq!(shown(&pieces), "Grüße.");
-    assert!(pieces.contains(&Piece::Tool {
+    assert!(pieces.contains(&ReplyDelta::Tool {
         index: 0,
         name: "read".into(),
         delta: r#"{"path":"a"}"#.into()
     }));
-    assert_eq!(decoded.claim.input, Figure::Tokens(12));
-    assert_eq!(decoded.claim.output, Figure::Tokens(68));
-    assert_eq!(decoded.claim.hidden, Figure::Tokens(48));
-    assert_eq!(decoded.claim.cached, Figure::Tokens(8));
+    assert_eq!(decoded.claim.input, TokenFigure::Tokens(12));
+    assert_eq!(decoded.claim.output, TokenFigure::Tokens(68));
+    assert_eq!(decoded.claim.hidden, TokenFigure::Tokens(48));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(8));
 }
 
 #[test]
 fn any_cut_gives_all_or_nothing() {
-    survives_cuts(&Gemini, RICH);
+    survives_cuts(&GeminiDialect, RICH);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_signature_at_the_end_is_kept() {
     let stream = r#"data: {"candidates":[{"content":{"parts":[{"text":"Yes"},{"text":"","thoughtSignature":"abc"}]},"finishReason":"STOP"}]}
 
 "#;
-    let (_, decoded) = whole(&Gemini, stream);
+    let (_, decoded) = whole(&GeminiDialect, stream);
     assert_eq!(
         decoded.parts,
         [text("Yes"), thinking("", Some("gemini:abc"))]
@@ -63,12 +63,12 @@ fn a_signature_at_the_end_is_kept() {
 fn endings_blocks_and_errors() {
     let ending = |reason: &str| {
         let stream = format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\"}}]}}\n\n");
-        whole(&Gemini, &stream).1.stop
+        whole(&GeminiDialect, &stream).1.stop
     };
-    assert_eq!(ending("STOP"), Stop::End);
-    assert_eq!(ending("MAX_TOKENS"), Stop::Length);
-    assert_eq!(ending("SAFETY"), Stop::Content);
-    assert_eq!(ending("PROHIBITED_CONTENT"), Stop::Content);
+    assert_eq!(ending("STOP"), StopReason::End);
+    assert_eq!(ending("MAX_TOKENS"), StopReason::Length);
+    assert_eq!(ending("SAFETY"), StopReason::Content);
+    assert_eq!(ending("PROHIBITED_CONTENT"), StopReason::Content);
     for (data, class) in [
         (
             r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#,
@@ -94,7 +94,7 @@ fn endings_blocks_and_errors() {
         ),
     ] {
         assert_eq!(
-            fails(&Gemini, &format!("data: {data}\n\n")),
+            fails(&GeminiDialect, &format!("data: {data}\n\n")),
             class,
             "{data}"
         );

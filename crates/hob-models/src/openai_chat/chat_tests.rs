@@ -1,25 +1,25 @@
 //! Requests and lists of chat completions.
 
-use super::{Ollama, OpenaiChat, for_a_million};
-use crate::dialect::Dialect;
+use super::{OllamaDialect, OpenaiChatDialect, for_a_million};
+use crate::dialect::ProviderDialect;
 use crate::prompt::Prompt;
-use crate::providers::{Quirks, row};
-use crate::reasoning::{DETAILS, kept};
+use crate::providers::{ProviderQuirks, row};
+use crate::reasoning::{DETAILS, tag_signature};
 use crate::recorded::{call, rich_prompt};
-use hob_wire::rooms::agent::{Sampling, Thinking, ToolChoice};
+use hob_wire::rooms::agent::{SamplingParams, ThinkingLevel, ToolChoice};
 use serde_json::{Value, json};
 
-fn body(prompt: &Prompt, quirks: &Quirks) -> Value {
-    call(&OpenaiChat, prompt, quirks).body
+fn body(prompt: &Prompt, quirks: &ProviderQuirks) -> Value {
+    call(&OpenaiChatDialect, prompt, quirks).body
 }
 
-fn quirks(name: &str) -> &'static Quirks {
+fn quirks(name: &str) -> &'static ProviderQuirks {
     &row(name).expect("is a row").quirks
 }
 
 #[test]
 fn a_rich_prompt_becomes_a_request() {
-    let body = body(&rich_prompt("m", "anthropic:x"), &Quirks::COMMON);
+    let body = body(&rich_prompt("m", "anthropic:x"), &ProviderQuirks::COMMON);
     let messages = body["messages"].as_array().expect("has messages");
     let roles: Vec<&str> = messages
         .iter()
@@ -59,12 +59,12 @@ fn a_rich_prompt_becomes_a_request() {
 fn options_go_by_each_providers_names() {
     let prompt = Prompt {
         model: "gpt-5.4".into(),
-        options: Sampling {
+        options: SamplingParams {
             temperature: Some(0.5),
             top_p: Some(0.9),
             max_output_tokens: Some(100),
             stop: vec!["END".into()],
-            thinking: Some(Thinking::High),
+            thinking: Some(ThinkingLevel::High),
         },
         ..rich_prompt("gpt-5.4", "x")
     };
@@ -72,7 +72,7 @@ fn options_go_by_each_providers_names() {
     assert_eq!(openai["max_completion_tokens"], 100);
     assert_eq!(openai["reasoning_effort"], "high");
     assert!(openai.get("temperature").is_none() && openai.get("stop").is_none());
-    let common = body(&prompt, &Quirks::COMMON);
+    let common = body(&prompt, &ProviderQuirks::COMMON);
     assert_eq!(common["max_tokens"], 100);
     assert_eq!(common["temperature"], 0.5);
     assert_eq!(common["stop"], json!(["END"]));
@@ -111,7 +111,7 @@ fn deepseek_gets_its_thoughts_back_and_the_schema_in_words() {
 
 #[test]
 fn openrouter_gets_its_details_back() {
-    let details = kept(DETAILS, r#"[{"type":"reasoning.text","signature":"s"}]"#);
+    let details = tag_signature(DETAILS, r#"[{"type":"reasoning.text","signature":"s"}]"#);
     let body = body(&rich_prompt("m", &details), quirks("openrouter"));
     let sent = &body["messages"][2]["reasoning_details"];
     assert_eq!(
@@ -127,7 +127,7 @@ fn tool_choices() {
             tool_choice: Some(choice),
             ..rich_prompt("m", "x")
         };
-        body(&prompt, &Quirks::COMMON)["tool_choice"].clone()
+        body(&prompt, &ProviderQuirks::COMMON)["tool_choice"].clone()
     };
     assert_eq!(choice(ToolChoice::Auto), "auto");
     assert_eq!(choice(ToolChoice::None), "none");
@@ -146,7 +146,7 @@ fn addresses_are_taken_as_people_write_them() {
         ("https://host/openai/v1", "https://host/openai/v1"),
         ("https://host/v1/chat/completions", "https://host/v1"),
     ] {
-        assert_eq!(OpenaiChat.base(given), expected);
+        assert_eq!(OpenaiChatDialect.base_url(given), expected);
     }
     for given in [
         "http://h:11434",
@@ -154,13 +154,13 @@ fn addresses_are_taken_as_people_write_them() {
         "http://h:11434/v1",
         "http://h:11434/api",
     ] {
-        assert_eq!(Ollama.base(given), "http://h:11434/v1");
+        assert_eq!(OllamaDialect.base_url(given), "http://h:11434/v1");
     }
 }
 
 #[test]
 fn lists_of_many_servers_are_read() {
-    let page = OpenaiChat.read_list(&json!({ "object": "list", "data": [
+    let page = OpenaiChatDialect.parse_models(&json!({ "object": "list", "data": [
         { "id": "gpt-5.4", "object": "model", "owned_by": "openai" },
         { "id": "llama", "context_window": 131_072 },
         { "id": "x/y", "context_length": 200_000, "pricing": { "prompt": "0.000003", "completion": "0.000015", "input_cache_read": "0.0000003" } },
@@ -174,7 +174,11 @@ fn lists_of_many_servers_are_read() {
         (price.input, price.output, price.cached),
         (3_000_000, 15_000_000, Some(300_000))
     );
-    assert!(OpenaiChat.read_list(&json!({ "error": "no" })).is_none());
+    assert!(
+        OpenaiChatDialect
+            .parse_models(&json!({ "error": "no" }))
+            .is_none()
+    );
     assert_eq!(for_a_million("-1"), None);
     assert_eq!(for_a_million("0"), Some(0));
 }

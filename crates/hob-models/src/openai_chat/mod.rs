@@ -1,26 +1,28 @@
-//! OpenAI's chat completions: the protocol most providers and local servers speak. See README.md.
+//! OpenAI's chat completions, the protocol of most providers and local servers. See README.md.
 
 mod request;
 mod stream;
 
-use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage, Listed};
-use hob_wire::rooms::model::Price;
+use crate::dialect::{
+    ModelListPage, ProviderDialect, ProviderModel, ProviderRequest, RequestInput, StreamDecoder,
+};
+use hob_wire::rooms::model::ModelPrice;
 use serde_json::Value;
 
-/// Chat completions anywhere.
+/// Chat completions of any server.
 #[derive(Debug)]
-pub(crate) struct OpenaiChat;
+pub(crate) struct OpenaiChatDialect;
 
-/// Chat completions at Ollama, whose address people write without `/v1`.
+/// Chat completions of Ollama, whose URL is usually written without `/v1`.
 #[derive(Debug)]
-pub(crate) struct Ollama;
+pub(crate) struct OllamaDialect;
 
-impl Dialect for OpenaiChat {
-    fn base(&self, url: &str) -> String {
+impl ProviderDialect for OpenaiChatDialect {
+    fn base_url(&self, url: &str) -> String {
         let url = url.trim_end_matches('/');
         let url = url.strip_suffix("/chat/completions").unwrap_or(url);
         let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-        // A bare host is meant to be asked where everybody answers.
+        // A bare host means the usual path.
         if after_scheme.contains('/') {
             url.to_owned()
         } else {
@@ -28,54 +30,54 @@ impl Dialect for OpenaiChat {
         }
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
-        Call {
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
+        ProviderRequest {
             path: "/chat/completions".to_owned(),
             body: request::body(ask),
         }
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(stream::ChatStream::default())
+    fn decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::OpenaiChatStream::default())
     }
 
-    fn list_path(&self) -> &'static str {
+    fn models_path(&self) -> &'static str {
         "/models"
     }
 
-    fn read_list(&self, body: &Value) -> Option<ListPage> {
-        // Some servers answer with the bare list.
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage> {
+        // Some servers return the bare list.
         let rows = body.get("data").unwrap_or(body).as_array()?;
         let models = rows.iter().filter_map(listed).collect();
-        Some(ListPage { models, next: None })
+        Some(ModelListPage { models, next: None })
     }
 }
 
-impl Dialect for Ollama {
-    fn base(&self, url: &str) -> String {
+impl ProviderDialect for OllamaDialect {
+    fn base_url(&self, url: &str) -> String {
         let url = url.trim_end_matches('/');
         let url = url.strip_suffix("/v1").unwrap_or(url);
         format!("{}/v1", url.strip_suffix("/api").unwrap_or(url))
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
-        OpenaiChat.call(ask)
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
+        OpenaiChatDialect.build_request(ask)
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        OpenaiChat.decoder()
+    fn decoder(&self) -> Box<dyn StreamDecoder> {
+        OpenaiChatDialect.decoder()
     }
 
-    fn list_path(&self) -> &'static str {
-        OpenaiChat.list_path()
+    fn models_path(&self) -> &'static str {
+        OpenaiChatDialect.models_path()
     }
 
-    fn read_list(&self, body: &Value) -> Option<ListPage> {
-        OpenaiChat.read_list(body)
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage> {
+        OpenaiChatDialect.parse_models(body)
     }
 }
 
-fn listed(row: &Value) -> Option<Listed> {
+fn listed(row: &Value) -> Option<ProviderModel> {
     const WINDOWS: [&str; 5] = [
         "/context_length",
         "/context_window",
@@ -85,27 +87,27 @@ fn listed(row: &Value) -> Option<Listed> {
     ];
     let name = row.get("id")?.as_str()?.to_owned();
     let window = |pointer: &&str| row.pointer(pointer)?.as_u64().filter(|tokens| *tokens > 0);
-    Some(Listed {
+    Some(ProviderModel {
         name,
         context_tokens: WINDOWS.iter().find_map(window),
         price: price(row),
     })
 }
 
-/// OpenRouter gives dollars for one token, as text.
-fn price(row: &Value) -> Option<Price> {
+/// The price in an OpenRouter list, which has dollars per token as a string.
+fn price(row: &Value) -> Option<ModelPrice> {
     let each = |key: &str| {
         let text = row.pointer(key)?.as_str()?;
         for_a_million(text)
     };
-    Some(Price {
+    Some(ModelPrice {
         input: each("/pricing/prompt")?,
         output: each("/pricing/completion")?,
         cached: each("/pricing/input_cache_read"),
     })
 }
 
-/// Dollars for one token as millionths of a dollar for a million: twelve places on.
+/// Converts dollars per token to millionths of a dollar per million tokens: twelve decimal places.
 fn for_a_million(text: &str) -> Option<u64> {
     const PLACES: usize = 12;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -1,19 +1,19 @@
-//! The request of chat completions. Pure.
+//! Builds requests of chat completions. Pure.
 
-use crate::dialect::Ask;
-use crate::history::{self, Turn, open_turn};
-use crate::providers::{EffortWay, Quirks, SchemaWay};
+use crate::dialect::RequestInput;
+use crate::history::{self, ConversationTurn, unfinished_turn_start};
+use crate::providers::{EffortField, ProviderQuirks, SchemaFormat};
 use crate::reasoning;
 use crate::schema;
-use crate::tool_id::shaped;
-use hob_wire::content::{Part, ToolCall};
+use crate::tool_id::format_id;
+use hob_wire::content::{ContentPart, ToolCall};
 use hob_wire::rooms::agent::ToolChoice;
 use serde_json::{Map, Value, json};
 
-pub(super) fn body(ask: &Ask<'_>) -> Value {
+pub(super) fn body(ask: &RequestInput<'_>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(ask.prompt.model));
-    // The order of the fields is the order of the prompt: what is stable stands first.
+    // Stable fields come first, in prompt order, for the provider's prompt cache.
     add_tools(ask, &mut body);
     body.insert("messages".into(), Value::Array(messages(ask)));
     body.insert("stream".into(), json!(true));
@@ -25,7 +25,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     Value::Object(body)
 }
 
-fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let tools = ask.tools(|tool| {
         json!({
             "type": "function",
@@ -50,12 +50,12 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     body.insert("tool_choice".into(), choice);
 }
 
-fn add_schema(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_schema(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let Some(wanted) = &ask.prompt.schema else {
         return;
     };
     let format = match ask.quirks.schema {
-        SchemaWay::JsonSchema => json!({
+        SchemaFormat::JsonSchema => json!({
             "type": "json_schema",
             "json_schema": {
                 "name": schema::NAME,
@@ -63,12 +63,12 @@ fn add_schema(ask: &Ask<'_>, body: &mut Map<String, Value>) {
                 "strict": schema::is_strict(wanted),
             },
         }),
-        SchemaWay::JsonObject => json!({ "type": "json_object" }),
+        SchemaFormat::JsonObject => json!({ "type": "json_object" }),
     };
     body.insert("response_format".into(), format);
 }
 
-fn add_options(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_options(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let options = &ask.prompt.options;
     if let Some(tokens) = options.max_output_tokens {
         body.insert(ask.quirks.output_limit.into(), json!(tokens));
@@ -89,46 +89,46 @@ fn add_options(ask: &Ask<'_>, body: &mut Map<String, Value>) {
         return;
     };
     match ask.quirks.effort {
-        EffortWay::Word if !ask.quirks.strict_sampling || reasons => {
+        EffortField::Word if !ask.quirks.strict_sampling || reasons => {
             body.insert("reasoning_effort".into(), json!(effort));
         }
-        EffortWay::Nested => {
+        EffortField::Nested => {
             body.insert("reasoning".into(), json!({ "effort": effort }));
         }
-        EffortWay::Word | EffortWay::Unsaid => {}
+        EffortField::Word | EffortField::Unsaid => {}
     }
 }
 
-fn messages(ask: &Ask<'_>) -> Vec<Value> {
+fn messages(ask: &RequestInput<'_>) -> Vec<Value> {
     let mut messages = Vec::new();
     let mut system = ask.system.join("\n\n");
-    if let (SchemaWay::JsonObject, Some(wanted)) = (ask.quirks.schema, &ask.prompt.schema) {
+    if let (SchemaFormat::JsonObject, Some(wanted)) = (ask.quirks.schema, &ask.prompt.schema) {
         if !system.is_empty() {
             system.push_str("\n\n");
         }
-        system.push_str(&schema::in_words(wanted));
+        system.push_str(&schema::as_instruction(wanted));
     }
     if !system.is_empty() {
         messages.push(json!({ "role": "system", "content": system }));
     }
-    let open = open_turn(ask.turns);
+    let open = unfinished_turn_start(ask.turns);
     for (index, turn) in ask.turns.iter().enumerate() {
         match turn {
-            Turn::User(parts) => {
+            ConversationTurn::User(parts) => {
                 messages.push(json!({ "role": "user", "content": user_content(parts) }));
             }
-            Turn::Assistant(parts) => {
+            ConversationTurn::Assistant(parts) => {
                 messages.push(assistant(parts, ask.quirks, index >= open));
             }
-            Turn::Tools(answers) => {
+            ConversationTurn::Tools(answers) => {
                 for answer in answers {
                     messages.push(json!({
                         "role": "tool",
-                        "tool_call_id": shaped(&answer.id, ask.quirks.tool_ids),
+                        "tool_call_id": format_id(&answer.id, ask.quirks.tool_ids),
                         "content": answer.text(),
                     }));
                 }
-                // A tool's message holds text only: its images follow as a person's.
+                // A tool message holds only text, so images follow in a user message.
                 let images = answers.iter().flat_map(|answer| {
                     let about = format!("The images of the result of {}:", answer.name);
                     let mut parts: Vec<Value> = answer.images().map(image).collect();
@@ -147,13 +147,13 @@ fn messages(ask: &Ask<'_>) -> Vec<Value> {
     messages
 }
 
-fn user_content(parts: &[Part]) -> Value {
+fn user_content(parts: &[ContentPart]) -> Value {
     if history::images(parts).next().is_none() {
-        return json!(history::joined(parts));
+        return json!(history::join_texts(parts));
     }
     let parts = parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Part::Image { mime_type, data } => Some(image((mime_type, data))),
+        ContentPart::Text { text } => Some(json!({ "type": "text", "text": text })),
+        ContentPart::Image { mime_type, data } => Some(image((mime_type, data))),
         _ => None,
     });
     parts.collect()
@@ -164,10 +164,10 @@ fn image((mime_type, data): (&str, &str)) -> Value {
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
-fn assistant(parts: &[Part], quirks: &Quirks, unfinished: bool) -> Value {
+fn assistant(parts: &[ContentPart], quirks: &ProviderQuirks, unfinished: bool) -> Value {
     let mut message = Map::new();
     message.insert("role".into(), json!("assistant"));
-    let text = history::joined(parts);
+    let text = history::join_texts(parts);
     let calls: Vec<Value> = parts.iter().filter_map(|part| call(part, quirks)).collect();
     let content = if text.is_empty() {
         Value::Null
@@ -184,7 +184,7 @@ fn assistant(parts: &[Part], quirks: &Quirks, unfinished: bool) -> Value {
                 message.insert("reasoning_details".into(), details);
             }
         }
-        // These want their thoughts only while the turn is unfinished.
+        // These providers accept thoughts only while the turn is unfinished.
         Some(field) if unfinished => {
             let thoughts = reasoning::thoughts_of(parts);
             if !thoughts.is_empty() {
@@ -196,12 +196,12 @@ fn assistant(parts: &[Part], quirks: &Quirks, unfinished: bool) -> Value {
     Value::Object(message)
 }
 
-fn call(part: &Part, quirks: &Quirks) -> Option<Value> {
-    let Part::ToolCall(call @ ToolCall { id, name, .. }) = part else {
+fn call(part: &ContentPart, quirks: &ProviderQuirks) -> Option<Value> {
+    let ContentPart::ToolCall(call @ ToolCall { id, name, .. }) = part else {
         return None;
     };
     Some(json!({
-        "id": shaped(id, quirks.tool_ids),
+        "id": format_id(id, quirks.tool_ids),
         "type": "function",
         "function": { "name": name, "arguments": history::object_args(call).to_string() },
     }))

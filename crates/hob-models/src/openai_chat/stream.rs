@@ -1,40 +1,44 @@
-//! The stream of chat completions. Pure.
+//! Decodes the stream of chat completions. Pure.
 //!
-//! Invariant: an answer is whole once a chunk gave its reason to end; without one the stream was
+//! Invariant: an answer is complete once a chunk gave a finish reason; without one the stream was
 //! cut.
 
-use crate::assembly::{Assembly, Slot};
-use crate::dialect::{self, Decoded, Decoder, text};
+use crate::dialect::{self, DecodedReply, StreamDecoder, text};
 use crate::error::ModelError;
-use crate::prompt::{Piece, Stop};
+use crate::prompt::{ReplyDelta, StopReason};
+use crate::provider_refusal;
 use crate::reasoning;
-use crate::refusal;
-use crate::usage::{Claim, Figure};
+use crate::reply_builder::{PartIndex, ReplyBuilder};
+use crate::usage::{ClaimedUsage, TokenFigure};
 use hob_kit::failpoint;
 use hob_net::SseEvent;
 use serde_json::Value;
 
 #[derive(Debug, Default)]
-pub(super) struct ChatStream {
-    assembly: Assembly,
-    /// Calls by the index and id their chunks name.
-    calls: Vec<OpenCall>,
-    stop: Option<Stop>,
-    claim: Claim,
-    /// Details a router sends along with thoughts, to be given back.
+pub(super) struct OpenaiChatStream {
+    builder: ReplyBuilder,
+    /// Calls with the index and id of their chunks.
+    calls: Vec<OpenaiChatCall>,
+    stop: Option<StopReason>,
+    claim: ClaimedUsage,
+    /// The `reasoning_details` of a router, to be sent back.
     details: Vec<Value>,
     refused: bool,
 }
 
 #[derive(Debug)]
-struct OpenCall {
+struct OpenaiChatCall {
     index: Option<u64>,
     id: String,
-    slot: Slot,
+    slot: PartIndex,
 }
 
-impl Decoder for ChatStream {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<Piece>) -> Result<bool, ModelError> {
+impl StreamDecoder for OpenaiChatStream {
+    fn push_event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<bool, ModelError> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return Ok(true);
@@ -42,15 +46,15 @@ impl Decoder for ChatStream {
         if data.is_empty() {
             return Ok(false);
         }
-        let chunk = dialect::json(data)?;
+        let chunk = dialect::parse_json(data)?;
         if chunk.get("error").is_some_and(|error| !error.is_null()) || event.event == "error" {
-            return Err(refusal::in_stream(&chunk));
+            return Err(provider_refusal::stream_error(&chunk));
         }
         if !chunk.is_object() {
             return Err(ModelError::protocol("A chunk of the stream is no object."));
         }
         self.take_usage(&chunk);
-        // Other choices than the first were not asked for.
+        // Only one choice is requested, so any other is ignored.
         let Some(choice) = chunk.pointer("/choices/0") else {
             return Ok(false);
         };
@@ -64,28 +68,29 @@ impl Decoder for ChatStream {
         Ok(false)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Decoded, ModelError> {
-        let end = self.stop.or(failpoint::broken(53).then_some(Stop::End));
-        let mut stop = end.ok_or_else(ModelError::cut)?;
-        if self.refused && stop == Stop::End {
-            stop = Stop::Content;
+    fn finish(mut self: Box<Self>) -> Result<DecodedReply, ModelError> {
+        let end = self
+            .stop
+            .or(failpoint::broken(53).then_some(StopReason::End));
+        let mut stop = end.ok_or_else(ModelError::stream_cut)?;
+        if self.refused && stop == StopReason::End {
+            stop = StopReason::Content;
         }
         if !self.details.is_empty() {
             let details = Value::Array(std::mem::take(&mut self.details)).to_string();
-            let signature = reasoning::kept(reasoning::DETAILS, &details);
-            self.assembly
-                .open_thinking(String::new(), Some(signature))?;
+            let signature = reasoning::tag_signature(reasoning::DETAILS, &details);
+            self.builder.open_thinking(String::new(), Some(signature))?;
         }
-        Ok(Decoded::of(self.assembly, stop, self.claim))
+        Ok(DecodedReply::from_builder(self.builder, stop, self.claim))
     }
 }
 
-impl ChatStream {
-    fn take_delta(&mut self, delta: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+impl OpenaiChatStream {
+    fn take_delta(&mut self, delta: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         for field in ["/reasoning_content", "/reasoning"] {
             let thought = text(delta, field);
             if !thought.is_empty() {
-                self.assembly.thinking(thought, out)?;
+                self.builder.push_thinking(thought, out)?;
                 break;
             }
         }
@@ -93,14 +98,14 @@ impl ChatStream {
             self.details.extend(details.iter().cloned());
         }
         match delta.get("content") {
-            Some(Value::String(said)) => self.assembly.text(said, out)?,
+            Some(Value::String(said)) => self.builder.push_text(said, out)?,
             Some(Value::Array(parts)) => self.take_parts(parts, out)?,
             _ => {}
         }
         let refusal = text(delta, "/refusal");
         if !refusal.is_empty() {
             self.refused = true;
-            self.assembly.text(refusal, out)?;
+            self.builder.push_text(refusal, out)?;
         }
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
@@ -109,15 +114,15 @@ impl ChatStream {
         Ok(())
     }
 
-    /// Mistral's reasoning models give content as parts, thoughts among them.
-    fn take_parts(&mut self, parts: &[Value], out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    /// Reads content parts. Mistral's reasoning models send thoughts as parts.
+    fn take_parts(&mut self, parts: &[Value], out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         for part in parts {
             match text(part, "/type") {
-                "text" => self.assembly.text(text(part, "/text"), out)?,
+                "text" => self.builder.push_text(text(part, "/text"), out)?,
                 "thinking" => {
                     let thoughts = part.get("thinking").and_then(Value::as_array);
                     for thought in thoughts.into_iter().flatten() {
-                        self.assembly.thinking(text(thought, "/text"), out)?;
+                        self.builder.push_thinking(text(thought, "/text"), out)?;
                     }
                 }
                 _ => {}
@@ -126,19 +131,19 @@ impl ChatStream {
         Ok(())
     }
 
-    fn take_call(&mut self, call: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    fn take_call(&mut self, call: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let index = call.get("index").and_then(Value::as_u64);
         let id = text(call, "/id");
         let name = text(call, "/function/name");
         let known = self.known_call(index, id, name);
         let slot = if let Some(slot) = known {
-            self.assembly.name_call(slot, id, name);
+            self.builder.complete_call(slot, id, name);
             slot
         } else if id.is_empty() && name.is_empty() {
             return Err(ModelError::protocol("A piece belongs to no open call."));
         } else {
-            let slot = self.assembly.open_call(id, name, out)?;
-            self.calls.push(OpenCall {
+            let slot = self.builder.open_call(id, name, out)?;
+            self.calls.push(OpenaiChatCall {
                 index,
                 id: id.to_owned(),
                 slot,
@@ -146,19 +151,17 @@ impl ChatStream {
             slot
         };
         match call.pointer("/function/arguments") {
-            Some(Value::String(delta)) => self.assembly.call_delta(slot, delta, out),
-            // A server that gives arguments as an object gives them whole.
-            Some(whole @ Value::Object(_)) => {
-                self.assembly.call_delta(slot, &whole.to_string(), out)
-            }
+            Some(Value::String(delta)) => self.builder.push_args(slot, delta, out),
+            // A server that sends arguments as an object sends them complete.
+            Some(whole @ Value::Object(_)) => self.builder.push_args(slot, &whole.to_string(), out),
             _ => Ok(()),
         }
     }
 
-    /// The call a chunk goes on with. Some servers give every call of an answer the index 0: a
-    /// new id with a name then opens a new one.
-    fn known_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<Slot> {
-        let same = |call: &&OpenCall| match index {
+    /// Returns the call a chunk continues. Some servers give every call the index 0: there, a new id
+    /// with a name opens a new call.
+    fn known_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<PartIndex> {
+        let same = |call: &&OpenaiChatCall| match index {
             Some(_) => call.index == index,
             None => id.is_empty() || call.id == id,
         };
@@ -171,28 +174,28 @@ impl ChatStream {
         let usage = chunk
             .get("usage")
             .filter(|usage| usage.is_object())
-            // Groq puts it there.
+            // Groq's usage field.
             .or_else(|| chunk.pointer("/x_groq/usage"));
         let Some(usage) = usage else { return };
-        self.claim = Claim {
-            input: Figure::at(usage, "/prompt_tokens"),
-            output: Figure::at(usage, "/completion_tokens"),
-            cached: Figure::at(usage, "/prompt_tokens_details/cached_tokens")
-                // DeepSeek calls it so.
-                .or(Figure::at(usage, "/prompt_cache_hit_tokens")),
-            hidden: Figure::at(usage, "/completion_tokens_details/reasoning_tokens"),
+        self.claim = ClaimedUsage {
+            input: TokenFigure::at(usage, "/prompt_tokens"),
+            output: TokenFigure::at(usage, "/completion_tokens"),
+            cached: TokenFigure::at(usage, "/prompt_tokens_details/cached_tokens")
+                // DeepSeek's name of the field.
+                .or(TokenFigure::at(usage, "/prompt_cache_hit_tokens")),
+            hidden: TokenFigure::at(usage, "/completion_tokens_details/reasoning_tokens"),
         };
     }
 }
 
-fn stop_of(reason: &str, chunk: &Value) -> Result<Stop, ModelError> {
+fn stop_of(reason: &str, chunk: &Value) -> Result<StopReason, ModelError> {
     Ok(match reason {
-        "tool_calls" | "function_call" => Stop::Tools,
-        "length" | "model_length" | "max_tokens" => Stop::Length,
-        "content_filter" => Stop::Content,
-        "error" => return Err(refusal::in_stream(chunk)),
-        // `stop`, `eos`, and whatever a server of one's own may call it.
-        _ => Stop::End,
+        "tool_calls" | "function_call" => StopReason::Tools,
+        "length" | "model_length" | "max_tokens" => StopReason::Length,
+        "content_filter" => StopReason::Content,
+        "error" => return Err(provider_refusal::stream_error(chunk)),
+        // `stop`, `eos`, and the names of other servers.
+        _ => StopReason::End,
     })
 }
 

@@ -1,10 +1,10 @@
 //! Streams of chat completions as OpenAI and its many cousins send them.
 
-use super::super::OpenaiChat;
-use crate::prompt::{Piece, Stop};
+use super::super::OpenaiChatDialect;
+use crate::prompt::{ReplyDelta, StopReason};
 use crate::reasoning;
 use crate::recorded::{fails, shown, survives_cuts, text, thinking, tool_call, whole};
-use crate::usage::Figure;
+use crate::usage::TokenFigure;
 use hob_core::failover::ErrorClass;
 use serde_json::json;
 
@@ -40,26 +40,26 @@ data: [DONE]
 
 #[test]
 fn words_and_usage() {
-    let (pieces, decoded) = whole(&OpenaiChat, WORDS);
+    let (pieces, decoded) = whole(&OpenaiChatDialect, WORDS);
     assert_eq!(shown(&pieces), "Grüße, you");
     assert_eq!(decoded.parts, [text("Grüße, you")]);
-    assert_eq!(decoded.stop, Stop::End);
-    assert_eq!(decoded.claim.input, Figure::Tokens(19));
-    assert_eq!(decoded.claim.output, Figure::Tokens(10));
-    assert_eq!(decoded.claim.cached, Figure::Tokens(3));
-    assert_eq!(decoded.claim.hidden, Figure::Tokens(4));
+    assert_eq!(decoded.stop, StopReason::End);
+    assert_eq!(decoded.claim.input, TokenFigure::Tokens(19));
+    assert_eq!(decoded.claim.output, TokenFigure::Tokens(10));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(3));
+    assert_eq!(decoded.claim.hidden, TokenFigure::Tokens(4));
 }
 
 #[test]
 fn parallel_calls_whose_pieces_come_by_turns() {
-    let (pieces, decoded) = whole(&OpenaiChat, CALLS);
+    let (pieces, decoded) = whole(&OpenaiChatDialect, CALLS);
     let expected = [
         tool_call("call_a", "read", json!({ "path": "a.txt" })),
         tool_call("call_b", "time", json!({})),
     ];
     assert_eq!(decoded.parts, expected);
-    assert_eq!(decoded.stop, Stop::Tools);
-    assert!(pieces.contains(&Piece::Tool {
+    assert_eq!(decoded.stop, StopReason::Tools);
+    assert!(pieces.contains(&ReplyDelta::Tool {
         index: 1,
         name: "time".into(),
         delta: "{}".into()
@@ -68,22 +68,22 @@ fn parallel_calls_whose_pieces_come_by_turns() {
 
 #[test]
 fn any_cut_gives_all_or_nothing() {
-    survives_cuts(&OpenaiChat, WORDS);
-    survives_cuts(&OpenaiChat, CALLS);
+    survives_cuts(&OpenaiChatDialect, WORDS);
+    survives_cuts(&OpenaiChatDialect, CALLS);
 }
 
 #[test]
 fn thoughts_of_deepseek_openrouter_and_mistral() {
     let deepseek = "data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"Hm\"}}]}\n\n\
         data: {\"choices\":[{\"delta\":{\"content\":\"Yes\",\"reasoning_content\":null},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"prompt_cache_hit_tokens\":8}}\n\n";
-    let (_, decoded) = whole(&OpenaiChat, deepseek);
+    let (_, decoded) = whole(&OpenaiChatDialect, deepseek);
     assert_eq!(decoded.parts, [thinking("Hm", None), text("Yes")]);
-    assert_eq!(decoded.claim.cached, Figure::Tokens(8));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(8));
 
     let openrouter = ": OPENROUTER PROCESSING\n\n\
         data: {\"choices\":[{\"delta\":{\"content\":\"\",\"reasoning\":\"Hm\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"Hm\",\"signature\":\"s\"}]}}]}\n\n\
         data: {\"choices\":[{\"delta\":{\"content\":\"Yes\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-    let (_, decoded) = whole(&OpenaiChat, openrouter);
+    let (_, decoded) = whole(&OpenaiChatDialect, openrouter);
     let details = reasoning::details_of(&decoded.parts).expect("are kept");
     assert_eq!(
         details,
@@ -92,7 +92,7 @@ fn thoughts_of_deepseek_openrouter_and_mistral() {
 
     let mistral = "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"Hm\"}]}]}}]}\n\n\
         data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"text\",\"text\":\"Yes\"}]},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-    let (_, decoded) = whole(&OpenaiChat, mistral);
+    let (_, decoded) = whole(&OpenaiChatDialect, mistral);
     assert_eq!(decoded.parts, [thinking("Hm", None), text("Yes")]);
 }
 
@@ -101,7 +101,7 @@ fn calls_of_servers_that_count_badly() {
     // Every call has the index 0.
     let zeros = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"n\\\":1}\"}}]}}]}\n\n\
         data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"n\\\":2}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
-    let (_, decoded) = whole(&OpenaiChat, zeros);
+    let (_, decoded) = whole(&OpenaiChatDialect, zeros);
     let expected = [
         tool_call("a", "read", json!({ "n": 1 })),
         tool_call("b", "read", json!({ "n": 2 })),
@@ -109,18 +109,18 @@ fn calls_of_servers_that_count_badly() {
     assert_eq!(decoded.parts, expected);
     // No index at all, and arguments as an object.
     let none = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"read\",\"arguments\":{\"n\":1}}},{\"id\":\"b\",\"function\":{\"name\":\"read\",\"arguments\":{\"n\":2}}}]},\"finish_reason\":\"stop\"}]}\n\n";
-    assert_eq!(whole(&OpenaiChat, none).1.parts, expected);
+    assert_eq!(whole(&OpenaiChatDialect, none).1.parts, expected);
 }
 
 #[test]
 fn half_arguments_stay_a_string() {
     let cut = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"rm\",\"arguments\":\"{\\\"path\\\":\\\"/\"}}]},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
-    let (_, decoded) = whole(&OpenaiChat, cut);
+    let (_, decoded) = whole(&OpenaiChatDialect, cut);
     assert_eq!(
         decoded.parts,
         [tool_call("a", "rm", json!("{\"path\":\"/"))]
     );
-    assert_eq!(decoded.stop, Stop::Length);
+    assert_eq!(decoded.stop, StopReason::Length);
 }
 
 #[test]
@@ -129,15 +129,23 @@ fn endings_and_errors_within_the_stream() {
         let stream = format!(
             "data: {{\"choices\":[{{\"delta\":{{\"content\":\"x\"}},\"finish_reason\":\"{reason}\"}}]}}\n\n"
         );
-        whole(&OpenaiChat, &stream).1.stop
+        whole(&OpenaiChatDialect, &stream).1.stop
     };
-    assert_eq!(ending("content_filter"), Stop::Content);
-    assert_eq!(ending("model_length"), Stop::Length);
-    assert_eq!(ending("eos"), Stop::End);
+    assert_eq!(ending("content_filter"), StopReason::Content);
+    assert_eq!(ending("model_length"), StopReason::Length);
+    assert_eq!(ending("eos"), StopReason::End);
     let refused = "data: {\"choices\":[{\"delta\":{\"refusal\":\"I can't\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-    assert_eq!(whole(&OpenaiChat, refused).1.stop, Stop::Content);
+    assert_eq!(
+        whole(&OpenaiChatDialect, refused).1.stop,
+        StopReason::Content
+    );
 
-    let error = |error: &str| fails(&OpenaiChat, &format!("data: {{\"error\":{error}}}\n\n"));
+    let error = |error: &str| {
+        fails(
+            &OpenaiChatDialect,
+            &format!("data: {{\"error\":{error}}}\n\n"),
+        )
+    };
     let overloaded = r#"{"message":"The server had an error","type":"server_error","code":null}"#;
     assert_eq!(error(overloaded), ErrorClass::Overload);
     assert_eq!(error(r#"{"code":429,"message":"slow"}"#), ErrorClass::Rate);
@@ -150,11 +158,14 @@ fn endings_and_errors_within_the_stream() {
 #[test]
 fn what_is_no_chunk_is_an_error() {
     for data in ["hello", "{\"choices\":", "[1,2]", "3", "\"[DONE]\""] {
-        let class = fails(&OpenaiChat, &format!("data: {data}\n\n"));
+        let class = fails(&OpenaiChatDialect, &format!("data: {data}\n\n"));
         assert_eq!(class, ErrorClass::Protocol, "{data}");
     }
-    assert_eq!(fails(&OpenaiChat, ""), ErrorClass::Network);
-    assert_eq!(fails(&OpenaiChat, "data: [DONE]\n\n"), ErrorClass::Network);
+    assert_eq!(fails(&OpenaiChatDialect, ""), ErrorClass::Network);
+    assert_eq!(
+        fails(&OpenaiChatDialect, "data: [DONE]\n\n"),
+        ErrorClass::Network
+    );
 }
 
 #[test]
@@ -163,10 +174,10 @@ fn impossible_figures_are_seen_as_such() {
         let stream = format!(
             "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],\"usage\":{usage}}}\n\ndata: [DONE]\n\n"
         );
-        whole(&OpenaiChat, &stream).1.claim.input
+        whole(&OpenaiChatDialect, &stream).1.claim.input
     };
-    assert_eq!(usage(r#"{"prompt_tokens":-1}"#), Figure::Nonsense);
-    assert_eq!(usage(r#"{"prompt_tokens":NaN}"#), Figure::Missing);
-    assert_eq!(usage(r#"{"prompt_tokens":"NaN"}"#), Figure::Nonsense);
-    assert_eq!(usage("null"), Figure::Missing);
+    assert_eq!(usage(r#"{"prompt_tokens":-1}"#), TokenFigure::Nonsense);
+    assert_eq!(usage(r#"{"prompt_tokens":NaN}"#), TokenFigure::Missing);
+    assert_eq!(usage(r#"{"prompt_tokens":"NaN"}"#), TokenFigure::Nonsense);
+    assert_eq!(usage("null"), TokenFigure::Missing);
 }

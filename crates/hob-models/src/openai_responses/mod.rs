@@ -1,37 +1,39 @@
-//! OpenAI's responses. See README.md.
+//! OpenAI's Responses API. See README.md.
 
 mod request;
 mod stream;
 
-use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage};
-use crate::openai_chat::OpenaiChat;
+use crate::dialect::{
+    ModelListPage, ProviderDialect, ProviderRequest, RequestInput, StreamDecoder,
+};
+use crate::openai_chat::OpenaiChatDialect;
 use serde_json::Value;
 
 #[derive(Debug)]
-pub(crate) struct OpenaiResponses;
+pub(crate) struct OpenaiResponsesDialect;
 
-impl Dialect for OpenaiResponses {
-    fn base(&self, url: &str) -> String {
+impl ProviderDialect for OpenaiResponsesDialect {
+    fn base_url(&self, url: &str) -> String {
         let url = url.trim_end_matches('/');
-        OpenaiChat.base(url.strip_suffix("/responses").unwrap_or(url))
+        OpenaiChatDialect.base_url(url.strip_suffix("/responses").unwrap_or(url))
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
-        Call {
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
+        ProviderRequest {
             path: "/responses".to_owned(),
             body: request::body(ask),
         }
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(stream::ResponseStream::default())
+    fn decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::OpenaiResponsesStream::default())
     }
 
-    fn list_path(&self) -> &'static str {
-        OpenaiChat.list_path()
+    fn models_path(&self) -> &'static str {
+        OpenaiChatDialect.models_path()
     }
 
-    fn read_list(&self, body: &Value) -> Option<ListPage> {
-        OpenaiChat.read_list(body)
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage> {
+        OpenaiChatDialect.parse_models(body)
     }
 }

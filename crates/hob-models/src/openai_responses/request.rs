@@ -1,20 +1,19 @@
-//! The request of responses. Pure.
+//! Builds requests of the Responses API. Pure.
 //!
-//! Nothing is kept at the provider: each request holds the whole conversation, and thoughts come
-//! and go sealed.
+//! The provider stores nothing: each request holds the whole conversation, with encrypted thoughts.
 
-use crate::dialect::Ask;
-use crate::history::{self, Answer, Turn};
+use crate::dialect::RequestInput;
+use crate::history::{self, ConversationTurn, NamedToolResult};
 use crate::reasoning::{self, OPENAI};
 use crate::schema;
-use crate::tool_id::shaped;
-use hob_wire::content::Part;
+use crate::tool_id::format_id;
+use hob_wire::content::ContentPart;
 use hob_wire::rooms::agent::ToolChoice;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-pub(super) fn body(ask: &Ask<'_>) -> Value {
+pub(super) fn body(ask: &RequestInput<'_>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(ask.prompt.model));
     let instructions = ask.system.join("\n\n");
@@ -42,7 +41,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     Value::Object(body)
 }
 
-/// Sends what begins alike to the same cache.
+/// A key that routes requests with the same instructions and tools to the same cache.
 fn cache_key(instructions: &str, body: &Map<String, Value>) -> String {
     let mut hash = Sha256::new();
     hash.update(instructions);
@@ -56,7 +55,7 @@ fn cache_key(instructions: &str, body: &Map<String, Value>) -> String {
     key
 }
 
-fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let tools = ask.tools(|tool| {
         json!({
             "type": "function",
@@ -80,7 +79,7 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     body.insert("tool_choice".into(), choice);
 }
 
-fn add_options(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+fn add_options(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let options = &ask.prompt.options;
     if let Some(tokens) = options.max_output_tokens {
         body.insert("max_output_tokens".into(), json!(tokens));
@@ -102,25 +101,27 @@ fn add_options(ask: &Ask<'_>, body: &mut Map<String, Value>) {
     }
 }
 
-fn input(ask: &Ask<'_>) -> Vec<Value> {
+fn input(ask: &RequestInput<'_>) -> Vec<Value> {
     let mut items = Vec::new();
     for turn in ask.turns {
         match turn {
-            Turn::User(parts) => {
-                let content: Vec<Value> = parts.iter().filter_map(shown).collect();
+            ConversationTurn::User(parts) => {
+                let content: Vec<Value> = parts.iter().filter_map(user_part).collect();
                 items.push(json!({ "role": "user", "content": content }));
             }
-            Turn::Assistant(parts) => items.extend(spoken(parts, ask)),
-            Turn::Tools(answers) => items.extend(answers.iter().map(|answer| result(answer, ask))),
+            ConversationTurn::Assistant(parts) => items.extend(assistant_parts(parts, ask)),
+            ConversationTurn::Tools(answers) => {
+                items.extend(answers.iter().map(|answer| result(answer, ask)));
+            }
         }
     }
     items
 }
 
-fn shown(part: &Part) -> Option<Value> {
+fn user_part(part: &ContentPart) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({ "type": "input_text", "text": text })),
-        Part::Image { mime_type, data } => Some(json!({
+        ContentPart::Text { text } => Some(json!({ "type": "input_text", "text": text })),
+        ContentPart::Image { mime_type, data } => Some(json!({
             "type": "input_image",
             "image_url": format!("data:{mime_type};base64,{data}"),
         })),
@@ -128,27 +129,27 @@ fn shown(part: &Part) -> Option<Value> {
     }
 }
 
-fn spoken(parts: &[Part], ask: &Ask<'_>) -> Vec<Value> {
+fn assistant_parts(parts: &[ContentPart], ask: &RequestInput<'_>) -> Vec<Value> {
     let mut items: Vec<Value> = Vec::new();
     for part in parts {
         match part {
-            Part::Text { text } => items.push(json!({
+            ContentPart::Text { text } => items.push(json!({
                 "role": "assistant",
                 "content": [{ "type": "output_text", "text": text }],
             })),
-            Part::ToolCall(call) => items.push(json!({
+            ContentPart::ToolCall(call) => items.push(json!({
                 "type": "function_call",
-                "call_id": shaped(&call.id, ask.quirks.tool_ids),
+                "call_id": format_id(&call.id, ask.quirks.tool_ids),
                 "name": call.name,
                 "arguments": history::object_args(call).to_string(),
             })),
             other => {
-                let sealed = reasoning::own(other, OPENAI);
+                let sealed = reasoning::own_signature(other, OPENAI);
                 items.extend(sealed.and_then(|item| serde_json::from_str::<Value>(item).ok()));
             }
         }
     }
-    // A thought that leads to nothing is refused.
+    // The provider rejects a reasoning item without an item after it.
     let is_thought = |item: &Value| item.get("type") == Some(&json!("reasoning"));
     while items.last().is_some_and(is_thought) {
         items.pop();
@@ -156,15 +157,15 @@ fn spoken(parts: &[Part], ask: &Ask<'_>) -> Vec<Value> {
     items
 }
 
-fn result(answer: &Answer, ask: &Ask<'_>) -> Value {
+fn result(answer: &NamedToolResult, ask: &RequestInput<'_>) -> Value {
     let output = if answer.images().next().is_none() {
         json!(answer.text())
     } else {
-        answer.content.iter().filter_map(shown).collect()
+        answer.content.iter().filter_map(user_part).collect()
     };
     json!({
         "type": "function_call_output",
-        "call_id": shaped(&answer.id, ask.quirks.tool_ids),
+        "call_id": format_id(&answer.id, ask.quirks.tool_ids),
         "output": output,
     })
 }

@@ -1,30 +1,30 @@
 //! Requests of responses.
 
-use super::super::OpenaiResponses;
-use crate::dialect::Dialect;
+use super::super::OpenaiResponsesDialect;
+use crate::dialect::ProviderDialect;
 use crate::prompt::Prompt;
-use crate::providers::Quirks;
+use crate::providers::ProviderQuirks;
 use crate::recorded::{call, message, rich_prompt, text, thinking};
 use hob_wire::content::Role;
-use hob_wire::rooms::agent::{Sampling, Thinking, ToolChoice};
+use hob_wire::rooms::agent::{SamplingParams, ThinkingLevel, ToolChoice};
 use serde_json::{Value, json};
 
 const SEAL: &str =
     r#"openai:{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}"#;
 
 fn body(prompt: &Prompt) -> Value {
-    call(&OpenaiResponses, prompt, &Quirks::COMMON).body
+    call(&OpenaiResponsesDialect, prompt, &ProviderQuirks::COMMON).body
 }
 
 #[test]
 fn a_rich_prompt_becomes_a_request() {
     let prompt = Prompt {
         tool_choice: Some(ToolChoice::Named("read".into())),
-        options: Sampling {
+        options: SamplingParams {
             temperature: Some(0.1),
             max_output_tokens: Some(50),
-            thinking: Some(Thinking::Medium),
-            ..Sampling::default()
+            thinking: Some(ThinkingLevel::Medium),
+            ..SamplingParams::default()
         },
         ..rich_prompt("gpt-5.4", SEAL)
     };
@@ -63,9 +63,9 @@ fn a_rich_prompt_becomes_a_request() {
 #[test]
 fn a_model_that_does_not_reason_is_not_asked_to() {
     let prompt = Prompt {
-        options: Sampling {
+        options: SamplingParams {
             temperature: Some(0.1),
-            ..Sampling::default()
+            ..SamplingParams::default()
         },
         ..rich_prompt("gpt-4.1", "x")
     };
@@ -106,6 +106,6 @@ fn addresses_are_taken_as_people_write_them() {
         "https://h/v1/",
         "https://h/v1/responses",
     ] {
-        assert_eq!(OpenaiResponses.base(given), "https://h/v1");
+        assert_eq!(OpenaiResponsesDialect.base_url(given), "https://h/v1");
     }
 }

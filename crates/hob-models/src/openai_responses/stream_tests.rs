@@ -1,9 +1,9 @@
 //! Streams of responses as OpenAI sends them.
 
-use super::super::OpenaiResponses;
-use crate::prompt::{Piece, Stop};
+use super::super::OpenaiResponsesDialect;
+use crate::prompt::{ReplyDelta, StopReason};
 use crate::recorded::{fails, shown, survives_cuts, text, thinking, tool_call, whole};
-use crate::usage::Figure;
+use crate::usage::TokenFigure;
 use hob_core::failover::ErrorClass;
 use serde_json::json;
 
@@ -56,7 +56,7 @@ data: {"type":"response.completed","sequence_number":14,"response":{"id":"resp_1
 
 #[test]
 fn a_rich_answer() {
-    let (pieces, decoded) = whole(&OpenaiResponses, RICH);
+    let (pieces, decoded) = whole(&OpenaiResponsesDialect, RICH);
     let seal = r#"openai:{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Look."}],"encrypted_content":"gAAAA"}"#;
     let expected = [
         thinking("Look.", Some(seal)),
@@ -65,18 +65,18 @@ fn a_rich_answer() {
         tool_call("call_b", "time", json!({})),
     ];
     assert_eq!(decoded.parts, expected);
-    assert_eq!(decoded.stop, Stop::Tools);
+    assert_eq!(decoded.stop, StopReason::Tools);
     assert_eq!(shown(&pieces), "Grüße.");
-    assert!(pieces.contains(&Piece::Thinking("Look.".into())));
-    assert_eq!(decoded.claim.input, Figure::Tokens(36));
-    assert_eq!(decoded.claim.output, Figure::Tokens(87));
-    assert_eq!(decoded.claim.cached, Figure::Tokens(4));
-    assert_eq!(decoded.claim.hidden, Figure::Tokens(64));
+    assert!(pieces.contains(&ReplyDelta::Thinking("Look.".into())));
+    assert_eq!(decoded.claim.input, TokenFigure::Tokens(36));
+    assert_eq!(decoded.claim.output, TokenFigure::Tokens(87));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(4));
+    assert_eq!(decoded.claim.hidden, TokenFigure::Tokens(64));
 }
 
 #[test]
 fn any_cut_gives_nothing() {
-    survives_cuts(&OpenaiResponses, RICH);
+    survives_cuts(&OpenaiResponsesDialect, RICH);
 }
 
 #[test]
@@ -85,12 +85,15 @@ fn endings() {
         let stream = format!(
             "data: {{\"type\":\"response.incomplete\",\"response\":{{\"status\":\"incomplete\",\"incomplete_details\":{{\"reason\":\"{reason}\"}}}}}}\n\n"
         );
-        whole(&OpenaiResponses, &stream).1.stop
+        whole(&OpenaiResponsesDialect, &stream).1.stop
     };
-    assert_eq!(ending("max_output_tokens"), Stop::Length);
-    assert_eq!(ending("content_filter"), Stop::Content);
+    assert_eq!(ending("max_output_tokens"), StopReason::Length);
+    assert_eq!(ending("content_filter"), StopReason::Content);
     let refused = "data: {\"type\":\"response.refusal.delta\",\"delta\":\"No.\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{}}\n\n";
-    assert_eq!(whole(&OpenaiResponses, refused).1.stop, Stop::Content);
+    assert_eq!(
+        whole(&OpenaiResponsesDialect, refused).1.stop,
+        StopReason::Content
+    );
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn errors_within_the_stream() {
         ("[DONE]", ErrorClass::Network),
     ] {
         assert_eq!(
-            fails(&OpenaiResponses, &format!("data: {data}\n\n")),
+            fails(&OpenaiResponsesDialect, &format!("data: {data}\n\n")),
             class,
             "{data}"
         );

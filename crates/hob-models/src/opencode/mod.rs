@@ -1,61 +1,64 @@
-//! `OpenCode`'s server: an agent of its own, asked like a model. See README.md.
+//! `OpenCode`'s server: an agent used like a model. See README.md.
 //!
-//! Invariant: every prompt has a session of its own, which is ended and deleted however the call
-//! ends, so that nothing of one conversation reaches another.
+//! Invariant: every prompt has its own session, which is deleted however the call ends, so that
+//! nothing of one conversation reaches another.
 
 mod request;
 mod session;
 mod stream;
 
-use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage, Listed, Way};
-use crate::served::UNNAMED;
+use crate::dialect::{
+    AnswerTransport, ModelListPage, ProviderDialect, ProviderModel, ProviderRequest, RequestInput,
+    StreamDecoder,
+};
+use crate::served_model::UNNAMED;
 use hob_kit::secret::Secret;
-use hob_net::Request;
-use hob_wire::rooms::model::Price;
+use hob_net::HttpRequest;
+use hob_wire::rooms::model::ModelPrice;
 use serde_json::Value;
 
-pub(crate) use session::{Session, open};
+pub(crate) use session::{OpencodeSession, open};
 
-/// The user its password goes with.
+/// The user name of HTTP basic authentication.
 const USER: &str = "opencode";
 
 #[derive(Debug)]
-pub(crate) struct Opencode;
+pub(crate) struct OpencodeDialect;
 
-impl Dialect for Opencode {
-    fn base(&self, url: &str) -> String {
+impl ProviderDialect for OpencodeDialect {
+    fn base_url(&self, url: &str) -> String {
         url.trim_end_matches('/').to_owned()
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
-        Call {
+    fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
+        ProviderRequest {
             path: "/session".to_owned(),
             body: request::body(ask),
         }
     }
 
-    fn way(&self) -> Way {
-        Way::Session
+    fn transport(&self) -> AnswerTransport {
+        AnswerTransport::Session
     }
 
-    fn authorize(&self, request: Request, key: &Secret) -> Request {
+    fn authorize(&self, request: HttpRequest, key: &Secret) -> HttpRequest {
         let pair = format!("{USER}:{}", key.expose());
         let basic = data_encoding::BASE64.encode(pair.as_bytes());
         request.secret_header("authorization", Secret::new(format!("Basic {basic}")))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(stream::Turn::default())
+    fn decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::OpencodeStream::default())
     }
 
-    fn list_path(&self) -> &'static str {
+    fn models_path(&self) -> &'static str {
         "/config/providers"
     }
 
-    fn read_list(&self, body: &Value) -> Option<ListPage> {
-        let its_own = Listed {
+    fn parse_models(&self, body: &Value) -> Option<ModelListPage> {
+        let its_own = ProviderModel {
             name: UNNAMED.to_owned(),
-            ..Listed::default()
+            ..ProviderModel::default()
         };
         let mut models = vec![its_own];
         for provider in body.get("providers")?.as_array()? {
@@ -66,30 +69,30 @@ impl Dialect for Opencode {
             let rows = rows.into_iter().flatten();
             models.extend(rows.map(|(name, row)| listed(id, name, row)));
         }
-        Some(ListPage { models, next: None })
+        Some(ModelListPage { models, next: None })
     }
 }
 
-fn listed(provider: &str, name: &str, row: &Value) -> Listed {
+fn listed(provider: &str, name: &str, row: &Value) -> ProviderModel {
     let window = row.pointer("/limit/context").and_then(Value::as_u64);
     let price = |pointer: &str| micro_dollars(row.pointer(pointer)?);
-    let is_known = |price: &Price| price.input > 0 || price.output > 0;
+    let is_known = |price: &ModelPrice| price.input > 0 || price.output > 0;
     let listed = || {
-        Some(Price {
+        Some(ModelPrice {
             input: price("/cost/input")?,
             output: price("/cost/output")?,
             cached: price("/cost/cache/read"),
         })
     };
-    Listed {
+    ProviderModel {
         name: format!("{provider}/{name}"),
         context_tokens: window.filter(|tokens| *tokens > 0),
-        // A model nobody priced has zeros there.
+        // OpenCode writes zeros for an unknown price.
         price: listed().filter(is_known),
     }
 }
 
-/// Dollars as millionths; none for what is no sum of money.
+/// Converts dollars to millionths; `None` if the value is not an amount.
 fn micro_dollars(dollars: &Value) -> Option<u64> {
     const MILLION: f64 = 1_000_000.0;
     let micros = (dollars.as_f64()? * MILLION).ceil();

@@ -1,7 +1,7 @@
 //! The list of models.
 
-use super::Opencode;
-use crate::dialect::Dialect;
+use super::OpencodeDialect;
+use crate::dialect::ProviderDialect;
 use serde_json::json;
 
 #[test]
@@ -13,7 +13,7 @@ fn models_are_listed_below_their_provider_and_its_own_choice_is_first() {
         } },
         { "models": { "nameless": {} } },
     ], "default": {} });
-    let page = Opencode.read_list(&body).expect("reads");
+    let page = OpencodeDialect.parse_models(&body).expect("reads");
     let names: Vec<_> = page.models.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["default", "loop/fake", "loop/org/free"]);
     assert_eq!(page.models[1].context_tokens, Some(100_000));
@@ -27,5 +27,9 @@ fn models_are_listed_below_their_provider_and_its_own_choice_is_first() {
         (page.models[2].context_tokens, page.models[2].price),
         (None, None)
     );
-    assert!(Opencode.read_list(&json!({ "error": 1 })).is_none());
+    assert!(
+        OpencodeDialect
+            .parse_models(&json!({ "error": 1 }))
+            .is_none()
+    );
 }

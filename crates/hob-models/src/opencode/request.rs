@@ -1,18 +1,18 @@
 //! A prompt as one message of a fresh session. Pure.
 //!
-//! A session begins empty and only a person's words can be put into it: what was said before goes
-//! along as text, above the last words.
+//! A session starts empty and accepts only user messages, so the history is sent as text before the
+//! last user message.
 
-use crate::dialect::Ask;
-use crate::history::{Answer, Turn, images, joined};
-use crate::served::UNNAMED;
-use hob_wire::content::Part;
+use crate::dialect::RequestInput;
+use crate::history::{ConversationTurn, NamedToolResult, images, join_texts};
+use crate::served_model::UNNAMED;
+use hob_wire::content::ContentPart;
 use serde_json::{Value, json};
 
 const BEFORE: &str = "What was said so far, for you to know; answer only what follows it.";
 
 /// The body of the message.
-pub(super) fn body(ask: &Ask<'_>) -> Value {
+pub(super) fn body(ask: &RequestInput<'_>) -> Value {
     let mut body = json!({ "parts": parts(ask.turns) });
     let mut system = ask.system.to_vec();
     if let Some(schema) = &ask.prompt.schema {
@@ -29,18 +29,18 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     body
 }
 
-/// `PROVIDER/MODEL`; none leaves the choice to `OpenCode`.
+/// Splits `PROVIDER/MODEL`. `None` leaves the choice to `OpenCode`.
 fn model(name: &str) -> Option<(&str, &str)> {
     if name == UNNAMED {
         return None;
     }
-    // A name without a provider is refused by OpenCode, in its own words.
+    // OpenCode itself rejects a name without a provider.
     Some(name.split_once('/').unwrap_or((name, "")))
 }
 
-fn parts(turns: &[Turn]) -> Vec<Value> {
+fn parts(turns: &[ConversationTurn]) -> Vec<Value> {
     let (last, before) = match turns.split_last() {
-        Some((Turn::User(parts), before)) => (parts.as_slice(), before),
+        Some((ConversationTurn::User(parts), before)) => (parts.as_slice(), before),
         _ => (&[][..], turns),
     };
     let mut parts = Vec::new();
@@ -48,11 +48,11 @@ fn parts(turns: &[Turn]) -> Vec<Value> {
         parts.push(text(&transcript(before)));
     }
     for turn in before {
-        if let Turn::User(said) = turn {
+        if let ConversationTurn::User(said) = turn {
             parts.extend(files(said));
         }
     }
-    let words = joined(last);
+    let words = join_texts(last);
     if !words.is_empty() {
         parts.push(text(&words));
     }
@@ -60,14 +60,14 @@ fn parts(turns: &[Turn]) -> Vec<Value> {
     parts
 }
 
-fn transcript(turns: &[Turn]) -> String {
+fn transcript(turns: &[ConversationTurn]) -> String {
     let mut told = format!("{BEFORE}\n");
     for turn in turns {
         let (who, words) = match turn {
-            Turn::User(parts) => ("user", joined(parts)),
-            Turn::Assistant(parts) => ("assistant", joined(parts)),
-            Turn::Tools(answers) => {
-                let texts: Vec<String> = answers.iter().map(Answer::text).collect();
+            ConversationTurn::User(parts) => ("user", join_texts(parts)),
+            ConversationTurn::Assistant(parts) => ("assistant", join_texts(parts)),
+            ConversationTurn::Tools(answers) => {
+                let texts: Vec<String> = answers.iter().map(NamedToolResult::text).collect();
                 ("tool", texts.join("\n"))
             }
         };
@@ -82,7 +82,7 @@ fn text(words: &str) -> Value {
     json!({ "type": "text", "text": words })
 }
 
-fn files(parts: &[Part]) -> impl Iterator<Item = Value> {
+fn files(parts: &[ContentPart]) -> impl Iterator<Item = Value> {
     images(parts).map(|(mime, data)| {
         json!({ "type": "file", "mime": mime, "url": format!("data:{mime};base64,{data}") })
     })

@@ -1,20 +1,20 @@
 //! A prompt becomes one message.
 
 use super::body;
-use crate::dialect::Ask;
+use crate::dialect::RequestInput;
 use crate::history;
 use crate::prompt::{Prompt, PromptMessage};
-use crate::providers::Quirks;
-use hob_wire::content::{Part, Role};
+use crate::providers::ProviderQuirks;
+use hob_wire::content::{ContentPart, Role};
 use serde_json::{Value, json};
 
 fn asked(prompt: &Prompt) -> Value {
-    let (_, turns) = history::turns(&prompt.messages);
-    body(&Ask {
+    let (_, turns) = history::to_turns(&prompt.messages);
+    body(&RequestInput {
         prompt,
         system: &prompt.system,
         turns: &turns,
-        quirks: &Quirks::COMMON,
+        quirks: &ProviderQuirks::COMMON,
     })
 }
 
@@ -38,7 +38,7 @@ fn one_question_is_one_text_and_the_model_is_cut_at_its_first_slash() {
 
 #[test]
 fn history_and_images_come_before_the_last_words() {
-    let image = Part::Image {
+    let image = ContentPart::Image {
         mime_type: "image/png".to_owned(),
         data: "AAAA".to_owned(),
     };
@@ -50,7 +50,7 @@ fn history_and_images_come_before_the_last_words() {
             PromptMessage {
                 role: Role::User,
                 parts: vec![
-                    Part::Text {
+                    ContentPart::Text {
                         text: "Who am I?".to_owned(),
                     },
                     image,

@@ -1,46 +1,46 @@
-//! The life of a session: made, listened to, asked, deleted.
+//! An OpenCode session: create, subscribe, prompt, delete.
 //!
-//! Invariant: its events are listened to before it is asked, so that none is missed.
+//! Invariant: the event stream is open before the prompt is sent, so that no event is missed.
 
 use crate::dialect::text;
 use crate::error::ModelError;
-use crate::exchange::Exchange;
+use crate::exchange::ProviderExchange;
 use bytes::Bytes;
-use hob_kit::tasks::Tasks;
-use hob_net::{Http, NetError, Request, SseEvent, SseReader};
+use hob_kit::tasks::TaskGroup;
+use hob_net::{HttpClient, HttpRequest, NetError, SseEvent, SseReader};
 use serde_json::json;
 use std::time::Duration;
 
-/// What is said once in a session's list of a person who looks.
+/// The title in OpenCode's session list.
 const TITLE: &str = "hob";
-/// A new session's own description.
+/// The limit of the response that describes a new session.
 const SESSION_BYTES_MAX: usize = 256 * 1024;
-/// How long ending a session may take. Nobody waits for it.
-const END_PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for ending a session in the background.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A session that is asked; dropped, it is ended and deleted.
+/// A session in use. Dropping it aborts and deletes the session.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct OpencodeSession {
     id: String,
-    http: Http,
-    abort: Request,
-    delete: Request,
+    http: HttpClient,
+    abort: HttpRequest,
+    delete: HttpRequest,
 }
 
-/// Makes a session, listens to it, and asks it.
+/// Creates a session, subscribes to its events and sends the prompt.
 pub(crate) async fn open(
-    exchange: &Exchange<'_>,
+    exchange: &ProviderExchange<'_>,
     message: Bytes,
-) -> Result<(Session, SseReader), ModelError> {
-    // With a title of ours it asks no model for one.
+) -> Result<(OpencodeSession, SseReader), ModelError> {
+    // Without a title OpenCode would ask a model for one.
     let asked = json!({ "title": TITLE }).to_string();
     let made = exchange.post("/session", Bytes::from(asked)).await?;
     let made = made
         .text(exchange.timeouts.silence, SESSION_BYTES_MAX)
         .await?;
-    let made = crate::dialect::json(&made)?;
+    let made = crate::dialect::parse_json(&made)?;
     let id = text(&made, "/id");
-    // It becomes a part of addresses.
+    // The id becomes part of URLs, so it must not hold `/` or other special characters.
     let is_id = id.starts_with("ses")
         && id
             .bytes()
@@ -49,24 +49,24 @@ pub(crate) async fn open(
         return Err(ModelError::protocol("OpenCode made no session."));
     }
     let at = exchange.url(&format!("/session/{id}"));
-    let session = Session {
+    let session = OpencodeSession {
         id: id.to_owned(),
         http: exchange.http.clone(),
-        abort: exchange.dress(Request::post(format!("{at}/abort"), Bytes::new())),
-        delete: exchange.dress(Request::delete(at)),
+        abort: exchange.add_headers(HttpRequest::post(format!("{at}/abort"), Bytes::new())),
+        delete: exchange.add_headers(HttpRequest::delete(at)),
     };
-    let mut events = exchange.listen("/event").await?;
-    // The first event says that it listens.
+    let mut events = exchange.open_events("/event").await?;
+    // The first event confirms the subscription.
     if events.next().await?.is_none() {
-        return Err(ModelError::cut());
+        return Err(ModelError::stream_cut());
     }
     let path = format!("/session/{id}/prompt_async");
     exchange.post(&path, message).await?;
     Ok((session, events))
 }
 
-impl Session {
-    /// The next event of this session; none at the end of the stream.
+impl OpencodeSession {
+    /// Returns the next event of this session; `None` at the end of the stream.
     pub(crate) async fn next(&self, events: &mut SseReader) -> Result<Option<SseEvent>, NetError> {
         loop {
             match events.next().await? {
@@ -77,15 +77,15 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for OpencodeSession {
     fn drop(&mut self) {
         let http = self.http.clone();
         let calls = [self.abort.clone(), self.delete.clone()];
-        // Not awaited anywhere: when the house ends, OpenCode ends too.
-        Tasks::new().spawn("opencode-session-end", async move {
+        // Not awaited: when the daemon stops, OpenCode stops too.
+        TaskGroup::new().spawn("opencode-session-end", async move {
             for call in calls {
-                // What fails here fails because there is no OpenCode any more.
-                let _ = http.send(call.head_timeout(END_PATIENCE)).await;
+                // A failure here means that OpenCode is gone.
+                let _ = http.send(call.head_timeout(END_TIMEOUT)).await;
             }
         });
     }

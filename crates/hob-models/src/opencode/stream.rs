@@ -1,67 +1,72 @@
-//! The events of a session, read as one answer. Pure.
+//! Decodes the events of a session as one answer. Pure.
 //!
-//! Invariants: only what the assistant says is taken; what a part holds is said once, whether it
-//! came in pieces or whole; an answer is whole once its session is idle.
+//! Invariants: only assistant messages count; the text of a part is emitted once, whether it came
+//! in deltas or complete; an answer is complete once its session is idle.
 
-use crate::assembly::Assembly;
-use crate::dialect::{self, Decoded, Decoder, text};
+use crate::dialect::{self, DecodedReply, StreamDecoder, text};
 use crate::error::ModelError;
-use crate::prompt::{Piece, Stop};
-use crate::refusal::{self, Refusal};
-use crate::usage::{Claim, Figure};
+use crate::prompt::{ReplyDelta, StopReason};
+use crate::provider_refusal::{self, ProviderRefusal};
+use crate::reply_builder::ReplyBuilder;
+use crate::usage::{ClaimedUsage, TokenFigure};
 use hob_core::failover::ErrorClass;
 use hob_net::SseEvent;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Parts of one answer, its tools' included.
+/// The most parts of one answer, including those of tools.
 const PARTS_MAX: usize = 4_096;
-/// What a step of its own may use that was neither sent nor received here: its system text, the
-/// tools it offers, what its tools answered.
+/// The most unseen tokens of one agent step: its system text, its tools and their results.
 const STEP_TOKENS_MAX: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Turn {
-    /// Messages of the person, whose parts come along too.
-    asked: Vec<String>,
-    parts: BTreeMap<String, Seen>,
-    assembly: Assembly,
-    claim: Claim,
+pub(super) struct OpencodeStream {
+    /// Ids of user messages. Their parts arrive as events too and are ignored.
+    user_messages: Vec<String>,
+    parts: BTreeMap<String, OpencodePart>,
+    builder: ReplyBuilder,
+    claim: ClaimedUsage,
     steps: u64,
     micro_dollars: Option<u64>,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     idle: bool,
 }
 
 /// A part so far.
 #[derive(Debug)]
-struct Seen {
-    kind: Kind,
-    /// Bytes of its text that were taken.
+struct OpencodePart {
+    kind: OpencodePartKind,
+    /// Bytes of its text that were emitted.
     taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum OpencodePartKind {
     Text,
     Thought,
-    /// A tool of its own, told of once.
+    /// A tool of the agent, reported once.
     Tool,
     Other,
 }
 
-impl Decoder for Turn {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<Piece>) -> Result<bool, ModelError> {
-        let event = dialect::json(&event.data)?;
+impl StreamDecoder for OpencodeStream {
+    fn push_event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<bool, ModelError> {
+        let event = dialect::parse_json(&event.data)?;
         let about = event.get("properties").unwrap_or(&Value::Null);
         match text(&event, "/type") {
             "message.updated" => self.take_message(about)?,
             "message.part.updated" => self.take_part(about, out)?,
             "message.part.delta" => self.take_delta(about, out)?,
-            "session.error" => return Err(failure(about.get("error").unwrap_or(&Value::Null))),
-            "permission.asked" | "permission.updated" => return Err(unasked(about)),
+            "session.error" => {
+                return Err(session_error(about.get("error").unwrap_or(&Value::Null)));
+            }
+            "permission.asked" | "permission.updated" => return Err(permission_error(about)),
             "question.asked" => {
-                return Err(refused(
+                return Err(request_error(
                     "OpenCode asks a question, and nobody can be asked there.",
                 ));
             }
@@ -74,98 +79,107 @@ impl Decoder for Turn {
         Ok(false)
     }
 
-    fn finish(self: Box<Self>) -> Result<Decoded, ModelError> {
+    fn finish(self: Box<Self>) -> Result<DecodedReply, ModelError> {
         if !self.idle {
-            return Err(ModelError::cut());
+            return Err(ModelError::stream_cut());
         }
         let Some(stop) = self.stop else {
             return Err(ModelError::protocol("OpenCode ended without an answer."));
         };
-        let mut decoded = Decoded::of(self.assembly, stop, self.claim);
+        let mut decoded = DecodedReply::from_builder(self.builder, stop, self.claim);
         decoded.unseen_tokens = self.steps.saturating_mul(STEP_TOKENS_MAX);
         decoded.micro_dollars = self.micro_dollars;
         Ok(decoded)
     }
 }
 
-impl Turn {
+impl OpencodeStream {
     fn take_message(&mut self, about: &Value) -> Result<(), ModelError> {
         let info = about.get("info").unwrap_or(&Value::Null);
         if text(info, "/role") == "user" {
             let id = text(info, "/id").to_owned();
-            if !self.asked.contains(&id) && self.asked.len() < PARTS_MAX {
-                self.asked.push(id);
+            if !self.user_messages.contains(&id) && self.user_messages.len() < PARTS_MAX {
+                self.user_messages.push(id);
             }
             return Ok(());
         }
         match info.get("error") {
-            Some(error) if !error.is_null() => return Err(failure(error)),
+            Some(error) if !error.is_null() => return Err(session_error(error)),
             _ => {}
         }
         let reason = text(info, "/finish");
         if !reason.is_empty() {
             self.stop = Some(match reason {
-                "length" => Stop::Length,
-                "content-filter" => Stop::Content,
-                _ => Stop::End,
+                "length" => StopReason::Length,
+                "content-filter" => StopReason::Content,
+                _ => StopReason::End,
             });
         }
         Ok(())
     }
 
-    fn take_part(&mut self, about: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    fn take_part(&mut self, about: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
         let part = about.get("part").unwrap_or(&Value::Null);
-        if self.is_asked(text(part, "/messageID")) {
+        if self.is_user_message(text(part, "/messageID")) {
             return Ok(());
         }
         let kind = match text(part, "/type") {
-            "text" => Kind::Text,
-            "reasoning" => Kind::Thought,
-            "tool" => Kind::Tool,
+            "text" => OpencodePartKind::Text,
+            "reasoning" => OpencodePartKind::Thought,
+            "tool" => OpencodePartKind::Tool,
             "step-finish" => {
                 self.take_step(part);
                 return Ok(());
             }
-            _ => Kind::Other,
+            _ => OpencodePartKind::Other,
         };
-        let (taken, is_new) = self.seen(text(part, "/id"), kind)?;
+        let (taken, is_new) = self.track_part(text(part, "/id"), kind)?;
         match kind {
-            Kind::Text | Kind::Thought => {
+            OpencodePartKind::Text | OpencodePartKind::Thought => {
                 let whole = text(part, "/text");
                 let more = whole.get(taken..).unwrap_or_default().to_owned();
-                self.say(text(part, "/id"), &more, out)
+                self.push_more(text(part, "/id"), &more, out)
             }
-            Kind::Tool if is_new => {
+            OpencodePartKind::Tool if is_new => {
                 let told = format!("\nOpenCode uses its tool {}.\n", text(part, "/tool"));
-                self.assembly.thinking(&told, out)
+                self.builder.push_thinking(&told, out)
             }
-            Kind::Tool | Kind::Other => Ok(()),
+            OpencodePartKind::Tool | OpencodePartKind::Other => Ok(()),
         }
     }
 
-    fn take_delta(&mut self, about: &Value, out: &mut Vec<Piece>) -> Result<(), ModelError> {
-        if text(about, "/field") != "text" || self.is_asked(text(about, "/messageID")) {
+    fn take_delta(&mut self, about: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
+        if text(about, "/field") != "text" || self.is_user_message(text(about, "/messageID")) {
             return Ok(());
         }
         let id = text(about, "/partID").to_owned();
-        // A part is announced before its pieces; whatever is not is no text.
-        self.say(&id, text(about, "/delta"), out)
+        // A text part is announced before its deltas, so an unknown id is no text.
+        self.push_more(&id, text(about, "/delta"), out)
     }
 
-    fn say(&mut self, id: &str, more: &str, out: &mut Vec<Piece>) -> Result<(), ModelError> {
+    fn push_more(
+        &mut self,
+        id: &str,
+        more: &str,
+        out: &mut Vec<ReplyDelta>,
+    ) -> Result<(), ModelError> {
         let Some(seen) = self.parts.get_mut(id) else {
             return Ok(());
         };
         seen.taken += more.len();
         match seen.kind {
-            Kind::Text => self.assembly.text(more, out),
-            Kind::Thought => self.assembly.thinking(more, out),
-            Kind::Tool | Kind::Other => Ok(()),
+            OpencodePartKind::Text => self.builder.push_text(more, out),
+            OpencodePartKind::Thought => self.builder.push_thinking(more, out),
+            OpencodePartKind::Tool | OpencodePartKind::Other => Ok(()),
         }
     }
 
-    /// How much of a part was taken, and whether it is new.
-    fn seen(&mut self, id: &str, kind: Kind) -> Result<(usize, bool), ModelError> {
+    /// Returns the emitted bytes of a part, and true if it is new.
+    fn track_part(
+        &mut self,
+        id: &str,
+        kind: OpencodePartKind,
+    ) -> Result<(usize, bool), ModelError> {
         if let Some(seen) = self.parts.get(id) {
             return Ok((seen.taken, false));
         }
@@ -174,24 +188,25 @@ impl Turn {
                 "The answer has more than {PARTS_MAX} parts."
             )));
         }
-        self.parts.insert(id.to_owned(), Seen { kind, taken: 0 });
+        self.parts
+            .insert(id.to_owned(), OpencodePart { kind, taken: 0 });
         Ok((0, true))
     }
 
-    fn is_asked(&self, message: &str) -> bool {
-        self.asked.iter().any(|id| id == message)
+    fn is_user_message(&self, message: &str) -> bool {
+        self.user_messages.iter().any(|id| id == message)
     }
 
-    /// A step's figures; an answer's are their sum.
+    /// Adds the usage of a step.
     fn take_step(&mut self, part: &Value) {
         self.steps += 1;
-        let figure = |pointer: &str| Figure::at(part, pointer);
+        let figure = |pointer: &str| TokenFigure::at(part, pointer);
         let cached = figure("/tokens/cache/read");
         let input = figure("/tokens/input")
             .plus(cached)
             .plus(figure("/tokens/cache/write"));
         let hidden = figure("/tokens/reasoning");
-        self.claim = Claim {
+        self.claim = ClaimedUsage {
             input: self.claim.input.plus(input),
             output: self
                 .claim
@@ -202,7 +217,7 @@ impl Turn {
             hidden: self.claim.hidden.plus(hidden),
         };
         let cost = part.get("cost").and_then(super::micro_dollars);
-        // Nothing is what a model costs whose price it does not know.
+        // OpenCode reports zero for a model without a known price.
         if let Some(cost) = cost.filter(|cost| *cost > 0) {
             let before = self.micro_dollars.unwrap_or(0);
             self.micro_dollars = Some(before.saturating_add(cost));
@@ -210,8 +225,8 @@ impl Turn {
     }
 }
 
-/// What its own error means.
-fn failure(error: &Value) -> ModelError {
+/// Converts an error event.
+fn session_error(error: &Value) -> ModelError {
     let said = text(error, "/data/message").trim_end_matches('.');
     match text(error, "/name") {
         "MessageAbortedError" => ModelError::new(
@@ -230,7 +245,7 @@ fn failure(error: &Value) -> ModelError {
         ),
         "APIError" => {
             let status = error.pointer("/data/statusCode").and_then(Value::as_u64);
-            refusal::read(Refusal {
+            provider_refusal::to_error(ProviderRefusal {
                 status: status
                     .and_then(|status| u16::try_from(status).ok())
                     .unwrap_or(0),
@@ -238,9 +253,9 @@ fn failure(error: &Value) -> ModelError {
                 retry_after_ms: None,
             })
         }
-        // It has neither a class nor a status of its own.
+        // OpenCode gives this error neither a class nor a status.
         _ if said.starts_with("Model not found") || said.starts_with("Provider not found") => {
-            refused(&format!("OpenCode has no such model: {said}."))
+            request_error(&format!("OpenCode has no such model: {said}."))
         }
         name => ModelError::new(
             ErrorClass::Overload,
@@ -249,17 +264,17 @@ fn failure(error: &Value) -> ModelError {
     }
 }
 
-/// It wants to act and waits for a yes that nobody can give.
-fn unasked(about: &Value) -> ModelError {
+/// The error for a permission request, which nobody can answer there.
+fn permission_error(about: &Value) -> ModelError {
     let what = [text(about, "/permission"), text(about, "/type")];
     let what = what.into_iter().find(|what| !what.is_empty());
-    refused(&format!(
+    request_error(&format!(
         "OpenCode asks whether it may use {}, and nobody can be asked there: allow or deny it in OpenCode's own configuration.",
         what.unwrap_or("a tool")
     ))
 }
 
-fn refused(why: &str) -> ModelError {
+fn request_error(why: &str) -> ModelError {
     ModelError::new(ErrorClass::Request, why)
 }
 

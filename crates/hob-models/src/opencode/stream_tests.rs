@@ -1,13 +1,13 @@
 //! A session's events become an answer. The events are those of OpenCode 1.18.33, shortened.
 
-use super::Turn;
-use crate::dialect::{Decoded, Decoder};
+use super::OpencodeStream;
+use crate::dialect::{DecodedReply, StreamDecoder};
 use crate::error::ModelError;
-use crate::prompt::{Piece, Stop};
-use crate::usage::Figure;
+use crate::prompt::{ReplyDelta, StopReason};
+use crate::usage::TokenFigure;
 use hob_core::failover::ErrorClass;
 use hob_net::SseEvent;
-use hob_wire::content::Part;
+use hob_wire::content::ContentPart;
 use serde_json::{Value, json};
 
 fn event(kind: &str, about: &Value) -> SseEvent {
@@ -51,11 +51,11 @@ fn done(finish: &str) -> [SseEvent; 2] {
     ]
 }
 
-fn read(events: &[SseEvent]) -> (Vec<Piece>, Result<Decoded, ModelError>) {
-    let mut turn = Box::new(Turn::default());
+fn read(events: &[SseEvent]) -> (Vec<ReplyDelta>, Result<DecodedReply, ModelError>) {
+    let mut turn = Box::new(OpencodeStream::default());
     let mut pieces = Vec::new();
     for event in events {
-        match turn.event(event, &mut pieces) {
+        match turn.push_event(event, &mut pieces) {
             Ok(true) => break,
             Ok(false) => {}
             Err(error) => return (pieces, Err(error)),
@@ -84,24 +84,24 @@ fn pieces_are_streamed_and_the_whole_part_is_not_said_again() {
     events.extend(done("stop"));
     let (pieces, decoded) = read(&events);
     let decoded = decoded.expect("is whole");
-    let said = |text: &str| Piece::Text(text.to_owned());
+    let said = |text: &str| ReplyDelta::Text(text.to_owned());
     assert_eq!(
         pieces,
         [
-            Piece::Thinking("Hm.".to_owned()),
+            ReplyDelta::Thinking("Hm.".to_owned()),
             said("Be"),
             said("cause"),
             said(".")
         ]
     );
-    let text = Part::Text {
+    let text = ContentPart::Text {
         text: "Because.".to_owned(),
     };
     assert_eq!(decoded.parts.last(), Some(&text));
-    assert_eq!(decoded.stop, Stop::End);
-    assert_eq!(decoded.claim.input, Figure::Tokens(100 + 200 + 22));
-    assert_eq!(decoded.claim.output, Figure::Tokens(14));
-    assert_eq!(decoded.claim.cached, Figure::Tokens(20));
+    assert_eq!(decoded.stop, StopReason::End);
+    assert_eq!(decoded.claim.input, TokenFigure::Tokens(100 + 200 + 22));
+    assert_eq!(decoded.claim.output, TokenFigure::Tokens(14));
+    assert_eq!(decoded.claim.cached, TokenFigure::Tokens(20));
     assert_eq!(decoded.micro_dollars, Some(110));
     assert!(decoded.unseen_tokens > 0);
 }
@@ -120,10 +120,15 @@ fn its_tools_are_told_once_as_thoughts_and_become_no_call_of_ours() {
     ));
     events.extend(done("stop"));
     let (pieces, decoded) = read(&events);
-    let thought = |piece: &&Piece| matches!(piece, Piece::Thinking(text) if text.contains("bash"));
+    let thought =
+        |piece: &&ReplyDelta| matches!(piece, ReplyDelta::Thinking(text) if text.contains("bash"));
     assert_eq!(pieces.iter().filter(thought).count(), 1);
     let parts = decoded.expect("is whole").parts;
-    assert!(!parts.iter().any(|it| matches!(it, Part::ToolCall(_))));
+    assert!(
+        !parts
+            .iter()
+            .any(|it| matches!(it, ContentPart::ToolCall(_)))
+    );
 }
 
 #[test]
@@ -138,7 +143,7 @@ fn an_answer_that_does_not_end_is_no_answer() {
     assert_eq!(failure(&events).class, ErrorClass::Protocol);
     let mut cut = asked().to_vec();
     cut.extend(done("length"));
-    assert_eq!(read(&cut).1.expect("ends").stop, Stop::Length);
+    assert_eq!(read(&cut).1.expect("ends").stop, StopReason::Length);
 }
 
 #[test]

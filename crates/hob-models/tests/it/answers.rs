@@ -3,10 +3,10 @@
 use crate::house::{
     after, ask, book, calls, candidate, named, schema, shown, sim_book, user, words,
 };
-use hob_models::{Piece, Prompt, PromptMessage, Stop};
-use hob_sim::{Answer, Asked, Dialect, Ending, Sim};
-use hob_wire::content::{Part, Role};
-use hob_wire::rooms::agent::{Sampling, Thinking};
+use hob_models::{Prompt, PromptMessage, ReplyDelta, StopReason};
+use hob_sim::{Answer, AnswerEnding, Dialect, Sim, SimRequest};
+use hob_wire::content::{ContentPart, Role};
+use hob_wire::rooms::agent::{SamplingParams, ThinkingLevel};
 use serde_json::json;
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn words_stream_and_are_counted() {
         assert_eq!(words(&reply), "Hello, dear house.", "{dialect:?}");
         assert_eq!(shown(&pieces), "Hello, dear house.");
         assert!(pieces.len() > 1, "it streams");
-        assert_eq!(reply.stop, Stop::End);
+        assert_eq!(reply.stop, StopReason::End);
         assert_eq!(reply.model, "sim/sim-large");
         let usage = reply.usage.expect("is counted");
         assert_eq!((usage.input_tokens, usage.output_tokens), (40, 5));
@@ -30,7 +30,7 @@ async fn words_stream_and_are_counted() {
 }
 
 /// Calls two tools at once, thinking aloud, then one, then answers.
-fn three_steps(asked: &Asked) -> Answer {
+fn three_steps(asked: &SimRequest) -> Answer {
     match asked.results().len() {
         0 => Answer::words("I look.")
             .thinking("Two things to see.")
@@ -53,7 +53,7 @@ async fn calls_thoughts_and_results_go_round() {
         let sim = Sim::start(three_steps);
         let candidate = named(&sim, dialect, model, "");
         let mut prompt = user("look around");
-        prompt.options.thinking = Some(Thinking::Low);
+        prompt.options.thinking = Some(ThinkingLevel::Low);
         let (pieces, reply) = ask(&candidate, &prompt).await;
         let reply = reply.unwrap_or_else(|error| panic!("{model}: {error}; {:?}", sim.refused()));
         let found: Vec<_> = calls(&reply)
@@ -65,12 +65,12 @@ async fn calls_thoughts_and_results_go_round() {
             ("time".to_owned(), json!({})),
         ];
         assert_eq!(found, expected, "{model}");
-        assert_eq!(reply.stop, Stop::Tools);
+        assert_eq!(reply.stop, StopReason::Tools);
         assert_eq!(words(&reply), "I look.");
         let thought: String = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Thinking(text) => Some(text.as_str()),
+                ReplyDelta::Thinking(text) => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -107,20 +107,20 @@ async fn images_and_schemas_arrive() {
             messages: vec![PromptMessage {
                 role: Role::User,
                 parts: vec![
-                    Part::Text {
+                    ContentPart::Text {
                         text: "what is this?".into(),
                     },
-                    Part::Image {
+                    ContentPart::Image {
                         mime_type: "image/png".into(),
                         data: "iVBORw0KGgo=".into(),
                     },
                 ],
             }],
             schema: Some(schema()),
-            options: Sampling {
+            options: SamplingParams {
                 temperature: Some(0.2),
                 max_output_tokens: Some(500),
-                ..Sampling::default()
+                ..SamplingParams::default()
             },
             ..user("")
         };
@@ -138,8 +138,8 @@ async fn images_and_schemas_arrive() {
 async fn endings_are_told_apart() {
     for dialect in Dialect::ALL {
         for (ending, stop) in [
-            (Ending::Length, Stop::Length),
-            (Ending::Content, Stop::Content),
+            (AnswerEnding::Length, StopReason::Length),
+            (AnswerEnding::Content, StopReason::Content),
         ] {
             let sim = Sim::start(move |_| Answer::words("So far").ending(ending));
             let (_, reply) = ask(&candidate(&sim, dialect), &user("hi")).await;
@@ -150,7 +150,7 @@ async fn endings_are_told_apart() {
 
 #[tokio::test]
 async fn a_model_without_tools_is_given_them_as_text() {
-    let brain = |asked: &Asked| {
+    let brain = |asked: &SimRequest| {
         assert!(asked.tools.is_empty());
         if asked.last_user().contains("TOOL_RESULT") {
             return Answer::words("It is noon.");
@@ -170,7 +170,7 @@ async fn a_model_without_tools_is_given_them_as_text() {
     let reply = reply.expect("answers");
     assert_eq!(shown(&pieces), "Let me see.\n");
     assert_eq!(words(&reply), "Let me see.\n");
-    assert_eq!(reply.stop, Stop::Tools);
+    assert_eq!(reply.stop, StopReason::Tools);
     let found = calls(&reply);
     assert_eq!(
         (found[0].name.as_str(), &found[0].args),
@@ -230,7 +230,7 @@ async fn a_turn_goes_on_at_another_provider() {
     for (first, first_model) in models {
         let sim = Sim::start(three_steps);
         let mut prompt = user("look around");
-        prompt.options.thinking = Some(Thinking::Low);
+        prompt.options.thinking = Some(ThinkingLevel::Low);
         let (_, reply) = ask(&named(&sim, first, first_model, ""), &prompt).await;
         let prompt = after(&prompt, &reply.expect("answers"), &["A", "noon"]);
         for (second, model) in models {

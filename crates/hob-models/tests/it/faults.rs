@@ -2,8 +2,8 @@
 
 use crate::house::{ask, calls, candidate, named, shown, user, words};
 use hob_core::failover::ErrorClass;
-use hob_models::Piece;
-use hob_sim::{Answer, Dialect, Fault, Garbage, Lie, RetryAfter, Sim};
+use hob_models::ReplyDelta;
+use hob_sim::{Answer, Dialect, Fault, GarbageKind, RetryAfter, Sim, UsageLie};
 use serde_json::json;
 use std::time::Duration;
 
@@ -97,13 +97,13 @@ async fn an_end_left_out_is_a_cut() {
 async fn garbage_is_a_typed_error_or_harmless() {
     for dialect in Dialect::ALL {
         let cases = [
-            (Garbage::Binary, ErrorClass::Protocol),
+            (GarbageKind::Binary, ErrorClass::Protocol),
             (
-                Garbage::EndlessLine { bytes: 20 << 20 },
+                GarbageKind::EndlessLine { bytes: 20 << 20 },
                 ErrorClass::Protocol,
             ),
-            (Garbage::BadJson, ErrorClass::Protocol),
-            (Garbage::Html, ErrorClass::Protocol),
+            (GarbageKind::BadJson, ErrorClass::Protocol),
+            (GarbageKind::Html, ErrorClass::Protocol),
         ];
         for (garbage, class) in cases {
             let sim = Sim::start(move |_| Answer::words("a b c d").fault(Fault::Garbage(garbage)));
@@ -116,7 +116,7 @@ async fn garbage_is_a_typed_error_or_harmless() {
         let sim = Sim::start(|_| {
             Answer::words("a b c")
                 .call("read", json!({ "path": "x" }))
-                .fault(Fault::Garbage(Garbage::CrlfMix))
+                .fault(Fault::Garbage(GarbageKind::CrlfMix))
         });
         let (_, reply) = ask(&candidate(&sim, dialect), &user("hi")).await;
         let reply = reply.expect("is understood");
@@ -131,8 +131,8 @@ async fn garbage_is_a_typed_error_or_harmless() {
 async fn wrong_order_and_ids_make_no_false_call() {
     let faults = [
         Fault::WrongIds,
-        Fault::Garbage(Garbage::WrongOrder),
-        Fault::Garbage(Garbage::DuplicateIds),
+        Fault::Garbage(GarbageKind::WrongOrder),
+        Fault::Garbage(GarbageKind::DuplicateIds),
     ];
     for dialect in Dialect::ALL {
         for fault in &faults {
@@ -219,11 +219,11 @@ async fn an_error_within_the_stream_has_its_class() {
 async fn lies_about_usage_are_not_believed() {
     for dialect in Dialect::ALL {
         for lie in [
-            Lie::Negative,
-            Lie::NanString,
-            Lie::Huge,
-            Lie::Zero,
-            Lie::Missing,
+            UsageLie::Negative,
+            UsageLie::NanString,
+            UsageLie::Huge,
+            UsageLie::Zero,
+            UsageLie::Missing,
         ] {
             let sim = Sim::start(move |_| Answer::tokens(60).lying_usage(lie));
             let (_, reply) = ask(&candidate(&sim, dialect), &user("hi")).await;
@@ -247,7 +247,7 @@ async fn dropping_the_call_closes_the_connection() {
         let candidate = candidate(&sim, dialect);
         let prompt = user("hi");
         let (sender, mut heard) = tokio::sync::mpsc::channel(64);
-        let mut on = move |piece: Piece| drop(sender.try_send(piece));
+        let mut on = move |piece: ReplyDelta| drop(sender.try_send(piece));
         {
             let asked = candidate.ask(&prompt, &mut on);
             tokio::pin!(asked);

@@ -1,9 +1,9 @@
 //! Every provider that is a row of data, with its own ways, as its row configures it.
 
 use crate::house::{CANARY, after, ask, book, calls, schema, user, words};
-use hob_models::Candidate;
-use hob_sim::{Answer, Asked, Flavour, Sim};
-use hob_wire::rooms::agent::{Thinking, ToolChoice};
+use hob_models::ModelCandidate;
+use hob_sim::{Answer, Flavour, Sim, SimRequest};
+use hob_wire::rooms::agent::{ThinkingLevel, ToolChoice};
 use serde_json::json;
 
 fn row(flavour: Flavour) -> &'static str {
@@ -20,7 +20,7 @@ fn row(flavour: Flavour) -> &'static str {
 }
 
 /// The row at the server's address, in chat completions.
-fn candidate(sim: &Sim, flavour: Flavour, model: &str) -> Candidate {
+fn candidate(sim: &Sim, flavour: Flavour, model: &str) -> ModelCandidate {
     let name = row(flavour);
     let url = sim.url_as(flavour);
     let kind = match flavour {
@@ -33,7 +33,7 @@ fn candidate(sim: &Sim, flavour: Flavour, model: &str) -> Candidate {
     book.resolve(Some(&wanted)).expect("resolves").remove(0)
 }
 
-fn two_steps(asked: &Asked) -> Answer {
+fn two_steps(asked: &SimRequest) -> Answer {
     match asked.results().len() {
         0 => Answer::words("I look.")
             .thinking("Two things.")
@@ -50,7 +50,7 @@ async fn a_turn_with_tools_goes_round_at_every_row() {
         let mut prompt = user("look");
         prompt.tool_choice = Some(ToolChoice::Required);
         prompt.options.max_output_tokens = Some(200);
-        prompt.options.thinking = Some(Thinking::Low);
+        prompt.options.thinking = Some(ThinkingLevel::Low);
         let (_, reply) = ask(&candidate, &prompt).await;
         let reply = reply.unwrap_or_else(|error| panic!("{flavour:?}: {error}"));
         let found: Vec<_> = calls(&reply).iter().map(|call| call.args.clone()).collect();

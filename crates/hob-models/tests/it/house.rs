@@ -1,16 +1,16 @@
 //! A book whose only provider is the scripted server.
 
 use hob_kit::clock::Clock;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_models::{
-    Book, Candidate, EnvKeys, KEYS, ModelError, NoServices, Piece, Prompt, PromptMessage, Reply,
-    Sources, ToolWord,
+    EnvKeys, KEYS, ModelCandidate, ModelCatalog, ModelError, ModelReply, ModelSources, NoServices,
+    Prompt, PromptMessage, ReplyDelta, ToolDefinition,
 };
-use hob_net::{Http, NetParts};
+use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Dialect, Sim};
-use hob_wire::content::{Part, Role, ToolCall, ToolResult};
+use hob_wire::content::{ContentPart, Role, ToolCall, ToolResult};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,16 +31,16 @@ pub(crate) fn kind(dialect: Dialect) -> &'static str {
 }
 
 /// The book of a config file.
-pub(crate) fn book(config: &str, env: &[(&str, &str)]) -> Book {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let env = Env::from_pairs(env.iter().copied());
+pub(crate) fn book(config: &str, env: &[(&str, &str)]) -> ModelCatalog {
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let env = EnvVars::from_pairs(env.iter().copied());
     let settings = Settings::load(&catalog, "config.toml", config, &env).expect("loads");
-    let http = Http::new(NetParts::new(Clock::system())).expect("starts");
-    Book::new(
+    let http = HttpClient::new(HttpOptions::new(Clock::system())).expect("starts");
+    ModelCatalog::new(
         &settings,
-        Sources {
+        ModelSources {
             http,
-            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            keys: Arc::new(EnvKeys::new(env, SecretMask::new())),
             services: Arc::new(NoServices),
             served: Arc::default(),
         },
@@ -48,7 +48,7 @@ pub(crate) fn book(config: &str, env: &[(&str, &str)]) -> Book {
 }
 
 /// A book with the server as the provider `sim`, and more lines for the config.
-pub(crate) fn sim_book(sim: &Sim, dialect: Dialect, more: &str) -> Book {
+pub(crate) fn sim_book(sim: &Sim, dialect: Dialect, more: &str) -> ModelCatalog {
     let config = format!(
         "{more}\n[models.sim]\nkind = \"{}\"\nurl = \"{}\"\nkey_env = \"SIM_KEY\"\n",
         kind(dialect),
@@ -58,11 +58,11 @@ pub(crate) fn sim_book(sim: &Sim, dialect: Dialect, more: &str) -> Book {
 }
 
 /// The server's model.
-pub(crate) fn candidate(sim: &Sim, dialect: Dialect) -> Candidate {
+pub(crate) fn candidate(sim: &Sim, dialect: Dialect) -> ModelCandidate {
     named(sim, dialect, "sim-large", "")
 }
 
-pub(crate) fn named(sim: &Sim, dialect: Dialect, model: &str, more: &str) -> Candidate {
+pub(crate) fn named(sim: &Sim, dialect: Dialect, model: &str, more: &str) -> ModelCandidate {
     let book = sim_book(sim, dialect, more);
     let wanted = format!("sim/{model}");
     let mut found = book.resolve(Some(&wanted)).expect("resolves");
@@ -71,11 +71,11 @@ pub(crate) fn named(sim: &Sim, dialect: Dialect, model: &str, more: &str) -> Can
 
 /// Asks, and gives the pieces with the answer.
 pub(crate) async fn ask(
-    candidate: &Candidate,
+    candidate: &ModelCandidate,
     prompt: &Prompt,
-) -> (Vec<Piece>, Result<Reply, ModelError>) {
+) -> (Vec<ReplyDelta>, Result<ModelReply, ModelError>) {
     let mut pieces = Vec::new();
-    let mut on = |piece: Piece| pieces.push(piece);
+    let mut on = |piece: ReplyDelta| pieces.push(piece);
     let asked = candidate.ask(prompt, &mut on);
     let answered = tokio::time::timeout(LONG, asked).await;
     (pieces, answered.expect("ends in time"))
@@ -90,8 +90,8 @@ pub(crate) fn user(text: &str) -> Prompt {
     }
 }
 
-pub(crate) fn tool(name: &str) -> ToolWord {
-    ToolWord {
+pub(crate) fn tool(name: &str) -> ToolDefinition {
+    ToolDefinition {
         name: name.into(),
         description: format!("The tool {name}."),
         parameters: json!({
@@ -102,7 +102,7 @@ pub(crate) fn tool(name: &str) -> ToolWord {
 }
 
 /// The prompt after an answer and the results of its calls.
-pub(crate) fn after(prompt: &Prompt, reply: &Reply, results: &[&str]) -> Prompt {
+pub(crate) fn after(prompt: &Prompt, reply: &ModelReply, results: &[&str]) -> Prompt {
     let mut next = prompt.clone();
     next.messages.push(PromptMessage {
         role: Role::Assistant,
@@ -111,9 +111,9 @@ pub(crate) fn after(prompt: &Prompt, reply: &Reply, results: &[&str]) -> Prompt 
     let calls = calls(reply);
     assert_eq!(calls.len(), results.len());
     let parts = calls.iter().zip(results).map(|(call, said)| {
-        Part::ToolResult(ToolResult {
+        ContentPart::ToolResult(ToolResult {
             id: call.id.clone(),
-            content: vec![Part::Text {
+            content: vec![ContentPart::Text {
                 text: (*said).into(),
             }],
             is_error: false,
@@ -126,29 +126,29 @@ pub(crate) fn after(prompt: &Prompt, reply: &Reply, results: &[&str]) -> Prompt 
     next
 }
 
-pub(crate) fn calls(reply: &Reply) -> Vec<&ToolCall> {
+pub(crate) fn calls(reply: &ModelReply) -> Vec<&ToolCall> {
     let parts = reply.parts.iter();
     parts
         .filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
+            ContentPart::ToolCall(call) => Some(call),
             _ => None,
         })
         .collect()
 }
 
-pub(crate) fn words(reply: &Reply) -> String {
+pub(crate) fn words(reply: &ModelReply) -> String {
     let parts = reply.parts.iter();
     parts
         .filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            ContentPart::Text { text } => Some(text.as_str()),
             _ => None,
         })
         .collect()
 }
 
-pub(crate) fn shown(pieces: &[Piece]) -> String {
+pub(crate) fn shown(pieces: &[ReplyDelta]) -> String {
     let texts = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text.as_str()),
+        ReplyDelta::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.collect()

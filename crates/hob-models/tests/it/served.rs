@@ -3,12 +3,15 @@
 use crate::house::{CANARY, ask, user, words};
 use hob_core::failover::ErrorClass;
 use hob_kit::clock::Clock;
-use hob_kit::mask::Mask;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
 use hob_kit::secret::Secret;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
-use hob_models::{Book, Candidate, EnvKeys, KEYS, Reach, Reaching, Served, ServiceDoor, Sources};
-use hob_net::{Http, NetParts};
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_models::{
+    EnvKeys, KEYS, ModelCandidate, ModelCatalog, ModelSources, ServedModel, ServiceEndpoint,
+    ServiceEndpointFuture, ServiceResolver,
+};
+use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Sim, SimParts};
 use hob_wire::rooms::model::ProviderKind;
 use hob_wire::rooms::service::ServiceRole;
@@ -23,11 +26,11 @@ struct OneDoor {
     reached: Arc<Mutex<Vec<String>>>,
 }
 
-impl ServiceDoor for OneDoor {
-    fn reach<'a>(&'a self, service: &'a str) -> Reaching<'a> {
+impl ServiceResolver for OneDoor {
+    fn reach<'a>(&'a self, service: &'a str) -> ServiceEndpointFuture<'a> {
         self.reached.lock().expect("sound").push(service.to_owned());
         let reached = match &self.url {
-            Some(url) => Ok(Reach {
+            Some(url) => Ok(ServiceEndpoint {
                 url: url.clone(),
                 password: Some(Secret::new(CANARY)),
                 server: self.server.clone(),
@@ -39,8 +42,8 @@ impl ServiceDoor for OneDoor {
     }
 }
 
-fn llm(model: Option<&str>, running: bool) -> Served {
-    Served {
+fn llm(model: Option<&str>, running: bool) -> ServedModel {
+    ServedModel {
         service: "llm".to_owned(),
         role: ServiceRole::Llm,
         model: model.map(str::to_owned),
@@ -50,19 +53,19 @@ fn llm(model: Option<&str>, running: bool) -> Served {
     }
 }
 
-fn book(door: &OneDoor, served: Served) -> Book {
-    let catalog = Arc::new(Catalog::new(&[KEYS]));
-    let settings = Settings::load(&catalog, "config.toml", "", &Env::default()).expect("loads");
-    let sources = Sources {
-        http: Http::new(NetParts::new(Clock::system())).expect("starts"),
-        keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
+fn book(door: &OneDoor, served: ServedModel) -> ModelCatalog {
+    let catalog = Arc::new(SettingsCatalog::new(&[KEYS]));
+    let settings = Settings::load(&catalog, "config.toml", "", &EnvVars::default()).expect("loads");
+    let sources = ModelSources {
+        http: HttpClient::new(HttpOptions::new(Clock::system())).expect("starts"),
+        keys: Arc::new(EnvKeys::new(EnvVars::default(), SecretMask::new())),
         services: Arc::new(door.clone()),
         served: Arc::new(vec![served]),
     };
-    Book::new(&settings, sources)
+    ModelCatalog::new(&settings, sources)
 }
 
-fn local(book: &Book) -> Candidate {
+fn local(book: &ModelCatalog) -> ModelCandidate {
     book.resolve(Some("local")).expect("resolves").remove(0)
 }
 
@@ -145,7 +148,7 @@ async fn a_service_that_cannot_be_reached_says_why_and_is_not_asked_again() {
 #[tokio::test]
 async fn a_list_starts_nothing_and_shows_all_that_a_running_service_has() {
     let (_sim, door) = house(&["first", "second"]);
-    let ids = |listing: &hob_models::Listing| -> Vec<String> {
+    let ids = |listing: &hob_models::ModelListing| -> Vec<String> {
         listing
             .models
             .iter()

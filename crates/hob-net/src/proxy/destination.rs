@@ -1,24 +1,24 @@
-//! Where a program wants to go, whether it may, and the connection.
+//! The destination of a proxy request: its check and the connection to it.
 //!
-//! Invariant: a connection is made only to an address that was looked up once and checked, of a
-//! host that the grant allows, and never to a port that this very process listens on.
+//! Invariant: a connection is made only to an address that was resolved once and checked, of a host
+//! that the grant allows, and never to a port on which this process listens.
 
 use super::AllowedHosts;
-use crate::egress::{self, Allowed};
+use crate::egress::{self, AllowedUrl};
 use crate::own_listener::is_own_listener;
-use crate::{NetError, Openings, Web};
+use crate::{NetError, PrivateHosts, WebClient};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// How long finding and reaching a host may take.
+/// The time in which a host must be resolved and connected.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
-/// Addresses of one host that are tried.
+/// The addresses of one host that are tried.
 const TRIES_MAX: usize = 4;
 
-/// Where a program wants to go, as it said.
+/// A destination as the program sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Destination {
+pub(super) enum ProxyDestination {
     /// `host:port`.
     Authority(String),
     /// An `http:` URL.
@@ -26,13 +26,13 @@ pub(super) enum Destination {
     Address(SocketAddr),
 }
 
-impl Destination {
-    /// For people; not yet checked, so it may hold anything.
-    pub(super) fn shown(&self) -> String {
+impl ProxyDestination {
+    /// The host for display. It is not checked yet and may contain anything.
+    pub(super) fn printable(&self) -> String {
         match self {
-            Destination::Authority(text) => text.clone(),
-            // The rest of an address may hold secrets.
-            Destination::Url(text) => {
+            ProxyDestination::Authority(text) => text.clone(),
+            // The rest of the URL may contain secrets.
+            ProxyDestination::Url(text) => {
                 let rest = text
                     .split_once("://")
                     .map_or(text.as_str(), |(_, rest)| rest);
@@ -43,52 +43,55 @@ impl Destination {
                     .map_or(authority, |(_, host)| host);
                 host.to_owned()
             }
-            Destination::Address(address) => address.to_string(),
+            ProxyDestination::Address(address) => address.to_string(),
         }
     }
 }
 
-/// What decides about a destination.
+/// The rules for destinations.
 #[derive(Clone, Debug)]
-pub(super) struct Policy {
-    pub(super) web: Web,
-    pub(super) openings: Openings,
-    /// Every host when missing.
+pub(super) struct ProxyPolicy {
+    pub(super) web: WebClient,
+    pub(super) private_hosts: PrivateHosts,
+    /// `None` for every host.
     pub(super) hosts: Option<AllowedHosts>,
 }
 
-impl Policy {
-    /// Checks a destination by its words alone; true if it is one that a person opened.
-    pub(super) fn check(&self, destination: &Destination) -> Result<(Allowed, bool), NetError> {
-        let openings = &self.openings;
-        let (place, is_open) = match destination {
-            Destination::Authority(text) => egress::check_authority(text, openings)?,
-            Destination::Url(text) => egress::check_page(text, openings)?,
-            Destination::Address(address) => {
-                egress::check_address(address.ip(), address.port(), openings)?
+impl ProxyPolicy {
+    /// Checks a destination without a lookup. The flag is true for a listed private host.
+    pub(super) fn check(
+        &self,
+        destination: &ProxyDestination,
+    ) -> Result<(AllowedUrl, bool), NetError> {
+        let private_hosts = &self.private_hosts;
+        let (place, is_private_host) = match destination {
+            ProxyDestination::Authority(text) => egress::check_authority(text, private_hosts)?,
+            ProxyDestination::Url(text) => egress::check_page(text, private_hosts)?,
+            ProxyDestination::Address(address) => {
+                egress::check_address(address.ip(), address.port(), private_hosts)?
             }
         };
         let host = place.url.host_str().unwrap_or_default();
         let port = place.url.port_or_known_default().unwrap_or_default();
-        // Before the name is looked up: a look-up tells the world, too.
+        // Checked before the lookup: a DNS query can carry data out, too.
         if let Some(hosts) = &self.hosts
             && !hosts.allow(host, port)
         {
             return Err(NetError::Refused(format!(
-                "{host} is not among the `hosts` that were asked for; name it there to reach it"
+                "{host} is not in the `hosts` of this call; add it there to reach it"
             )));
         }
-        Ok((place, is_open))
+        Ok((place, is_private_host))
     }
 
-    /// Connects to a checked place.
+    /// Connects to a checked destination.
     pub(super) async fn connect(
         &self,
-        place: &Allowed,
-        is_open: bool,
+        place: &AllowedUrl,
+        is_private_host: bool,
     ) -> Result<TcpStream, NetError> {
         let reached = async {
-            let addresses = self.web.addresses(place, is_open).await?;
+            let addresses = self.web.addresses(place, is_private_host).await?;
             let port = place.url.port_or_known_default().unwrap_or_default();
             reach(place, &addresses, port).await
         };
@@ -96,17 +99,17 @@ impl Policy {
             Ok(reached) => reached?,
             Err(_) => return unreachable(place, "it did not answer in time"),
         };
-        // Only where a person opened a private host can it be this machine.
-        if is_open {
+        // Only a private host that the user listed can be this machine.
+        if is_private_host {
             refuse_own(place, &stream).await?;
         }
-        // Small messages of a tunnel must not wait for each other.
+        // Small messages in a tunnel must not be delayed.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
 }
 
-async fn reach(place: &Allowed, addresses: &[IpAddr], port: u16) -> Result<TcpStream, NetError> {
+async fn reach(place: &AllowedUrl, addresses: &[IpAddr], port: u16) -> Result<TcpStream, NetError> {
     let mut last = "it has no address".to_owned();
     for address in addresses.iter().take(TRIES_MAX) {
         match TcpStream::connect(SocketAddr::new(*address, port)).await {
@@ -117,8 +120,8 @@ async fn reach(place: &Allowed, addresses: &[IpAddr], port: u16) -> Result<TcpSt
     unreachable(place, &last)
 }
 
-/// A connection to hob's own listeners would come from hob itself, which they trust.
-async fn refuse_own(place: &Allowed, stream: &TcpStream) -> Result<(), NetError> {
+/// Refuses a connection to hob's own listeners: it would come from hob's process, which they trust.
+async fn refuse_own(place: &AllowedUrl, stream: &TcpStream) -> Result<(), NetError> {
     let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
         return unreachable(place, "the connection was lost");
     };
@@ -126,17 +129,18 @@ async fn refuse_own(place: &Allowed, stream: &TcpStream) -> Result<(), NetError>
         return Ok(());
     }
     let port = peer.port();
+    // If the check itself fails, the connection is refused too.
     let looked = tokio::task::spawn_blocking(move || is_own_listener(port)).await;
     match looked {
         Ok(Ok(false)) => Ok(()),
         _ => Err(NetError::Refused(format!(
-            "{} is hob itself, which no command reaches",
+            "{} is hob itself, which commands cannot reach",
             place.host
         ))),
     }
 }
 
-fn unreachable<T>(place: &Allowed, reason: &str) -> Result<T, NetError> {
+fn unreachable<T>(place: &AllowedUrl, reason: &str) -> Result<T, NetError> {
     Err(NetError::Connect {
         host: place.host.clone(),
         reason: reason.to_owned(),

@@ -1,14 +1,14 @@
 //! The hosts that a command may reach through the proxy. Pure.
 //!
-//! Invariant: a list lets through what its words say and nothing else: `example.org` is that name,
-//! `*.example.org` all below it and not itself; with a port, only that port. The rules of permission
-//! read the same words in the same way.
+//! Invariant: `example.org` allows that name, `*.example.org` every name below it but not itself,
+//! and an entry with a port only that port. The permission rules read the same patterns in the same
+//! way.
 
 use reqwest::Url;
 
-/// Hosts in one list.
+/// The most hosts in one list.
 pub const HOSTS_MAX: usize = 32;
-/// A name of the DNS has 253 letters at the most; a star, brackets and a port come to it.
+/// A DNS name has at most 253 characters; a star, brackets and a port may be added.
 const HOST_BYTES_MAX: usize = 264;
 
 /// A list of hosts.
@@ -17,16 +17,16 @@ pub struct AllowedHosts(Vec<AllowedHost>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AllowedHost {
-    /// As the URL parser spells it.
+    /// The host, as the URL parser spells it.
     name: String,
-    /// All names below it, itself not.
+    /// True for `*.NAME`: all names below it, but not itself.
     is_below: bool,
-    /// Every port when missing.
+    /// `None` for every port.
     port: Option<u16>,
 }
 
 impl AllowedHosts {
-    /// Reads a list; the error is a sentence that says which word is wrong and what to write.
+    /// Parses a list. The error is a sentence that names the wrong entry and the right form.
     pub fn new<T: AsRef<str>>(texts: &[T]) -> Result<AllowedHosts, String> {
         if texts.is_empty() || texts.len() > HOSTS_MAX {
             return Err(format!(
@@ -36,17 +36,17 @@ impl AllowedHosts {
         let read = texts.iter().map(|text| {
             let text = text.as_ref();
             allowed_host(text).ok_or_else(|| {
-                let shown: String = text.chars().take(80).collect();
+                let printable: String = text.chars().take(80).collect();
                 format!(
                     "`hosts` takes names such as 'example.org', '*.example.org' or 'example.org:8443', not '{}'.",
-                    shown.escape_debug()
+                    printable.escape_debug()
                 )
             })
         });
         Ok(AllowedHosts(read.collect::<Result<_, _>>()?))
     }
 
-    /// Whether a host, as the URL parser spells it, may be reached at this port.
+    /// Returns true if a host, as the URL parser spells it, is allowed at this port.
     pub(super) fn allow(&self, host: &str, port: u16) -> bool {
         self.0.iter().any(|one| {
             let is_name = if one.is_below {
@@ -81,7 +81,7 @@ fn allowed_host(text: &str) -> Option<AllowedHost> {
     }
     let url = Url::parse(&format!("http://{name}/")).ok()?;
     let spelled = url.host_str()?;
-    // Another spelling of an address would never fit what programs ask for.
+    // An entry in another spelling would never match, because hosts are compared as parsed.
     let is_plain = spelled.eq_ignore_ascii_case(name) && url.port().is_none();
     let is_address = spelled.starts_with('[') || spelled.parse::<std::net::Ipv4Addr>().is_ok();
     let name = spelled.to_owned();

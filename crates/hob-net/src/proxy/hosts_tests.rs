@@ -1,4 +1,4 @@
-//! Which hosts a list lets through, and what is no list.
+//! Host lists: allowed hosts and invalid entries.
 
 use super::*;
 

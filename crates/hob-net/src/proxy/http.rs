@@ -1,18 +1,19 @@
-//! The proxy's HTTP: `CONNECT host:port`, and requests whose target is a whole `http:` URL. Pure.
+//! The HTTP protocol of the proxy: `CONNECT host:port`, and requests for absolute `http:` URLs.
+//! Pure.
 //!
-//! Invariants: a head is read only up to a bound; what is forwarded of a plain request is one head
-//! with the host of its URL and `Connection: close`, so that nothing is asked of another host over
-//! the same connection.
+//! Invariants: a head is read only up to a bound; a plain request is forwarded as one head with the
+//! host of its URL and `Connection: close`, so that the connection cannot be reused for another
+//! host.
 
-use super::destination::Destination;
+use super::destination::ProxyDestination;
 use reqwest::Url;
 
 /// The longest head of a request.
 pub(super) const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// Header lines of one request.
+/// The most header lines of a request.
 const HEADERS_MAX: usize = 128;
 
-/// Headers that are about the connection to the proxy, not about the request.
+/// Headers that concern the connection to the proxy and are not forwarded.
 const HOP_BY_HOP: &[&str] = &[
     "connection",
     "host",
@@ -27,42 +28,44 @@ const HOP_BY_HOP: &[&str] = &[
 /// The answer to a `CONNECT` that was granted.
 pub(super) const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// What a head asks for.
+/// A parsed request to the proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
-    pub(super) destination: Destination,
-    /// What is sent on instead of the head; none for a tunnel.
+    pub(super) destination: ProxyDestination,
+    /// The head to forward; `None` for a tunnel.
     pub(super) forwarded: Option<Vec<u8>>,
-    /// Bytes that the head takes of what was read.
+    /// The length of the head in the bytes that were read.
     pub(super) head_bytes: usize,
 }
 
-/// How far reading a head came.
+/// The result of parsing a head.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum HeadParse {
     Whole(ProxyRequest),
-    /// More is to come.
+    /// More bytes are needed.
     Partial,
-    /// It is no request to a proxy, for this reason.
+    /// Not a proxy request, for this reason.
     Wrong(&'static str),
 }
 
-/// Reads the head at the beginning of `bytes`.
-pub(super) fn read_head(bytes: &[u8]) -> Head {
+/// Parses the head at the beginning of `bytes`.
+pub(super) fn read_head(bytes: &[u8]) -> HeadParse {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     let head_bytes = match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Head::Partial,
-        Err(httparse::Error::TooManyHeaders) => return Head::Wrong("It has too many headers."),
-        Err(_) => return Head::Wrong("It is not an HTTP request."),
+        Ok(httparse::Status::Partial) => return HeadParse::Partial,
+        Err(httparse::Error::TooManyHeaders) => {
+            return HeadParse::Wrong("It has too many headers.");
+        }
+        Err(_) => return HeadParse::Wrong("It is not an HTTP request."),
     };
     let (Some(method), Some(target)) = (request.method, request.path) else {
-        return Head::Wrong("It is not an HTTP request.");
+        return HeadParse::Wrong("It is not an HTTP request.");
     };
     if method == "CONNECT" {
-        return Head::Whole(ProxyRequest {
-            destination: Destination::Authority(target.to_owned()),
+        return HeadParse::Whole(ProxyRequest {
+            destination: ProxyDestination::Authority(target.to_owned()),
             forwarded: None,
             head_bytes,
         });
@@ -72,23 +75,23 @@ pub(super) fn read_head(bytes: &[u8]) -> Head {
             .is_some_and(|it| it.eq_ignore_ascii_case("http://"))
     };
     if !is_http(target) {
-        return Head::Wrong(
+        return HeadParse::Wrong(
             "This is hob's proxy: it takes CONNECT and requests for whole http:// addresses.",
         );
     }
     let Ok(url) = Url::parse(target) else {
-        return Head::Wrong("Its address is not a URL.");
+        return HeadParse::Wrong("Its address is not a URL.");
     };
     let version = u8::from(request.version != Some(0));
     let forwarded = forwarded(method, &url, version, request.headers);
-    Head::Whole(ProxyRequest {
-        destination: Destination::Url(target.to_owned()),
+    HeadParse::Whole(ProxyRequest {
+        destination: ProxyDestination::Url(target.to_owned()),
         forwarded: Some(forwarded),
         head_bytes,
     })
 }
 
-/// An answer of the proxy's own.
+/// Builds an answer of the proxy itself.
 pub(super) fn answer(status: u16, reason: &str, text: &str) -> Vec<u8> {
     let length = text.len() + 1;
     format!(
@@ -124,7 +127,7 @@ fn forwarded(method: &str, url: &Url, version: u8, headers: &[httparse::Header<'
     head
 }
 
-/// Names of headers that `Connection` says are for the proxy.
+/// Returns the headers that `Connection` declares as hop-by-hop.
 fn of_connection(headers: &[httparse::Header<'_>]) -> Vec<String> {
     let lists = headers
         .iter()
@@ -132,7 +135,7 @@ fn of_connection(headers: &[httparse::Header<'_>]) -> Vec<String> {
     let texts = lists.filter_map(|header| std::str::from_utf8(header.value).ok());
     let names = texts.flat_map(|text| text.split(','));
     let names = names.map(|name| name.trim().to_ascii_lowercase());
-    // How long the body is must not be taken away.
+    // Removing the length of the body would let the rest of it be read as another request.
     let framing = ["content-length", "transfer-encoding"];
     names
         .filter(|name| !framing.contains(&name.as_str()))

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn whole(text: &str) -> ProxyRequest {
     match read_head(text.as_bytes()) {
-        Head::Whole(request) => request,
+        HeadParse::Whole(request) => request,
         other => panic!("{text:?}: {other:?}"),
     }
 }
@@ -14,7 +14,7 @@ fn whole(text: &str) -> ProxyRequest {
 fn a_tunnel_names_its_host_and_leaves_what_follows() {
     let head = "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n";
     let request = whole(&format!("{head}early bytes"));
-    let wanted = Destination::Authority("example.org:443".to_owned());
+    let wanted = ProxyDestination::Authority("example.org:443".to_owned());
     assert_eq!(request.destination, wanted);
     assert_eq!(request.forwarded, None);
     assert_eq!(request.head_bytes, head.len());
@@ -55,12 +55,12 @@ fn what_is_no_request_to_a_proxy_is_said_so() {
         "SSH-2.0-OpenSSH_9.6\r\n",
     ] {
         let read = read_head(text.as_bytes());
-        assert!(matches!(read, Head::Wrong(_)), "{text:?}: {read:?}");
+        assert!(matches!(read, HeadParse::Wrong(_)), "{text:?}: {read:?}");
     }
     let many = "a: b\r\n".repeat(200);
     let many = format!("CONNECT a:1 HTTP/1.1\r\n{many}\r\n");
-    assert!(matches!(read_head(many.as_bytes()), Head::Wrong(_)));
-    assert_eq!(read_head(b"CONNECT a:1 HT"), Head::Partial);
+    assert!(matches!(read_head(many.as_bytes()), HeadParse::Wrong(_)));
+    assert_eq!(read_head(b"CONNECT a:1 HT"), HeadParse::Partial);
 }
 
 proptest! {
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn no_target_adds_lines(target in "http://[!-~]{1,40}") {
         let text = format!("GET {target} HTTP/1.1\r\n\r\n");
-        if let Head::Whole(request) = read_head(text.as_bytes()) {
+        if let HeadParse::Whole(request) = read_head(text.as_bytes()) {
             let sent = String::from_utf8(request.forwarded.expect("is plain")).expect("is text");
             prop_assert_eq!(sent.matches("\r\n").count(), 4, "{}", sent);
             prop_assert_eq!(sent.matches("Host:").count(), 1 + target.matches("Host:").count());

@@ -1,15 +1,15 @@
-//! The proxy that is the only exit of a command's own network. It accepts on a socket inside the
-//! command's network namespace and speaks HTTP and SOCKS5 on that one port.
+//! The proxy that is the only exit from the network namespace of a command. It listens on a socket
+//! inside that namespace and speaks HTTP and SOCKS5 on the same port.
 //!
-//! - [`Proxy`]: one for each run
-//! - `destination`: whether a host may be reached, and the connection to it
-//! - [`AllowedHosts`]: the hosts that a grant names
-//! - `http`, `socks`: what programs say to it
-//! - `relay`: the bytes after that
+//! - [`EgressProxy`]: one for each run
+//! - `destination`: the check of a host and the connection to it
+//! - [`AllowedHosts`]: the hosts of a grant
+//! - `http`, `socks`: the two protocols
+//! - `relay`: the bytes after the handshake
 //!
-//! Invariants: a host is reached only if `egress` lets it through as for a page of `web_fetch`, and
-//! only if the grant names it; every connection, head, buffer and silence has a bound; what was
-//! refused is remembered, so that the result can say so.
+//! Invariants: a host is reached only if `egress` allows it as for a page of `web_fetch`, and only
+//! if the grant names it; every connection, head, buffer and idle time is bounded; refused hosts
+//! are remembered, so that the result can name them.
 
 mod destination;
 mod hosts;
@@ -19,10 +19,10 @@ mod socks;
 
 pub use hosts::{AllowedHosts, HOSTS_MAX};
 
-use crate::{NetError, Openings, Web};
-use destination::{Destination, Policy};
-use http::Head;
-use socks::Message;
+use crate::{NetError, PrivateHosts, WebClient};
+use destination::{ProxyDestination, ProxyPolicy};
+use http::HeadParse;
+use socks::SocksParse;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,35 +32,39 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// Connections of one run at once; more wait until one ends.
+/// Concurrent connections of one run; further ones wait.
 const CONNECTIONS_MAX: usize = 64;
-/// How long a program may take to say where it wants to go.
+/// The time in which a program must send its request.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long an answer of the proxy's own may take to be read.
+/// The time in which a program must read the proxy's own answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long accepting pauses when the machine has no descriptors left.
+/// The pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Different refusals that are remembered of one run.
+/// Refused hosts that are remembered for one run.
 pub const REFUSED_MAX: usize = 16;
-/// Letters of a host, or of the reason, as they are told.
+/// The longest host or reason that is reported.
 const SHOWN_CHARS_MAX: usize = 240;
 
 /// The proxy of one run; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Proxy {
-    policy: Arc<Policy>,
+pub struct EgressProxy {
+    policy: Arc<ProxyPolicy>,
     // A std mutex: held to note or read a few lines, never over an await.
     refused: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-impl Proxy {
-    /// `hosts` are the only ones that may be reached; every host of the open internet when missing.
-    /// Private hosts are reached only by `openings`.
-    pub fn new(web: Web, openings: Openings, hosts: Option<AllowedHosts>) -> Proxy {
-        Proxy {
-            policy: Arc::new(Policy {
+impl EgressProxy {
+    /// Creates a proxy that allows only `hosts`, or every host of the open internet if `None`.
+    /// Private hosts also need an entry in `private_hosts`.
+    pub fn new(
+        web: WebClient,
+        private_hosts: PrivateHosts,
+        hosts: Option<AllowedHosts>,
+    ) -> EgressProxy {
+        EgressProxy {
+            policy: Arc::new(ProxyPolicy {
                 web,
-                openings,
+                private_hosts,
                 hosts,
             }),
             refused: Arc::default(),
@@ -72,7 +76,7 @@ impl Proxy {
         let Ok(listener) = TcpListener::from_std(listener) else {
             return;
         };
-        // With it go all connections.
+        // Dropping the set aborts all connections.
         let mut connections = JoinSet::new();
         tokio::select! {
             () = self.accept(&listener, &mut connections) => {}
@@ -80,7 +84,7 @@ impl Proxy {
         }
     }
 
-    /// The hosts that were refused so far, each with the reason; the first ones of many.
+    /// The first hosts that were refused, each with the reason.
     pub fn refused(&self) -> Vec<(String, String)> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = refused.iter();
@@ -92,7 +96,9 @@ impl Proxy {
     async fn accept(&self, listener: &TcpListener, connections: &mut JoinSet<()>) {
         let own = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         loop {
-            let everybody = Arc::clone(self.policy.web.proxied());
+            // Permits come before the accept: connections beyond the bound wait in the kernel's
+            // backlog and use no descriptors.
+            let everybody = Arc::clone(self.policy.web.proxy_permits());
             // Neither semaphore is ever closed.
             let (Ok(of_run), Ok(of_all)) = (
                 Arc::clone(&own).acquire_owned().await,
@@ -100,7 +106,7 @@ impl Proxy {
             ) else {
                 return;
             };
-            // Those that ended leave their results behind.
+            // Finished tasks stay in the set until they are joined.
             while connections.try_join_next().is_some() {}
             let Ok((stream, _)) = listener.accept().await else {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -108,7 +114,7 @@ impl Proxy {
             };
             let proxy = self.clone();
             connections.spawn(async move {
-                // A program that breaks off is nobody's fault.
+                // A program may close its connection at any time, which is not an error.
                 let _ = proxy.handle(stream).await;
                 drop((of_run, of_all));
             });
@@ -118,118 +124,124 @@ impl Proxy {
     async fn handle(&self, mut stream: TcpStream) -> io::Result<()> {
         let _ = stream.set_nodelay(true);
         let mut read = Vec::with_capacity(1024);
-        let asked = async {
-            more(&mut stream, &mut read).await?;
+        let request = async {
+            read_more(&mut stream, &mut read).await?;
+            // No HTTP method starts with byte 5, so the first byte tells the protocols apart.
             if read.first() == Some(&socks::VERSION) {
-                self.ask_socks(&mut stream, &mut read).await
+                self.read_socks_request(&mut stream, &mut read).await
             } else {
-                self.ask_http(&mut stream, &mut read).await
+                self.read_http_request(&mut stream, &mut read).await
             }
         };
-        let host = match tokio::time::timeout(HEAD_TIME_MAX, asked).await {
-            Ok(asked) => asked?,
+        let host = match tokio::time::timeout(HEAD_TIME_MAX, request).await {
+            Ok(request) => request?,
             Err(_) => return Ok(()),
         };
-        let Some(Asked { destination, kind }) = host else {
+        let Some(AcceptedRequest { destination, kind }) = host else {
             return Ok(());
         };
-        let mut host = match self.reach(&destination).await {
+        let mut host = match self.connect(&destination).await {
             Ok(host) => host,
-            Err(error) => return say(&mut stream, &kind.refusal(&error)).await,
+            Err(error) => return send_final_answer(&mut stream, &kind.refusal(&error)).await,
         };
         match kind {
-            Kind::Tunnel => stream.write_all(http::ESTABLISHED).await?,
-            Kind::Socks => stream.write_all(&socks::reply(socks::GRANTED)).await?,
-            Kind::Plain(head) => host.write_all(&head).await?,
+            ProxyProtocol::Tunnel => stream.write_all(http::ESTABLISHED).await?,
+            ProxyProtocol::Socks => stream.write_all(&socks::reply(socks::GRANTED)).await?,
+            ProxyProtocol::Plain(head) => host.write_all(&head).await?,
         }
-        // What came with the head belongs to the host.
+        // Bytes that came with the head belong to the host.
         host.write_all(&read).await?;
         drop(read);
         relay::relay(stream, host).await;
         Ok(())
     }
 
-    /// Reads an HTTP head; leaves what came after it in `read`. None: it was answered already.
-    async fn ask_http(
+    /// Reads an HTTP head and leaves the bytes after it in `read`. Returns `None` if the request was
+    /// answered already.
+    async fn read_http_request(
         &self,
         stream: &mut TcpStream,
         read: &mut Vec<u8>,
-    ) -> io::Result<Option<Asked>> {
+    ) -> io::Result<Option<AcceptedRequest>> {
         let wrong = loop {
             match http::read_head(read) {
-                Head::Whole(request) => {
+                HeadParse::Whole(request) => {
                     read.drain(..request.head_bytes);
-                    let kind = request.forwarded.map_or(Kind::Tunnel, Kind::Plain);
+                    let kind = request
+                        .forwarded
+                        .map_or(ProxyProtocol::Tunnel, ProxyProtocol::Plain);
                     let destination = request.destination;
-                    return Ok(Some(Asked { destination, kind }));
+                    return Ok(Some(AcceptedRequest { destination, kind }));
                 }
-                Head::Partial if read.len() < http::HEAD_BYTES_MAX => more(stream, read).await?,
-                Head::Partial => break "Its head is too long.",
-                Head::Wrong(why) => break why,
+                HeadParse::Partial if read.len() < http::HEAD_BYTES_MAX => {
+                    read_more(stream, read).await?;
+                }
+                HeadParse::Partial => break "Its head is too long.",
+                HeadParse::Wrong(why) => break why,
             }
         };
-        say(stream, &http::answer(400, "Bad Request", wrong)).await?;
+        send_final_answer(stream, &http::answer(400, "Bad Request", wrong)).await?;
         Ok(None)
     }
 
-    /// The same for SOCKS5.
-    async fn ask_socks(
+    /// Like [`EgressProxy::read_http_request`], for SOCKS5.
+    async fn read_socks_request(
         &self,
         stream: &mut TcpStream,
         read: &mut Vec<u8>,
-    ) -> io::Result<Option<Asked>> {
+    ) -> io::Result<Option<AcceptedRequest>> {
         let wrong = loop {
             match socks::read_greeting(read) {
-                Message::Whole((), length) => {
+                SocksParse::Whole((), length) => {
                     read.drain(..length);
                     break None;
                 }
-                Message::Partial => more(stream, read).await?,
-                Message::Wrong(answer) => break Some(answer),
+                SocksParse::Partial => read_more(stream, read).await?,
+                SocksParse::Wrong(answer) => break Some(answer),
             }
         };
         if let Some(wrong) = wrong {
-            say(stream, &wrong).await?;
+            send_final_answer(stream, &wrong).await?;
             return Ok(None);
         }
         stream.write_all(&socks::CHOSEN).await?;
         let wrong = loop {
             match socks::read_request(read) {
-                Message::Whole(destination, length) => {
+                SocksParse::Whole(destination, length) => {
                     read.drain(..length);
-                    let kind = Kind::Socks;
-                    return Ok(Some(Asked { destination, kind }));
+                    let kind = ProxyProtocol::Socks;
+                    return Ok(Some(AcceptedRequest { destination, kind }));
                 }
-                Message::Partial => more(stream, read).await?,
-                Message::Wrong(answer) => break answer,
+                SocksParse::Partial => read_more(stream, read).await?,
+                SocksParse::Wrong(answer) => break answer,
             }
         };
-        say(stream, &wrong).await?;
+        send_final_answer(stream, &wrong).await?;
         Ok(None)
     }
 
-    async fn reach(&self, destination: &Destination) -> Result<TcpStream, NetError> {
+    async fn connect(&self, destination: &ProxyDestination) -> Result<TcpStream, NetError> {
         let reached = async {
-            let (place, is_open) = self.policy.check(destination)?;
-            self.policy.connect(&place, is_open).await
+            let (place, is_private_host) = self.policy.check(destination)?;
+            self.policy.connect(&place, is_private_host).await
         };
         reached.await.inspect_err(|error| {
             if let NetError::Refused(why) = error {
-                self.note(&destination.shown(), why);
+                self.record_refusal(&destination.printable(), why);
             }
         })
     }
 
-    fn note(&self, host: &str, why: &str) {
+    fn record_refusal(&self, host: &str, why: &str) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() < REFUSED_MAX {
-            refused.insert(shown(host), shown(why));
+            refused.insert(printable(host), printable(why));
         }
     }
 }
 
-/// A program's words as they are told: they come from the sandbox.
-fn shown(text: &str) -> String {
+/// Makes text from the sandbox safe to show: printable ASCII only, and bounded.
+fn printable(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_graphic() || letter == ' ';
     let letters = text
         .chars()
@@ -237,33 +249,33 @@ fn shown(text: &str) -> String {
     letters.take(SHOWN_CHARS_MAX).collect()
 }
 
-/// Where a program wants to go, and how it asked.
-struct Asked {
-    destination: Destination,
-    kind: Kind,
+/// The destination of a request and the protocol it came by.
+struct AcceptedRequest {
+    destination: ProxyDestination,
+    kind: ProxyProtocol,
 }
 
-enum Kind {
+enum ProxyProtocol {
     Tunnel,
     Socks,
-    /// What is sent to the host before anything else.
+    /// The head that is sent to the host first.
     Plain(Vec<u8>),
 }
 
-impl Kind {
+impl ProxyProtocol {
     fn refusal(&self, error: &NetError) -> Vec<u8> {
         let is_refused = matches!(error, NetError::Refused(_));
         match (self, is_refused) {
-            (Kind::Socks, true) => socks::reply(socks::REFUSED),
-            (Kind::Socks, false) => socks::reply(socks::UNREACHABLE),
+            (ProxyProtocol::Socks, true) => socks::reply(socks::REFUSED),
+            (ProxyProtocol::Socks, false) => socks::reply(socks::UNREACHABLE),
             (_, true) => http::answer(403, "Forbidden", &error.to_string()),
             (_, false) => http::answer(502, "Bad Gateway", &error.to_string()),
         }
     }
 }
 
-/// Reads some more bytes; the end of them is an error here.
-async fn more(stream: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<()> {
+/// Reads more bytes. The end of the stream is an error.
+async fn read_more(stream: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<()> {
     let mut buffer = [0; 4096];
     match stream.read(&mut buffer).await? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -274,17 +286,17 @@ async fn more(stream: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// Says a last word. What the program still sends is read for a moment: closing with unread bytes
-/// would cut the answer off.
-async fn say(stream: &mut TcpStream, answer: &[u8]) -> io::Result<()> {
-    let said = async {
+/// Sends an answer and closes the connection.
+async fn send_final_answer(stream: &mut TcpStream, answer: &[u8]) -> io::Result<()> {
+    let answered = async {
         stream.write_all(answer).await?;
         stream.shutdown().await?;
         let mut buffer = [0; 4096];
+        // Closing a socket with unread bytes resets the connection, and the answer could be lost.
         while stream.read(&mut buffer).await? > 0 {}
         Ok(())
     };
-    tokio::time::timeout(ANSWER_TIME_MAX, said)
+    tokio::time::timeout(ANSWER_TIME_MAX, answered)
         .await
         .unwrap_or(Ok(()))
 }

@@ -1,34 +1,34 @@
-//! Carries bytes both ways between a program and the host it reached.
+//! Relays bytes in both directions between a program and a host.
 //!
-//! Invariant: a connection on which nothing moves ends by itself, sooner when one side is done.
+//! Invariant: an idle connection ends by itself, sooner if one side is closed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Bytes carried at once, in each direction.
+/// The buffer size in each direction.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How long nothing may move.
+/// The longest idle time.
 const IDLE_TIME_MAX: Duration = Duration::from_mins(5);
-/// The same after one side has said that it is done.
+/// The longest idle time after one side has closed.
 const HALF_CLOSED_TIME_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// What has moved so far.
+/// The traffic so far.
 #[derive(Default)]
-struct Traffic {
+struct RelayTraffic {
     bytes: AtomicU64,
     is_half_closed: AtomicBool,
 }
 
-/// Carries until both sides are done, one fails, or nothing moves.
+/// Relays until both sides are closed, one fails, or the connection is idle.
 pub(super) async fn relay(program: TcpStream, host: TcpStream) {
-    let traffic = Traffic::default();
+    let traffic = RelayTraffic::default();
     let (program_reads, program_writes) = program.into_split();
     let (host_reads, host_writes) = host.into_split();
     let both = async {
-        // A side that fails ends the whole: the other could never be told the rest.
+        // A failure in one direction ends both: the rest could not be delivered.
         tokio::try_join!(
             carry(program_reads, host_writes, &traffic),
             carry(host_reads, program_writes, &traffic)
@@ -43,7 +43,7 @@ pub(super) async fn relay(program: TcpStream, host: TcpStream) {
 async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    traffic: &Traffic,
+    traffic: &RelayTraffic,
 ) -> std::io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
@@ -57,7 +57,7 @@ async fn carry(
     }
 }
 
-async fn until_idle(traffic: &Traffic) {
+async fn until_idle(traffic: &RelayTraffic) {
     let mut seen = 0;
     let mut since = tokio::time::Instant::now();
     loop {

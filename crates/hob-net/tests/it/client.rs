@@ -1,20 +1,20 @@
-//! Bounds, cuts, silence, and what is never sent or followed.
+//! The HTTP client: bounds, lost connections, timeouts, secrets and redirects.
 
 use crate::server::{LONG, Script, Server, events};
 use hob_kit::clock::Clock;
 use hob_kit::secret::Secret;
-use hob_net::{Http, NetError, NetParts, Request, SseReader, StreamBounds};
+use hob_net::{HttpClient, HttpOptions, HttpRequest, NetError, SseReader, StreamBounds};
 use std::time::Duration;
 
 const CANARY: &str = "canary-5c4b3a";
 
-fn http() -> Http {
-    Http::new(NetParts::new(Clock::system())).expect("starts")
+fn http() -> HttpClient {
+    HttpClient::new(HttpOptions::new(Clock::system())).expect("starts")
 }
 
 async fn reader(script: Script, idle: Duration, total_bytes_max: usize) -> (Server, SseReader) {
     let server = Server::start(script);
-    let sent = http().send(Request::post(server.url(), "{}")).await;
+    let sent = http().send(HttpRequest::post(server.url(), "{}")).await;
     let bounds = StreamBounds {
         idle,
         total_bytes_max,
@@ -34,7 +34,7 @@ async fn events_come_and_end() {
     assert_eq!((second.event.as_str(), second.data.as_str()), ("x", "two"));
     assert_eq!(reader.next().await, Ok(None));
     assert_eq!(reader.next().await, Ok(None));
-    assert_eq!(reader.taken_bytes(), 44);
+    assert_eq!(reader.received_bytes(), 44);
 }
 
 #[tokio::test]
@@ -114,14 +114,14 @@ async fn a_redirect_is_not_followed_and_a_body_is_bounded() {
     };
     let server = Server::start(script.clone());
     let response = http()
-        .send(Request::get(server.url()))
+        .send(HttpRequest::get(server.url()))
         .await
         .expect("answers");
     assert_eq!(response.status(), 302);
     assert_eq!(response.text(LONG, 5).await.expect("reads"), "hello");
     let server = Server::start(script);
     let response = http()
-        .send(Request::get(server.url()))
+        .send(HttpRequest::get(server.url()))
         .await
         .expect("answers");
     let error = response.text(LONG, 4).await.expect_err("is too large");
@@ -130,7 +130,7 @@ async fn a_redirect_is_not_followed_and_a_body_is_bounded() {
 
 #[tokio::test]
 async fn a_dead_port_and_a_head_that_never_comes() {
-    let error = http().send(Request::get("http://127.0.0.1:1/")).await;
+    let error = http().send(HttpRequest::get("http://127.0.0.1:1/")).await;
     let error = error.expect_err("nobody is there");
     assert!(
         matches!(&error, NetError::Connect { host, .. } if host == "127.0.0.1:1"),
@@ -141,7 +141,7 @@ async fn a_dead_port_and_a_head_that_never_comes() {
         writes: Vec::new(),
         stays: true,
     });
-    let request = Request::get(server.url()).head_timeout(Duration::from_millis(200));
+    let request = HttpRequest::get(server.url()).head_timeout(Duration::from_millis(200));
     let error = http().send(request).await.expect_err("is silent");
     assert!(matches!(error, NetError::Silent { .. }), "{error:?}");
 }
@@ -153,7 +153,7 @@ async fn dropping_a_waiting_request_closes_its_connection() {
         stays: true,
     });
     let client = http();
-    let waiting = client.send(Request::get(server.url()));
+    let waiting = client.send(HttpRequest::get(server.url()));
     let gave_up = tokio::time::timeout(Duration::from_millis(200), waiting).await;
     assert!(gave_up.is_err());
     assert!(server.seen().starts_with("GET /x"));
@@ -168,7 +168,7 @@ async fn tls_is_ready_and_no_error_shows_what_was_sent() {
         stays: false,
     });
     let url = format!("https://{}/{CANARY}", server.address);
-    let request = Request::post(url, CANARY)
+    let request = HttpRequest::post(url, CANARY)
         .header("x-plain", CANARY)
         .secret_header("authorization", Secret::new(CANARY))
         .head_timeout(Duration::from_secs(5));
@@ -178,15 +178,15 @@ async fn tls_is_ready_and_no_error_shows_what_was_sent() {
         "{shown}"
     );
     let error = http().send(request).await.expect_err("is no TLS");
-    let said = format!("{error} {error:?}");
-    assert!(!said.contains(CANARY), "{said}");
+    let shown_error = format!("{error} {error:?}");
+    assert!(!shown_error.contains(CANARY), "{shown_error}");
 }
 
 #[tokio::test]
 async fn a_secret_that_no_header_may_hold_is_refused_and_not_shown() {
     let broken = format!("{CANARY}\nx: y");
     let request =
-        Request::get("http://127.0.0.1:1/").secret_header("authorization", Secret::new(broken));
+        HttpRequest::get("http://127.0.0.1:1/").secret_header("authorization", Secret::new(broken));
     let error = http().send(request).await.expect_err("is refused");
     assert!(matches!(error, NetError::Refused(_)));
     assert!(!format!("{error:?}").contains(CANARY));
@@ -209,7 +209,7 @@ async fn waits_are_read_from_heads() {
             stays: false,
         });
         let response = http()
-            .send(Request::get(server.url()))
+            .send(HttpRequest::get(server.url()))
             .await
             .expect("answers");
         assert_eq!(response.retry_after_ms(), expected, "{head}");
@@ -225,7 +225,7 @@ async fn a_settled_stream_leaves_its_connection_to_the_next_request() {
     });
     let client = http();
     let response = client
-        .send(Request::get(server.url()))
+        .send(HttpRequest::get(server.url()))
         .await
         .expect("answers");
     let mut reader = response.events(StreamBounds {
@@ -233,8 +233,8 @@ async fn a_settled_stream_leaves_its_connection_to_the_next_request() {
         total_bytes_max: 1_000,
     });
     assert!(reader.next().await.expect("comes").is_some());
-    reader.settle(LONG).await;
-    let again = Request::get(format!("{}/again", server.url()));
+    reader.drain(LONG).await;
+    let again = HttpRequest::get(format!("{}/again", server.url()));
     let again = again.head_timeout(Duration::from_millis(300));
     assert!(client.send(again).await.is_err(), "it is never answered");
     assert!(server.seen().starts_with("GET /x "));

@@ -1,8 +1,8 @@
-//! The proxy of commands: what it reaches, what it refuses, and what nobody can make it hold.
+//! The proxy for commands: allowed hosts, refused hosts and bounded resources.
 
 use crate::site::{Site, answer};
 use hob_kit::clock::Clock;
-use hob_net::{AllowedHosts, LookingUp, Openings, Proxy, REFUSED_MAX, Web};
+use hob_net::{AllowedHosts, DnsLookupFuture, EgressProxy, PrivateHosts, REFUSED_MAX, WebClient};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(30);
 /// A proxy that runs, a site outside and one at home that listen on the same port.
 struct Trial {
     address: SocketAddr,
-    proxy: Proxy,
+    proxy: EgressProxy,
     outside: Site,
     home: Site,
     lookups: Arc<AtomicUsize>,
@@ -38,7 +38,7 @@ impl Trial {
         let port = outside.address.port().to_string();
         let lookups = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&lookups);
-        let lookup = move |name: String| -> LookingUp {
+        let lookup = move |name: String| -> DnsLookupFuture {
             let turn = counted.fetch_add(1, Ordering::SeqCst);
             let found = match name.as_str() {
                 "home.test" => vec![HOME],
@@ -48,11 +48,11 @@ impl Trial {
             };
             Box::pin(async move { Ok(found) })
         };
-        let web = Web::with_lookup(Clock::system(), Arc::new(lookup), vec![OUTSIDE]);
+        let web = WebClient::with_lookup(Clock::system(), Arc::new(lookup), vec![OUTSIDE]);
         let opened: Vec<String> = opened.iter().map(|it| it.replace("PORT", &port)).collect();
-        let openings = Openings::new(opened.iter().map(String::as_str));
+        let private_hosts = PrivateHosts::new(opened.iter().map(String::as_str));
         let hosts = (!hosts.is_empty()).then(|| AllowedHosts::new(hosts).expect("is a list"));
-        let proxy = Proxy::new(web, openings, hosts);
+        let proxy = EgressProxy::new(web, private_hosts, hosts);
         let listener = std::net::TcpListener::bind((HOME, 0)).expect("has a port");
         listener.set_nonblocking(true).expect("is set");
         let address = listener.local_addr().expect("has one");
@@ -83,7 +83,7 @@ impl Trial {
     /// Says something to the proxy; everything it answers.
     async fn say(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
-        // One that has enough may close before all is said.
+        // The proxy may close before everything is sent.
         let _ = stream.write_all(bytes).await;
         read_all(stream).await
     }
@@ -144,7 +144,7 @@ fn twins() -> (Site, Site) {
         let home = site(HOME, outside.address.port())?;
         Some((outside, home))
     };
-    // Somebody else may have that port at home.
+    // Another program may use that port on this machine.
     (0..100)
         .find_map(|_| pair())
         .expect("a port that is free twice")
@@ -215,14 +215,25 @@ async fn no_spelling_leads_inside() {
     let trial = Trial::new();
     let port = trial.port();
     for host in INWARD {
-        let said = trial.tunnel(&format!("{host}:{port}")).await;
-        let is_refused = said.starts_with("HTTP/1.1 403") || said.starts_with("HTTP/1.1 400");
-        assert!(is_refused && !said.contains("words"), "{host}: {said}");
-        let said = trial.plain(&format!("http://{host}:{port}/")).await;
-        let is_refused = said.starts_with("HTTP/1.1 403") || said.starts_with("HTTP/1.1 400");
-        assert!(is_refused && !said.contains("words"), "{host}: {said}");
-        let (code, said) = trial.socks(3, host.as_bytes(), port).await;
-        assert!(code == 2 && said.is_empty(), "{host}: {code} {said}");
+        let response = trial.tunnel(&format!("{host}:{port}")).await;
+        let is_refused =
+            response.starts_with("HTTP/1.1 403") || response.starts_with("HTTP/1.1 400");
+        assert!(
+            is_refused && !response.contains("words"),
+            "{host}: {response}"
+        );
+        let response = trial.plain(&format!("http://{host}:{port}/")).await;
+        let is_refused =
+            response.starts_with("HTTP/1.1 403") || response.starts_with("HTTP/1.1 400");
+        assert!(
+            is_refused && !response.contains("words"),
+            "{host}: {response}"
+        );
+        let (code, response) = trial.socks(3, host.as_bytes(), port).await;
+        assert!(
+            code == 2 && response.is_empty(),
+            "{host}: {code} {response}"
+        );
     }
     for address in [
         "127.0.0.1",
@@ -257,14 +268,14 @@ async fn no_spelling_leads_inside() {
     assert!(trial.home.asked().is_empty());
     let refused = trial.proxy.refused();
     assert_eq!(refused.len(), REFUSED_MAX, "it is bounded");
-    let said = trial.tunnel(&format!("127.0.0.1:{port}")).await;
+    let response = trial.tunnel(&format!("127.0.0.1:{port}")).await;
     assert!(
-        said.contains("127.0.0.1") && said.contains("web.private_hosts"),
-        "{said}"
+        response.contains("127.0.0.1") && response.contains("web.private_hosts"),
+        "{response}"
     );
     // Ports of other protocols, as for a page.
-    let said = trial.tunnel("site.test:25").await;
-    assert!(said.starts_with("HTTP/1.1 403"), "{said}");
+    let response = trial.tunnel("site.test:25").await;
+    assert!(response.starts_with("HTTP/1.1 403"), "{response}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -293,12 +304,16 @@ async fn only_hosts_of_the_grant_are_reached_and_others_not_even_looked_up() {
         ("8.8.8.8", false),
     ] {
         let before = trial.lookups.load(Ordering::SeqCst);
-        let said = trial.tunnel(&format!("{host}:{port}")).await;
-        assert_eq!(said.ends_with("words"), is_allowed, "{host}: {said}");
+        let response = trial.tunnel(&format!("{host}:{port}")).await;
+        assert_eq!(
+            response.ends_with("words"),
+            is_allowed,
+            "{host}: {response}"
+        );
         let (code, _) = trial.socks(3, host.as_bytes(), port).await;
         assert_eq!(code, if is_allowed { 0 } else { 2 }, "{host}");
         if !is_allowed {
-            assert!(said.contains("`hosts`"), "{said}");
+            assert!(response.contains("`hosts`"), "{response}");
             assert_eq!(trial.lookups.load(Ordering::SeqCst), before, "{host}");
         }
     }
@@ -310,14 +325,14 @@ async fn an_opened_host_is_reached_but_never_this_very_process() {
     let trial = Trial::with(&["127.0.0.1:PORT", "home.test", "127.0.0.1:9"], &[]);
     let port = trial.port();
     for host in ["127.0.0.1", "home.test"] {
-        let said = trial.tunnel(&format!("{host}:{port}")).await;
-        assert!(said.starts_with("HTTP/1.1 403"), "{host}: {said}");
-        assert!(said.contains("hob itself"), "{host}: {said}");
+        let response = trial.tunnel(&format!("{host}:{port}")).await;
+        assert!(response.starts_with("HTTP/1.1 403"), "{host}: {response}");
+        assert!(response.contains("hob itself"), "{host}: {response}");
     }
     assert!(trial.home.asked().is_empty());
-    // Opened and nobody's: it was tried.
-    let said = trial.tunnel("127.0.0.1:9").await;
-    assert!(said.starts_with("HTTP/1.1 502"), "{said}");
+    // Allowed, but nothing listens there: the proxy tried to connect.
+    let response = trial.tunnel("127.0.0.1:9").await;
+    assert!(response.starts_with("HTTP/1.1 502"), "{response}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -336,10 +351,10 @@ async fn hostile_words_are_bounded() {
         vec![0; 10_000],
     ] {
         let begun = Instant::now();
-        let said = trial.say(&bytes).await;
+        let response = trial.say(&bytes).await;
         assert!(
-            said.is_empty() || said.starts_with("HTTP/1.1 400"),
-            "{said}"
+            response.is_empty() || response.starts_with("HTTP/1.1 400"),
+            "{response}"
         );
         assert!(
             begun.elapsed() < Duration::from_secs(9),

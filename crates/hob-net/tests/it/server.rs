@@ -80,7 +80,7 @@ fn serve(mut stream: TcpStream, script: &Script, tell: &mpsc::SyncSender<String>
     }
 }
 
-/// An answer of events whose length nobody announced.
+/// An event stream without a content length.
 pub(crate) fn events(body: &str) -> Script {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     Script {

@@ -31,14 +31,14 @@ impl Site {
         let listener = TcpListener::bind(host).ok()?;
         let address = listener.local_addr().expect("has an address");
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&asked);
+        let log = Arc::clone(&asked);
         let answer: Arc<Answer> = Arc::new(answer);
         thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                let (told, answer) = (Arc::clone(&told), Arc::clone(&answer));
+                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
                 thread::spawn(move || {
                     if let Some(path) = path(&mut stream) {
-                        told.lock().expect("is sound").push(path.clone());
+                        log.lock().expect("is sound").push(path.clone());
                         answer(&path, &mut stream);
                     }
                 });

@@ -1,9 +1,9 @@
-//! Pages: where a name may lead, where a redirect may, and what nobody can make us take.
+//! The web client: allowed names, redirects and bounds.
 
 use crate::server::LONG;
 use crate::site::{Site, answer, bomb, moved};
 use hob_kit::clock::Clock;
-use hob_net::{LookingUp, NetError, Openings, PageRequest, Visit, Web};
+use hob_net::{DnsLookupFuture, NetError, PageOutcome, PageRequest, PrivateHosts, WebClient};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -25,14 +25,14 @@ fn asks(url: impl Into<String>) -> PageRequest {
 /// A way to the web where names lead where `lead` says: the count is of the questions so far.
 fn web(
     lead: impl Fn(&str, usize) -> Vec<IpAddr> + Send + Sync + 'static,
-) -> (Web, Arc<AtomicUsize>) {
+) -> (WebClient, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let lookup = move |name: String| -> LookingUp {
+    let lookup = move |name: String| -> DnsLookupFuture {
         let found = lead(&name, counted.fetch_add(1, Ordering::SeqCst));
         Box::pin(async move { Ok(found) })
     };
-    let web = Web::with_lookup(Clock::system(), Arc::new(lookup), vec![OUTSIDE]);
+    let web = WebClient::with_lookup(Clock::system(), Arc::new(lookup), vec![OUTSIDE]);
     (web, count)
 }
 
@@ -47,7 +47,7 @@ fn twins() -> (Site, Site) {
         let home = try_site(HOME, outside.address.port())?;
         Some((outside, home))
     };
-    // Somebody else may have that port at home.
+    // Another program may use that port on this machine.
     let found = (0..100).find_map(|_| pair());
     found.expect("has a port that is free twice")
 }
@@ -63,26 +63,26 @@ fn try_site(host: IpAddr, port: u16) -> Option<Site> {
     })
 }
 
-fn open(site: &Site) -> Openings {
-    Openings::new([site.address.to_string().as_str()])
+fn open(site: &Site) -> PrivateHosts {
+    PrivateHosts::new([site.address.to_string().as_str()])
 }
 
-async fn words(visit: Visit) -> (String, String) {
+async fn words(visit: PageOutcome) -> (String, String) {
     match visit {
-        Visit::Here { url, response } => {
+        PageOutcome::Page { url, response } => {
             let (bytes, _) = response.bytes(LONG, 1_000_000).await.expect("comes");
             (url, String::from_utf8_lossy(&bytes).into_owned())
         }
-        Visit::Elsewhere { url, status } => (url, status.to_string()),
+        PageOutcome::OtherHost { url, status } => (url, status.to_string()),
     }
 }
 
 #[tokio::test]
 async fn a_private_host_is_asked_only_when_it_is_opened() {
     let site = plain_site(HOME, 0);
-    let web = Web::new(Clock::system());
+    let web = WebClient::new(Clock::system());
     let closed = web
-        .get(&asks(site.url("/page")), &Openings::default())
+        .get(&asks(site.url("/page")), &PrivateHosts::default())
         .await;
     assert!(matches!(closed, Err(NetError::Refused(_))), "{closed:?}");
     assert!(site.asked().is_empty());
@@ -94,7 +94,7 @@ async fn a_private_host_is_asked_only_when_it_is_opened() {
 #[tokio::test]
 async fn redirects_stay_within_the_host_and_end() {
     let site = plain_site(HOME, 0);
-    let web = Web::new(Clock::system());
+    let web = WebClient::new(Clock::system());
     let get = async |path: &str| web.get(&asks(site.url(path)), &open(&site)).await;
     let (url, _) = words(get("/same").await.expect("comes")).await;
     assert_eq!(url, site.url("/page"));
@@ -103,8 +103,8 @@ async fn redirects_stay_within_the_host_and_end() {
         ("/home", "http://127.0.0.1:1/secret"),
         ("/file", "file:///etc/passwd"),
     ] {
-        let told = words(get(path).await.expect("is told")).await;
-        assert_eq!(told, (place.to_owned(), "302".to_owned()));
+        let outcome = words(get(path).await.expect("is told")).await;
+        assert_eq!(outcome, (place.to_owned(), "302".to_owned()));
     }
     let endless = get("/loop").await;
     assert!(matches!(endless, Err(NetError::Refused(_))), "{endless:?}");
@@ -137,15 +137,15 @@ async fn a_name_that_leads_home_is_not_asked() {
     });
     for name in names {
         let url = format!("http://{name}:{port}/page");
-        let refused = web.get(&asks(url), &Openings::default()).await;
+        let refused = web.get(&asks(url), &PrivateHosts::default()).await;
         assert!(
             matches!(refused, Err(NetError::Refused(_))),
             "{name}: {refused:?}"
         );
     }
     assert!(site.asked().is_empty(), "{:?}", site.asked());
-    // The same name, opened by a person, is asked.
-    let opened = Openings::new([format!("home.test:{port}").as_str()]);
+    // The same name is requested once the user allowed it.
+    let opened = PrivateHosts::new([format!("home.test:{port}").as_str()]);
     let asked = asks(format!("http://home.test:{port}/page"));
     let visit = web.get(&asked, &opened).await;
     assert_eq!(words(visit.expect("is open")).await.1, "words");
@@ -158,12 +158,12 @@ async fn a_name_that_changes_its_mind_leads_nowhere_else() {
     let (web, count) = web(|_, asked| vec![if asked == 0 { OUTSIDE } else { HOME }]);
     // One page: the name is asked for once, and its first address is the one connected to.
     let url = format!("http://rebind.test:{port}/page");
-    let visit = web.get(&asks(&url), &Openings::default()).await;
+    let visit = web.get(&asks(&url), &PrivateHosts::default()).await;
     assert_eq!(words(visit.expect("comes")).await.1, "words");
     assert_eq!(count.load(Ordering::SeqCst), 1);
     assert_eq!(outside.asked(), ["/page"]);
     // Later it leads home.
-    let later = web.get(&asks(&url), &Openings::default()).await;
+    let later = web.get(&asks(&url), &PrivateHosts::default()).await;
     assert!(matches!(later, Err(NetError::Refused(_))), "{later:?}");
     assert!(home.asked().is_empty());
 }
@@ -174,7 +174,7 @@ async fn a_redirect_asks_for_the_name_again_and_checks_it_again() {
     let port = outside.address.port();
     let (web, count) = web(|_, asked| vec![if asked == 0 { OUTSIDE } else { HOME }]);
     let url = format!("http://rebind.test:{port}/same");
-    let refused = web.get(&asks(url), &Openings::default()).await;
+    let refused = web.get(&asks(url), &PrivateHosts::default()).await;
     assert!(matches!(refused, Err(NetError::Refused(_))), "{refused:?}");
     assert_eq!(count.load(Ordering::SeqCst), 2);
     assert_eq!((outside.asked().len(), home.asked().len()), (1, 0));
@@ -192,10 +192,10 @@ async fn what_is_packed_or_endless_is_cut_at_its_bound() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
         while stream.write_all(&[b'x'; 4_096]).is_ok() {}
     });
-    let web = Web::new(Clock::system());
+    let web = WebClient::new(Clock::system());
     for path in ["/bomb", "/endless"] {
         let visit = web.get(&asks(site.url(path)), &open(&site)).await;
-        let Ok(Visit::Here { response, .. }) = visit else {
+        let Ok(PageOutcome::Page { response, .. }) = visit else {
             panic!("{visit:?}");
         };
         let (bytes, is_cut) = response.bytes(LONG, BYTES_MAX).await.expect("comes");
@@ -211,9 +211,9 @@ async fn a_body_that_stops_coming_is_not_waited_for() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx");
         std::thread::sleep(LONG);
     });
-    let web = Web::new(Clock::system());
+    let web = WebClient::new(Clock::system());
     let visit = web.get(&asks(site.url("/")), &open(&site)).await;
-    let Ok(Visit::Here { response, .. }) = visit else {
+    let Ok(PageOutcome::Page { response, .. }) = visit else {
         panic!("{visit:?}");
     };
     let silent = response.bytes(Duration::from_millis(300), 1_000).await;

@@ -1,10 +1,10 @@
-//! Taking a fetched archive apart.
+//! Unpacks a downloaded archive.
 //!
-//! Invariants: nothing is written outside the folder, no link is made, no file is written twice,
-//! and no more than the stated bytes come out, whatever the archive says of itself.
+//! Invariants: nothing is written outside the folder, no link is created, no file is written twice,
+//! and no more than the stated bytes are written, whatever the archive's own headers say.
 
 use super::error::InstallError;
-use super::recipe::Archive;
+use super::recipe::ArchiveKind;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,19 +14,19 @@ use tokio_util::sync::CancellationToken;
 const ENTRIES_MAX: usize = 50_000;
 const NAME_BYTES_MAX: usize = 512;
 const CHUNK_BYTES: usize = 256 * 1024;
-/// What npm puts everything below.
+/// The top folder of every npm package.
 const TARBALL_ROOT: &str = "package";
 
-/// Unpacks `file` into `folder`, which is there. Blocks.
+/// Unpacks `file` into the existing `folder`. Blocks.
 pub(crate) fn unpack(
     file: &Path,
-    archive: Archive,
+    archive: ArchiveKind,
     folder: &Path,
     bytes_max: u64,
     stop: &CancellationToken,
 ) -> Result<(), InstallError> {
     let opened = File::open(file).map_err(|error| InstallError::at(file, &error))?;
-    let mut sink = Sink {
+    let mut target = UnpackTarget {
         file: file
             .file_name()
             .unwrap_or_default()
@@ -38,67 +38,68 @@ pub(crate) fn unpack(
         stop,
     };
     match archive {
-        Archive::Wheel => unpack_wheel(opened, &mut sink),
-        Archive::Tarball => unpack_tarball(opened, &mut sink),
+        ArchiveKind::Wheel => unpack_wheel(opened, &mut target),
+        ArchiveKind::Tarball => unpack_tarball(opened, &mut target),
     }
 }
 
-fn unpack_wheel(file: File, sink: &mut Sink<'_>) -> Result<(), InstallError> {
+fn unpack_wheel(file: File, target: &mut UnpackTarget<'_>) -> Result<(), InstallError> {
     let archive = zip::ZipArchive::new(BufReader::new(file));
-    let mut archive = archive.map_err(|error| sink.refused(error.to_string()))?;
+    let mut archive = archive.map_err(|error| target.refused(error.to_string()))?;
     for index in 0..archive.len() {
         let mut entry = archive
             .by_index(index)
-            .map_err(|error| sink.refused(error.to_string()))?;
+            .map_err(|error| target.refused(error.to_string()))?;
         let name = entry.name().map(std::borrow::Cow::into_owned);
-        let name = name.map_err(|error| sink.refused(error.to_string()))?;
+        let name = name.map_err(|error| target.refused(error.to_string()))?;
+        // A later entry could be written through the link, outside of the folder.
         if entry.is_symlink() {
-            return Err(sink.refused(format!("'{name}' in it is a link")));
+            return Err(target.refused(format!("'{name}' in it is a link")));
         }
         let is_program = entry.unix_mode().is_some_and(|mode| mode & 0o111 != 0);
         if entry.is_dir() {
-            sink.folder(&name)?;
+            target.create_folder(&name)?;
         } else {
-            sink.put(&name, is_program, &mut entry)?;
+            target.write_file(&name, is_program, &mut entry)?;
         }
     }
     Ok(())
 }
 
-fn unpack_tarball(file: File, sink: &mut Sink<'_>) -> Result<(), InstallError> {
-    // A bound on what the decoder gives also bounds the headers' own long names.
-    let bytes_max = sink.left.saturating_mul(2).saturating_add(1 << 20);
+fn unpack_tarball(file: File, target: &mut UnpackTarget<'_>) -> Result<(), InstallError> {
+    // Limiting the decoder's output also limits long names in the headers.
+    let bytes_max = target.left.saturating_mul(2).saturating_add(1 << 20);
     let plain = flate2::read::GzDecoder::new(BufReader::new(file)).take(bytes_max);
     let mut archive = tar::Archive::new(plain);
     let entries = archive
         .entries()
-        .map_err(|error| sink.refused(error.to_string()))?;
+        .map_err(|error| target.refused(error.to_string()))?;
     for entry in entries {
-        let mut entry = entry.map_err(|error| sink.refused(error.to_string()))?;
+        let mut entry = entry.map_err(|error| target.refused(error.to_string()))?;
         let name = entry.path_bytes();
         let name = String::from_utf8(name.into_owned())
-            .map_err(|_| sink.refused("a name in it is no text".to_owned()))?;
+            .map_err(|_| target.refused("a name in it is not UTF-8".to_owned()))?;
         let inside = name.strip_prefix(TARBALL_ROOT);
         let Some(inside) = inside.and_then(|rest| rest.strip_prefix('/')) else {
-            return Err(sink.refused(format!("'{name}' lies outside '{TARBALL_ROOT}'")));
+            return Err(target.refused(format!("'{name}' lies outside '{TARBALL_ROOT}'")));
         };
         let kind = entry.header().entry_type();
         if kind.is_dir() {
             if !inside.is_empty() {
-                sink.folder(inside)?;
+                target.create_folder(inside)?;
             }
         } else if kind.is_file() {
             let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
-            sink.put(inside, is_program, &mut entry)?;
+            target.write_file(inside, is_program, &mut entry)?;
         } else {
-            return Err(sink.refused(format!("'{name}' in it is neither a file nor a folder")));
+            return Err(target.refused(format!("'{name}' in it is neither a file nor a folder")));
         }
     }
     Ok(())
 }
 
-/// Where entries go, and how much more may come.
-struct Sink<'a> {
+/// The folder that entries are unpacked to, and the remaining bytes.
+struct UnpackTarget<'a> {
     /// The archive's name, for messages.
     file: String,
     folder: &'a Path,
@@ -107,25 +108,27 @@ struct Sink<'a> {
     stop: &'a CancellationToken,
 }
 
-impl Sink<'_> {
-    fn folder(&mut self, name: &str) -> Result<(), InstallError> {
-        let path = self.place(name)?;
+impl UnpackTarget<'_> {
+    fn create_folder(&mut self, name: &str) -> Result<(), InstallError> {
+        let path = self.checked_path(name)?;
         make_folder(&path).map_err(|error| InstallError::at(&path, &error))
     }
 
-    fn put(
+    fn write_file(
         &mut self,
         name: &str,
         is_program: bool,
         content: &mut impl Read,
     ) -> Result<(), InstallError> {
-        let path = self.place(name)?;
+        let path = self.checked_path(name)?;
         let failed = |error: io::Error| InstallError::at(&path, &error);
         if let Some(parent) = path.parent() {
             make_folder(parent).map_err(failed)?;
         }
+        // Only the execute bit comes from the archive; other users get no access.
         let mode = if is_program { 0o700 } else { 0o600 };
         let mut options = OpenOptions::new();
+        // `create_new` follows no link and refuses a second entry of the same name.
         let opened = options.write(true).create_new(true).mode(mode).open(&path);
         let mut file = match opened {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -135,6 +138,7 @@ impl Sink<'_> {
         };
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
+            // Checked for each chunk, because one file can be large.
             if self.stop.is_cancelled() {
                 return Err(InstallError::Stopped);
             }
@@ -145,14 +149,16 @@ impl Sink<'_> {
                 break;
             }
             let left = self.left.checked_sub(length as u64);
-            self.left = left.ok_or_else(|| self.refused("more comes out than it should".into()))?;
+            self.left =
+                left.ok_or_else(|| self.refused("it unpacks to more bytes than expected".into()))?;
             file.write_all(&buffer[..length]).map_err(failed)?;
         }
+        // `InstallSite::finish` syncs only folders.
         file.sync_all().map_err(failed)
     }
 
-    /// Where a name of the archive leads; an error unless that is plainly below the folder.
-    fn place(&mut self, name: &str) -> Result<PathBuf, InstallError> {
+    /// Returns the path of an archive entry; an error unless it is plainly below the folder.
+    fn checked_path(&mut self, name: &str) -> Result<PathBuf, InstallError> {
         self.entries += 1;
         if self.entries > ENTRIES_MAX {
             return Err(self.refused(format!("it holds more than {ENTRIES_MAX} files")));
@@ -161,12 +167,13 @@ impl Sink<'_> {
         let is_plain = path
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
+        // `Path::components` drops `.` parts, so the text is checked as well.
         let is_odd = name.is_empty()
             || name.len() > NAME_BYTES_MAX
             || name.contains(['\\', '\0'])
             || name.split('/').any(|part| part == "." || part == "..");
         if !is_plain || is_odd {
-            return Err(self.refused(format!("'{name}' in it is no name for a file")));
+            return Err(self.refused(format!("'{name}' in it is not a valid file name")));
         }
         Ok(self.folder.join(path))
     }
@@ -179,7 +186,7 @@ impl Sink<'_> {
     }
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

@@ -58,7 +58,7 @@ fn plain<'e>(name: &'e str, content: &'e [u8]) -> Entry<'e> {
 /// Unpacks into `out` below the folder it gives back.
 fn unpacked(
     bytes: &[u8],
-    archive: Archive,
+    archive: ArchiveKind,
     bytes_max: u64,
 ) -> (tempfile::TempDir, Result<(), InstallError>) {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn a_wheel_is_taken_apart() {
         file(zip, "pack/__init__.py", b"print()");
         file(zip, "pack-1.dist-info/METADATA", b"Name: pack");
     });
-    let (folder, done) = unpacked(&bytes, Archive::Wheel, 17);
+    let (folder, done) = unpacked(&bytes, ArchiveKind::Wheel, 17);
     done.unwrap();
     let out = folder.path().join("out");
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_tarball_is_taken_apart_without_its_root_and_keeps_what_is_a_program() {
         ..plain("package/bin/run", b"#!/bin/sh")
     };
     let bytes = tarball(&[plain("package/package.json", b"{}"), program]);
-    let (folder, done) = unpacked(&bytes, Archive::Tarball, 11);
+    let (folder, done) = unpacked(&bytes, ArchiveKind::Tarball, 11);
     done.unwrap();
     let out = folder.path().join("out");
     assert_eq!(std::fs::read(out.join("package.json")).unwrap(), b"{}");
@@ -119,7 +119,7 @@ fn a_wheel_that_leads_elsewhere_is_refused_and_writes_nothing_there() {
         "",
     ] {
         let bytes = wheel(|zip| file(zip, name, b"evil"));
-        let (folder, done) = unpacked(&bytes, Archive::Wheel, 1_000);
+        let (folder, done) = unpacked(&bytes, ArchiveKind::Wheel, 1_000);
         let error = done.expect_err(name);
         assert!(matches!(error, InstallError::Archive { .. }), "{error}");
         assert!(!folder.path().join("evil").exists());
@@ -134,14 +134,14 @@ fn a_link_in_an_archive_is_refused() {
             .unwrap();
         file(zip, "link/passwd", b"evil");
     });
-    let (_folder, done) = unpacked(&bytes, Archive::Wheel, 1_000);
+    let (_folder, done) = unpacked(&bytes, ArchiveKind::Wheel, 1_000);
     assert!(done.unwrap_err().to_string().contains("is a link"));
     for kind in [tar::EntryType::Symlink, tar::EntryType::Link] {
         let link = Entry {
             kind,
             ..plain("package/link", b"")
         };
-        let (folder, done) = unpacked(&tarball(&[link]), Archive::Tarball, 1_000);
+        let (folder, done) = unpacked(&tarball(&[link]), ArchiveKind::Tarball, 1_000);
         let said = done.unwrap_err().to_string();
         assert!(said.contains("neither a file nor a folder"), "{said}");
         assert!(!folder.path().join("out/link").is_symlink());
@@ -156,7 +156,11 @@ fn a_tarball_that_leads_elsewhere_is_refused() {
         "/etc/evil-of-hob",
         "packages/x",
     ] {
-        let (folder, done) = unpacked(&tarball(&[plain(name, b"evil")]), Archive::Tarball, 1_000);
+        let (folder, done) = unpacked(
+            &tarball(&[plain(name, b"evil")]),
+            ArchiveKind::Tarball,
+            1_000,
+        );
         assert!(done.is_err(), "{name}");
         assert!(!folder.path().join("evil").exists());
         assert!(!Path::new("/etc/evil-of-hob").exists());
@@ -169,20 +173,23 @@ fn more_than_was_said_does_not_come_out() {
     let zeros = vec![0; 1_000_000];
     let bytes = wheel(|zip| file(zip, "zeros", &zeros));
     assert!(bytes.len() < 10_000);
-    let (folder, done) = unpacked(&bytes, Archive::Wheel, 999_999);
+    let (folder, done) = unpacked(&bytes, ArchiveKind::Wheel, 999_999);
     let said = done.unwrap_err().to_string();
-    assert!(said.contains("more comes out than it should"), "{said}");
+    assert!(
+        said.contains("it unpacks to more bytes than expected"),
+        "{said}"
+    );
     let written = std::fs::metadata(folder.path().join("out/zeros")).unwrap();
     assert!(written.len() < 1_000_000);
     let bytes = tarball(&[plain("package/zeros", &zeros)]);
-    let (_folder, done) = unpacked(&bytes, Archive::Tarball, 999_999);
+    let (_folder, done) = unpacked(&bytes, ArchiveKind::Tarball, 999_999);
     assert!(done.is_err());
 }
 
 #[test]
 fn a_name_that_comes_twice_is_refused() {
     let bytes = tarball(&[plain("package/a", b"1"), plain("package/a", b"2")]);
-    let (_folder, done) = unpacked(&bytes, Archive::Tarball, 1_000);
+    let (_folder, done) = unpacked(&bytes, ArchiveKind::Tarball, 1_000);
     assert!(done.unwrap_err().to_string().contains("twice"));
 }
 
@@ -190,7 +197,7 @@ fn a_name_that_comes_twice_is_refused() {
 fn what_is_no_archive_or_is_cut_short_is_refused() {
     let whole = wheel(|zip| file(zip, "a", &[7; 4_096]));
     let packed = tarball(&[plain("package/a", &[7; 4_096])]);
-    let (wheels, tarballs) = (Archive::Wheel, Archive::Tarball);
+    let (wheels, tarballs) = (ArchiveKind::Wheel, ArchiveKind::Tarball);
     for (bytes, archive) in [
         (&b"no archive"[..], wheels),
         (b"no archive", tarballs),
@@ -210,6 +217,6 @@ fn a_stop_ends_it() {
     std::fs::write(&file, bytes).unwrap();
     let stop = CancellationToken::new();
     stop.cancel();
-    let done = unpack(&file, Archive::Wheel, folder.path(), 10, &stop);
+    let done = unpack(&file, ArchiveKind::Wheel, folder.path(), 10, &stop);
     assert_eq!(done, Err(InstallError::Stopped));
 }

@@ -1,4 +1,4 @@
-//! Why something could not be installed, each with what to do.
+//! Errors of an installation, each with advice.
 
 use hob_exec::ExecError;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstallError {
-    /// Said before anything is done.
+    /// Reported before anything is done.
     #[error("There is not enough room in '{folder}': {} are needed and {} are free. Free some space and install it again.", size(*needed_bytes), size(*free_bytes))]
     NoRoom {
         folder: String,
@@ -22,20 +22,20 @@ pub enum InstallError {
         why: String,
     },
     #[error(
-        "'{file}' is not what it should be ({what}), so nothing was installed. Whoever serves your packages may have changed it."
+        "'{file}' failed verification ({what}), so nothing was installed. Your package server may have changed it."
     )]
     Wrong { file: String, what: String },
     #[error("'{file}' cannot be unpacked: {why}. Nothing was installed.")]
     Archive { file: String, why: String },
     #[error("'{path}' cannot be written: {why}. Nothing was installed.")]
     Disk { path: String, why: String },
-    /// What was fetched and verified stays where it is.
-    #[error("The installation was stopped; installing again goes on with what was fetched.")]
+    /// Downloaded and verified files stay.
+    #[error("The installation was stopped; installing again continues with the downloaded files.")]
     Stopped,
 }
 
 impl InstallError {
-    /// A full disk is told apart from other failures.
+    /// Converts an I/O error; a full disk has its own kind.
     pub(crate) fn at(path: &Path, error: &io::Error) -> InstallError {
         if error.kind() == io::ErrorKind::StorageFull
             || error.kind() == io::ErrorKind::QuotaExceeded
@@ -57,7 +57,7 @@ impl InstallError {
     }
 }
 
-/// Bytes for people: `34 MB`.
+/// Formats a size for messages: `34 MB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     for (unit, name) in UNITS {

@@ -1,15 +1,15 @@
-//! Letting a package client of the person's own fetch one file by name. Their configuration of it
-//! (a mirror, a proxy, certificates) holds here too.
+//! Downloads one file by name with the user's own package client. The user's configuration of it
+//! (mirror, proxy, certificates) applies.
 //!
-//! Invariant: what the client leaves is trusted only after its size and checksum were compared.
+//! Invariant: the downloaded file is used only after its size and checksum were compared.
 
 use super::error::InstallError;
 use super::programs::ISOLATED;
-use super::recipe::{Fetch, Fetcher};
+use super::recipe::{PackageClient, PackageFetch};
 use super::site::measure;
-use hob_exec::order::Cause;
-use hob_exec::{Child, Exit, Plan, Spawner, Walls};
-use hob_kit::world::Env;
+use hob_exec::shim_protocol::ExitCause;
+use hob_exec::{Child, ChildExit, SandboxMode, SpawnPlan, Spawner};
+use hob_kit::host_environment::EnvVars;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -17,17 +17,17 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const DEADLINE: Duration = Duration::from_hours(2);
-/// How often it is looked how much has come.
-const LOOK: Duration = Duration::from_millis(150);
+/// The interval of progress checks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(150);
 const REASON: &str = "a package client fetches what a person asked to install";
 const REQUIREMENTS: &str = "requirements.txt";
-/// Of what the client said last.
-const WORDS_MAX: usize = 600;
+/// The longest quote of the client's last output.
+const COMPLAINT_CHARS_MAX: usize = 600;
 const LINES_MAX: usize = 6;
 
-/// Variables that configure a package client, by how they begin.
+/// Prefixes of variables that configure a package client.
 const PASSED_PREFIXES: &[&str] = &["PIP_", "NPM_CONFIG_", "npm_config_"];
-/// Ways out and certificates, as the clients read them.
+/// Variables for proxies, certificates and configuration that the clients read.
 const PASSED: &[&str] = &[
     "ALL_PROXY",
     "HTTPS_PROXY",
@@ -46,60 +46,60 @@ const PASSED: &[&str] = &[
     "no_proxy",
 ];
 
-/// What fetching needs.
-pub(crate) struct Client<'a> {
+/// Runs a package client in a folder.
+pub(crate) struct PackageFetcher<'a> {
     pub(crate) spawner: &'a Spawner,
-    pub(crate) env: &'a Env,
-    /// An empty folder; the file is in it afterwards.
+    pub(crate) env: &'a EnvVars,
+    /// An empty folder, which then contains the file.
     pub(crate) folder: &'a Path,
     pub(crate) stop: &'a CancellationToken,
 }
 
-impl Client<'_> {
-    /// Fetches one file, telling how many bytes have come.
+impl PackageFetcher<'_> {
+    /// Downloads one file and reports the received bytes.
     pub(crate) async fn fetch(
         &self,
-        fetch: &Fetch,
-        tell: impl Fn(u64),
+        fetch: &PackageFetch,
+        report_bytes: impl Fn(u64),
     ) -> Result<(), InstallError> {
         let failed = |error| InstallError::of_program(&fetch.name, &fetch.version, &error);
-        if let Fetcher::Pip { .. } = fetch.by {
+        if let PackageClient::Pip { .. } = fetch.client {
             let list = self.folder.join(REQUIREMENTS);
-            fs::write(&list, requirement(fetch))
+            fs::write(&list, requirement_line(fetch))
                 .map_err(|error| InstallError::at(&list, &error))?;
         }
         let child = self.spawner.spawn(self.plan(fetch)).await.map_err(failed)?;
-        let exit = self.watch(&child, fetch, tell).await?;
+        let exit = self.watch(&child, fetch, report_bytes).await?;
         if exit.is_success() {
             return Ok(());
         }
-        Err(refusal(fetch, &exit))
+        Err(explain_failure(fetch, &exit))
     }
 
     async fn watch(
         &self,
         child: &Child,
-        fetch: &Fetch,
-        tell: impl Fn(u64),
-    ) -> Result<std::sync::Arc<Exit>, InstallError> {
+        fetch: &PackageFetch,
+        report_bytes: impl Fn(u64),
+    ) -> Result<std::sync::Arc<ChildExit>, InstallError> {
         let failed = |error| InstallError::of_program(&fetch.name, &fetch.version, &error);
-        let mut looks = tokio::time::interval(LOOK);
+        let mut checks = tokio::time::interval(LOOK_INTERVAL);
         loop {
             tokio::select! {
                 exit = child.wait() => return exit.map_err(failed),
                 () = self.stop.cancelled() => {
-                    // Nothing of it may still be writing when its folder is used again.
+                    // Waits for the end, because the next attempt uses the same folder.
                     child.cancel().await.map_err(failed)?;
                     return Err(InstallError::Stopped);
                 }
-                _ = looks.tick() => tell(largest(self.folder).min(fetch.bytes)),
+                _ = checks.tick() => report_bytes(largest_file_bytes(self.folder).min(fetch.bytes)),
             }
         }
     }
 
-    fn plan(&self, fetch: &Fetch) -> Plan {
-        let walls = Walls::Unsandboxed { reason: REASON };
-        let mut plan = Plan::new(command(fetch, self.folder), self.folder.to_owned(), walls);
+    fn plan(&self, fetch: &PackageFetch) -> SpawnPlan {
+        let walls = SandboxMode::Unsandboxed { reason: REASON };
+        let mut plan = SpawnPlan::new(command(fetch, self.folder), self.folder.to_owned(), walls);
         plan.deadline = Some(DEADLINE);
         let named = PASSED.iter().filter_map(|name| {
             let value = self.env.os(name)?;
@@ -107,21 +107,24 @@ impl Client<'_> {
         });
         let prefixed = PASSED_PREFIXES
             .iter()
-            .flat_map(|prefix| self.env.beginning_with(prefix));
+            .flat_map(|prefix| self.env.with_prefix(prefix));
         let prefixed = prefixed.map(|(name, value)| (name.to_owned(), value.to_owned()));
         plan.env = named.chain(prefixed).collect();
-        // On the disk whose room was looked at, where it can be seen growing.
+        // The client's temporary files go to the disk whose free space was checked, and there they
+        // also show the progress.
         plan.env.push(("TMPDIR".into(), self.folder.into()));
         plan
     }
 }
 
-/// The command that fetches it into `folder`, which is also where it runs.
-pub(crate) fn command(fetch: &Fetch, folder: &Path) -> Vec<OsString> {
+/// The command that downloads a file into `folder`, where it also runs.
+pub(crate) fn command(fetch: &PackageFetch, folder: &Path) -> Vec<OsString> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-    match &fetch.by {
-        Fetcher::Pip { python } => {
+    match &fetch.client {
+        PackageClient::Pip { python } => {
             let mut argv = vec![python.clone().into_os_string()];
+            // Exactly the file of the recipe: no dependencies, and no source packages, whose build
+            // would run code.
             argv.extend(words(&[
                 ISOLATED,
                 "-m",
@@ -140,11 +143,12 @@ pub(crate) fn command(fetch: &Fetch, folder: &Path) -> Vec<OsString> {
             argv.push(folder.into());
             argv
         }
-        Fetcher::Npm { npm } => {
+        PackageClient::Npm { npm } => {
             let mut argv = vec![npm.clone().into_os_string()];
             argv.extend(words(&[
                 "pack",
                 &format!("{}@{}", fetch.name, fetch.version),
+                // The package is not verified yet, so its scripts must not run.
                 "--ignore-scripts",
                 "--no-update-notifier",
                 "--loglevel=error",
@@ -156,45 +160,46 @@ pub(crate) fn command(fetch: &Fetch, folder: &Path) -> Vec<OsString> {
     }
 }
 
-/// The line of pip's list: this version, and only with this checksum.
-pub(crate) fn requirement(fetch: &Fetch) -> String {
+/// The line of pip's requirements file: one version with one checksum.
+pub(crate) fn requirement_line(fetch: &PackageFetch) -> String {
     format!(
         "{}=={} --hash=sha256:{}\n",
         fetch.name, fetch.version, fetch.sha256
     )
 }
 
-/// What a client that failed means, in our words first and then in its own.
-fn refusal(fetch: &Fetch, exit: &Exit) -> InstallError {
-    let said = format!("{}\n{}", exit.stdout.text(), exit.stderr.text());
-    if said.contains("No space left on device") || said.contains("ENOSPC") {
+/// Explains the failure of a client, followed by the client's own last lines.
+fn explain_failure(fetch: &PackageFetch, exit: &ChildExit) -> InstallError {
+    let output = format!("{}\n{}", exit.stdout.text(), exit.stderr.text());
+    // The clients report errors only as text, so known phrases are matched.
+    if output.contains("No space left on device") || output.contains("ENOSPC") {
         return InstallError::Full;
     }
-    let client = match fetch.by {
-        Fetcher::Pip { .. } => "pip",
-        Fetcher::Npm { .. } => "npm",
+    let client = match fetch.client {
+        PackageClient::Pip { .. } => "pip",
+        PackageClient::Npm { .. } => "npm",
     };
-    if said.contains("DO NOT MATCH THE HASHES") || said.contains("EINTEGRITY") {
+    if output.contains("DO NOT MATCH THE HASHES") || output.contains("EINTEGRITY") {
         return InstallError::Wrong {
             file: fetch.file.clone(),
             what: format!("{client} says that its checksum differs"),
         };
     }
-    let ours = if exit.cause == Cause::Deadline {
+    let explanation = if exit.cause == ExitCause::Deadline {
         format!(
             "{client} took longer than {} hours",
             DEADLINE.as_secs() / 3_600
         )
     } else {
         format!(
-            "{client} could not get it; see whether this machine reaches its packages, then install it again"
+            "{client} could not download it; check that this machine reaches its package server, then install it again"
         )
     };
-    let theirs = last_words(&said);
-    let why = if theirs.is_empty() {
-        format!("{ours}.")
+    let quoted = last_lines(&output);
+    let why = if quoted.is_empty() {
+        format!("{explanation}.")
     } else {
-        format!("{ours}. It said: {theirs}")
+        format!("{explanation}. It said: {quoted}")
     };
     InstallError::Fetch {
         name: fetch.name.clone(),
@@ -203,28 +208,28 @@ fn refusal(fetch: &Fetch, exit: &Exit) -> InstallError {
     }
 }
 
-/// The last lines that say something.
-fn last_words(said: &str) -> String {
-    let mut lines: Vec<&str> = said.lines().map(str::trim).collect();
+/// Returns the last non-empty lines.
+fn last_lines(output: &str) -> String {
+    let mut lines: Vec<&str> = output.lines().map(str::trim).collect();
     lines.retain(|line| !line.is_empty() && !line.starts_with("[notice]"));
     let from = lines.len().saturating_sub(LINES_MAX);
     let text = lines[from..].join(" / ");
     let letters = text.chars().count();
     text.chars()
-        .skip(letters.saturating_sub(WORDS_MAX))
+        .skip(letters.saturating_sub(COMPLAINT_CHARS_MAX))
         .collect()
 }
 
-/// The size of the largest thing that is being written: clients write a copy for their cache
-/// beside the file itself, which must not count twice.
-fn largest(folder: &Path) -> u64 {
+/// The size of the largest file or folder that is being written. Clients also write a copy for
+/// their cache, which must not count twice.
+fn largest_file_bytes(folder: &Path) -> u64 {
     fn walk(folder: &Path, depth: usize) -> u64 {
         let Ok(entries) = fs::read_dir(folder) else {
             return 0;
         };
         let entries = entries.filter_map(Result::ok);
-        let theirs = entries.filter(|entry| entry.file_name() != REQUIREMENTS);
-        let sizes = theirs.map(|entry| {
+        let quoted = entries.filter(|entry| entry.file_name() != REQUIREMENTS);
+        let sizes = quoted.map(|entry| {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && depth > 0 {
                 walk(&entry.path(), depth - 1)

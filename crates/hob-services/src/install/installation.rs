@@ -1,16 +1,16 @@
-//! Following a recipe.
+//! Runs a recipe.
 //!
-//! Invariants: what counts is only ever what was verified; however it ends, what was installed
-//! before is still there or what is new is, whole; a failure leaves nothing else behind, a stop
-//! leaves only verified files to go on from.
+//! Invariants: only verified files are used; at every end either the old or the new installation is
+//! there, completely; a failure leaves nothing else behind, and a stop leaves only verified files
+//! to continue with.
 
 use super::archive::{make_folder, unpack};
 use super::error::InstallError;
-use super::fetch::{Client, command};
-use super::recipe::{Fetch, Fetcher, Recipe, Step};
-use super::site::{Site, free_bytes, verify};
+use super::fetch::{PackageFetcher, command};
+use super::recipe::{InstallRecipe, PackageClient, PackageFetch, RecipeStep};
+use super::site::{InstallSite, free_bytes, verify};
 use hob_exec::Spawner;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use hob_wire::rooms::service::{InstallPlan, InstallProgress, InstallState, InstallStep};
 use std::fs::{self, File};
 use std::io;
@@ -18,40 +18,48 @@ use std::path::{Path, PathBuf};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Kept free beside what an installation needs.
+/// Free space that must remain after an installation.
 const ROOM_SPARE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// One installation: what is to be done, and where.
+/// One installation: its recipe and its folder.
 #[derive(Clone, Debug)]
 pub struct Installation {
     pub name: String,
-    pub recipe: Recipe,
-    pub site: Site,
+    pub recipe: InstallRecipe,
+    pub site: InstallSite,
     pub spawner: Spawner,
-    /// Where a package client's own configuration comes from.
-    pub env: Env,
-    /// Tells the free room of the disk a folder lies on.
+    /// The environment with the package client's configuration.
+    pub env: EnvVars,
+    /// Returns the free space of the disk of a folder.
     pub free_bytes: fn(&Path) -> io::Result<u64>,
 }
 
 impl Installation {
-    pub fn new(name: &str, recipe: Recipe, folder: PathBuf, spawner: Spawner, env: Env) -> Self {
+    pub fn new(
+        name: &str,
+        recipe: InstallRecipe,
+        folder: PathBuf,
+        spawner: Spawner,
+        env: EnvVars,
+    ) -> Self {
         Installation {
             name: name.to_owned(),
             recipe,
-            site: Site::new(folder),
+            site: InstallSite::new(folder),
             spawner,
             env,
             free_bytes,
         }
     }
 
-    /// What it would do now.
+    /// Describes what [`Installation::run`] would do now.
     pub fn plan(&self) -> InstallPlan {
         let ready = self.site.is_made_by(&self.recipe);
         let fetched = self.site.fetched(&self.recipe);
         let steps = self.recipe.steps.iter();
-        let steps = steps.map(|step| shown(step, ready, &fetched)).collect();
+        let steps = steps
+            .map(|step| describe_step(step, ready, &fetched))
+            .collect();
         let download_bytes = if ready { 0 } else { self.missing_bytes() };
         let obstacle = if ready { None } else { self.check_room().err() };
         InstallPlan {
@@ -65,22 +73,23 @@ impl Installation {
         }
     }
 
-    /// How it looks before it begins.
-    pub fn beginning(&self) -> InstallProgress {
+    /// The progress before the first step.
+    pub fn initial_progress(&self) -> InstallProgress {
         self.progress(0, 0)
     }
 
-    /// Does it, telling how far it is. Cancelling `stop` ends it soon.
+    /// Runs the recipe and reports progress. Cancelling `stop` ends it soon.
     pub async fn run(
         &self,
-        tell: &watch::Sender<InstallProgress>,
+        progress_sender: &watch::Sender<InstallProgress>,
         stop: &CancellationToken,
     ) -> Result<(), InstallError> {
         if self.site.is_made_by(&self.recipe) {
             return Ok(());
         }
-        let done = self.follow(tell, stop).await;
+        let done = self.follow_recipe(progress_sender, stop).await;
         match done {
+            // A stop keeps the verified downloads for the next attempt.
             Ok(()) | Err(InstallError::Stopped) => {}
             Err(_) => {
                 let (site, recipe) = (self.site.clone(), self.recipe.clone());
@@ -94,11 +103,12 @@ impl Installation {
         done
     }
 
-    async fn follow(
+    async fn follow_recipe(
         &self,
-        tell: &watch::Sender<InstallProgress>,
+        progress_sender: &watch::Sender<InstallProgress>,
         stop: &CancellationToken,
     ) -> Result<(), InstallError> {
+        // Before anything is written, so that a full disk is reported at once.
         self.check_room()?;
         let (site, recipe) = (self.site.clone(), self.recipe.clone());
         blocking(move || site.begin(&recipe)).await?;
@@ -107,40 +117,42 @@ impl Installation {
             if stop.is_cancelled() {
                 return Err(InstallError::Stopped);
             }
-            tell.send_replace(self.progress(index, fetched_bytes));
-            if let Step::Fetch(fetch) = step {
-                let grow = |bytes| {
-                    tell.send_replace(self.progress(index, fetched_bytes + bytes));
+            progress_sender.send_replace(self.progress(index, fetched_bytes));
+            if let RecipeStep::Fetch(fetch) = step {
+                let report_bytes = |bytes| {
+                    progress_sender.send_replace(self.progress(index, fetched_bytes + bytes));
                 };
-                self.fetch(fetch, grow, stop).await?;
+                self.fetch(fetch, report_bytes, stop).await?;
                 fetched_bytes += fetch.bytes;
-                tell.send_replace(self.progress(index, fetched_bytes));
+                progress_sender.send_replace(self.progress(index, fetched_bytes));
             } else {
                 let (work, stop) = (step.clone(), stop.clone());
                 let (fetched, made) = (
                     self.site.fetched(&self.recipe),
                     self.site.made(&self.recipe),
                 );
-                blocking(move || take(&work, &fetched, &made, &stop)).await?;
+                blocking(move || run_step(&work, &fetched, &made, &stop)).await?;
             }
         }
         let (site, recipe) = (self.site.clone(), self.recipe.clone());
         blocking(move || site.finish(&recipe)).await
     }
 
-    /// Fetches a file unless an earlier attempt has.
+    /// Downloads a file unless an earlier attempt has.
     async fn fetch(
         &self,
-        fetch: &Fetch,
-        grow: impl Fn(u64),
+        fetch: &PackageFetch,
+        report_bytes: impl Fn(u64),
         stop: &CancellationToken,
     ) -> Result<(), InstallError> {
+        // The file of an earlier attempt may be damaged, so it is verified again.
         let kept = self.site.fetched(&self.recipe).join(&fetch.file);
         match self.verified(kept.clone(), fetch, stop).await {
             Err(InstallError::Stopped) => return Err(InstallError::Stopped),
             Ok(()) => return Ok(()),
             Err(_) => {}
         }
+        // Files of an earlier client would count as progress, so the folder is emptied.
         let tmp = self.site.tmp(&self.recipe);
         let emptied = tmp.clone();
         blocking(move || {
@@ -149,19 +161,20 @@ impl Installation {
                 .map_err(|error| InstallError::at(&emptied, &error))
         })
         .await?;
-        let client = Client {
+        let client = PackageFetcher {
             spawner: &self.spawner,
             env: &self.env,
             folder: &tmp,
             stop,
         };
-        client.fetch(fetch, grow).await?;
-        let come = tmp.join(&fetch.file);
-        self.verified(come.clone(), fetch, stop).await?;
+        client.fetch(fetch, report_bytes).await?;
+        let fetched_file = tmp.join(&fetch.file);
+        self.verified(fetched_file.clone(), fetch, stop).await?;
+        // Synced before the rename: the name must never stand for a file with missing bytes.
         blocking(move || {
-            File::open(&come)
+            File::open(&fetched_file)
                 .and_then(|file| file.sync_all())
-                .and_then(|()| fs::rename(&come, &kept))
+                .and_then(|()| fs::rename(&fetched_file, &kept))
                 .map_err(|error| InstallError::at(&kept, &error))
         })
         .await
@@ -170,17 +183,17 @@ impl Installation {
     async fn verified(
         &self,
         path: PathBuf,
-        fetch: &Fetch,
+        fetch: &PackageFetch,
         stop: &CancellationToken,
     ) -> Result<(), InstallError> {
         let (bytes, sha256, stop) = (fetch.bytes, fetch.sha256.clone(), stop.clone());
         blocking(move || verify(&path, bytes, &sha256, &stop)).await
     }
 
-    /// Whether the disk has room for all that is still to come.
+    /// Returns an error if the disk lacks room for the remaining steps.
     fn check_room(&self) -> Result<(), InstallError> {
         let folder = self.site.folder();
-        // A package client may keep a copy of what it fetches in its cache.
+        // Twice the download, because a package client may also keep a copy in its cache.
         let needed = self.missing_bytes().saturating_mul(2) + self.recipe.disk_bytes;
         let needed_bytes = needed + ROOM_SPARE_BYTES;
         match (self.free_bytes)(folder) {
@@ -189,14 +202,17 @@ impl Installation {
                 needed_bytes,
                 free_bytes,
             }),
-            // A disk that does not say is tried.
+            // If the free space is unknown, the installation is tried.
             _ => Ok(()),
         }
     }
 
     fn missing_bytes(&self) -> u64 {
         let fetched = self.site.fetched(&self.recipe);
-        let missing = self.recipe.fetches().filter(|fetch| !has(&fetched, fetch));
+        let missing = self
+            .recipe
+            .fetches()
+            .filter(|fetch| !is_fetched(&fetched, fetch));
         missing.map(|fetch| fetch.bytes).sum()
     }
 
@@ -208,7 +224,7 @@ impl Installation {
             state: InstallState::Running,
             step: count(index + 1),
             steps: count(steps.len()),
-            about: steps.get(index).map(about).unwrap_or_default(),
+            about: steps.get(index).map(step_title).unwrap_or_default(),
             bytes_done,
             bytes_total: self.recipe.fetches().map(|fetch| fetch.bytes).sum(),
             message: None,
@@ -216,16 +232,16 @@ impl Installation {
     }
 }
 
-/// Does a step that needs no process.
-fn take(
-    work: &Step,
+/// Runs a step that needs no process.
+fn run_step(
+    work: &RecipeStep,
     fetched: &Path,
     made: &Path,
     stop: &CancellationToken,
 ) -> Result<(), InstallError> {
     match work {
-        Step::Fetch(_) => Ok(()),
-        Step::Unpack {
+        RecipeStep::Fetch(_) => Ok(()),
+        RecipeStep::Unpack {
             file,
             archive,
             into,
@@ -235,68 +251,68 @@ fn take(
             make_folder(&folder).map_err(|error| InstallError::at(&folder, &error))?;
             unpack(&fetched.join(file), *archive, &folder, *bytes_max, stop)
         }
-        Step::Check {
+        RecipeStep::Check {
             file,
             bytes,
             sha256,
         } => verify(&made.join(file), *bytes, sha256, stop),
-        Step::Write { file, content } => {
+        RecipeStep::Write { file, content } => {
             let path = made.join(file);
-            hob_kit::file::replace(&path, content.as_bytes())
+            hob_kit::atomic_file::replace(&path, content.as_bytes())
                 .map_err(|error| InstallError::at(&path, &error))
         }
     }
 }
 
-/// A step as a person is shown it.
-fn shown(step: &Step, ready: bool, fetched: &Path) -> InstallStep {
+/// Describes a step for the user.
+fn describe_step(step: &RecipeStep, ready: bool, fetched: &Path) -> InstallStep {
     let mut shown = InstallStep {
-        about: about(step),
+        about: step_title(step),
         command: None,
         bytes: None,
         sha256: None,
         done: ready,
     };
     match step {
-        Step::Fetch(fetch) => {
+        RecipeStep::Fetch(fetch) => {
             let words = command(fetch, Path::new("FOLDER"));
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             shown.command = Some(words.join(" "));
             shown.bytes = Some(fetch.bytes);
             shown.sha256 = Some(fetch.sha256.clone());
-            shown.done |= has(fetched, fetch);
+            shown.done |= is_fetched(fetched, fetch);
         }
-        Step::Check { bytes, sha256, .. } => {
+        RecipeStep::Check { bytes, sha256, .. } => {
             shown.bytes = Some(*bytes);
             shown.sha256 = Some(sha256.clone());
         }
-        Step::Unpack { .. } | Step::Write { .. } => {}
+        RecipeStep::Unpack { .. } | RecipeStep::Write { .. } => {}
     }
     shown
 }
 
-fn about(step: &Step) -> String {
+fn step_title(step: &RecipeStep) -> String {
     match step {
-        Step::Fetch(fetch) => {
-            let client = match fetch.by {
-                Fetcher::Pip { .. } => "pip",
-                Fetcher::Npm { .. } => "npm",
+        RecipeStep::Fetch(fetch) => {
+            let client = match fetch.client {
+                PackageClient::Pip { .. } => "pip",
+                PackageClient::Npm { .. } => "npm",
             };
             format!("Fetch {} {} with {client}", fetch.name, fetch.version)
         }
-        Step::Unpack { file, .. } => format!("Unpack {file}"),
-        Step::Check { file, .. } => format!("Check {file}"),
-        Step::Write { file, .. } => format!("Write {file}"),
+        RecipeStep::Unpack { file, .. } => format!("Unpack {file}"),
+        RecipeStep::Check { file, .. } => format!("Check {file}"),
+        RecipeStep::Write { file, .. } => format!("Write {file}"),
     }
 }
 
-/// Whether an earlier attempt fetched it; only verified files come to lie there.
-fn has(fetched: &Path, fetch: &Fetch) -> bool {
+/// Returns true if an earlier attempt downloaded the file. Only verified files are stored there.
+fn is_fetched(fetched: &Path, fetch: &PackageFetch) -> bool {
     let there = fs::symlink_metadata(fetched.join(&fetch.file));
     there.is_ok_and(|there| there.is_file() && there.len() == fetch.bytes)
 }
 
-/// Works on a thread that may wait for a disk.
+/// Runs work on a thread that may block.
 async fn blocking<T, F>(work: F) -> Result<T, InstallError>
 where
     T: Send + 'static,

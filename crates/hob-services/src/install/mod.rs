@@ -1,23 +1,23 @@
-//! Bringing a service onto this machine, whole or not at all.
+//! Installs a service, completely or not at all.
 //!
-//! - [`Recipe`], [`Step`]: what is to be done, as data
-//! - [`Installation`]: doing it, with progress; stopping it; going on where an earlier one was
-//! - [`Site`]: where it lies, and how it comes and goes as a whole
-//! - [`programs`]: the Python, pip or npm of the person's own
-//! - `fetch`: a package client fetches a file by name; `archive`: it is taken apart
+//! - [`InstallRecipe`], [`RecipeStep`]: the steps of an installation, as data
+//! - [`Installation`]: runs a recipe with progress; can be stopped and continued later
+//! - [`InstallSite`]: the folder of an installation, and its atomic replacement and removal
+//! - [`programs`]: the user's own Python, pip or npm
+//! - `fetch`: downloads a file by name with a package client; `archive`: unpacks it
 //!
-//! Invariants: nothing is used whose checksum was not compared; `installed` is whole or not there.
+//! Invariants: no file is used before its checksum was compared; `installed` is complete or absent.
 
 mod archive;
 mod error;
 mod fetch;
+mod installation;
 pub mod programs;
 mod recipe;
-mod run;
 mod site;
 
 pub use error::InstallError;
 pub(crate) use error::size;
-pub use recipe::{Archive, Fetch, Fetcher, Recipe, Step};
-pub use run::Installation;
-pub use site::{Installed, Site, free_bytes};
+pub use installation::Installation;
+pub use recipe::{ArchiveKind, InstallRecipe, PackageClient, PackageFetch, RecipeStep};
+pub use site::{InstallRecord, InstallSite, free_bytes};

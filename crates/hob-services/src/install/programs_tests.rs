@@ -6,10 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 #[test]
 fn a_python_that_is_new_enough_is_told_with_its_own_path() {
     let said = "some greeting\nhob 3 11 pip /usr/bin/with space/python3.11\n";
-    let python = told(said).unwrap();
+    let python = parse_python(said).unwrap();
     assert_eq!((python.minor, python.has_pip), (11, true));
     assert_eq!(python.program, Path::new("/usr/bin/with space/python3.11"));
-    assert!(!told("hob 3 10 none /usr/bin/python3\n").unwrap().has_pip);
+    assert!(
+        !parse_python("hob 3 10 none /usr/bin/python3\n")
+            .unwrap()
+            .has_pip
+    );
 }
 
 #[test]
@@ -22,7 +26,7 @@ fn one_that_is_too_old_or_odd_is_none() {
         "",
         "Python 3.12",
     ] {
-        assert_eq!(told(said), None, "{said}");
+        assert_eq!(parse_python(said), None, "{said}");
     }
 }
 
@@ -34,8 +38,8 @@ fn a_program_is_a_file_that_may_be_run() {
     std::fs::write(&program, "").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("relative:{}", folder.path().display());
-    let env = Env::from_pairs([("PATH", path)]);
-    assert_eq!(on_path(&env, "program"), Some(program));
-    assert_eq!(on_path(&env, "plain"), None);
-    assert_eq!(on_path(&Env::default(), "program"), None);
+    let env = EnvVars::from_pairs([("PATH", path)]);
+    assert_eq!(find_on_path(&env, "program"), Some(program));
+    assert_eq!(find_on_path(&env, "plain"), None);
+    assert_eq!(find_on_path(&EnvVars::default(), "program"), None);
 }

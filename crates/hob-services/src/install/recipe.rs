@@ -1,92 +1,94 @@
-//! What installing a service does, as data: what is fetched by whom, what it must hash to, where it
-//! is unpacked, what is checked and what is written.
+//! The steps of an installation, as data: downloads with their checksums, unpacking, checks and
+//! written files.
 //!
-//! Invariant: every byte that is fetched has its size and checksum here, so nothing is installed
-//! that hob's authors have not seen.
+//! Invariant: every downloaded file has its size and checksum here, so nothing is installed that
+//! hob's authors have not seen.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// All that installing a service does, in order.
+/// All steps of an installation, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recipe {
-    pub steps: Vec<Step>,
-    /// What it takes on disk in the end.
+pub struct InstallRecipe {
+    pub steps: Vec<RecipeStep>,
+    /// The size on disk when it is installed.
     pub disk_bytes: u64,
-    /// Of what is installed: `llama.cpp: MIT`.
+    /// The licences of the installed software, such as `llama.cpp: MIT`.
     pub licences: Vec<String>,
-    /// Remembered with the installation: programs of this machine that it needs to run
+    /// Notes that are stored with the installation: programs of this machine that it needs to run
     /// (`python` with its path).
     pub notes: Vec<(String, String)>,
 }
 
 /// One step. Paths are relative to the installation's own folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    Fetch(Fetch),
-    /// Takes what was fetched apart.
+pub enum RecipeStep {
+    Fetch(PackageFetch),
+    /// Unpacks a downloaded file.
     Unpack {
-        /// The file's name, as fetched.
+        /// The name of the downloaded file.
         file: String,
-        archive: Archive,
-        /// The folder it goes into; empty for the installation's own.
+        archive: ArchiveKind,
+        /// The target folder; empty for the installation's own.
         into: String,
-        /// The most that may come out of it.
+        /// The maximum of unpacked bytes.
         bytes_max: u64,
     },
-    /// Refuses to go on if a file is not what it should be.
+    /// Stops the installation if a file has another size or checksum.
     Check {
         file: String,
         bytes: u64,
         sha256: String,
     },
-    /// Writes a file of our own.
+    /// Writes a file that ships with hob.
     Write {
         file: String,
         content: String,
     },
 }
 
-/// A file that a package client of the person's own fetches by name.
+/// A file that the user's own package client downloads by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
-    pub by: Fetcher,
+pub struct PackageFetch {
+    pub client: PackageClient,
     pub name: String,
     pub version: String,
-    /// The name under which the client leaves it.
+    /// The file name that the client gives it.
     pub file: String,
     pub bytes: u64,
     pub sha256: String,
 }
 
-/// Who fetches.
+/// The package client of a download.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetcher {
+pub enum PackageClient {
     /// `PYTHON -I -m pip download`.
     Pip { python: PathBuf },
     /// `NPM pack`.
     Npm { npm: PathBuf },
 }
 
-/// What a fetched file is.
+/// The format of a downloaded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Archive {
+pub enum ArchiveKind {
     /// A zip, as Python's wheels are.
     Wheel,
-    /// A gzipped tar with everything below `package/`, which is left out.
+    /// A gzipped tar with everything below `package/`, which is stripped.
     Tarball,
 }
 
-impl Recipe {
-    /// The same for the same steps: what an interrupted installation goes on from, and how it is
-    /// known which recipe an installation was made by.
+impl InstallRecipe {
+    /// A hash of the steps. It identifies an interrupted installation that can continue, and the
+    /// recipe of an existing installation.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for step in &self.steps {
             let line = match step {
-                // Who fetches does not matter: the bytes are the same.
-                Step::Fetch(fetch) => format!("fetch {} {}\n", fetch.file, fetch.sha256),
+                // The client does not matter: the bytes are the same.
+                RecipeStep::Fetch(fetch) => format!("fetch {} {}\n", fetch.file, fetch.sha256),
+                // The Debug form is stored on disk by its hash: renaming a variant or a field of a
+                // step makes every existing installation look outdated.
                 other => format!("{other:?}\n"),
             };
             hasher.update(line);
@@ -94,15 +96,15 @@ impl Recipe {
         hex(&hasher.finalize())
     }
 
-    pub fn fetches(&self) -> impl Iterator<Item = &Fetch> {
+    pub fn fetches(&self) -> impl Iterator<Item = &PackageFetch> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Fetch(fetch) => Some(fetch),
+            RecipeStep::Fetch(fetch) => Some(fetch),
             _ => None,
         })
     }
 }
 
-/// Bytes as lower-case hexadecimal.
+/// Formats bytes as lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

@@ -1,11 +1,11 @@
 //! Installations that come, are replaced and go.
 
 use super::*;
-use crate::install::Step;
+use crate::install::RecipeStep;
 
-fn recipe(content: &str) -> Recipe {
-    Recipe {
-        steps: vec![Step::Write {
+fn recipe(content: &str) -> InstallRecipe {
+    InstallRecipe {
+        steps: vec![RecipeStep::Write {
             file: "a".to_owned(),
             content: content.to_owned(),
         }],
@@ -16,7 +16,7 @@ fn recipe(content: &str) -> Recipe {
 }
 
 /// Does what following the recipe would.
-fn install(site: &Site, content: &str) -> Recipe {
+fn install(site: &InstallSite, content: &str) -> InstallRecipe {
     let recipe = recipe(content);
     site.begin(&recipe).unwrap();
     fs::write(site.made(&recipe).join("a"), content).unwrap();
@@ -24,9 +24,9 @@ fn install(site: &Site, content: &str) -> Recipe {
     recipe
 }
 
-fn site() -> (tempfile::TempDir, Site) {
+fn site() -> (tempfile::TempDir, InstallSite) {
     let folder = tempfile::tempdir().unwrap();
-    let site = Site::new(folder.path().join("services/llm"));
+    let site = InstallSite::new(folder.path().join("services/llm"));
     (folder, site)
 }
 
@@ -42,11 +42,14 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn an_installation_is_there_as_a_whole_and_remembers_what_it_needs() {
     let (_folder, site) = site();
-    assert_eq!(site.look(), None);
+    assert_eq!(site.read_record(), None);
     let made = install(&site, "one");
     assert!(site.is_made_by(&made));
     assert!(!site.is_made_by(&recipe("two")));
-    assert_eq!(site.look().unwrap().notes["python"], "/usr/bin/python3");
+    assert_eq!(
+        site.read_record().unwrap().notes["python"],
+        "/usr/bin/python3"
+    );
     assert_eq!(names(site.folder()), ["installed"]);
 }
 
@@ -85,7 +88,7 @@ fn removing_says_how_much_that_was_and_keeps_what_the_service_wrote() {
     site.begin(&recipe("two")).unwrap();
     let freed = site.remove().unwrap();
     assert!(freed > 10, "{freed}");
-    assert_eq!(site.look(), None);
+    assert_eq!(site.read_record(), None);
     assert_eq!(names(site.folder()), ["own.txt"]);
     fs::remove_file(site.folder().join("own.txt")).unwrap();
     assert_eq!(site.remove().unwrap(), 0);

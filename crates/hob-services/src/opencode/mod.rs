@@ -1,20 +1,22 @@
-//! `OpenCode`'s server: an agent with models of its own, behind a password.
+//! The `OpenCode` server: an agent with its own models, protected by a password.
 //!
-//! It is the person's own `OpenCode`: their configuration and logins are used, because their
-//! providers are what it is wanted for. Its database is the service's own, so that what hob asks is
-//! not among their sessions and another version never changes theirs.
+//! It uses the configuration and logins of the user's own `OpenCode`, because it is wanted for the
+//! user's providers. Its database is separate, so that hob's requests are not among the user's
+//! sessions and another version never migrates the user's database.
 //!
-//! Invariants: it answers nobody without the password of this start; unless a person says
-//! otherwise its tools are denied, whatever its configuration allows.
+//! Invariants: it answers only with the password of this start; unless the user allows them, its
+//! tools are denied, whatever its configuration allows.
 
 mod package;
 
-use crate::descriptor::{Descriptor, Health, Kind, Liveness, Port, ServiceLimits};
-use crate::found::{Entry, Found, Place};
-use crate::install::Site;
-use crate::install::programs::on_path;
-use hob_exec::programs::is_program;
-use hob_kit::settings::{Key, Kind as SettingKind};
+use crate::descriptor::{
+    HealthProbe, LivenessCheck, PortChoice, ServiceDescriptor, ServiceKind, ServiceLimits,
+};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::InstallSite;
+use crate::install::programs::find_on_path;
+use hob_exec::programs::is_executable;
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -23,21 +25,21 @@ use std::time::Duration;
 
 pub const NAME: &str = "opencode";
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(async { find(place) })),
-    install: Some(|place| Box::pin(async { package::recipe(place) })),
+    find: Some(|context| Box::pin(async { find(context) })),
+    install: Some(|context| Box::pin(async { package::recipe(context) })),
 };
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "opencode.acts",
         SettingKind::Bool,
         "false",
         "Whether OpenCode may use its own tools (shell, files, web), as its own configuration allows them and without hob's permissions. Otherwise it only answers.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "opencode.idle",
         SettingKind::Duration {
             min_ms: 1_000,
@@ -47,7 +49,7 @@ pub const KEYS: &[Key] = &[
         "How long OpenCode's server stays without being asked.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "opencode.variables",
         SettingKind::List,
         "",
@@ -56,15 +58,15 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-/// Names a program that is not on the path.
+/// The variable that names a program which is not on the path.
 const EXECUTABLE: &str = "OPENCODE_EXECUTABLE";
-/// The user its password goes with.
+/// The user name of its password.
 const LOGIN: &str = "opencode";
-/// What hob's questions are answered as.
+/// The agent that answers hob's requests.
 const AGENT: &str = "hob";
-/// Instead of the instructions for working on code.
+/// The system prompt, instead of OpenCode's instructions for working on code.
 const PROMPT: &str = "You are a helpful assistant.";
-/// Where it looks for the person's own configuration and logins, and how it reaches out.
+/// Variables for the user's configuration and logins, proxies and certificates.
 const PASSED: &[&str] = &[
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
@@ -82,19 +84,19 @@ const PASSED: &[&str] = &[
 ];
 const VARIABLES_MAX: usize = 256;
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "OpenCode, an agent with models of its own".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Agent),
-        port: Port::Free,
-        health: Some(Health::Path("/global/health".to_owned())),
+        port: PortChoice::Free,
+        health: Some(HealthProbe::Path("/global/health".to_owned())),
         login: Some(LOGIN.to_owned()),
-        // It takes seven seconds on a busy machine.
+        // A start took seven seconds on a busy machine.
         ready: Duration::from_mins(2),
-        liveness: Liveness {
+        liveness: LivenessCheck {
             timeout: Duration::from_secs(10),
-            ..Liveness::default()
+            ..LivenessCheck::default()
         },
         idle: Some(Duration::from_mins(30)),
         limits: ServiceLimits {
@@ -102,35 +104,35 @@ fn descriptor() -> Descriptor {
             ..ServiceLimits::default()
         },
         licence: Some(package::LICENCE.to_owned()),
-        // Which program it is depends on what is found.
-        ..Descriptor::defaults(NAME)
+        // The command depends on what is found.
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-fn find(place: &Place<'_>) -> Found {
-    let program = match program(place) {
+fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let program = match program(context) {
         Ok(program) => program,
-        Err(why) => return Found::Missing { why },
+        Err(why) => return FoundService::Missing { why },
     };
     let words = ["serve", "--hostname", "127.0.0.1", "--port", "{port}"];
     let mut argv = vec![program.clone().into_os_string()];
     argv.extend(words.map(OsString::from));
-    Found::Command {
+    FoundService::Command {
         argv,
-        env: environment(place),
-        cwd: place.home.service(NAME),
+        env: environment(context),
+        cwd: context.home.service(NAME),
         what: program.display().to_string(),
-        // Whichever it takes itself; its list has the others.
+        // OpenCode chooses the model itself; its own list has the others.
         model: Some("default".to_owned()),
         modest: false,
     }
 }
 
-/// The one a person names, the one on their path, the one hob installed.
-fn program(place: &Place<'_>) -> Result<PathBuf, String> {
-    if let Some(named) = place.env.os(EXECUTABLE).filter(|named| !named.is_empty()) {
+/// Finds the program: the one that the user names, the one on the path, or the installed one.
+fn program(context: &DiscoveryContext<'_>) -> Result<PathBuf, String> {
+    if let Some(named) = context.env.os(EXECUTABLE).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
-        return if named.is_absolute() && is_program(&named) {
+        return if named.is_absolute() && is_executable(&named) {
             Ok(named)
         } else {
             Err(format!(
@@ -139,23 +141,24 @@ fn program(place: &Place<'_>) -> Result<PathBuf, String> {
             ))
         };
     }
-    if let Some(found) = on_path(place.env, NAME) {
+    if let Some(found) = find_on_path(context.env, NAME) {
         return Ok(found);
     }
-    let site = Site::new(place.home.service(NAME));
+    let site = InstallSite::new(context.home.service(NAME));
     let installed = site.installed().join(package::PROGRAM);
-    if site.look().is_some() && is_program(&installed) {
+    if site.read_record().is_some() && is_executable(&installed) {
         return Ok(installed);
     }
-    Err(package::missing())
+    Err(package::missing_message())
 }
 
-fn environment(place: &Place<'_>) -> Vec<(OsString, OsString)> {
-    let database = place.home.service(NAME).join("opencode.db");
-    let acts = place.settings.bool("opencode.acts");
+fn environment(context: &DiscoveryContext<'_>) -> Vec<(OsString, OsString)> {
+    let database = context.home.service(NAME).join("opencode.db");
+    let acts = context.settings.bool("opencode.acts");
     let mut pairs: Vec<(OsString, OsString)> = [
         ("OPENCODE_SERVER_USERNAME", LOGIN.into()),
         ("OPENCODE_SERVER_PASSWORD", "{password}".into()),
+        // An update would replace the program that was verified or that the user chose.
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".into()),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".into()),
         ("OPENCODE_DB", database.into_os_string()),
@@ -163,22 +166,23 @@ fn environment(place: &Place<'_>) -> Vec<(OsString, OsString)> {
     ]
     .map(|(name, value)| (OsString::from(name), value))
     .into();
-    let named = place.settings.list("opencode.variables");
+    let named = context.settings.list("opencode.variables");
     let named = named.iter().take(VARIABLES_MAX).map(String::as_str);
     for name in PASSED.iter().copied().chain(named) {
+        // The user's list must not override the password or the denied tools.
         let is_ours = pairs.iter().any(|(known, _)| known == name);
-        if let (false, Some(value)) = (is_ours, place.env.os(name)) {
+        if let (false, Some(value)) = (is_ours, context.env.os(name)) {
             pairs.push((name.into(), value.to_owned()));
         }
     }
     pairs
 }
 
-/// What is laid over the person's own configuration. What an agent of this file's own is denied
-/// comes after everything else that is allowed, so it holds.
+/// The configuration that is merged over the user's own. The permissions of an agent are applied
+/// last, so its denials win.
 fn config(acts: bool) -> Value {
     let agent = if acts {
-        // Nobody could answer it.
+        // Nobody could answer a question of the agent.
         json!({ "mode": "primary", "permission": { "question": "deny" } })
     } else {
         json!({ "mode": "primary", "prompt": PROMPT, "permission": { "*": "deny" } })

@@ -1,21 +1,21 @@
-//! `OpenCode` from its npm package: one program, fetched by name, compared with what was seen when
-//! this was written.
+//! The installation of `OpenCode` from its npm package: one program, downloaded by name and
+//! compared with a known checksum.
 
-use crate::found::Place;
-use crate::install::programs::on_path;
-use crate::install::{Archive, Fetch, Fetcher, Recipe, Step, size};
+use crate::discovery::DiscoveryContext;
+use crate::install::programs::find_on_path;
+use crate::install::{ArchiveKind, InstallRecipe, PackageClient, PackageFetch, RecipeStep, size};
 
 pub(super) const LICENCE: &str = "OpenCode: MIT";
-/// Below the installation.
+/// The program's path in the installation.
 pub(super) const PROGRAM: &str = "bin/opencode";
 
 const VERSION: &str = "1.18.33";
-/// How a person gets it on any system it runs on.
+/// The command that installs OpenCode on all its systems.
 const BY_HAND: &str = "npm install -g opencode-ai";
 
-/// A package of one system.
+/// The npm package for one platform.
 #[derive(Debug)]
-struct Package {
+struct NpmPackage {
     os: &'static str,
     arch: &'static str,
     name: &'static str,
@@ -27,7 +27,7 @@ struct Package {
     program_sha256: &'static str,
 }
 
-const PACKAGES: &[Package] = &[Package {
+const PACKAGES: &[NpmPackage] = &[NpmPackage {
     os: "linux",
     arch: "x86_64",
     name: "opencode-linux-x64",
@@ -39,46 +39,46 @@ const PACKAGES: &[Package] = &[Package {
     program_sha256: "0abbb7c32ab0294c0a7bfa2705f9ff0df5dce5ab721d1f00cccfe393f2a11427",
 }];
 
-fn package() -> Option<&'static Package> {
+fn package() -> Option<&'static NpmPackage> {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     PACKAGES.iter().find(|it| it.os == os && it.arch == arch)
 }
 
-/// What installing it does here, or what stands in the way.
-pub(super) fn recipe(place: &Place<'_>) -> Result<Recipe, String> {
+/// Returns the recipe for this machine, or the obstacle.
+pub(super) fn recipe(context: &DiscoveryContext<'_>) -> Result<InstallRecipe, String> {
     let Some(package) = package() else {
         return Err(format!(
             "hob does not install OpenCode on this system; {BY_HAND} does, and hob then finds it on the path."
         ));
     };
-    let Some(npm) = on_path(place.env, "npm") else {
+    let Some(npm) = find_on_path(context.env, "npm") else {
         return Err(
             "OpenCode is fetched by npm, which is not on the path: install Node.js with it, or OpenCode itself."
                 .to_owned(),
         );
     };
     let steps = vec![
-        Step::Fetch(Fetch {
-            by: Fetcher::Npm { npm },
+        RecipeStep::Fetch(PackageFetch {
+            client: PackageClient::Npm { npm },
             name: package.name.to_owned(),
             version: VERSION.to_owned(),
             file: package.file.to_owned(),
             bytes: package.bytes,
             sha256: package.sha256.to_owned(),
         }),
-        Step::Unpack {
+        RecipeStep::Unpack {
             file: package.file.to_owned(),
-            archive: Archive::Tarball,
+            archive: ArchiveKind::Tarball,
             into: String::new(),
             bytes_max: package.unpacked_bytes,
         },
-        Step::Check {
+        RecipeStep::Check {
             file: PROGRAM.to_owned(),
             bytes: package.program_bytes,
             sha256: package.program_sha256.to_owned(),
         },
     ];
-    Ok(Recipe {
+    Ok(InstallRecipe {
         steps,
         disk_bytes: package.unpacked_bytes,
         licences: vec![LICENCE.to_owned()],
@@ -86,13 +86,13 @@ pub(super) fn recipe(place: &Place<'_>) -> Result<Recipe, String> {
     })
 }
 
-/// What is said when it is not here.
-pub(super) fn missing() -> String {
+/// The message if OpenCode is not installed.
+pub(super) fn missing_message() -> String {
     match package() {
         Some(package) => format!(
-            "OpenCode is not here; hob service install opencode fetches it ({}).",
+            "OpenCode is not installed; hob service install opencode downloads it ({}).",
             size(package.bytes)
         ),
-        None => format!("OpenCode is not here; {BY_HAND} brings it."),
+        None => format!("OpenCode is not installed; install it with: {BY_HAND}."),
     }
 }

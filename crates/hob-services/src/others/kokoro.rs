@@ -1,23 +1,23 @@
-//! Kokoro and like servers that speak in OpenAI's form: one that runs is used.
+//! Kokoro and similar speech servers with OpenAI's API. A running one is used.
 
-use crate::descriptor::{Descriptor, Kind};
-use crate::found::{Entry, Found, Place};
+use crate::descriptor::{ServiceDescriptor, ServiceKind};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
 use crate::trust;
-use hob_kit::settings::{Key, Kind as SettingKind};
-use hob_net::Request;
+use hob_kit::settings::{SettingKey, SettingKind};
+use hob_net::HttpRequest;
 use hob_wire::rooms::service::ServiceRole;
 use std::time::Duration;
 
 const NAME: &str = "kokoro";
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(find(place))),
+    find: Some(|context| Box::pin(find(context))),
     install: None,
 };
 
-pub const KEYS: &[Key] = &[Key::new(
+pub const KEYS: &[SettingKey] = &[SettingKey::new(
     "kokoro.server",
     SettingKind::Text,
     "127.0.0.1:8880",
@@ -25,40 +25,41 @@ pub const KEYS: &[Key] = &[Key::new(
 )
 .live()];
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "Speech by a running Kokoro server".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Tts),
         aliases: vec!["chatterbox".to_owned()],
         licence: Some("Kokoro: Apache-2.0".to_owned()),
-        ..Descriptor::defaults(NAME)
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-async fn find(place: &Place<'_>) -> Found {
-    let server = place.settings.text("kokoro.server").trim();
+async fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let server = context.settings.text("kokoro.server").trim();
     let url = format!("http://{server}");
-    let is_there = match trust::check_found(&url, place.settings, NAME).await {
+    // Before the first request: an untrusted server must not see anything.
+    let is_there = match trust::check_found_server(&url, context.settings, NAME).await {
         Ok(()) => {
-            let request = Request::get(format!("{url}/health")).head_timeout(PATIENCE);
-            let answer = place.http.send(request).await;
+            let request = HttpRequest::get(format!("{url}/health")).head_timeout(ANSWER_TIMEOUT);
+            let answer = context.http.send(request).await;
             answer.is_ok_and(|answer| answer.status() == 200)
         }
-        Err(distrust) if distrust.is_foreign() => {
-            let why = distrust.sentence;
-            return Found::Missing { why };
+        Err(untrusted) if untrusted.is_foreign() => {
+            let why = untrusted.sentence;
+            return FoundService::Missing { why };
         }
         Err(_) => false,
     };
     if is_there {
-        return Found::Running {
+        return FoundService::Running {
             what: format!("a Kokoro server at {server}"),
             url,
             model: None,
         };
     }
-    Found::Missing {
+    FoundService::Missing {
         why: format!(
             "No Kokoro server runs at {server}. Start Kokoro-FastAPI there, or name another address: hob config set kokoro.server HOST:PORT."
         ),

@@ -1,32 +1,32 @@
-//! Models on Apple's processors, by the servers of `mlx-lm` and `mlx-vlm`.
+//! Models on Apple processors, with the servers of `mlx-lm` and `mlx-vlm`.
 
-use crate::descriptor::{Descriptor, Guard, Health, Kind, Port};
-use crate::found::{Entry, Found, Place};
-use crate::install::programs::on_path;
-use hob_kit::settings::{Key, Kind as SettingKind};
+use crate::descriptor::{HealthProbe, PlatformGuard, PortChoice, ServiceDescriptor, ServiceKind};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::programs::find_on_path;
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use std::time::Duration;
 
-pub const LM: Entry = Entry {
+pub const LM: ShippedService = ShippedService {
     descriptor: || MLX_LM.descriptor(),
-    find: Some(|place| Box::pin(async move { MLX_LM.find(place) })),
+    find: Some(|context| Box::pin(async move { MLX_LM.find(context) })),
     install: None,
 };
-pub const VLM: Entry = Entry {
+pub const VLM: ShippedService = ShippedService {
     descriptor: || MLX_VLM.descriptor(),
-    find: Some(|place| Box::pin(async move { MLX_VLM.find(place) })),
+    find: Some(|context| Box::pin(async move { MLX_VLM.find(context) })),
     install: None,
 };
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "mlx.model",
         SettingKind::Text,
         "mlx-community/Qwen2.5-0.5B-Instruct-4bit",
         "The model that mlx-lm serves, by its name at Hugging Face or its folder.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "mlx.vision_model",
         SettingKind::Text,
         "mlx-community/Qwen2-VL-2B-Instruct-4bit",
@@ -35,8 +35,8 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-/// One of the two; they differ in their words only.
-struct Server {
+/// The data of one of the two servers.
+struct MlxServer {
     name: &'static str,
     about: &'static str,
     role: ServiceRole,
@@ -45,7 +45,7 @@ struct Server {
     health: &'static str,
 }
 
-const MLX_LM: Server = Server {
+const MLX_LM: MlxServer = MlxServer {
     name: "mlx-lm",
     about: "A language model on Apple's processors",
     role: ServiceRole::Llm,
@@ -53,7 +53,7 @@ const MLX_LM: Server = Server {
     setting: "mlx.model",
     health: "/health",
 };
-const MLX_VLM: Server = Server {
+const MLX_VLM: MlxServer = MlxServer {
     name: "mlx-vlm",
     about: "A model that sees, on Apple's processors",
     role: ServiceRole::Vlm,
@@ -62,43 +62,43 @@ const MLX_VLM: Server = Server {
     health: "/health",
 };
 
-impl Server {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
+impl MlxServer {
+    fn descriptor(&self) -> ServiceDescriptor {
+        ServiceDescriptor {
             about: self.about.to_owned(),
-            kind: Kind::Http,
+            kind: ServiceKind::Http,
             role: Some(self.role),
-            port: Port::Free,
-            health: Some(Health::Path(self.health.to_owned())),
-            // The first start may fetch a model.
+            port: PortChoice::Free,
+            health: Some(HealthProbe::Path(self.health.to_owned())),
+            // The first start may download a model.
             ready: Duration::from_mins(30),
             idle: Some(Duration::from_mins(10)),
-            guard: Guard {
+            guard: PlatformGuard {
                 os: vec!["macos".to_owned()],
                 arch: vec!["aarch64".to_owned()],
             },
             licence: Some("MIT; each model has its own".to_owned()),
-            ..Descriptor::defaults(self.name)
+            ..ServiceDescriptor::defaults(self.name)
         }
     }
 
-    fn find(&self, place: &Place<'_>) -> Found {
-        let Some(program) = on_path(place.env, self.program) else {
-            return Found::Missing {
+    fn find(&self, context: &DiscoveryContext<'_>) -> FoundService {
+        let Some(program) = find_on_path(context.env, self.program) else {
+            return FoundService::Missing {
                 why: format!(
                     "{} is not on the path. Install it with 'pipx install {}'.",
                     self.program, self.name
                 ),
             };
         };
-        let model = place.settings.text(self.setting).trim().to_owned();
+        let model = context.settings.text(self.setting).trim().to_owned();
         let words = ["--host", "127.0.0.1", "--port", "{port}", "--model", &model];
         let mut argv = vec![program.clone().into_os_string()];
         argv.extend(words.iter().map(std::ffi::OsString::from));
-        Found::Command {
+        FoundService::Command {
             argv,
             env: Vec::new(),
-            cwd: place.home.service(self.name),
+            cwd: context.home.service(self.name),
             what: format!("{} with {model}", program.display()),
             model: Some(model),
             modest: false,

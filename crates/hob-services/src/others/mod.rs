@@ -1,28 +1,29 @@
-//! Services that a person may have beside those hob brings: found where they are, never installed.
+//! Further services that a user may have: found on the machine, never installed by hob.
 //!
-//! - [`piper`], [`kokoro`]: better voices; [`vlm`]: a model that sees; [`mlx`]: models on Apple's
+//! - [`piper`], [`kokoro`]: better voices; [`vlm`]: a vision model; [`mlx`]: models on Apple
 //!   processors
 //!
-//! Invariant: each says what is missing and how to get it. They are described from their documents;
-//! the README says that they have not been run by us.
+//! Invariant: each one reports what is missing and how to get it. They follow the documentation of
+//! their projects; the README says that we have not run them.
 
 pub mod kokoro;
 pub mod mlx;
 pub mod piper;
 pub mod vlm;
 
-use crate::found::Place;
+use crate::discovery::DiscoveryContext;
 use std::path::PathBuf;
 
-/// A file that a setting names by its whole path, or why it is not there.
-fn named_file(place: &Place<'_>, key: &str, what: &str) -> Result<PathBuf, String> {
-    let named = place.settings.text(key).trim();
+/// Returns the file of a setting, or the reason why there is none.
+fn named_file(context: &DiscoveryContext<'_>, key: &str, what: &str) -> Result<PathBuf, String> {
+    let named = context.settings.text(key).trim();
     if named.is_empty() {
         return Err(format!(
             "Name {what}: hob config set {key} /whole/path/of/the/file."
         ));
     }
-    let home = place.env.os("HOME").map(PathBuf::from);
+    // No shell expands a setting, so `~/` is handled here.
+    let home = context.env.os("HOME").map(PathBuf::from);
     let file = match (named.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(named),

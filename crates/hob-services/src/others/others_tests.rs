@@ -1,14 +1,14 @@
 //! What is found of other services, and what is said to be missing.
 
 use super::{kokoro, mlx, piper, vlm};
-use crate::found::{Entry, Found, Place};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_net::{Http, NetParts};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
+use hob_net::{HttpClient, HttpOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,37 +27,37 @@ fn machine(programs: &[&str], files: &[&str]) -> TempDir {
     folder
 }
 
-async fn find(entry: Entry, machine: &TempDir, config: &str) -> Found {
-    let env = Env::from_pairs([("PATH", machine.path()), ("HOME", machine.path())]);
+async fn find(entry: ShippedService, machine: &TempDir, config: &str) -> FoundService {
+    let env = EnvVars::from_pairs([("PATH", machine.path()), ("HOME", machine.path())]);
     let keys = [piper::KEYS, kokoro::KEYS, vlm::KEYS, mlx::KEYS];
-    let catalog = Arc::new(Catalog::new(&keys));
+    let catalog = Arc::new(SettingsCatalog::new(&keys));
     let settings = Settings::load(&catalog, "config.toml", config, &env).unwrap();
     let spawner = Spawner::new(SpawnerParts {
         shim: Vec::new(),
         env: env.clone(),
-        tasks: Tasks::new(),
-        facts: None,
+        tasks: TaskGroup::new(),
+        sandbox_support: None,
     });
-    let place = Place {
+    let context = DiscoveryContext {
         home: &Home::at(Path::new("/home/nobody/.hob")),
         settings: &settings,
         env: &env,
-        http: &Http::new(NetParts::new(Clock::system())).unwrap(),
+        http: &HttpClient::new(HttpOptions::new(Clock::system())).unwrap(),
         spawner: &spawner,
     };
-    (entry.find.unwrap())(&place).await
+    (entry.find.unwrap())(&context).await
 }
 
-async fn missing(entry: Entry, machine: &TempDir, config: &str) -> String {
+async fn missing(entry: ShippedService, machine: &TempDir, config: &str) -> String {
     match find(entry, machine, config).await {
-        Found::Missing { why } => why,
+        FoundService::Missing { why } => why,
         other => panic!("{other:?}"),
     }
 }
 
-async fn words(entry: Entry, machine: &TempDir, config: &str) -> Vec<String> {
+async fn words(entry: ShippedService, machine: &TempDir, config: &str) -> Vec<String> {
     match find(entry, machine, config).await {
-        Found::Command { argv, .. } => {
+        FoundService::Command { argv, .. } => {
             let words = argv.into_iter().map(|word| word.into_string().unwrap());
             words.collect()
         }

@@ -1,22 +1,22 @@
-//! Piper: a neural voice from a file, by the program `piper`, behind hob's own speech server.
+//! Piper: a neural voice from a file, spoken by the program `piper` behind hob's own speech server.
 
 use super::named_file;
-use crate::descriptor::{Descriptor, Health, Kind, Port};
-use crate::found::{Entry, Found, Place};
-use crate::install::programs::on_path;
+use crate::descriptor::{HealthProbe, PortChoice, ServiceDescriptor, ServiceKind};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::programs::find_on_path;
 use crate::tts;
-use hob_kit::settings::{Key, Kind as SettingKind};
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 
 const NAME: &str = "piper";
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(async move { find(place) })),
+    find: Some(|context| Box::pin(async move { find(context) })),
     install: None,
 };
 
-pub const KEYS: &[Key] = &[Key::new(
+pub const KEYS: &[SettingKey] = &[SettingKey::new(
     "piper.voice",
     SettingKind::Text,
     "",
@@ -24,29 +24,29 @@ pub const KEYS: &[Key] = &[Key::new(
 )
 .live()];
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "Speech by Piper".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Tts),
-        port: Port::Free,
-        health: Some(Health::Path("/health".to_owned())),
+        port: PortChoice::Free,
+        health: Some(HealthProbe::Path("/health".to_owned())),
         licence: Some("Piper: MIT or GPL-3.0, by version; each voice has its own".to_owned()),
-        ..Descriptor::defaults(NAME)
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-fn find(place: &Place<'_>) -> Found {
-    let Some(program) = on_path(place.env, "piper") else {
+fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let Some(program) = find_on_path(context.env, "piper") else {
         let why = "Piper is not installed. Install it with 'pipx install piper-tts', get a voice (NAME.onnx and NAME.onnx.json) and name it: hob config set piper.voice FILE.";
-        return Found::Missing {
+        return FoundService::Missing {
             why: why.to_owned(),
         };
     };
-    let voice = match named_file(place, "piper.voice", "Piper's voice, a file NAME.onnx") {
+    let voice = match named_file(context, "piper.voice", "Piper's voice, a file NAME.onnx") {
         Ok(voice) => voice,
-        Err(why) => return Found::Missing { why },
+        Err(why) => return FoundService::Missing { why },
     };
     let what = format!("{} with {}", program.display(), voice.display());
-    tts::command(place, NAME, &program, Some(&voice), what)
+    tts::server_command(context, NAME, &program, Some(&voice), what)
 }

@@ -1,33 +1,33 @@
-//! A model that sees, by a `llama-server` of the person's own: a GGUF and its projector.
+//! A vision model in the user's own `llama-server`: a GGUF file and its projector.
 
 use super::named_file;
-use crate::descriptor::{Descriptor, Health, Kind, Port};
-use crate::found::{Entry, Found, Place};
-use crate::install::programs::on_path;
+use crate::descriptor::{HealthProbe, PortChoice, ServiceDescriptor, ServiceKind};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::programs::find_on_path;
 use crate::llama::LlamaServer;
-use hob_kit::settings::{Key, Kind as SettingKind};
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use std::time::Duration;
 
 const NAME: &str = "vlm";
-/// Pictures take room.
+/// A larger context than for text, because pictures need many tokens.
 const CONTEXT_TOKENS: &str = "8192";
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(async move { find(place) })),
+    find: Some(|context| Box::pin(async move { find(context) })),
     install: None,
 };
 
-pub const KEYS: &[Key] = &[
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new(
         "vlm.model",
         SettingKind::Text,
         "",
         "The file of a model that sees, a GGUF.",
     )
     .live(),
-    Key::new(
+    SettingKey::new(
         "vlm.projector",
         SettingKind::Text,
         "",
@@ -36,32 +36,32 @@ pub const KEYS: &[Key] = &[
     .live(),
 ];
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "A model that sees, by llama-server".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Vlm),
-        port: Port::Free,
-        health: Some(Health::Path("/health".to_owned())),
+        port: PortChoice::Free,
+        health: Some(HealthProbe::Path("/health".to_owned())),
         ready: Duration::from_mins(5),
         idle: Some(Duration::from_mins(10)),
         licence: Some("llama.cpp: MIT; each model has its own".to_owned()),
-        ..Descriptor::defaults(NAME)
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-fn find(place: &Place<'_>) -> Found {
-    let Some(program) = on_path(place.env, "llama-server") else {
+fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let Some(program) = find_on_path(context.env, "llama-server") else {
         let why = "llama-server is not on the path. Install llama.cpp, and name a model that sees with its projector: hob config set vlm.model FILE and hob config set vlm.projector FILE.";
-        return Found::Missing {
+        return FoundService::Missing {
             why: why.to_owned(),
         };
     };
-    let model = named_file(place, "vlm.model", "a model that sees, a GGUF");
-    let projector = named_file(place, "vlm.projector", "its projector, a GGUF");
+    let model = named_file(context, "vlm.model", "a model that sees, a GGUF");
+    let projector = named_file(context, "vlm.projector", "its projector, a GGUF");
     let (model, projector) = match (model, projector) {
         (Ok(model), Ok(projector)) => (model, projector),
-        (Err(why), _) | (_, Err(why)) => return Found::Missing { why },
+        (Err(why), _) | (_, Err(why)) => return FoundService::Missing { why },
     };
     let name = model.file_stem().unwrap_or_default().to_string_lossy();
     let server = LlamaServer {
@@ -73,5 +73,5 @@ fn find(place: &Place<'_>) -> Found {
         projector: Some(&projector),
         modest: false,
     };
-    server.found(place)
+    server.start_command(context)
 }

@@ -1,32 +1,32 @@
 //! Speech on this machine: espeak-ng behind `POST /tts` and OpenAI's `POST /v1/audio/speech`.
 //!
-//! - `speaker`: the program, run in the sandbox, a process for each text
-//! - `voices`: which voices it has; `server`: what [`serve`] answers
+//! - `speech_program`: runs the program in the sandbox, one process per text
+//! - `voices`: the voices of espeak-ng; `server`: the HTTP server of [`serve`]
 //!
-//! The process is hob itself (`hob speech-server`), so that nothing is installed but espeak-ng.
-//! Invariants: a text reaches espeak-ng only by its stdin, and a voice only if it has that voice;
-//! the WAV's lengths are true.
+//! The process is hob itself (`hob speech-server`), so only espeak-ng must be installed.
+//! Invariants: text reaches espeak-ng only through stdin; a voice is passed only if espeak-ng has
+//! it; the lengths in the WAV header are correct.
 
 mod server;
-mod speaker;
+mod speech_program;
 mod voices;
 
-pub use server::{ServeParts, serve};
+pub use server::{SpeechServerParts, serve};
 
-use crate::descriptor::{Descriptor, Health, Kind, Port};
-use crate::found::{Entry, Found, Place};
-use crate::install::programs::on_path;
+use crate::descriptor::{HealthProbe, PortChoice, ServiceDescriptor, ServiceKind};
+use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
+use crate::install::programs::find_on_path;
 use hob_wire::rooms::service::ServiceRole;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 pub const NAME: &str = "tts";
-/// The hidden command of hob that is this service.
+/// The hidden subcommand of hob that runs this service.
 pub const SUBCOMMAND: &str = "speech-server";
-/// The programs that can speak here, the better one first.
+/// The supported programs, the better one first.
 const PROGRAMS: [&str; 2] = ["espeak-ng", "espeak"];
-/// Package managers, and what installs espeak-ng with each.
+/// Package managers, and the command that installs espeak-ng with each.
 const INSTALLERS: [(&str, &str); 6] = [
     ("apt-get", "sudo apt install espeak-ng"),
     ("dnf", "sudo dnf install espeak-ng"),
@@ -36,46 +36,49 @@ const INSTALLERS: [(&str, &str); 6] = [
     ("brew", "brew install espeak-ng"),
 ];
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ShippedService = ShippedService {
     descriptor,
-    find: Some(|place| Box::pin(async move { find(place) })),
+    find: Some(|context| Box::pin(async move { find(context) })),
     install: None,
 };
 
-fn descriptor() -> Descriptor {
-    Descriptor {
+fn descriptor() -> ServiceDescriptor {
+    ServiceDescriptor {
         about: "Speech by espeak-ng".to_owned(),
-        kind: Kind::Http,
+        kind: ServiceKind::Http,
         role: Some(ServiceRole::Tts),
         aliases: vec!["kokomo".to_owned()],
-        port: Port::Free,
-        health: Some(Health::Path("/health".to_owned())),
+        port: PortChoice::Free,
+        health: Some(HealthProbe::Path("/health".to_owned())),
         ready: Duration::from_secs(15),
         idle: Some(Duration::from_mins(30)),
         licence: Some("espeak-ng: GPL-3.0-or-later (of your system; not shipped)".to_owned()),
-        ..Descriptor::defaults(NAME)
+        ..ServiceDescriptor::defaults(NAME)
     }
 }
 
-fn find(place: &Place<'_>) -> Found {
-    let Some(program) = PROGRAMS.iter().find_map(|name| on_path(place.env, name)) else {
-        return Found::Missing {
-            why: missing(place),
+fn find(context: &DiscoveryContext<'_>) -> FoundService {
+    let Some(program) = PROGRAMS
+        .iter()
+        .find_map(|name| find_on_path(context.env, name))
+    else {
+        return FoundService::Missing {
+            why: missing_message(context),
         };
     };
     let what = program.display().to_string();
-    command(place, NAME, &program, None, what)
+    server_command(context, NAME, &program, None, what)
 }
 
-/// How a speech server around `program` is started; with a voice's file it is Piper.
-pub(crate) fn command(
-    place: &Place<'_>,
+/// Returns the command of a speech server for `program`; with a voice file it is Piper.
+pub(crate) fn server_command(
+    context: &DiscoveryContext<'_>,
     name: &str,
     program: &Path,
     voice_file: Option<&Path>,
     what: String,
-) -> Found {
-    // This very program, also when its file was replaced: the shim that starts it is the same.
+) -> FoundService {
+    // The shim that resolves this link is hob itself, even if its file on disk was replaced.
     let mut argv: Vec<OsString> = vec![
         "/proc/self/exe".into(),
         SUBCOMMAND.into(),
@@ -87,23 +90,24 @@ pub(crate) fn command(
     if let Some(file) = voice_file {
         argv.extend(["--voice".into(), file.into()]);
     }
-    for folder in place.home.folders() {
+    // The speech program must not read hob's own files.
+    for folder in context.home.folders() {
         argv.extend(["--hidden".into(), folder.into()]);
     }
-    Found::Command {
+    FoundService::Command {
         argv,
         env: Vec::new(),
-        cwd: place.home.service(name),
+        cwd: context.home.service(name),
         what,
         model: None,
         modest: false,
     }
 }
 
-fn missing(place: &Place<'_>) -> String {
+fn missing_message(context: &DiscoveryContext<'_>) -> String {
     let known = INSTALLERS
         .iter()
-        .find(|(program, _)| on_path(place.env, program).is_some());
+        .find(|(program, _)| find_on_path(context.env, program).is_some());
     match known {
         Some((_, command)) => {
             format!("The program espeak-ng is not installed. Install it with '{command}'.")

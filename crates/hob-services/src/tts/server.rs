@@ -1,9 +1,10 @@
-//! What the speech service answers: `/health`, `POST /tts`, `POST /v1/audio/speech`.
+//! The HTTP server of the speech service: `/health`, `POST /tts`, `POST /v1/audio/speech`.
 //!
-//! Invariants: on loopback only, for requests that name it as their host and send JSON, which no
-//! page of another origin can make a browser do; bodies, texts and speakers are bounded.
+//! Invariants: it listens on loopback only and accepts only requests with its own host and JSON,
+//! which no web page of another origin can make a browser send; bodies, texts and processes are
+//! bounded.
 
-use crate::tts::speaker::{Order, Silence, Speaker};
+use crate::tts::speech_program::{SpeechProgram, SynthesisError, SynthesisRequest};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
@@ -11,8 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use hob_exec::Spawner;
 use hob_wire::limits::SPEECH_CHARS_MAX;
-use hob_wire::rooms::speech::SayParams;
-use hob_wire::spoken::{SpeechBody, TtsBody};
+use hob_wire::rooms::speech::SpeechSayParams;
+use hob_wire::speech_request::{SpeechBody, TtsBody};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -23,114 +24,133 @@ use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, Semaphore};
 
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// Texts spoken at once, and those that wait for it.
+/// Texts spoken at once, and texts that wait.
 const SPEAKERS_MAX: usize = 4;
 const WAITING_MAX: usize = 32;
 const ORDINARY_PERCENT: u16 = 100;
 
-/// What the service is made of.
+/// The parts of the speech server.
 #[derive(Debug)]
-pub struct ServeParts {
+pub struct SpeechServerParts {
     pub port: u16,
     /// espeak-ng, or Piper.
     pub program: PathBuf,
     /// Piper's voice.
     pub voice_file: Option<PathBuf>,
-    /// What the program must not see.
+    /// Paths that the program must not see.
     pub hidden: Vec<PathBuf>,
     pub spawner: Spawner,
 }
 
 #[derive(Debug)]
-struct Desk {
-    speaker: Speaker,
+struct SpeechServerState {
+    program: SpeechProgram,
     port: u16,
-    seats: Semaphore,
-    speakers: Semaphore,
+    queue: Semaphore,
+    running: Semaphore,
 }
 
-/// Serves until the process is ended.
-pub async fn serve(parts: ServeParts) -> io::Result<()> {
+/// Serves requests until the process ends.
+pub async fn serve(parts: SpeechServerParts) -> io::Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, parts.port));
     let listener = TcpListener::bind(address).await?;
-    let desk = Arc::new(Desk {
+    let state = Arc::new(SpeechServerState {
         port: listener.local_addr()?.port(),
-        speaker: Speaker {
+        program: SpeechProgram {
             program: parts.program,
             voice_file: parts.voice_file,
             hidden: parts.hidden,
             spawner: parts.spawner,
             voices: OnceCell::new(),
         },
-        seats: Semaphore::new(SPEAKERS_MAX + WAITING_MAX),
-        speakers: Semaphore::new(SPEAKERS_MAX),
+        queue: Semaphore::new(SPEAKERS_MAX + WAITING_MAX),
+        running: Semaphore::new(SPEAKERS_MAX),
     });
-    axum::serve(listener, router(desk)).await
+    axum::serve(listener, router(state)).await
 }
 
-fn router(desk: Arc<Desk>) -> Router {
+fn router(state: Arc<SpeechServerState>) -> Router {
     Router::new()
         .route("/health", get(async || "ok"))
         .route("/tts", post(tts))
         .route("/v1/audio/speech", post(openai))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .with_state(desk)
+        .with_state(state)
 }
 
-/// A refusal: a status and a sentence.
-struct Refusal(StatusCode, String);
+/// A refused request: a status and a message.
+struct SpeechRefusal(StatusCode, String);
 
-async fn tts(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let order = read::<TtsBody>(&desk, &headers, &body);
-    answer(&desk, order).await
+async fn tts(
+    State(state): State<Arc<SpeechServerState>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let request = parse_request::<TtsBody>(&state, &headers, &body);
+    answer(&state, request).await
 }
 
-async fn openai(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let order = read::<SpeechBody>(&desk, &headers, &body);
-    answer(&desk, order).await
+async fn openai(
+    State(state): State<Arc<SpeechServerState>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let request = parse_request::<SpeechBody>(&state, &headers, &body);
+    answer(&state, request).await
 }
 
-/// Reads a body of JSON from somebody who means this server.
-fn read<'b, T>(desk: &Desk, headers: &HeaderMap, body: &'b [u8]) -> Result<Order, Refusal>
+/// Checks the host and content type of a request and parses its body.
+fn parse_request<'b, T>(
+    state: &SpeechServerState,
+    headers: &HeaderMap,
+    body: &'b [u8],
+) -> Result<SynthesisRequest, SpeechRefusal>
 where
-    T: Deserialize<'b> + TryInto<SayParams, Error = String>,
+    T: Deserialize<'b> + TryInto<SpeechSayParams, Error = String>,
 {
     let text_of = |name| {
         headers
             .get(name)
             .and_then(|it: &HeaderValue| it.to_str().ok())
     };
+    // Against DNS rebinding: a page can resolve its own name to this address, but not fake the
+    // host.
     let host = text_of(header::HOST).unwrap_or_default();
-    let ours = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", desk.port));
+    let ours = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", state.port));
     if !ours.iter().any(|ours| ours == host) {
         let message = "This host is not served here.".to_owned();
-        return Err(Refusal(StatusCode::FORBIDDEN, message));
+        return Err(SpeechRefusal(StatusCode::FORBIDDEN, message));
     }
+    // A browser sends JSON to another origin only after a preflight, which this server never
+    // grants.
     let kind = text_of(header::CONTENT_TYPE).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         let message = "Send JSON, as 'Content-Type: application/json'.".to_owned();
-        return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return Err(SpeechRefusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body: T = serde_json::from_slice(body)
-        .map_err(|error| bad(format!("The body is not understood: {error}.")))?;
-    let params: SayParams = body.try_into().map_err(bad)?;
-    params.check(SPEECH_CHARS_MAX).map_err(bad)?;
-    Ok(Order {
+        .map_err(|error| bad_request(format!("The body is not understood: {error}.")))?;
+    let params: SpeechSayParams = body.try_into().map_err(bad_request)?;
+    params.check(SPEECH_CHARS_MAX).map_err(bad_request)?;
+    Ok(SynthesisRequest {
         text: params.text,
         voice: params.voice,
         speed: params.speed.unwrap_or(ORDINARY_PERCENT),
     })
 }
 
-async fn answer(desk: &Desk, order: Result<Order, Refusal>) -> Response<Body> {
-    let spoken = match order {
-        Ok(order) => speak(desk, &order).await,
+async fn answer(
+    state: &SpeechServerState,
+    request: Result<SynthesisRequest, SpeechRefusal>,
+) -> Response<Body> {
+    let result = match request {
+        Ok(request) => synthesize(state, &request).await,
         Err(refusal) => Err(refusal),
     };
-    let (status, kind, body) = match spoken {
+    let (status, kind, body) = match result {
         Ok(wav) => (StatusCode::OK, "audio/wav", Body::from(wav)),
-        Err(Refusal(status, message)) => {
+        Err(SpeechRefusal(status, message)) => {
             let body = json!({ "error": { "message": message } }).to_string();
             (status, "application/json", Body::from(body))
         }
@@ -142,22 +162,27 @@ async fn answer(desk: &Desk, order: Result<Order, Refusal>) -> Response<Body> {
     response
 }
 
-async fn speak(desk: &Desk, order: &Order) -> Result<Vec<u8>, Refusal> {
+async fn synthesize(
+    state: &SpeechServerState,
+    request: &SynthesisRequest,
+) -> Result<Vec<u8>, SpeechRefusal> {
     let busy = || {
         let message = "Too many texts wait to be spoken; try again in a moment.".to_owned();
-        Refusal(StatusCode::SERVICE_UNAVAILABLE, message)
+        SpeechRefusal(StatusCode::SERVICE_UNAVAILABLE, message)
     };
-    let _seat = desk.seats.try_acquire().map_err(|_| busy())?;
-    let _speaker = desk.speakers.acquire().await.map_err(|_| busy())?;
-    desk.speaker
-        .speak(order)
+    // A full queue refuses at once; inside the queue a request waits for one of the processes.
+    let _queue_place = state.queue.try_acquire().map_err(|_| busy())?;
+    let _running_place = state.running.acquire().await.map_err(|_| busy())?;
+    state
+        .program
+        .synthesize(request)
         .await
-        .map_err(|silence| match silence {
-            Silence::Refused(why) => bad(why),
-            Silence::Failed(why) => Refusal(StatusCode::BAD_GATEWAY, why),
+        .map_err(|error| match error {
+            SynthesisError::Refused(why) => bad_request(why),
+            SynthesisError::Failed(why) => SpeechRefusal(StatusCode::BAD_GATEWAY, why),
         })
 }
 
-fn bad(message: impl Into<String>) -> Refusal {
-    Refusal(StatusCode::BAD_REQUEST, message.into())
+fn bad_request(message: impl Into<String>) -> SpeechRefusal {
+    SpeechRefusal(StatusCode::BAD_REQUEST, message.into())
 }

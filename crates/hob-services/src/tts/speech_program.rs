@@ -1,124 +1,134 @@
-//! The program that speaks, espeak-ng or Piper, a process for each text: the text on stdin, the
-//! sound on stdout, in the sandbox without network and without a place to write.
+//! Runs the speech program, espeak-ng or Piper, one process per text: text on stdin, sound on
+//! stdout, in the sandbox without network and without a writable path.
 
-use crate::tts::voices::Voices;
-use hob_core::speech::wav::Wav;
-use hob_exec::{Child, Exit, Feed, Plan, Policy, Spawner, Stdin, Walls};
+use crate::tts::voices::VoiceList;
+use hob_core::speech::wav::WavFile;
+use hob_exec::{
+    Child, ChildExit, OutputMode, SandboxMode, SandboxPolicy, SpawnPlan, Spawner, StdinSource,
+};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::OnceCell;
 
-/// How long one text may take; the sound comes many times faster than it plays.
+/// The time limit of one text; synthesis is many times faster than playback.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// The longest sound of one text: about ten minutes.
+/// The maximum size of one sound: about ten minutes.
 const WAV_BYTES_MAX: usize = 32 * 1024 * 1024;
 const MEMORY_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 const PROCESSES_MAX: u64 = 64;
 const LIST_BYTES_MAX: usize = 256 * 1024;
-/// Words a minute at 100 percent, and what espeak-ng takes at all.
+/// Words per minute at 100 percent, and espeak-ng's range.
 const WORDS_A_MINUTE: u32 = 175;
 const WORDS_MIN: u32 = 80;
 const WORDS_MAX: u32 = 450;
-/// Of what it prints when it fails.
+/// The longest quote of the program's error output.
 const COMPLAINT_CHARS_MAX: usize = 300;
 
-/// The program, and what it must not see.
+/// The speech program and its sandbox.
 #[derive(Debug)]
-pub(crate) struct Speaker {
+pub(crate) struct SpeechProgram {
     pub(crate) program: PathBuf,
-    /// Piper's voice; none: the program is espeak-ng.
+    /// Piper's voice; none if the program is espeak-ng.
     pub(crate) voice_file: Option<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) spawner: Spawner,
-    pub(crate) voices: OnceCell<Voices>,
+    pub(crate) voices: OnceCell<VoiceList>,
 }
 
-/// What is to be said, and how.
+/// A text to speak.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct SynthesisRequest {
     pub(crate) text: String,
     pub(crate) voice: Option<String>,
-    /// In percent of the ordinary.
+    /// In percent of the normal speed.
     pub(crate) speed: u16,
 }
 
-/// Why it was not said.
+/// The reason why a text was not spoken.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Silence {
-    /// The order is wrong.
+pub(crate) enum SynthesisError {
+    /// The request is invalid.
     Refused(String),
     Failed(String),
 }
 
-impl Speaker {
-    /// The sound of a text, as a WAV file.
-    pub(crate) async fn speak(&self, order: &Order) -> Result<Vec<u8>, Silence> {
+impl SpeechProgram {
+    /// Returns the sound of a text as a WAV file.
+    pub(crate) async fn synthesize(
+        &self,
+        request: &SynthesisRequest,
+    ) -> Result<Vec<u8>, SynthesisError> {
         let arguments = match &self.voice_file {
-            Some(file) => piper_arguments(file, order)?,
-            None => self.espeak_arguments(order).await?,
+            Some(file) => piper_arguments(file, request)?,
+            None => self.espeak_arguments(request).await?,
         };
         let mut plan = self.plan(&arguments);
-        plan.feed = Feed::Pipes;
-        plan.stdin = Stdin::Open;
+        plan.output_mode = OutputMode::Pipes;
+        plan.stdin = StdinSource::Open;
         let child = self
             .spawner
             .spawn(plan)
             .await
-            .map_err(|error| failed(&error))?;
-        // Piper takes each line for a text of its own.
-        let text = order.text.replace(['\n', '\r'], " ");
-        let sound = talk(&child, text.as_bytes()).await;
-        let exit = child.wait().await.map_err(|error| failed(&error))?;
+            .map_err(|error| spawn_failure(&error))?;
+        // Piper treats each line as a separate text.
+        let text = request.text.replace(['\n', '\r'], " ");
+        let sound = exchange(&child, text.as_bytes()).await;
+        // The process has ended before an error of the exchange is returned.
+        let exit = child.wait().await.map_err(|error| spawn_failure(&error))?;
         let sound = sound?;
         if !exit.is_success() {
-            return Err(complaint(&exit));
+            return Err(failure_with_output(&exit));
         }
-        let mended = Wav::read(&sound).and_then(|wav| wav.write());
-        mended.map_err(|why| {
-            Silence::Failed(format!("The program that speaks gave no sound: {why}."))
+        // The programs write the header before they know the length, so it is written again.
+        let wav = WavFile::parse(&sound).and_then(|wav| wav.to_bytes());
+        wav.map_err(|why| {
+            SynthesisError::Failed(format!("The speech program returned no sound: {why}."))
         })
     }
 
-    async fn espeak_arguments(&self, order: &Order) -> Result<Vec<OsString>, Silence> {
+    async fn espeak_arguments(
+        &self,
+        request: &SynthesisRequest,
+    ) -> Result<Vec<OsString>, SynthesisError> {
         let voices = self.voices().await?;
-        let voice = voices.choose(order.voice.as_deref());
-        let voice = voice.map_err(Silence::Refused)?;
-        let words = u32::from(order.speed) * WORDS_A_MINUTE / 100;
+        let voice = voices.choose(request.voice.as_deref());
+        let voice = voice.map_err(SynthesisError::Refused)?;
+        let words = u32::from(request.speed) * WORDS_A_MINUTE / 100;
         let words = words.clamp(WORDS_MIN, WORDS_MAX).to_string();
         let arguments = ["--stdin", "--stdout", "-b", "1", "-v", &voice, "-s", &words];
         Ok(arguments.iter().map(OsString::from).collect())
     }
 
-    async fn voices(&self) -> Result<&Voices, Silence> {
+    async fn voices(&self) -> Result<&VoiceList, SynthesisError> {
         let ask = || async {
-            let voices = self.list("--voices").await?;
-            let variants = self.list("--voices=variant").await?;
-            Ok(Voices::read(&voices, &variants))
+            let voices = self.list_voices("--voices").await?;
+            let variants = self.list_voices("--voices=variant").await?;
+            Ok(VoiceList::parse(&voices, &variants))
         };
         self.voices.get_or_try_init(ask).await
     }
 
-    async fn list(&self, argument: &str) -> Result<String, Silence> {
+    async fn list_voices(&self, argument: &str) -> Result<String, SynthesisError> {
         let mut plan = self.plan(&[argument.into()]);
         plan.limits.kept_output_bytes = LIST_BYTES_MAX;
         let child = self
             .spawner
             .spawn(plan)
             .await
-            .map_err(|error| failed(&error))?;
-        let exit = child.wait().await.map_err(|error| failed(&error))?;
+            .map_err(|error| spawn_failure(&error))?;
+        let exit = child.wait().await.map_err(|error| spawn_failure(&error))?;
         if !exit.is_success() {
-            return Err(complaint(&exit));
+            return Err(failure_with_output(&exit));
         }
         Ok(exit.stdout.text())
     }
 
-    fn plan(&self, arguments: &[OsString]) -> Plan {
+    fn plan(&self, arguments: &[OsString]) -> SpawnPlan {
         let mut argv = vec![self.program.clone().into_os_string()];
         argv.extend_from_slice(arguments);
-        let policy = Policy {
+        let policy = SandboxPolicy {
             read: vec![PathBuf::from("/")],
             write: Vec::new(),
             protected: Vec::new(),
@@ -127,7 +137,7 @@ impl Speaker {
             network: hob_exec::NetworkAccess::Off,
             unix_sockets: false,
         };
-        let mut plan = Plan::new(argv, PathBuf::from("/"), Walls::Policy(policy));
+        let mut plan = SpawnPlan::new(argv, PathBuf::from("/"), SandboxMode::Policy(policy));
         plan.deadline = Some(DEADLINE);
         plan.limits.processes = PROCESSES_MAX;
         plan.limits.memory_bytes = Some(MEMORY_BYTES_MAX);
@@ -135,15 +145,18 @@ impl Speaker {
     }
 }
 
-fn piper_arguments(voice_file: &Path, order: &Order) -> Result<Vec<OsString>, Silence> {
-    if let Some(voice) = &order.voice {
+fn piper_arguments(
+    voice_file: &Path,
+    request: &SynthesisRequest,
+) -> Result<Vec<OsString>, SynthesisError> {
+    if let Some(voice) = &request.voice {
         let shown: String = voice.chars().take(64).collect();
-        return Err(Silence::Refused(format!(
+        return Err(SynthesisError::Refused(format!(
             "There is no voice '{shown}': Piper has the one that piper.voice names."
         )));
     }
-    // How long a sound is drawn out, against the ordinary.
-    let scale = f64::from(100) / f64::from(order.speed);
+    // Piper's scale is the length of the sound, so it is the inverse of the speed.
+    let scale = f64::from(100) / f64::from(request.speed);
     Ok(vec![
         "--model".into(),
         voice_file.into(),
@@ -154,41 +167,45 @@ fn piper_arguments(voice_file: &Path, order: &Order) -> Result<Vec<OsString>, Si
     ])
 }
 
-/// Writes the text and reads the sound, side by side.
-async fn talk(child: &Child, text: &[u8]) -> Result<Vec<u8>, Silence> {
+/// Writes the text and reads the sound concurrently.
+async fn exchange(child: &Child, text: &[u8]) -> Result<Vec<u8>, SynthesisError> {
     let Some((mut stdin, stdout)) = child.take_pipes().await else {
-        return Err(Silence::Failed(
-            "The program that speaks has no pipes.".to_owned(),
+        return Err(SynthesisError::Failed(
+            "The speech program has no pipes.".to_owned(),
         ));
     };
     let write = async move {
-        // One that ends early says why by how it ends.
+        // If the program ends early, its exit status explains why.
         let _ = stdin.write_all(text).await;
         let _ = stdin.shutdown().await;
     };
     let mut sound = Vec::new();
+    // One byte more than allowed, to notice a sound that is too long.
     let mut bounded = stdout.take(WAV_BYTES_MAX as u64 + 1);
+    // Concurrently, because a full pipe in one direction would block the program in the other.
     let (read, ()) = tokio::join!(bounded.read_to_end(&mut sound), write);
     read.map_err(|error| {
-        Silence::Failed(format!("The program that speaks cannot be heard: {error}."))
+        SynthesisError::Failed(format!(
+            "The output of the speech program cannot be read: {error}."
+        ))
     })?;
     if sound.len() > WAV_BYTES_MAX {
-        child.tell_to_end();
+        child.request_cancel();
         let why = "This text takes too long to say; send it in pieces.";
-        return Err(Silence::Refused(why.to_owned()));
+        return Err(SynthesisError::Refused(why.to_owned()));
     }
     Ok(sound)
 }
 
-fn failed(error: &hob_exec::ExecError) -> Silence {
-    Silence::Failed(format!("The program that speaks does not run: {error}"))
+fn spawn_failure(error: &hob_exec::ExecError) -> SynthesisError {
+    SynthesisError::Failed(format!("The speech program does not run: {error}"))
 }
 
-fn complaint(exit: &Exit) -> Silence {
+fn failure_with_output(exit: &ChildExit) -> SynthesisError {
     let printed = exit.stderr.text();
     let printed: String = printed.trim().chars().take(COMPLAINT_CHARS_MAX).collect();
-    let code = exit.ended.code();
-    Silence::Failed(format!(
-        "The program that speaks failed with {code}. {printed}"
+    let code = exit.status.code();
+    SynthesisError::Failed(format!(
+        "The speech program failed with exit code {code}. {printed}"
     ))
 }

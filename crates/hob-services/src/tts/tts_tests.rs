@@ -1,40 +1,40 @@
-//! Finding the program that speaks.
+//! Finding the speech program.
 
 use super::{NAME, SUBCOMMAND, find};
-use crate::found::{Found, Place};
+use crate::discovery::{DiscoveryContext, FoundService};
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_net::{Http, NetParts};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
+use hob_net::{HttpClient, HttpOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What is found with these programs on the path.
-fn found_with(programs: &[&str]) -> Found {
+fn found_with(programs: &[&str]) -> FoundService {
     let folder = tempfile::tempdir().unwrap();
     for name in programs {
         let path = folder.path().join(name);
         std::fs::write(&path, "#!/bin/sh\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let env = Env::from_pairs([("PATH", folder.path().as_os_str())]);
-    let catalog = Arc::new(Catalog::new(&[]));
+    let env = EnvVars::from_pairs([("PATH", folder.path().as_os_str())]);
+    let catalog = Arc::new(SettingsCatalog::new(&[]));
     let settings = Settings::load(&catalog, "config.toml", "", &env).unwrap();
     let spawner = Spawner::new(SpawnerParts {
         shim: Vec::new(),
         env: env.clone(),
-        tasks: Tasks::new(),
-        facts: None,
+        tasks: TaskGroup::new(),
+        sandbox_support: None,
     });
-    find(&Place {
+    find(&DiscoveryContext {
         home: &Home::at(Path::new("/home/nobody/.hob")),
         settings: &settings,
         env: &env,
-        http: &Http::new(NetParts::new(Clock::system())).unwrap(),
+        http: &HttpClient::new(HttpOptions::new(Clock::system())).unwrap(),
         spawner: &spawner,
     })
 }
@@ -42,7 +42,7 @@ fn found_with(programs: &[&str]) -> Found {
 #[tokio::test]
 async fn espeak_is_found_by_either_name() {
     for programs in [&["espeak", "espeak-ng"][..], &["espeak"]] {
-        let Found::Command { argv, cwd, .. } = found_with(programs) else {
+        let FoundService::Command { argv, cwd, .. } = found_with(programs) else {
             panic!("it is there");
         };
         assert_eq!(argv[1], SUBCOMMAND);
@@ -55,11 +55,11 @@ async fn espeak_is_found_by_either_name() {
 
 #[tokio::test]
 async fn what_is_missing_is_said_with_what_installs_it() {
-    let Found::Missing { why } = found_with(&["dnf"]) else {
+    let FoundService::Missing { why } = found_with(&["dnf"]) else {
         panic!("it is not there");
     };
     assert!(why.contains("sudo dnf install espeak-ng"), "{why}");
-    let Found::Missing { why } = found_with(&[]) else {
+    let FoundService::Missing { why } = found_with(&[]) else {
         panic!("it is not there");
     };
     assert!(why.contains("package manager"), "{why}");

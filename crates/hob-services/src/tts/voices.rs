@@ -1,8 +1,8 @@
-//! Which voices espeak-ng has, as it lists them. Pure.
+//! The voices of espeak-ng, parsed from its own lists. Pure.
 
 use std::collections::BTreeSet;
 
-/// What clients made for OpenAI call their voices, and which of ours speaks for each.
+/// OpenAI's voice names, and the espeak-ng voice for each.
 const OPENAI: &[(&str, &str)] = &[
     ("alloy", "en-us"),
     ("ash", "en-us+m2"),
@@ -17,22 +17,23 @@ const OPENAI: &[(&str, &str)] = &[
     ("verse", "en-us+m1"),
 ];
 const VOICE: &str = "en-us";
-/// Where the names stand in a line of the list.
+/// The columns of names in a line of the list.
 const LANGUAGE_COLUMN: usize = 1;
 const NAME_COLUMN: usize = 3;
 const FILE_COLUMN: usize = 4;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Voices {
+pub(crate) struct VoiceList {
     names: BTreeSet<String>,
     variants: BTreeSet<String>,
 }
 
-impl Voices {
-    /// Reads `--voices` and `--voices=variant`.
-    pub(crate) fn read(voices: &str, variants: &str) -> Voices {
+impl VoiceList {
+    /// Parses the output of `--voices` and `--voices=variant`.
+    pub(crate) fn parse(voices: &str, variants: &str) -> VoiceList {
         let column = |line: &str, at: usize| line.split_whitespace().nth(at).map(str::to_lowercase);
         let mut names = BTreeSet::new();
+        // The first line contains the column titles.
         for line in voices.lines().skip(1) {
             let columns = [LANGUAGE_COLUMN, NAME_COLUMN, FILE_COLUMN];
             names.extend(columns.iter().filter_map(|&at| column(line, at)));
@@ -42,14 +43,14 @@ impl Voices {
             .skip(1)
             .filter_map(|line| column(line, FILE_COLUMN));
         let variants = files.filter_map(|file| file.strip_prefix("!v/").map(str::to_owned));
-        Voices {
+        VoiceList {
             names,
             variants: variants.collect(),
         }
     }
 
-    /// The voice as espeak-ng takes it: one of its own, with a variant after `+`, or a name that
-    /// clients made for OpenAI use. None asked for: English.
+    /// Returns espeak-ng's voice: one of its own, with a variant after `+`, or the one for an
+    /// OpenAI name. The default is English.
     pub(crate) fn choose(&self, asked: Option<&str>) -> Result<String, String> {
         let Some(asked) = asked.map(str::trim).filter(|asked| !asked.is_empty()) else {
             return Ok(VOICE.to_owned());
@@ -61,6 +62,7 @@ impl Voices {
             Some((name, variant)) => (name, Some(variant)),
             None => (voice, None),
         };
+        // Only known names reach the command line, so a voice cannot be an option or a path.
         let is_known = self.names.contains(name)
             && variant.is_none_or(|variant| self.variants.contains(variant));
         if is_known {
@@ -68,7 +70,7 @@ impl Voices {
         }
         let shown: String = asked.chars().take(64).collect();
         Err(format!(
-            "There is no voice '{shown}'. Take one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
+            "There is no voice '{shown}'. Use one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
         ))
     }
 }

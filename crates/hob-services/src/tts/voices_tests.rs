@@ -1,6 +1,6 @@
 //! Voices by espeak-ng's own list.
 
-use super::Voices;
+use super::VoiceList;
 
 const LIST: &str = "\
 Pty Language       Age/Gender VoiceName          File                 Other Languages
@@ -17,7 +17,7 @@ Pty Language       Age/Gender VoiceName          File                 Other Lang
 
 #[test]
 fn a_voice_is_one_of_the_list() {
-    let voices = Voices::read(LIST, VARIANTS);
+    let voices = VoiceList::parse(LIST, VARIANTS);
     for (asked, taken) in [
         (None, "en-us"),
         (Some(" "), "en-us"),

@@ -1,7 +1,9 @@
 //! Installations with a package client of the test's own.
 
 use crate::rig::{Rig, names};
-use hob_services::install::{Archive, Fetch, Fetcher, InstallError, Installation, Recipe, Step};
+use hob_services::install::{
+    ArchiveKind, InstallError, InstallRecipe, Installation, PackageClient, PackageFetch, RecipeStep,
+};
 use hob_wire::rooms::service::{InstallProgress, InstallState};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -60,10 +62,10 @@ impl Shop {
         std::fs::read_to_string(self.shop("asked")).unwrap_or_default()
     }
 
-    fn fetch(&self, name: &str) -> Step {
+    fn fetch(&self, name: &str) -> RecipeStep {
         let bytes = std::fs::read(self.shop(&format!("{name}.whl"))).expect("in the shop");
-        Step::Fetch(Fetch {
-            by: Fetcher::Pip {
+        RecipeStep::Fetch(PackageFetch {
+            client: PackageClient::Pip {
                 python: self.python.clone(),
             },
             name: name.to_owned(),
@@ -75,9 +77,9 @@ impl Shop {
     }
 
     fn installation(&self) -> Installation {
-        let unpack = |name: &str| Step::Unpack {
+        let unpack = |name: &str| RecipeStep::Unpack {
             file: format!("{name}.whl"),
-            archive: Archive::Wheel,
+            archive: ArchiveKind::Wheel,
             into: "library".to_owned(),
             bytes_max: 1_000,
         };
@@ -86,17 +88,17 @@ impl Shop {
             self.fetch("two"),
             unpack("one"),
             unpack("two"),
-            Step::Check {
+            RecipeStep::Check {
                 file: "library/two/b.txt".to_owned(),
                 bytes: 6,
                 sha256: sha256(b"second"),
             },
-            Step::Write {
+            RecipeStep::Write {
                 file: "run.py".to_owned(),
                 content: "print()".to_owned(),
             },
         ];
-        let recipe = Recipe {
+        let recipe = InstallRecipe {
             steps,
             disk_bytes: 100,
             licences: vec!["one: MIT".to_owned()],
@@ -131,7 +133,7 @@ fn wheel(name: &str, content: &[u8]) -> Vec<u8> {
 
 /// Runs it to its end; also what was told last.
 async fn run(it: &Installation) -> (Result<(), InstallError>, InstallProgress) {
-    let (tell, told) = watch::channel(it.beginning());
+    let (tell, told) = watch::channel(it.initial_progress());
     let done = it.run(&tell, &CancellationToken::new()).await;
     let last = told.borrow().clone();
     (done, last)
@@ -207,10 +209,7 @@ async fn a_file_with_another_checksum_leaves_nothing() {
     shop.put("two.whl", &wheel("two/b.txt", b"sEcond"));
     let (done, _) = run(&it).await;
     let said = done.expect_err("refused").to_string();
-    assert!(
-        said.starts_with("'two.whl' is not what it should be"),
-        "{said}"
-    );
+    assert!(said.starts_with("'two.whl' failed verification"), "{said}");
     assert_eq!(names(&shop.rig.home.service("")), Vec::<String>::new());
 }
 
@@ -218,7 +217,7 @@ async fn a_file_with_another_checksum_leaves_nothing() {
 async fn what_came_out_of_a_wheel_is_checked_too() {
     let shop = Shop::open();
     let mut it = shop.installation();
-    it.recipe.steps[4] = Step::Check {
+    it.recipe.steps[4] = RecipeStep::Check {
         file: "library/two/b.txt".to_owned(),
         bytes: 6,
         sha256: sha256(b"another"),
@@ -237,7 +236,7 @@ async fn a_client_that_fails_is_quoted_and_leaves_nothing() {
     );
     let said = run(&it).await.0.expect_err("failed").to_string();
     assert!(
-        said.starts_with("two 1 could not be fetched: pip could not get it"),
+        said.starts_with("two 1 could not be fetched: pip could not download it"),
         "{said}"
     );
     assert!(
@@ -268,7 +267,7 @@ async fn a_stopped_one_goes_on_from_the_files_that_were_verified() {
     let it = shop.installation();
     shop.put("wait-two", b"");
     let halt = CancellationToken::new();
-    let (tell, told) = watch::channel(it.beginning());
+    let (tell, told) = watch::channel(it.initial_progress());
     let begun = Instant::now();
     let (done, ()) = tokio::join!(it.run(&tell, &halt), async {
         until("the second is being fetched", || {
@@ -300,7 +299,7 @@ async fn a_kept_file_that_was_changed_meanwhile_is_fetched_again() {
     let it = shop.installation();
     shop.put("wait-two", b"");
     let halt = CancellationToken::new();
-    let (tell, _told) = watch::channel(it.beginning());
+    let (tell, _told) = watch::channel(it.initial_progress());
     let (_, ()) = tokio::join!(it.run(&tell, &halt), async {
         until("the second is being fetched", || {
             shop.asked().contains("two")

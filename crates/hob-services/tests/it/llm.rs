@@ -1,8 +1,8 @@
 //! What is found of a local model, in which order.
 
 use crate::rig::{Rig, serve, settings_of};
-use hob_services::Found;
-use hob_services::install::{Recipe, Site};
+use hob_services::FoundService;
+use hob_services::install::{InstallRecipe, InstallSite};
 
 const LLAMA: &[(&str, &str)] = &[(
     "/v1/models",
@@ -48,7 +48,7 @@ async fn a_running_server_is_known_by_what_it_answers() {
         (LM_STUDIO, "LM Studio", "gemma"),
     ] {
         let address = serve(answers);
-        let expected = Found::Running {
+        let expected = FoundService::Running {
             url: format!("http://{address}"),
             what: format!("{kind} at {address}"),
             model: Some(name.to_owned()),
@@ -63,9 +63,9 @@ async fn the_first_that_has_a_model_is_taken_and_others_are_left_alone() {
     let (other, empty, llama) = (serve(OTHER), serve(EMPTY), serve(LLAMA));
     let text = servers(&["127.0.0.1:1", &other, &empty, &llama]);
     let found = rig.find(&text).await;
-    assert!(matches!(found, Found::Running { url, .. } if url == format!("http://{llama}")));
+    assert!(matches!(found, FoundService::Running { url, .. } if url == format!("http://{llama}")));
     let found = rig.find(&servers(&[&other, &empty])).await;
-    let Found::Missing { why } = found else {
+    let FoundService::Missing { why } = found else {
         panic!("{found:?}")
     };
     assert!(why.contains("hob service install llm"), "{why}");
@@ -78,10 +78,13 @@ async fn a_llama_server_on_the_path_runs_what_the_person_has() {
     std::fs::write(rig.path("models/tiny-chat.gguf"), "GGUF").expect("written");
     let nothing = servers(&[]);
     // A model alone is no server.
-    assert!(matches!(rig.find(&nothing).await, Found::Missing { .. }));
+    assert!(matches!(
+        rig.find(&nothing).await,
+        FoundService::Missing { .. }
+    ));
     let program = rig.program("llama-server", "");
     let found = rig.find(&nothing).await;
-    let Found::Command {
+    let FoundService::Command {
         argv,
         model,
         modest,
@@ -104,7 +107,7 @@ async fn the_file_a_person_names_is_what_they_get_or_a_sentence() {
     let with = |model: &str| format!("[llm]\nmodel = {model:?}\nservers = [{running:?}]\n");
     let file = rig.path("big.gguf");
     let found = rig.find(&with(&file.display().to_string())).await;
-    let Found::Missing { why } = found else {
+    let FoundService::Missing { why } = found else {
         panic!("{found:?}")
     };
     assert!(why.contains("there is no such file"), "{why}");
@@ -112,17 +115,17 @@ async fn the_file_a_person_names_is_what_they_get_or_a_sentence() {
     for named in [file.display().to_string(), "~/big.gguf".to_owned()] {
         let found = rig.find(&with(&named)).await;
         assert!(
-            matches!(&found, Found::Command { argv, .. } if argv.contains(&file.clone().into())),
+            matches!(&found, FoundService::Command { argv, .. } if argv.contains(&file.clone().into())),
             "{found:?}"
         );
     }
     let found = rig.find(&with("big.gguf")).await;
-    assert!(matches!(found, Found::Missing { why } if why.contains("whole path")));
+    assert!(matches!(found, FoundService::Missing { why } if why.contains("whole path")));
 }
 
 /// A home in which an installation lies.
 fn installed(rig: &Rig, python: &str) {
-    let folder = Site::new(rig.home.service("llm")).installed();
+    let folder = InstallSite::new(rig.home.service("llm")).installed();
     std::fs::create_dir_all(&folder).expect("made");
     let text = format!(r#"{{"fingerprint":"x","notes":{{"python":"{python}"}}}}"#);
     std::fs::write(folder.join(".recipe"), text).expect("written");
@@ -133,7 +136,7 @@ async fn what_was_installed_is_started_with_the_modest_model_or_the_named_one() 
     let rig = Rig::new(&[]);
     installed(&rig, "/bin/sh");
     let found = rig.find(&servers(&[])).await;
-    let Found::Command {
+    let FoundService::Command {
         argv,
         env,
         model,
@@ -160,7 +163,7 @@ async fn what_was_installed_is_started_with_the_modest_model_or_the_named_one() 
     std::fs::write(&file, "GGUF").expect("written");
     let text = format!("[llm]\nmodel = {:?}\n", file.display().to_string());
     let found = rig.find(&text).await;
-    let Found::Command {
+    let FoundService::Command {
         argv,
         model,
         modest,
@@ -179,19 +182,19 @@ async fn another_python_steps_in_when_the_one_it_was_installed_with_is_gone() {
     installed(&rig, "/gone/python3");
     let found = rig.find(&servers(&[])).await;
     assert!(
-        matches!(&found, Found::Missing { why } if why.contains("/gone/python3")),
+        matches!(&found, FoundService::Missing { why } if why.contains("/gone/python3")),
         "{found:?}"
     );
     rig.program("python3", "echo hob 3 9 pip /old/python3");
     rig.program("python3.12", "echo hob 3 12 none /new/python3.12");
     let found = rig.find(&servers(&[])).await;
     assert!(
-        matches!(&found, Found::Command { argv, .. } if argv[0] == "/new/python3.12"),
+        matches!(&found, FoundService::Command { argv, .. } if argv[0] == "/new/python3.12"),
         "{found:?}"
     );
 }
 
-async fn recipe(rig: &Rig) -> Result<Recipe, String> {
+async fn recipe(rig: &Rig) -> Result<InstallRecipe, String> {
     let settings = settings_of("");
     let install = hob_services::llm::ENTRY.install.expect("it is installed");
     install(&rig.place(&settings)).await

@@ -1,27 +1,27 @@
 //! Which `OpenCode` is found, and what it is started with.
 
 use crate::rig::{Rig, settings_of};
-use hob_services::install::{Recipe, Step};
-use hob_services::{Descriptor, Found, opencode};
+use hob_services::install::{InstallRecipe, RecipeStep};
+use hob_services::{FoundService, ServiceDescriptor, opencode};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
-async fn find(rig: &Rig, settings: &str) -> Found {
+async fn find(rig: &Rig, settings: &str) -> FoundService {
     let settings = settings_of(settings);
     let find = opencode::ENTRY.find.expect("it is looked for");
     find(&rig.place(&settings)).await
 }
 
-fn program(found: &Found) -> &Path {
+fn program(found: &FoundService) -> &Path {
     match found {
-        Found::Command { argv, .. } => Path::new(&argv[0]),
+        FoundService::Command { argv, .. } => Path::new(&argv[0]),
         other => panic!("{other:?}"),
     }
 }
 
-fn variable<'f>(found: &'f Found, name: &str) -> Option<&'f OsStr> {
-    let Found::Command { env, .. } = found else {
+fn variable<'f>(found: &'f FoundService, name: &str) -> Option<&'f OsStr> {
+    let FoundService::Command { env, .. } = found else {
         panic!("{found:?}");
     };
     let mut values = env.iter().filter(|(known, _)| known == name);
@@ -30,9 +30,9 @@ fn variable<'f>(found: &'f Found, name: &str) -> Option<&'f OsStr> {
     value
 }
 
-fn why(found: Found) -> String {
+fn why(found: FoundService) -> String {
     match found {
-        Found::Missing { why } => why,
+        FoundService::Missing { why } => why,
         other => panic!("{other:?}"),
     }
 }
@@ -69,7 +69,7 @@ async fn it_has_a_password_a_database_of_its_own_and_no_tools() {
     let found = find(&rig, "").await;
     let password = variable(&found, "OPENCODE_SERVER_PASSWORD");
     assert_eq!(password, Some(OsStr::new("{password}")));
-    let descriptor: Descriptor = (opencode::ENTRY.descriptor)();
+    let descriptor: ServiceDescriptor = (opencode::ENTRY.descriptor)();
     assert_eq!(descriptor.login.as_deref(), Some("opencode"));
     let database = Path::new(variable(&found, "OPENCODE_DB").expect("is set"));
     assert!(database.starts_with(rig.home.service("opencode")));
@@ -93,12 +93,12 @@ async fn it_has_a_password_a_database_of_its_own_and_no_tools() {
     assert_eq!(config(&acting)["agent"]["hob"]["permission"].get("*"), None);
 }
 
-fn config(found: &Found) -> Value {
+fn config(found: &FoundService) -> Value {
     let text = variable(found, "OPENCODE_CONFIG_CONTENT").expect("is set");
     serde_json::from_str(text.to_str().expect("text")).expect("JSON")
 }
 
-async fn recipe(rig: &Rig) -> Result<Recipe, String> {
+async fn recipe(rig: &Rig) -> Result<InstallRecipe, String> {
     let settings = settings_of("");
     let install = opencode::ENTRY.install.expect("it is installed");
     install(&rig.place(&settings)).await
@@ -118,6 +118,6 @@ async fn it_is_fetched_by_npm_and_its_program_is_checked() {
         recipe
             .steps
             .iter()
-            .any(|step| matches!(step, Step::Check { file, .. } if file == "bin/opencode"))
+            .any(|step| matches!(step, RecipeStep::Check { file, .. } if file == "bin/opencode"))
     );
 }

@@ -3,11 +3,11 @@
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_net::{Http, NetParts};
-use hob_services::{Found, Place};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
+use hob_net::{HttpClient, HttpOptions};
+use hob_services::{DiscoveryContext, FoundService};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 pub(crate) struct Rig {
     pub(crate) folder: tempfile::TempDir,
-    pub(crate) env: Env,
+    pub(crate) env: EnvVars,
     pub(crate) spawner: Spawner,
     pub(crate) home: Home,
-    http: Http,
+    http: HttpClient,
 }
 
 impl Rig {
@@ -36,16 +36,16 @@ impl Rig {
             more.iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
-        let env = Env::from_pairs(pairs);
+        let env = EnvVars::from_pairs(pairs);
         let spawner = Spawner::new(SpawnerParts {
             shim: vec![env!("CARGO_BIN_EXE_hob-services-rig").into()],
             env: env.clone(),
-            tasks: Tasks::new(),
-            facts: None,
+            tasks: TaskGroup::new(),
+            sandbox_support: None,
         });
         Rig {
             home: Home::at(&folder.path().join("home")),
-            http: Http::new(NetParts::new(Clock::system())).expect("a client"),
+            http: HttpClient::new(HttpOptions::new(Clock::system())).expect("a client"),
             folder,
             env,
             spawner,
@@ -62,14 +62,14 @@ impl Rig {
     }
 
     /// What there is of the local model with these settings.
-    pub(crate) async fn find(&self, settings: &str) -> Found {
+    pub(crate) async fn find(&self, settings: &str) -> FoundService {
         let settings = settings_of(settings);
         let find = hob_services::llm::ENTRY.find.expect("it is looked for");
         find(&self.place(&settings)).await
     }
 
-    pub(crate) fn place<'p>(&'p self, settings: &'p Settings) -> Place<'p> {
-        Place {
+    pub(crate) fn place<'p>(&'p self, settings: &'p Settings) -> DiscoveryContext<'p> {
+        DiscoveryContext {
             home: &self.home,
             settings,
             env: &self.env,
@@ -85,12 +85,12 @@ impl Rig {
 
 /// The settings of a file with this text.
 pub(crate) fn settings_of(text: &str) -> Settings {
-    let catalog = Arc::new(Catalog::new(&[
+    let catalog = Arc::new(SettingsCatalog::new(&[
         hob_services::llm::KEYS,
         hob_services::opencode::KEYS,
         &[hob_services::trust::KEY],
     ]));
-    let loaded = Settings::load(&catalog, "config.toml", text, &Env::default());
+    let loaded = Settings::load(&catalog, "config.toml", text, &EnvVars::default());
     loaded.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 

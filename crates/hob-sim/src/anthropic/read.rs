@@ -1,8 +1,8 @@
 //! A messages request, refused where Anthropic refuses it.
 
 use super::blocks;
-use crate::asked::{Asked, Dialect, Flavour, Said};
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Dialect, Flavour, SimMessage, SimRequest};
 use crate::rules::{self, add_text, in_range, is_count, is_name};
 use hob_wire::content::Role;
 use serde_json::Value;
@@ -38,19 +38,19 @@ const FIELDS: &[&str] = &[
     "top_p",
 ];
 
-pub(crate) fn read(body: Value) -> Checked<Asked> {
+pub(crate) fn read(body: Value) -> ReadResult<SimRequest> {
     if let Some(name) = rules::unknown(&body, FIELDS) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "{name}: Extra inputs are not permitted"
         )));
     }
-    let required = |field: &str| Refusal::bad(format!("{field}: Field required"));
+    let required = |field: &str| SimRefusal::bad(format!("{field}: Field required"));
     let model = rules::text(&body, "model", || required("model"))?.to_owned();
     if body["max_tokens"].is_null() {
         return Err(required("max_tokens"));
     }
     if !is_count(&body["max_tokens"]) {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "max_tokens: Input should be greater than or equal to 1",
         ));
     }
@@ -65,7 +65,7 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
         .into_iter()
         .find(|format| format["type"] == "json_schema")
         .map(|format| format["schema"].clone());
-    Ok(Asked {
+    Ok(SimRequest {
         dialect: Dialect::Anthropic,
         flavour: Flavour::Openai,
         model,
@@ -80,10 +80,10 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
     })
 }
 
-fn check_sampling(body: &Value) -> Checked<()> {
+fn check_sampling(body: &Value) -> ReadResult<()> {
     for field in ["temperature", "top_p"] {
         if !in_range(&body[field], 0.0, 1.0) {
-            return Err(Refusal::bad(format!("{field}: range: 0..1")));
+            return Err(SimRefusal::bad(format!("{field}: range: 0..1")));
         }
     }
     if let Some(sequences) = body["stop_sequences"].as_array()
@@ -91,7 +91,7 @@ fn check_sampling(body: &Value) -> Checked<()> {
             .iter()
             .any(|one| one.as_str().is_none_or(|one| one.trim().is_empty()))
     {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "stop_sequences: each stop sequence must contain non-whitespace",
         ));
     }
@@ -100,37 +100,37 @@ fn check_sampling(body: &Value) -> Checked<()> {
         None if thinking.is_null() => Ok(()),
         Some("disabled" | "adaptive") => Ok(()),
         Some("enabled") => check_thinking(body, &thinking["budget_tokens"]),
-        _ => Err(Refusal::bad(
+        _ => Err(SimRefusal::bad(
             "thinking: Input tag does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'",
         )),
     }
 }
 
-fn check_thinking(body: &Value, budget: &Value) -> Checked<()> {
+fn check_thinking(body: &Value, budget: &Value) -> ReadResult<()> {
     let Some(budget) = budget.as_u64() else {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "thinking.enabled.budget_tokens: Field required",
         ));
     };
     if budget < THINKING_TOKENS_MIN {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
         ));
     }
     if body["max_tokens"].as_u64().is_some_and(|max| max <= budget) {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "`max_tokens` must be greater than `thinking.budget_tokens`.",
         ));
     }
     if matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Thinking may not be enabled when tool_choice forces tool use.",
         ));
     }
     check_begins_with_thoughts(body)?;
     let temperature = &body["temperature"];
     if !temperature.is_null() && temperature.as_f64() != Some(1.0) {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "`temperature` may only be set to 1 when thinking is enabled.",
         ));
     }
@@ -138,7 +138,7 @@ fn check_thinking(body: &Value, budget: &Value) -> Checked<()> {
 }
 
 /// With a budget of thought, the answer that goes on after results began with thoughts.
-fn check_begins_with_thoughts(body: &Value) -> Checked<()> {
+fn check_begins_with_thoughts(body: &Value) -> ReadResult<()> {
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let [.., (at, spoken), (_, results)] = &messages.iter().enumerate().collect::<Vec<_>>()[..]
     else {
@@ -150,22 +150,22 @@ fn check_begins_with_thoughts(body: &Value) -> Checked<()> {
     if !goes_on || found == "thinking" || found == "redacted_thinking" {
         return Ok(());
     }
-    Err(Refusal::bad(format!(
+    Err(SimRefusal::bad(format!(
         "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
     )))
 }
 
-fn tools(body: &Value) -> Checked<Vec<String>> {
+fn tools(body: &Value) -> ReadResult<Vec<String>> {
     let list = rules::list(body, "tools", || {
-        Refusal::bad("tools: Input should be a valid list")
+        SimRefusal::bad("tools: Input should be a valid list")
     })?;
     let mut names: Vec<String> = Vec::new();
     for (at, tool) in list.iter().enumerate() {
         let required =
-            |field: &str| Refusal::bad(format!("tools.{at}.custom.{field}: Field required"));
+            |field: &str| SimRefusal::bad(format!("tools.{at}.custom.{field}: Field required"));
         let name = rules::text(tool, "name", || required("name"))?;
         if !is_name(name, NAME_MAX) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
             )));
         }
@@ -177,45 +177,45 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
             None => return Err(required("input_schema.type")),
             Some("object") => {}
             Some(_) => {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "tools.{at}.custom.input_schema.type: Input should be 'object'"
                 )));
             }
         }
         if names.iter().any(|known| known == name) {
-            return Err(Refusal::bad("tools: Tool names must be unique."));
+            return Err(SimRefusal::bad("tools: Tool names must be unique."));
         }
         names.push(name.to_owned());
     }
     Ok(names)
 }
 
-fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
+fn check_choice(body: &Value, tools: &[String]) -> ReadResult<()> {
     let choice = &body["tool_choice"];
     match choice["type"].as_str() {
         None if choice.is_null() => Ok(()),
-        Some(_) if tools.is_empty() => Err(Refusal::bad(
+        Some(_) if tools.is_empty() => Err(SimRefusal::bad(
             "tool_choice may only be specified while providing tools.",
         )),
         Some("auto" | "any" | "none") => Ok(()),
         Some("tool") => {
             let name = choice["name"].as_str().unwrap_or_default();
             let known = tools.iter().any(|tool| tool == name);
-            known
-                .then_some(())
-                .ok_or_else(|| Refusal::bad(format!("Tool '{name}' not found in provided tools")))
+            known.then_some(()).ok_or_else(|| {
+                SimRefusal::bad(format!("Tool '{name}' not found in provided tools"))
+            })
         }
-        _ => Err(Refusal::bad(
+        _ => Err(SimRefusal::bad(
             "tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'",
         )),
     }
 }
 
-fn check_cache_marks(body: &Value) -> Checked<()> {
+fn check_cache_marks(body: &Value) -> ReadResult<()> {
     let parts = [&body["system"], &body["tools"], &body["messages"]];
     let found: usize = parts.into_iter().map(cache_marks).sum();
     if found > CACHE_MARKS_MAX {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "A maximum of {CACHE_MARKS_MAX} blocks with cache_control may be provided. Found {found}."
         )));
     }
@@ -234,7 +234,7 @@ fn cache_marks(value: &Value) -> usize {
     }
 }
 
-fn system(body: &Value) -> Checked<String> {
+fn system(body: &Value) -> ReadResult<String> {
     let mut system = String::new();
     match &body["system"] {
         Value::Null => {}
@@ -242,10 +242,10 @@ fn system(body: &Value) -> Checked<String> {
         Value::Array(blocks) => {
             for (at, block) in blocks.iter().enumerate() {
                 let text = rules::text(block, "text", || {
-                    Refusal::bad(format!("system.{at}.text: Field required"))
+                    SimRefusal::bad(format!("system.{at}.text: Field required"))
                 })?;
                 if text.is_empty() {
-                    return Err(Refusal::bad(
+                    return Err(SimRefusal::bad(
                         "system: text content blocks must be non-empty",
                     ));
                 }
@@ -253,7 +253,7 @@ fn system(body: &Value) -> Checked<String> {
             }
         }
         _ => {
-            return Err(Refusal::bad(
+            return Err(SimRefusal::bad(
                 "system: Input should be a valid string or list",
             ));
         }
@@ -261,26 +261,28 @@ fn system(body: &Value) -> Checked<String> {
     Ok(system)
 }
 
-fn messages(body: &Value) -> Checked<Vec<Said>> {
+fn messages(body: &Value) -> ReadResult<Vec<SimMessage>> {
     let list = body["messages"].as_array();
-    let list = list.ok_or_else(|| Refusal::bad("messages: Field required"))?;
+    let list = list.ok_or_else(|| SimRefusal::bad("messages: Field required"))?;
     if list.is_empty() {
-        return Err(Refusal::bad("messages: at least one message is required"));
+        return Err(SimRefusal::bad(
+            "messages: at least one message is required",
+        ));
     }
-    let mut said: Vec<Said> = Vec::new();
-    let mut spoken: Vec<blocks::Turn> = Vec::new();
+    let mut said: Vec<SimMessage> = Vec::new();
+    let mut spoken: Vec<blocks::AnthropicTurn> = Vec::new();
     for (at, message) in list.iter().enumerate() {
         let role = match message["role"].as_str() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             _ => {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "messages.{at}.role: Input should be 'user' or 'assistant'"
                 )));
             }
         };
         if at == 0 && role != Role::User {
-            return Err(Refusal::bad(
+            return Err(SimRefusal::bad(
                 "messages: first message must use the \"user\" role",
             ));
         }

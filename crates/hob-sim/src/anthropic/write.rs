@@ -1,20 +1,20 @@
 //! An answer as Anthropic writes it: a message of blocks.
 
-use crate::answer::Ending;
-use crate::draft::{Draft, DraftCall, Frame, Mould, Used, signature};
+use crate::answer::AnswerEnding;
+use crate::draft::{AnswerDraft, DraftCall, FrameTemplate, ReportedUsage, StreamFrame, signature};
 use serde_json::{Value, json};
 
-/// How far off an index is that belongs to no block.
+/// The offset of an index that belongs to no block.
 const NOWHERE: usize = 40;
 
 /// The stream: `message_start`, each block with its deltas, `message_delta`, `message_stop`.
-pub(crate) fn frames(draft: &Draft) -> Vec<Frame> {
+pub(crate) fn frames(draft: &AnswerDraft) -> Vec<StreamFrame> {
     let mut message = message(draft, &json!([]), &Value::Null);
-    if let (Some(usage), Used::Said(..)) = (message.get_mut("usage"), &draft.usage) {
+    if let (Some(usage), ReportedUsage::Said(..)) = (message.get_mut("usage"), &draft.usage) {
         usage["output_tokens"] = json!(1);
     }
     let opening = json!({ "type": "message_start", "message": message });
-    let mut blocks = Blocks {
+    let mut blocks = AnthropicBlockWriter {
         frames: vec![around("message_start", &opening)],
         index: 0,
         astray: if draft.wrong_ids { NOWHERE } else { 0 },
@@ -47,7 +47,7 @@ pub(crate) fn frames(draft: &Draft) -> Vec<Frame> {
 }
 
 /// The answer in one piece.
-pub(crate) fn whole(draft: &Draft) -> Value {
+pub(crate) fn whole(draft: &AnswerDraft) -> Value {
     let mut content = Vec::new();
     if !draft.thinking.is_empty() {
         let thinking = draft.thinking.concat();
@@ -91,7 +91,7 @@ pub(crate) fn models(models: &[String], one: bool) -> Value {
 }
 
 /// A failure inside the stream, after which nothing follows.
-pub(crate) fn error_frames() -> Vec<Frame> {
+pub(crate) fn error_frames() -> Vec<StreamFrame> {
     let error = json!({
         "type": "error",
         "error": { "type": "overloaded_error", "message": "Overloaded" },
@@ -100,30 +100,30 @@ pub(crate) fn error_frames() -> Vec<Frame> {
     vec![around("error", &error)]
 }
 
-struct Blocks {
-    frames: Vec<Frame>,
+struct AnthropicBlockWriter {
+    frames: Vec<StreamFrame>,
     index: usize,
     /// Added to the index of every delta.
     astray: usize,
 }
 
-impl Blocks {
-    fn thinking(&mut self, draft: &Draft) {
+impl AnthropicBlockWriter {
+    fn thinking(&mut self, draft: &AnswerDraft) {
         self.start(&json!({ "type": "thinking", "thinking": "", "signature": "" }));
         for piece in &draft.thinking {
             let delta = self.delta(&json!({ "type": "thinking_delta", "thinking": piece }));
-            self.frames.push(Frame::token(delta));
+            self.frames.push(StreamFrame::token(delta));
         }
         let proof = signature(&draft.thinking.concat());
         let delta = self.delta(&json!({ "type": "signature_delta", "signature": proof }));
-        self.frames.push(Frame::around(delta));
+        self.frames.push(StreamFrame::around(delta));
         self.stop();
     }
 
-    fn words(&mut self, draft: &Draft) {
+    fn words(&mut self, draft: &AnswerDraft) {
         self.start(&json!({ "type": "text", "text": "" }));
         let said = |word: &str| json!({ "type": "text_delta", "text": word });
-        let mould = Mould::new(&self.delta(&said(Mould::PLACE)));
+        let mould = FrameTemplate::new(&self.delta(&said(FrameTemplate::PLACE)));
         for word in &draft.words {
             let delta = match &mould {
                 Some(mould) => mould.cast(word),
@@ -139,7 +139,7 @@ impl Blocks {
         let first = std::iter::once(String::new());
         for piece in first.chain(call.pieces()) {
             let delta = self.delta(&json!({ "type": "input_json_delta", "partial_json": piece }));
-            self.frames.push(Frame::token(delta));
+            self.frames.push(StreamFrame::token(delta));
         }
         self.stop();
     }
@@ -169,7 +169,7 @@ impl Blocks {
     }
 }
 
-fn message(draft: &Draft, content: &Value, stop: &Value) -> Value {
+fn message(draft: &AnswerDraft, content: &Value, stop: &Value) -> Value {
     let mut message = json!({
         "id": format!("msg_{}", draft.id),
         "type": "message",
@@ -189,33 +189,33 @@ fn tool_use(call: &DraftCall) -> Value {
     json!({ "type": "tool_use", "id": call.id("toolu_"), "name": call.name, "input": {} })
 }
 
-fn around(kind: &str, data: &Value) -> Frame {
-    Frame::around(event(kind, data))
+fn around(kind: &str, data: &Value) -> StreamFrame {
+    StreamFrame::around(event(kind, data))
 }
 
 fn event(kind: &str, data: &Value) -> String {
     format!("event: {kind}\ndata: {data}\n\n")
 }
 
-fn stop(draft: &Draft) -> &'static str {
+fn stop(draft: &AnswerDraft) -> &'static str {
     match draft.ending {
-        Ending::Length => "max_tokens",
-        Ending::Content => "refusal",
-        Ending::Done if draft.calls.is_empty() => "end_turn",
-        Ending::Done => "tool_use",
+        AnswerEnding::Length => "max_tokens",
+        AnswerEnding::Content => "refusal",
+        AnswerEnding::Done if draft.calls.is_empty() => "end_turn",
+        AnswerEnding::Done => "tool_use",
     }
 }
 
-fn usage(draft: &Draft) -> Option<Value> {
+fn usage(draft: &AnswerDraft) -> Option<Value> {
     match &draft.usage {
-        Used::Said(input, output) => Some(json!({
+        ReportedUsage::Said(input, output) => Some(json!({
             "input_tokens": input,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": output,
             "service_tier": "standard",
         })),
-        Used::Raw(raw) => Some(raw.clone()),
-        Used::Missing => None,
+        ReportedUsage::Raw(raw) => Some(raw.clone()),
+        ReportedUsage::Missing => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Who else speaks chat completions, and in what each differs: data, and the rules that are
 //! theirs alone.
 
-use crate::asked::{Flavour, Said};
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Flavour, SimMessage};
 use crate::rules;
 use hob_wire::content::Role;
 use serde_json::Value;
@@ -10,14 +10,14 @@ use serde_json::Value;
 /// Letters and digits of a Mistral tool call's id.
 const MISTRAL_ID_LEN: usize = 9;
 
-/// In what a provider differs from OpenAI.
+/// A provider's deviations from OpenAI.
 #[derive(Debug)]
-pub(crate) struct Ways {
-    pub(crate) thinking: ThinkingWay,
-    pub(crate) usage: UsageWay,
+pub(crate) struct FlavourQuirks {
+    pub(crate) thinking: ThinkingField,
+    pub(crate) usage: UsageTiming,
     /// A tool call comes in one chunk, not in pieces.
     pub(crate) calls_whole: bool,
-    /// What a call's id begins with, and how much of it is sent.
+    /// The prefix of a call id, and its length.
     pub(crate) id_prefix: &'static str,
     pub(crate) id_len: usize,
     /// A comment before the first chunk, while the model is looked for.
@@ -28,9 +28,9 @@ pub(crate) struct Ways {
     pub(crate) no_fields: &'static [&'static str],
 }
 
-/// Where thoughts are.
+/// The field of thoughts.
 #[derive(Debug)]
-pub(crate) enum ThinkingWay {
+pub(crate) enum ThinkingField {
     /// `delta.reasoning_content`.
     ReasoningContent,
     /// `delta.reasoning`.
@@ -41,9 +41,9 @@ pub(crate) enum ThinkingWay {
     Parts,
 }
 
-/// When a stream says what was used.
+/// The point of a stream that reports usage.
 #[derive(Debug)]
-pub(crate) enum UsageWay {
+pub(crate) enum UsageTiming {
     /// In a chunk of its own, when asked for.
     Asked,
     /// In the chunk that ends the answer, asked or not.
@@ -54,9 +54,9 @@ pub(crate) enum UsageWay {
     Groq,
 }
 
-const OPENAI: Ways = Ways {
-    thinking: ThinkingWay::ReasoningContent,
-    usage: UsageWay::Asked,
+const OPENAI: FlavourQuirks = FlavourQuirks {
+    thinking: ThinkingField::ReasoningContent,
+    usage: UsageTiming::Asked,
     calls_whole: false,
     id_prefix: "call_",
     id_len: 24,
@@ -65,9 +65,9 @@ const OPENAI: Ways = Ways {
     no_fields: &[],
 };
 
-const OPEN_ROUTER: Ways = Ways {
-    thinking: ThinkingWay::Details,
-    usage: UsageWay::Last,
+const OPEN_ROUTER: FlavourQuirks = FlavourQuirks {
+    thinking: ThinkingField::Details,
+    usage: UsageTiming::Last,
     comment: Some(": OPENROUTER PROCESSING\n\n"),
     more_fields: Some(&[
         "models",
@@ -83,23 +83,23 @@ const OPEN_ROUTER: Ways = Ways {
     ..OPENAI
 };
 
-const GROQ: Ways = Ways {
-    thinking: ThinkingWay::Reasoning,
-    usage: UsageWay::Groq,
+const GROQ: FlavourQuirks = FlavourQuirks {
+    thinking: ThinkingField::Reasoning,
+    usage: UsageTiming::Groq,
     calls_whole: true,
     more_fields: Some(&["include_reasoning", "reasoning_format", "search_settings"]),
     ..OPENAI
 };
 
-const DEEP_SEEK: Ways = Ways {
-    usage: UsageWay::Last,
+const DEEP_SEEK: FlavourQuirks = FlavourQuirks {
+    usage: UsageTiming::Last,
     more_fields: Some(&["thinking"]),
     ..OPENAI
 };
 
-const MISTRAL: Ways = Ways {
-    thinking: ThinkingWay::Parts,
-    usage: UsageWay::Last,
+const MISTRAL: FlavourQuirks = FlavourQuirks {
+    thinking: ThinkingField::Parts,
+    usage: UsageTiming::Last,
     calls_whole: true,
     id_prefix: "",
     id_len: MISTRAL_ID_LEN,
@@ -108,29 +108,29 @@ const MISTRAL: Ways = Ways {
     ..OPENAI
 };
 
-const XAI: Ways = Ways {
-    usage: UsageWay::Each,
+const XAI: FlavourQuirks = FlavourQuirks {
+    usage: UsageTiming::Each,
     calls_whole: true,
     more_fields: Some(&["deferred", "search_parameters"]),
     ..OPENAI
 };
 
-const OLLAMA: Ways = Ways {
-    thinking: ThinkingWay::Reasoning,
+const OLLAMA: FlavourQuirks = FlavourQuirks {
+    thinking: ThinkingField::Reasoning,
     calls_whole: true,
     id_len: 8,
     more_fields: None,
     ..OPENAI
 };
 
-const LM_STUDIO: Ways = Ways {
+const LM_STUDIO: FlavourQuirks = FlavourQuirks {
     id_prefix: "",
     id_len: MISTRAL_ID_LEN,
     more_fields: None,
     ..OPENAI
 };
 
-pub(crate) fn ways(flavour: Flavour) -> &'static Ways {
+pub(crate) fn ways(flavour: Flavour) -> &'static FlavourQuirks {
     match flavour {
         Flavour::Openai => &OPENAI,
         Flavour::OpenRouter => &OPEN_ROUTER,
@@ -144,7 +144,7 @@ pub(crate) fn ways(flavour: Flavour) -> &'static Ways {
 }
 
 /// Refuses fields the provider does not know.
-pub(super) fn check_fields(flavour: Flavour, body: &Value, common: &[&str]) -> Checked<()> {
+pub(super) fn check_fields(flavour: Flavour, body: &Value, common: &[&str]) -> ReadResult<()> {
     let ways = ways(flavour);
     let Some(more) = ways.more_fields else {
         return Ok(());
@@ -157,19 +157,19 @@ pub(super) fn check_fields(flavour: Flavour, body: &Value, common: &[&str]) -> C
             continue;
         }
         return Err(match flavour {
-            Flavour::Mistral => Refusal::new(
+            Flavour::Mistral => SimRefusal::new(
                 422,
                 format!("body.{name}: Extra inputs are not permitted (extra_forbidden)"),
             ),
-            Flavour::Groq => Refusal::bad(format!("property '{name}' is unsupported")),
-            _ => Refusal::bad(format!("Unrecognized request argument supplied: {name}")),
+            Flavour::Groq => SimRefusal::bad(format!("property '{name}' is unsupported")),
+            _ => SimRefusal::bad(format!("Unrecognized request argument supplied: {name}")),
         });
     }
     Ok(())
 }
 
 /// The rules only one of them has, once all the common ones are kept.
-pub(super) fn check_own(flavour: Flavour, body: &Value, said: &[Said]) -> Checked<()> {
+pub(super) fn check_own(flavour: Flavour, body: &Value, said: &[SimMessage]) -> ReadResult<()> {
     match flavour {
         Flavour::Openai => check_reasoning_model(body),
         Flavour::DeepSeek => check_deep_seek(body),
@@ -180,7 +180,7 @@ pub(super) fn check_own(flavour: Flavour, body: &Value, said: &[Said]) -> Checke
 }
 
 /// Models that reason do without the knobs of those that do not.
-fn check_reasoning_model(body: &Value) -> Checked<()> {
+fn check_reasoning_model(body: &Value) -> ReadResult<()> {
     let model = body["model"].as_str().unwrap_or_default();
     let reasons = ["o1", "o3", "o4", "gpt-5"]
         .iter()
@@ -189,7 +189,7 @@ fn check_reasoning_model(body: &Value) -> Checked<()> {
         return Ok(());
     }
     if !body["max_tokens"].is_null() {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         )
         .at("max_tokens"));
@@ -197,14 +197,14 @@ fn check_reasoning_model(body: &Value) -> Checked<()> {
     for field in ["temperature", "top_p"] {
         let value = &body[field];
         if !value.is_null() && value.as_f64() != Some(1.0) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Unsupported value: '{field}' does not support {value} with this model. Only the default (1) value is supported."
             ))
             .at(field));
         }
     }
     if !body["stop"].is_null() {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Unsupported parameter: 'stop' is not supported with this model.",
         )
         .at("stop"));
@@ -212,9 +212,11 @@ fn check_reasoning_model(body: &Value) -> Checked<()> {
     Ok(())
 }
 
-fn check_deep_seek(body: &Value) -> Checked<()> {
+fn check_deep_seek(body: &Value) -> ReadResult<()> {
     if body["response_format"]["type"] == "json_schema" {
-        return Err(Refusal::bad("This response_format type is unavailable now"));
+        return Err(SimRefusal::bad(
+            "This response_format type is unavailable now",
+        ));
     }
     if body["model"] != "deepseek-reasoner" {
         return Ok(());
@@ -223,7 +225,7 @@ fn check_deep_seek(body: &Value) -> Checked<()> {
     let spoke = messages.iter().rposition(|one| one["role"] == "user");
     for (at, message) in messages.iter().enumerate().skip(spoke.unwrap_or(0)) {
         if message["tool_calls"].is_array() && !message["reasoning_content"].is_string() {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Missing `reasoning_content` field in the assistant message at message index {at}."
             )));
         }
@@ -231,11 +233,11 @@ fn check_deep_seek(body: &Value) -> Checked<()> {
     Ok(())
 }
 
-fn check_groq(body: &Value) -> Checked<()> {
+fn check_groq(body: &Value) -> ReadResult<()> {
     let messages = body["messages"].as_array().into_iter().flatten();
     for (at, message) in messages.enumerate() {
         if !message["reasoning_content"].is_null() {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "'messages.{at}' : for 'role:assistant' the following must be satisfied[('messages.{at}' : property 'reasoning_content' is unsupported)]"
             )));
         }
@@ -243,7 +245,7 @@ fn check_groq(body: &Value) -> Checked<()> {
     Ok(())
 }
 
-fn check_mistral(said: &[Said]) -> Checked<()> {
+fn check_mistral(said: &[SimMessage]) -> ReadResult<()> {
     let fits = |id: &str| {
         id.len() == MISTRAL_ID_LEN && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
@@ -252,18 +254,18 @@ fn check_mistral(said: &[Said]) -> Checked<()> {
             && before.role == Role::Tool
             && after.role == Role::User
         {
-            return Err(Refusal::bad("Unexpected role 'user' after role 'tool'"));
+            return Err(SimRefusal::bad("Unexpected role 'user' after role 'tool'"));
         }
     }
     let calls = said.iter().flat_map(|one| &one.tool_calls);
     if let Some(call) = calls.into_iter().find(|call| !fits(&call.id)) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Tool call id was {} but must be a-z, A-Z, 0-9, with a length of 9.",
             call.id
         )));
     }
     match said.last() {
-        Some(last) if last.role == Role::Assistant => Err(Refusal::bad(
+        Some(last) if last.role == Role::Assistant => Err(SimRefusal::bad(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
         )),
         _ => Ok(()),

@@ -2,25 +2,25 @@
 //! anyone else speaks.
 
 use super::read::NAME_MAX;
-use crate::asked::{Called, Resulted, Said};
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{SimMessage, SimToolCall, SimToolResult};
 use crate::rules::{self, add_text, data_url, is_name};
 use hob_wire::content::Role;
 use serde_json::Value;
 
 /// The system text and the conversation.
-pub(super) fn messages(body: &Value) -> Checked<(String, Vec<Said>)> {
+pub(super) fn messages(body: &Value) -> ReadResult<(String, Vec<SimMessage>)> {
     let Some(list) = body["messages"].as_array() else {
-        return Err(Refusal::bad("Missing required parameter: 'messages'.").at("messages"));
+        return Err(SimRefusal::bad("Missing required parameter: 'messages'.").at("messages"));
     };
     if list.is_empty() {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
         )
         .at("messages"));
     }
     let mut system = String::new();
-    let mut said: Vec<Said> = Vec::new();
+    let mut said: Vec<SimMessage> = Vec::new();
     // Calls of the last assistant message that no tool message has answered yet.
     let mut open: Vec<String> = Vec::new();
     let mut answered: Vec<String> = Vec::new();
@@ -32,12 +32,12 @@ pub(super) fn messages(body: &Value) -> Checked<(String, Vec<Said>)> {
         }
         match role {
             "system" | "developer" => {
-                let mut one = Said::by(Role::System);
+                let mut one = SimMessage::by(Role::System);
                 content(at, message, &mut one)?;
                 add_text(&mut system, &one.text);
             }
             "user" => {
-                let mut one = Said::by(Role::User);
+                let mut one = SimMessage::by(Role::User);
                 content(at, message, &mut one)?;
                 said.push(one);
             }
@@ -48,7 +48,7 @@ pub(super) fn messages(body: &Value) -> Checked<(String, Vec<Said>)> {
             }
             "tool" => said.push(tool(at, message, &mut open, &mut answered)?),
             other => {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "Invalid value: '{other}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
                 ))
                 .at(format!("messages[{at}].role")));
@@ -59,24 +59,24 @@ pub(super) fn messages(body: &Value) -> Checked<(String, Vec<Said>)> {
     Ok((system, said))
 }
 
-fn check_answered(at: usize, open: &[String]) -> Checked<()> {
+fn check_answered(at: usize, open: &[String]) -> ReadResult<()> {
     if open.is_empty() {
         return Ok(());
     }
     let ids = open.join(", ");
-    Err(Refusal::bad(format!(
+    Err(SimRefusal::bad(format!(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
     ))
     .at(format!("messages.[{at}].role")))
 }
 
-fn assistant(at: usize, message: &Value) -> Checked<Said> {
-    let mut said = Said::by(Role::Assistant);
+fn assistant(at: usize, message: &Value) -> ReadResult<SimMessage> {
+    let mut said = SimMessage::by(Role::Assistant);
     let calls = rules::list(message, "tool_calls", || {
-        Refusal::bad(format!("Invalid type for 'messages[{at}].tool_calls'."))
+        SimRefusal::bad(format!("Invalid type for 'messages[{at}].tool_calls'."))
     })?;
     if message["tool_calls"].is_array() && calls.is_empty() {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid 'messages[{at}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead."
         ))
         .at(format!("messages[{at}].tool_calls")));
@@ -90,7 +90,7 @@ fn assistant(at: usize, message: &Value) -> Checked<Said> {
     for (nth, call) in calls.iter().enumerate() {
         let path = format!("messages[{at}].tool_calls[{nth}]");
         let missing = |field: &str| {
-            Refusal::bad(format!("Missing required parameter: '{path}.{field}'."))
+            SimRefusal::bad(format!("Missing required parameter: '{path}.{field}'."))
                 .at(format!("{path}.{field}"))
         };
         let id = rules::text(call, "id", || missing("id"))?;
@@ -100,17 +100,17 @@ fn assistant(at: usize, message: &Value) -> Checked<Said> {
         let function = &call["function"];
         let name = rules::text(function, "name", || missing("function.name"))?;
         if !is_name(name, NAME_MAX) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid '{path}.function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
             )));
         }
         let args = rules::text(function, "arguments", || missing("function.arguments"))?;
         if said.tool_calls.iter().any(|known| known.id == id) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Duplicate tool_call id '{id}' in '{path}'."
             )));
         }
-        said.tool_calls.push(Called {
+        said.tool_calls.push(SimToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
             args: serde_json::from_str(args).unwrap_or_else(|_| Value::String(args.to_owned())),
@@ -124,30 +124,30 @@ fn tool(
     message: &Value,
     open: &mut Vec<String>,
     answered: &mut Vec<String>,
-) -> Checked<Said> {
+) -> ReadResult<SimMessage> {
     let missing = || {
-        Refusal::bad(format!(
+        SimRefusal::bad(format!(
             "Missing required parameter: 'messages[{at}].tool_call_id'."
         ))
         .at(format!("messages[{at}].tool_call_id"))
     };
     let id = rules::text(message, "tool_call_id", missing)?;
     if open.is_empty() && answered.is_empty() {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
         )
         .at(format!("messages.[{at}].role")));
     }
     let Some(place) = open.iter().position(|known| known == id) else {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message."
         ))
         .at(format!("messages.[{at}].tool_call_id")));
     };
     answered.push(open.remove(place));
-    let mut one = Said::by(Role::Tool);
+    let mut one = SimMessage::by(Role::Tool);
     content(at, message, &mut one)?;
-    one.tool_results.push(Resulted {
+    one.tool_results.push(SimToolResult {
         id: id.to_owned(),
         text: std::mem::take(&mut one.text),
         is_error: false,
@@ -156,7 +156,7 @@ fn tool(
 }
 
 /// Reads a message's content: a text, or parts.
-fn content(at: usize, message: &Value, said: &mut Said) -> Checked<()> {
+fn content(at: usize, message: &Value, said: &mut SimMessage) -> ReadResult<()> {
     let parts = match &message["content"] {
         Value::String(text) => {
             text.clone_into(&mut said.text);
@@ -165,7 +165,7 @@ fn content(at: usize, message: &Value, said: &mut Said) -> Checked<()> {
         Value::Array(parts) => parts,
         other => {
             let got = if other.is_null() { "null" } else { "an object" };
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid value for 'content': expected a string, got {got}."
             ))
             .at(format!("messages.[{at}].content")));
@@ -176,7 +176,7 @@ fn content(at: usize, message: &Value, said: &mut Said) -> Checked<()> {
         match (part["type"].as_str(), said.role) {
             (Some("text"), _) => {
                 let missing =
-                    || Refusal::bad(format!("Missing required parameter: '{path}.text'."));
+                    || SimRefusal::bad(format!("Missing required parameter: '{path}.text'."));
                 said.text.push_str(rules::text(part, "text", missing)?);
             }
             (Some("image_url"), Role::User) => {
@@ -184,7 +184,7 @@ fn content(at: usize, message: &Value, said: &mut Said) -> Checked<()> {
                 said.images.push(picture(url, &path)?);
             }
             (kind, _) => {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "Invalid content type {kind:?} for a message of this role."
                 ))
                 .at(format!("{path}.type")));
@@ -195,12 +195,12 @@ fn content(at: usize, message: &Value, said: &mut Said) -> Checked<()> {
 }
 
 /// The media type of a picture given by URL.
-pub(crate) fn picture(url: &str, path: &str) -> Checked<String> {
+pub(crate) fn picture(url: &str, path: &str) -> ReadResult<String> {
     if url.starts_with("http://") || url.starts_with("https://") {
         return Ok("image/*".to_owned());
     }
     let refusal = || {
-        Refusal::bad(format!(
+        SimRefusal::bad(format!(
             "Invalid '{path}.image_url': expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without one."
         ))
     };

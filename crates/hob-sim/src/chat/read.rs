@@ -2,8 +2,8 @@
 
 use super::flavour::{check_fields, check_own};
 use super::messages::messages;
-use crate::asked::{Asked, Dialect, Flavour};
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Dialect, Flavour, SimRequest};
 use crate::rules::{self, in_range, is_count, is_name};
 use serde_json::Value;
 
@@ -47,10 +47,10 @@ const FIELDS: &[&str] = &[
     "web_search_options",
 ];
 
-pub(crate) fn read(flavour: Flavour, body: Value) -> Checked<Asked> {
+pub(crate) fn read(flavour: Flavour, body: Value) -> ReadResult<SimRequest> {
     check_fields(flavour, &body, FIELDS)?;
     let model = rules::text(&body, "model", || {
-        Refusal::bad("you must provide a model parameter")
+        SimRefusal::bad("you must provide a model parameter")
     })?;
     let model = model.to_owned();
     check_numbers(&body)?;
@@ -60,7 +60,7 @@ pub(crate) fn read(flavour: Flavour, body: Value) -> Checked<Asked> {
     let (stream, wants_usage) = streaming(&body)?;
     let (system, messages) = messages(&body)?;
     check_own(flavour, &body, &messages)?;
-    Ok(Asked {
+    Ok(SimRequest {
         dialect: Dialect::OpenaiChat,
         flavour,
         model,
@@ -75,7 +75,7 @@ pub(crate) fn read(flavour: Flavour, body: Value) -> Checked<Asked> {
     })
 }
 
-fn check_numbers(body: &Value) -> Checked<()> {
+fn check_numbers(body: &Value) -> ReadResult<()> {
     for (field, low, high) in [
         ("temperature", 0.0, 2.0),
         ("top_p", 0.0, 1.0),
@@ -85,7 +85,7 @@ fn check_numbers(body: &Value) -> Checked<()> {
     ] {
         if !in_range(&body[field], low, high) {
             let given = &body[field];
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid '{field}': expected a value between {low} and {high}, but got {given} instead."
             ))
             .at(field));
@@ -93,7 +93,7 @@ fn check_numbers(body: &Value) -> Checked<()> {
     }
     for field in ["max_tokens", "max_completion_tokens"] {
         if !is_count(&body[field]) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid '{field}': integer below minimum value. Expected a value >= 1, but got {} instead.",
                 body[field]
             ))
@@ -101,19 +101,19 @@ fn check_numbers(body: &Value) -> Checked<()> {
         }
     }
     if !body["max_tokens"].is_null() && !body["max_completion_tokens"].is_null() {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
         ));
     }
     Ok(())
 }
 
-fn streaming(body: &Value) -> Checked<(bool, bool)> {
+fn streaming(body: &Value) -> ReadResult<(bool, bool)> {
     let stream = match &body["stream"] {
         Value::Null => false,
         Value::Bool(stream) => *stream,
         other => {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid type for 'stream': expected a boolean, but got {other} instead."
             ))
             .at("stream"));
@@ -121,28 +121,28 @@ fn streaming(body: &Value) -> Checked<(bool, bool)> {
     };
     let options = &body["stream_options"];
     if !options.is_null() && !stream {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
         )
         .at("stream_options"));
     }
     if let Some(name) = rules::unknown(options, &["include_usage", "include_obfuscation"]) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Unknown parameter: 'stream_options.{name}'."
         )));
     }
     Ok((stream, options["include_usage"] == true))
 }
 
-fn tools(body: &Value) -> Checked<Vec<String>> {
+fn tools(body: &Value) -> ReadResult<Vec<String>> {
     let list = rules::list(body, "tools", || {
-        Refusal::bad("Invalid type for 'tools': expected an array of objects.").at("tools")
+        SimRefusal::bad("Invalid type for 'tools': expected an array of objects.").at("tools")
     })?;
     if !body["tools"].is_null() && list.is_empty() {
-        return Err(Refusal::bad("[] is too short - 'tools'").at("tools"));
+        return Err(SimRefusal::bad("[] is too short - 'tools'").at("tools"));
     }
     if list.len() > TOOLS_MAX {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid 'tools': array too long. Expected an array with maximum length {TOOLS_MAX}, but got an array with length {} instead.",
             list.len()
         ))
@@ -150,7 +150,7 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
     }
     let named = list.iter().enumerate().map(|(at, tool)| {
         if tool["type"] != "function" {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid value: {}. Supported values are: 'function' and 'custom'.",
                 tool["type"]
             ))
@@ -161,15 +161,15 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
     named.collect()
 }
 
-fn tool_name(at: usize, function: &Value) -> Checked<String> {
+fn tool_name(at: usize, function: &Value) -> ReadResult<String> {
     let missing = || {
-        Refusal::bad(format!(
+        SimRefusal::bad(format!(
             "Missing required parameter: 'tools[{at}].function.name'."
         ))
     };
     let name = rules::text(function, "name", missing)?;
     if !is_name(name, NAME_MAX) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid 'tools[{at}].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
         ))
         .at(format!("tools[{at}].function.name")));
@@ -177,7 +177,7 @@ fn tool_name(at: usize, function: &Value) -> Checked<String> {
     let parameters = &function["parameters"];
     let fits = parameters.is_null() || parameters["type"] == "object";
     if !fits {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: {}'.",
             parameters["type"]
         ))
@@ -186,14 +186,14 @@ fn tool_name(at: usize, function: &Value) -> Checked<String> {
     Ok(name.to_owned())
 }
 
-fn check_choice(flavour: Flavour, body: &Value, tools: &[String]) -> Checked<()> {
+fn check_choice(flavour: Flavour, body: &Value, tools: &[String]) -> ReadResult<()> {
     let choice = &body["tool_choice"];
     if choice.is_null() {
         return Ok(());
     }
     if tools.is_empty() {
         return Err(
-            Refusal::bad("'tool_choice' is only allowed when 'tools' are specified.")
+            SimRefusal::bad("'tool_choice' is only allowed when 'tools' are specified.")
                 .at("tool_choice"),
         );
     }
@@ -205,7 +205,7 @@ fn check_choice(flavour: Flavour, body: &Value, tools: &[String]) -> Checked<()>
         Value::Object(_) if choice["type"] == "function" => {
             let name = choice["function"]["name"].as_str().unwrap_or_default();
             if !tools.iter().any(|tool| tool == name) {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "Tool choice '{name}' not found in 'tools' parameter."
                 ))
                 .at("tool_choice"));
@@ -215,11 +215,11 @@ fn check_choice(flavour: Flavour, body: &Value, tools: &[String]) -> Checked<()>
         _ => false,
     };
     let refusal =
-        || Refusal::bad(format!("Invalid value for 'tool_choice': {choice}.")).at("tool_choice");
+        || SimRefusal::bad(format!("Invalid value for 'tool_choice': {choice}.")).at("tool_choice");
     known.then_some(()).ok_or_else(refusal)
 }
 
-fn schema(body: &Value) -> Checked<Option<Value>> {
+fn schema(body: &Value) -> ReadResult<Option<Value>> {
     let format = &body["response_format"];
     match format["type"].as_str() {
         None if format.is_null() => Ok(None),
@@ -227,7 +227,7 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
         Some("json_object") => {
             let said = body["messages"].to_string().to_lowercase();
             if !said.contains("json") {
-                return Err(Refusal::bad(
+                return Err(SimRefusal::bad(
                     "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
                 )
                 .at("messages"));
@@ -238,12 +238,12 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
             let named = &format["json_schema"];
             let name = named["name"].as_str().unwrap_or_default();
             if !is_name(name, NAME_MAX) {
-                return Err(Refusal::bad(
+                return Err(SimRefusal::bad(
                     "Missing required parameter: 'response_format.json_schema.name'.",
                 ));
             }
             if !named["schema"].is_object() {
-                return Err(Refusal::bad(
+                return Err(SimRefusal::bad(
                     "Missing required parameter: 'response_format.json_schema.schema'.",
                 ));
             }
@@ -252,7 +252,7 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
             }
             Ok(Some(named["schema"].clone()))
         }
-        _ => Err(Refusal::bad(format!(
+        _ => Err(SimRefusal::bad(format!(
             "Invalid value: {}. Supported values are: 'json_object', 'json_schema', and 'text'.",
             format["type"]
         ))
@@ -261,10 +261,10 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
 }
 
 /// A strict schema closes every object and requires every property of it.
-pub(crate) fn check_strict(name: &str, schema: &Value) -> Checked<()> {
+pub(crate) fn check_strict(name: &str, schema: &Value) -> ReadResult<()> {
     if schema["type"] == "object" {
         let wrong = |why: &str| {
-            Err(Refusal::bad(format!(
+            Err(SimRefusal::bad(format!(
                 "Invalid schema for response_format '{name}': {why}"
             ))
             .at("response_format"))

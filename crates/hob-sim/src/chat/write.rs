@@ -1,31 +1,33 @@
 //! An answer as chat completions write it, each provider in its way.
 
-use super::flavour::{ThinkingWay, UsageWay, Ways, ways};
-use crate::answer::Ending;
-use crate::asked::{Asked, Flavour};
-use crate::draft::{CREATED, Draft, DraftCall, Frame, Mould, Used, total};
+use super::flavour::{FlavourQuirks, ThinkingField, UsageTiming, ways};
+use crate::answer::AnswerEnding;
+use crate::draft::{
+    AnswerDraft, CREATED, DraftCall, FrameTemplate, ReportedUsage, StreamFrame, total,
+};
+use crate::request::{Flavour, SimRequest};
 use serde_json::{Value, json};
 
-/// How far off an index is that belongs to no call.
+/// The offset of an index that belongs to no call.
 const NOWHERE: usize = 40;
 
 /// The stream: chunks, the reason it stopped, the usage if it was asked for, `[DONE]`.
-pub(crate) fn frames(asked: &Asked, draft: &Draft) -> Vec<Frame> {
+pub(crate) fn frames(asked: &SimRequest, draft: &AnswerDraft) -> Vec<StreamFrame> {
     let ways = ways(asked.flavour);
-    let mut stream = Stream {
+    let mut stream = ChatChunkWriter {
         draft,
         ways,
-        usage_null: asked.wants_usage && matches!(ways.usage, UsageWay::Asked),
+        usage_null: asked.wants_usage && matches!(ways.usage, UsageTiming::Asked),
         chunks: 0,
     };
-    let mut frames: Vec<Frame> = ways.comment.map(Frame::around).into_iter().collect();
+    let mut frames: Vec<StreamFrame> = ways.comment.map(StreamFrame::around).into_iter().collect();
     let opening = json!({ "role": "assistant", "content": "", "refusal": null });
-    frames.push(Frame::around(stream.delta(&opening)));
+    frames.push(StreamFrame::around(stream.delta(&opening)));
     for piece in &draft.thinking {
         let delta = thought(ways, piece);
-        frames.push(Frame::token(stream.delta(&delta)));
+        frames.push(StreamFrame::token(stream.delta(&delta)));
     }
-    let mould = Mould::new(&stream.delta(&json!({ "content": Mould::PLACE })));
+    let mould = FrameTemplate::new(&stream.delta(&json!({ "content": FrameTemplate::PLACE })));
     for word in &draft.words {
         let chunk = match &mould {
             Some(mould) if !draft.wrong_ids => mould.cast(word),
@@ -36,17 +38,17 @@ pub(crate) fn frames(asked: &Asked, draft: &Draft) -> Vec<Frame> {
     for (at, call) in draft.calls.iter().enumerate() {
         frames.extend(stream.call(at, call));
     }
-    frames.push(Frame::around(stream.last()));
-    let own_chunk = matches!(ways.usage, UsageWay::Asked | UsageWay::Groq);
-    if asked.wants_usage && own_chunk && !matches!(draft.usage, Used::Missing) {
-        frames.push(Frame::around(stream.usage()));
+    frames.push(StreamFrame::around(stream.last()));
+    let own_chunk = matches!(ways.usage, UsageTiming::Asked | UsageTiming::Groq);
+    if asked.wants_usage && own_chunk && !matches!(draft.usage, ReportedUsage::Missing) {
+        frames.push(StreamFrame::around(stream.usage()));
     }
-    frames.push(Frame::around("data: [DONE]\n\n"));
+    frames.push(StreamFrame::around("data: [DONE]\n\n"));
     frames
 }
 
 /// The answer in one piece.
-pub(crate) fn whole(asked: &Asked, draft: &Draft) -> Value {
+pub(crate) fn whole(asked: &SimRequest, draft: &AnswerDraft) -> Value {
     let ways = ways(asked.flavour);
     let text = draft.words.concat();
     let silent = text.is_empty() && !draft.calls.is_empty();
@@ -110,7 +112,7 @@ pub(crate) fn models(models: &[String], one: bool) -> Value {
 }
 
 /// A failure inside the stream, after which nothing follows.
-pub(crate) fn error_frames(flavour: Flavour) -> Vec<Frame> {
+pub(crate) fn error_frames(flavour: Flavour) -> Vec<StreamFrame> {
     let mut error = json!({ "error": {
         "message": "The server had an error while processing your request. Sorry about that!",
         "type": "server_error",
@@ -127,18 +129,18 @@ pub(crate) fn error_frames(flavour: Flavour) -> Vec<Frame> {
             "finish_reason": "error",
         }]);
     }
-    vec![Frame::around(event(&error))]
+    vec![StreamFrame::around(event(&error))]
 }
 
-struct Stream<'a> {
-    draft: &'a Draft,
-    ways: &'static Ways,
+struct ChatChunkWriter<'a> {
+    draft: &'a AnswerDraft,
+    ways: &'static FlavourQuirks,
     /// Every chunk before the last says `usage: null` when usage was asked for.
     usage_null: bool,
     chunks: usize,
 }
 
-impl Stream<'_> {
+impl ChatChunkWriter<'_> {
     fn delta(&mut self, delta: &Value) -> String {
         let chunk = self.chunk(delta, &Value::Null);
         event(&chunk)
@@ -149,9 +151,9 @@ impl Stream<'_> {
         let mut chunk = self.chunk(&json!({}), &json!(stop(self.draft)));
         if let Some(usage) = usage(self.draft) {
             match self.ways.usage {
-                UsageWay::Last => chunk["usage"] = usage,
-                UsageWay::Groq => chunk["x_groq"] = json!({ "id": "req_sim", "usage": usage }),
-                UsageWay::Asked | UsageWay::Each => {}
+                UsageTiming::Last => chunk["usage"] = usage,
+                UsageTiming::Groq => chunk["x_groq"] = json!({ "id": "req_sim", "usage": usage }),
+                UsageTiming::Asked | UsageTiming::Each => {}
             }
         }
         event(&chunk)
@@ -168,7 +170,7 @@ impl Stream<'_> {
         if self.usage_null {
             chunk["usage"] = Value::Null;
         }
-        if matches!(self.ways.usage, UsageWay::Each)
+        if matches!(self.ways.usage, UsageTiming::Each)
             && let Some(usage) = usage(self.draft)
         {
             chunk["usage"] = usage;
@@ -201,7 +203,7 @@ impl Stream<'_> {
     }
 
     /// One tool call: whole, or its name first and then its arguments in pieces.
-    fn call(&mut self, at: usize, call: &DraftCall) -> Vec<Frame> {
+    fn call(&mut self, at: usize, call: &DraftCall) -> Vec<StreamFrame> {
         let first = if self.ways.calls_whole {
             &call.args
         } else {
@@ -209,7 +211,7 @@ impl Stream<'_> {
         };
         let mut opening = opened(self.ways, call, first);
         opening["index"] = json!(at);
-        let mut frames = vec![Frame::token(
+        let mut frames = vec![StreamFrame::token(
             self.delta(&json!({ "tool_calls": [opening] })),
         )];
         if self.ways.calls_whole {
@@ -225,17 +227,17 @@ impl Stream<'_> {
                 "index": index,
                 "function": { "arguments": piece },
             }]});
-            frames.push(Frame::token(self.delta(&delta)));
+            frames.push(StreamFrame::token(self.delta(&delta)));
         }
         frames
     }
 }
 
-fn thought(ways: &Ways, piece: &str) -> Value {
+fn thought(ways: &FlavourQuirks, piece: &str) -> Value {
     match ways.thinking {
-        ThinkingWay::ReasoningContent => json!({ "reasoning_content": piece }),
-        ThinkingWay::Reasoning => json!({ "reasoning": piece }),
-        ThinkingWay::Details => json!({
+        ThinkingField::ReasoningContent => json!({ "reasoning_content": piece }),
+        ThinkingField::Reasoning => json!({ "reasoning": piece }),
+        ThinkingField::Details => json!({
             "reasoning": piece,
             "reasoning_details": [{
                 "type": "reasoning.text",
@@ -244,14 +246,14 @@ fn thought(ways: &Ways, piece: &str) -> Value {
                 "index": 0,
             }],
         }),
-        ThinkingWay::Parts => json!({ "content": [{
+        ThinkingField::Parts => json!({ "content": [{
             "type": "thinking",
             "thinking": [{ "type": "text", "text": piece }],
         }]}),
     }
 }
 
-fn opened(ways: &Ways, call: &DraftCall, args: &str) -> Value {
+fn opened(ways: &FlavourQuirks, call: &DraftCall, args: &str) -> Value {
     json!({
         "id": call.short_id(ways.id_prefix, ways.id_len),
         "type": "function",
@@ -263,25 +265,25 @@ fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-fn stop(draft: &Draft) -> &'static str {
+fn stop(draft: &AnswerDraft) -> &'static str {
     match draft.ending {
-        Ending::Length => "length",
-        Ending::Content => "content_filter",
-        Ending::Done if draft.calls.is_empty() => "stop",
-        Ending::Done => "tool_calls",
+        AnswerEnding::Length => "length",
+        AnswerEnding::Content => "content_filter",
+        AnswerEnding::Done if draft.calls.is_empty() => "stop",
+        AnswerEnding::Done => "tool_calls",
     }
 }
 
-fn usage(draft: &Draft) -> Option<Value> {
+fn usage(draft: &AnswerDraft) -> Option<Value> {
     match &draft.usage {
-        Used::Said(input, output) => Some(json!({
+        ReportedUsage::Said(input, output) => Some(json!({
             "prompt_tokens": input,
             "completion_tokens": output,
             "total_tokens": total(input, output),
             "prompt_tokens_details": { "cached_tokens": 0, "audio_tokens": 0 },
             "completion_tokens_details": { "reasoning_tokens": draft.thinking.len() },
         })),
-        Used::Raw(raw) => Some(raw.clone()),
-        Used::Missing => None,
+        ReportedUsage::Raw(raw) => Some(raw.clone()),
+        ReportedUsage::Missing => None,
     }
 }

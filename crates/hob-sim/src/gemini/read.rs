@@ -1,9 +1,9 @@
 //! A generateContent request, refused where Gemini refuses it.
 
 use super::contents;
-use crate::asked::{Asked, Dialect, Flavour};
-use crate::refusal::{Checked, Refusal};
-use crate::route::Target;
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Dialect, Flavour, SimRequest};
+use crate::route::RouteTarget;
 use crate::rules::{self, in_range, is_count};
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ const SCHEMA_FIELDS: &[&str] = &[
     "type",
 ];
 
-pub(crate) fn read(target: &Target, body: Value) -> Checked<Asked> {
+pub(crate) fn read(target: &RouteTarget, body: Value) -> ReadResult<SimRequest> {
     check_known(&body, FIELDS, "")?;
     let config = get(&body, "generationConfig");
     check_known(config, CONFIG_FIELDS, " at 'generation_config'")?;
@@ -80,7 +80,7 @@ pub(crate) fn read(target: &Target, body: Value) -> Checked<Asked> {
     let schema = schema(config)?;
     let tools = tools(&body)?;
     let (system, messages) = contents::read(&target.model, &body)?;
-    Ok(Asked {
+    Ok(SimRequest {
         dialect: Dialect::Gemini,
         flavour: Flavour::Openai,
         model: target.model.clone(),
@@ -104,14 +104,14 @@ pub(super) fn get<'a>(value: &'a Value, field: &str) -> &'a Value {
 }
 
 /// Refuses fields that do not exist, the way the provider's JSON reader does.
-pub(super) fn check_known(value: &Value, known: &[&str], place: &str) -> Checked<()> {
+pub(super) fn check_known(value: &Value, known: &[&str], place: &str) -> ReadResult<()> {
     let names = rules::fields(value).into_iter().flatten();
     for (name, _) in names {
         let found = known
             .iter()
             .any(|field| field == name || snake(field) == *name);
         if !found {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid JSON payload received. Unknown name \"{name}\"{place}: Cannot find field."
             )));
         }
@@ -119,29 +119,29 @@ pub(super) fn check_known(value: &Value, known: &[&str], place: &str) -> Checked
     Ok(())
 }
 
-fn check_numbers(config: &Value) -> Checked<()> {
+fn check_numbers(config: &Value) -> ReadResult<()> {
     for (field, high) in [("temperature", 2.0), ("topP", 1.0)] {
         if !in_range(get(config, field), 0.0, high) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "* GenerateContentRequest.generation_config.{}: {field} must be in the range [0.0, {high}].",
                 snake(field)
             )));
         }
     }
     if !is_count(get(config, "maxOutputTokens")) {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "* GenerateContentRequest.generation_config.max_output_tokens: max_output_tokens must be positive.",
         ));
     }
     Ok(())
 }
 
-fn schema(config: &Value) -> Checked<Option<Value>> {
+fn schema(config: &Value) -> ReadResult<Option<Value>> {
     let own = get(config, "responseSchema");
     let any = get(config, "responseJsonSchema");
     let json = get(config, "responseMimeType") == "application/json";
     if (!own.is_null() || !any.is_null()) && !json {
-        return Err(Refusal::bad(
+        return Err(SimRefusal::bad(
             "* GenerateContentRequest.generation_config.response_mime_type: response mimetype must be application/json when a response schema is set.",
         ));
     }
@@ -150,10 +150,10 @@ fn schema(config: &Value) -> Checked<Option<Value>> {
     Ok(found.cloned())
 }
 
-fn check_schema(schema: &Value, path: &str) -> Checked<()> {
+fn check_schema(schema: &Value, path: &str) -> ReadResult<()> {
     check_known(schema, SCHEMA_FIELDS, &format!(" at '{path}'"))?;
     if schema["type"].is_array() {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid JSON payload received. Proto field is not repeating, cannot start list at '{path}.type'."
         )));
     }
@@ -166,16 +166,16 @@ fn check_schema(schema: &Value, path: &str) -> Checked<()> {
     check_schema_items(&schema["items"], path)
 }
 
-fn check_schema_items(items: &Value, path: &str) -> Checked<()> {
+fn check_schema_items(items: &Value, path: &str) -> ReadResult<()> {
     if items.is_null() {
         return Ok(());
     }
     check_schema(items, &format!("{path}.items"))
 }
 
-fn tools(body: &Value) -> Checked<Vec<String>> {
+fn tools(body: &Value) -> ReadResult<Vec<String>> {
     let list = rules::list(body, "tools", || {
-        Refusal::bad("Invalid value at 'tools': expected a list.")
+        SimRefusal::bad("Invalid value at 'tools': expected a list.")
     })?;
     let mut names: Vec<String> = Vec::new();
     for (at, tool) in list.iter().enumerate() {
@@ -191,7 +191,7 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
             let path = format!("tools[{at}].function_declarations[{nth}]");
             let name = declaration(function, &path)?;
             if names.contains(&name) {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "Duplicate function declaration found: {name}"
                 )));
             }
@@ -201,7 +201,7 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
     Ok(names)
 }
 
-fn declaration(function: &Value, path: &str) -> Checked<String> {
+fn declaration(function: &Value, path: &str) -> ReadResult<String> {
     let known = [
         "name",
         "description",
@@ -216,7 +216,7 @@ fn declaration(function: &Value, path: &str) -> Checked<String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     if !begins || name.len() > NAME_MAX || !name.bytes().all(fits) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "* GenerateContentRequest.{path}.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of {NAME_MAX}."
         )));
     }
@@ -224,7 +224,7 @@ fn declaration(function: &Value, path: &str) -> Checked<String> {
     check_schema(parameters, &format!("{path}.parameters"))?;
     let kind = parameters["type"].as_str().unwrap_or("object");
     if !kind.eq_ignore_ascii_case("object") {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "* GenerateContentRequest.{path}.parameters.type: schema should be of type OBJECT."
         )));
     }

@@ -1,7 +1,7 @@
 //! An answer as Gemini writes it: candidates with parts, each chunk a response of its own.
 
-use crate::answer::Ending;
-use crate::draft::{Draft, DraftCall, Frame, Used, signature, total};
+use crate::answer::AnswerEnding;
+use crate::draft::{AnswerDraft, DraftCall, ReportedUsage, StreamFrame, signature, total};
 use serde_json::{Value, json};
 
 /// The context every model of the list claims.
@@ -10,24 +10,33 @@ const INPUT_TOKENS: u64 = 1_048_576;
 const OUTPUT_TOKENS: u64 = 65_536;
 
 /// The stream: as events, or as the one long JSON array that `alt=sse` avoids.
-pub(crate) fn frames(draft: &Draft, events: bool) -> Vec<Frame> {
-    let mut chunks: Vec<(Value, Kind)> = Vec::new();
+pub(crate) fn frames(draft: &AnswerDraft, events: bool) -> Vec<StreamFrame> {
+    let mut chunks: Vec<(Value, GeminiFrameKind)> = Vec::new();
     for piece in &draft.thinking {
         let part = json!({ "text": piece, "thought": true });
-        chunks.push((chunk(draft, chunks.len(), &[part], None), Kind::Token));
+        chunks.push((
+            chunk(draft, chunks.len(), &[part], None),
+            GeminiFrameKind::Token,
+        ));
     }
     for word in &draft.words {
         let part = json!({ "text": word });
-        chunks.push((chunk(draft, chunks.len(), &[part], None), Kind::Word));
+        chunks.push((
+            chunk(draft, chunks.len(), &[part], None),
+            GeminiFrameKind::Word,
+        ));
     }
     // Calls come whole, all of them in one chunk.
     if !draft.calls.is_empty() {
         let parts = call_parts(draft);
-        chunks.push((chunk(draft, chunks.len(), &parts, None), Kind::Token));
+        chunks.push((
+            chunk(draft, chunks.len(), &parts, None),
+            GeminiFrameKind::Token,
+        ));
     }
     let last = json!({ "text": "" });
     let ending = chunk(draft, chunks.len(), &[last], Some(stop(draft)));
-    chunks.push((ending, Kind::Around));
+    chunks.push((ending, GeminiFrameKind::Around));
     let many = chunks.len();
     let encoded = chunks.into_iter().enumerate().map(|(at, (chunk, kind))| {
         let text = if events {
@@ -38,16 +47,16 @@ pub(crate) fn frames(draft: &Draft, events: bool) -> Vec<Frame> {
             format!("{before}{chunk}{after}")
         };
         match kind {
-            Kind::Token => Frame::token(text),
-            Kind::Word => draft.word_frame(text),
-            Kind::Around => Frame::around(text),
+            GeminiFrameKind::Token => StreamFrame::token(text),
+            GeminiFrameKind::Word => draft.word_frame(text),
+            GeminiFrameKind::Around => StreamFrame::around(text),
         }
     });
     encoded.collect()
 }
 
 /// The answer in one piece.
-pub(crate) fn whole(draft: &Draft) -> Value {
+pub(crate) fn whole(draft: &AnswerDraft) -> Value {
     let mut parts = Vec::new();
     if !draft.thinking.is_empty() {
         parts.push(json!({ "text": draft.thinking.concat(), "thought": true }));
@@ -87,13 +96,13 @@ pub(crate) fn models(models: &[String], one: bool) -> Value {
 }
 
 /// A failure inside the stream, after which nothing follows.
-pub(crate) fn error_frames() -> Vec<Frame> {
+pub(crate) fn error_frames() -> Vec<StreamFrame> {
     let error = json!({ "error": {
         "code": 503,
         "message": "The model is overloaded. Please try again later.",
         "status": "UNAVAILABLE",
     }});
-    vec![Frame::around(format!("data: {error}\r\n\r\n"))]
+    vec![StreamFrame::around(format!("data: {error}\r\n\r\n"))]
 }
 
 /// The proof that comes with a call and has to come back with it.
@@ -101,13 +110,13 @@ pub(super) fn call_signature(name: &str, args: &Value) -> String {
     signature(&format!("{name}{args}"))
 }
 
-enum Kind {
+enum GeminiFrameKind {
     Token,
     Word,
     Around,
 }
 
-fn chunk(draft: &Draft, at: usize, parts: &[Value], stop: Option<&str>) -> Value {
+fn chunk(draft: &AnswerDraft, at: usize, parts: &[Value], stop: Option<&str>) -> Value {
     let mut candidate = json!({
         "content": { "parts": parts, "role": "model" },
         "index": if draft.wrong_ids { at + 40 } else { 0 },
@@ -130,14 +139,14 @@ fn chunk(draft: &Draft, at: usize, parts: &[Value], stop: Option<&str>) -> Value
 }
 
 /// The calls as parts; the first of a turn carries the proof of the thinking before it.
-fn call_parts(draft: &Draft) -> Vec<Value> {
+fn call_parts(draft: &AnswerDraft) -> Vec<Value> {
     let calls = draft.calls.iter().enumerate();
     calls
         .map(|(at, call)| call_part(at, call, has_ids(&draft.model)))
         .collect()
 }
 
-/// Whether a model names its calls; those before the third generation do not.
+/// True if a model gives its calls ids; models before generation 3 do not.
 fn has_ids(model: &str) -> bool {
     !model.starts_with("gemini-1") && !model.starts_with("gemini-2")
 }
@@ -154,24 +163,24 @@ fn call_part(at: usize, call: &DraftCall, named: bool) -> Value {
     part
 }
 
-fn stop(draft: &Draft) -> &'static str {
+fn stop(draft: &AnswerDraft) -> &'static str {
     match draft.ending {
-        Ending::Length => "MAX_TOKENS",
-        Ending::Content => "SAFETY",
-        Ending::Done => "STOP",
+        AnswerEnding::Length => "MAX_TOKENS",
+        AnswerEnding::Content => "SAFETY",
+        AnswerEnding::Done => "STOP",
     }
 }
 
-fn usage(draft: &Draft) -> Option<Value> {
+fn usage(draft: &AnswerDraft) -> Option<Value> {
     match &draft.usage {
-        Used::Said(input, output) => Some(json!({
+        ReportedUsage::Said(input, output) => Some(json!({
             "promptTokenCount": input,
             "candidatesTokenCount": output,
             "thoughtsTokenCount": draft.thinking.len(),
             "totalTokenCount": total(input, output),
             "promptTokensDetails": [{ "modality": "TEXT", "tokenCount": input }],
         })),
-        Used::Raw(raw) => Some(raw.clone()),
-        Used::Missing => None,
+        ReportedUsage::Raw(raw) => Some(raw.clone()),
+        ReportedUsage::Missing => None,
     }
 }

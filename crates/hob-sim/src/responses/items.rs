@@ -1,18 +1,18 @@
 //! The items of a responses request, and the rule that calls and outputs come in pairs.
 
-use crate::asked::{Called, Resulted, Said};
 use crate::chat::picture;
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{SimMessage, SimToolCall, SimToolResult};
 use crate::rules::{self, add_text};
 use hob_wire::content::Role;
 use serde_json::Value;
 
 /// The system text and the conversation of the request's input.
-pub(super) fn read(body: &Value) -> Checked<(String, Vec<Said>)> {
-    let mut reader = Reader::default();
+pub(super) fn read(body: &Value) -> ReadResult<(String, Vec<SimMessage>)> {
+    let mut reader = ResponsesItemReader::default();
     match &body["input"] {
         Value::String(text) => {
-            let mut said = Said::by(Role::User);
+            let mut said = SimMessage::by(Role::User);
             text.clone_into(&mut said.text);
             reader.said.push(said);
         }
@@ -22,7 +22,7 @@ pub(super) fn read(body: &Value) -> Checked<(String, Vec<Said>)> {
             }
         }
         _ => {
-            return Err(Refusal::bad("Missing required parameter: 'input'.").at("input"));
+            return Err(SimRefusal::bad("Missing required parameter: 'input'.").at("input"));
         }
     }
     // With a former response the calls may be there.
@@ -33,16 +33,16 @@ pub(super) fn read(body: &Value) -> Checked<(String, Vec<Said>)> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ResponsesItemReader {
     system: String,
-    said: Vec<Said>,
+    said: Vec<SimMessage>,
     calls: Vec<String>,
     /// Each output's call and whether the call came before it.
     outputs: Vec<(String, bool)>,
 }
 
-impl Reader {
-    fn item(&mut self, at: usize, item: &Value) -> Checked<()> {
+impl ResponsesItemReader {
+    fn item(&mut self, at: usize, item: &Value) -> ReadResult<()> {
         let kind = item["type"].as_str().unwrap_or("message");
         match kind {
             "message" => self.message(at, item),
@@ -55,26 +55,24 @@ impl Reader {
                 Ok(())
             }
             "item_reference" => Ok(()),
-            other => {
-                Err(Refusal::bad(format!("Invalid value: '{other}'."))
-                    .at(format!("input[{at}].type")))
-            }
+            other => Err(SimRefusal::bad(format!("Invalid value: '{other}'."))
+                .at(format!("input[{at}].type"))),
         }
     }
 
-    fn message(&mut self, at: usize, item: &Value) -> Checked<()> {
+    fn message(&mut self, at: usize, item: &Value) -> ReadResult<()> {
         let role = match item["role"].as_str() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             Some("system" | "developer") => Role::System,
             other => {
-                return Err(Refusal::bad(format!(
+                return Err(SimRefusal::bad(format!(
                     "Invalid value: {other:?}. Supported values are: 'assistant', 'system', 'developer', and 'user'."
                 ))
                 .at(format!("input[{at}].role")));
             }
         };
-        let mut said = Said::by(role);
+        let mut said = SimMessage::by(role);
         match &item["content"] {
             Value::String(text) => text.clone_into(&mut said.text),
             Value::Array(parts) => {
@@ -92,16 +90,16 @@ impl Reader {
         Ok(())
     }
 
-    fn call(&mut self, at: usize, item: &Value) -> Checked<()> {
+    fn call(&mut self, at: usize, item: &Value) -> ReadResult<()> {
         let field = |name| rules::text(item, name, || missing(at, name));
         let (id, name, args) = (field("call_id")?, field("name")?, field("arguments")?);
         if self.calls.iter().any(|known| known == id) {
             return Err(
-                Refusal::bad(format!("Duplicate function call with call_id {id}.")).at("input"),
+                SimRefusal::bad(format!("Duplicate function call with call_id {id}.")).at("input"),
             );
         }
         self.calls.push(id.to_owned());
-        let called = Called {
+        let called = SimToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
             args: serde_json::from_str(args).unwrap_or_else(|_| Value::String(args.to_owned())),
@@ -109,7 +107,7 @@ impl Reader {
         match self.said.last_mut() {
             Some(last) if last.role == Role::Assistant => last.tool_calls.push(called),
             _ => {
-                let mut said = Said::by(Role::Assistant);
+                let mut said = SimMessage::by(Role::Assistant);
                 said.tool_calls.push(called);
                 self.said.push(said);
             }
@@ -117,9 +115,9 @@ impl Reader {
         Ok(())
     }
 
-    fn output(&mut self, at: usize, item: &Value) -> Checked<()> {
+    fn output(&mut self, at: usize, item: &Value) -> ReadResult<()> {
         let id = rules::text(item, "call_id", || missing(at, "call_id"))?;
-        let mut said = Said::by(Role::Tool);
+        let mut said = SimMessage::by(Role::Tool);
         match &item["output"] {
             Value::String(text) => text.clone_into(&mut said.text),
             Value::Array(parts) => {
@@ -131,7 +129,7 @@ impl Reader {
         }
         let known = self.calls.iter().any(|call| call == id);
         self.outputs.push((id.to_owned(), known));
-        said.tool_results.push(Resulted {
+        said.tool_results.push(SimToolResult {
             id: id.to_owned(),
             text: std::mem::take(&mut said.text),
             is_error: false,
@@ -140,9 +138,9 @@ impl Reader {
         Ok(())
     }
 
-    fn check_pairs(&self) -> Checked<()> {
+    fn check_pairs(&self) -> ReadResult<()> {
         if let Some((stray, _)) = self.outputs.iter().find(|(_, known)| !known) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "No tool call found for function call output with call_id {stray}."
             ))
             .at("input"));
@@ -150,14 +148,14 @@ impl Reader {
         for call in &self.calls {
             match self.outputs.iter().filter(|(id, _)| id == call).count() {
                 0 => {
-                    return Err(Refusal::bad(format!(
+                    return Err(SimRefusal::bad(format!(
                         "No tool output found for function call {call}."
                     ))
                     .at("input"));
                 }
                 1 => {}
                 _ => {
-                    return Err(Refusal::bad(format!(
+                    return Err(SimRefusal::bad(format!(
                         "Duplicate function call output with call_id {call}."
                     ))
                     .at("input"));
@@ -169,12 +167,12 @@ impl Reader {
 }
 
 /// A part of a message: the user's are inputs, the model's are outputs.
-fn part_of(path: &str, part: &Value, said: &mut Said) -> Checked<()> {
+fn part_of(path: &str, part: &Value, said: &mut SimMessage) -> ReadResult<()> {
     let kind = part["type"].as_str().unwrap_or_default();
     match (kind, said.role) {
         ("input_text", Role::User | Role::System | Role::Tool)
         | ("output_text", Role::Assistant) => {
-            let absent = || Refusal::bad(format!("Missing required parameter: '{path}.text'."));
+            let absent = || SimRefusal::bad(format!("Missing required parameter: '{path}.text'."));
             said.text.push_str(rules::text(part, "text", absent)?);
             Ok(())
         }
@@ -184,18 +182,18 @@ fn part_of(path: &str, part: &Value, said: &mut Said) -> Checked<()> {
             Ok(())
         }
         ("refusal", Role::Assistant) => Ok(()),
-        (kind, Role::Assistant) => Err(Refusal::bad(format!(
+        (kind, Role::Assistant) => Err(SimRefusal::bad(format!(
             "Invalid value: '{kind}'. Supported values are: 'output_text' and 'refusal'."
         ))
         .at(format!("{path}.type"))),
-        (kind, _) => Err(Refusal::bad(format!(
+        (kind, _) => Err(SimRefusal::bad(format!(
             "Invalid value: '{kind}'. Supported values are: 'input_text', 'input_image', 'input_file', and 'input_audio'."
         ))
         .at(format!("{path}.type"))),
     }
 }
 
-fn missing(at: usize, field: &str) -> Refusal {
+fn missing(at: usize, field: &str) -> SimRefusal {
     let path = format!("input[{at}].{field}");
-    Refusal::bad(format!("Missing required parameter: '{path}'.")).at(path)
+    SimRefusal::bad(format!("Missing required parameter: '{path}'.")).at(path)
 }

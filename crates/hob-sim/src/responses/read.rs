@@ -1,9 +1,9 @@
 //! A responses request, refused where OpenAI refuses it.
 
 use super::items;
-use crate::asked::{Asked, Dialect, Flavour};
 use crate::chat::check_strict;
-use crate::refusal::{Checked, Refusal};
+use crate::refusal::{ReadResult, SimRefusal};
+use crate::request::{Dialect, Flavour, SimRequest};
 use crate::rules::{self, in_range, is_name};
 use serde_json::Value;
 
@@ -42,17 +42,17 @@ const FIELDS: &[&str] = &[
     "user",
 ];
 
-pub(crate) fn read(body: Value) -> Checked<Asked> {
+pub(crate) fn read(body: Value) -> ReadResult<SimRequest> {
     if let Some(name) = rules::unknown(&body, FIELDS) {
-        return Err(Refusal::bad(format!("Unknown parameter: '{name}'.")).at(name));
+        return Err(SimRefusal::bad(format!("Unknown parameter: '{name}'.")).at(name));
     }
     let missing = |field: &str| {
-        Refusal::bad(format!("Missing required parameter: '{field}'.")).at(field.to_owned())
+        SimRefusal::bad(format!("Missing required parameter: '{field}'.")).at(field.to_owned())
     };
     let model = rules::text(&body, "model", || missing("model"))?.to_owned();
     for (field, high) in [("temperature", 2.0), ("top_p", 1.0)] {
         if !in_range(&body[field], 0.0, high) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid '{field}': expected a value between 0 and {high}."
             ))
             .at(field));
@@ -60,7 +60,7 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
     }
     let most = &body["max_output_tokens"];
     if !most.is_null() && most.as_u64().is_none_or(|most| most < OUTPUT_TOKENS_MIN) {
-        return Err(Refusal::bad(format!(
+        return Err(SimRefusal::bad(format!(
             "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {OUTPUT_TOKENS_MIN}, but got {most} instead."
         ))
         .at("max_output_tokens"));
@@ -75,7 +75,7 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
         system = whole;
     }
     let stream = body["stream"] == true;
-    Ok(Asked {
+    Ok(SimRequest {
         dialect: Dialect::OpenaiResponses,
         flavour: Flavour::Openai,
         model,
@@ -90,28 +90,28 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
     })
 }
 
-fn tools(body: &Value) -> Checked<Vec<String>> {
+fn tools(body: &Value) -> ReadResult<Vec<String>> {
     let list = rules::list(body, "tools", || {
-        Refusal::bad("Invalid type for 'tools': expected an array of objects.").at("tools")
+        SimRefusal::bad("Invalid type for 'tools': expected an array of objects.").at("tools")
     })?;
     let named = list.iter().enumerate().map(|(at, tool)| {
         if tool["type"] != "function" {
-            return Err(Refusal::bad(format!("Invalid value: {}.", tool["type"]))
+            return Err(SimRefusal::bad(format!("Invalid value: {}.", tool["type"]))
                 .at(format!("tools[{at}].type")));
         }
         let path = format!("tools[{at}].name");
         let name = rules::text(tool, "name", || {
-            Refusal::bad(format!("Missing required parameter: '{path}'.")).at(path.clone())
+            SimRefusal::bad(format!("Missing required parameter: '{path}'.")).at(path.clone())
         })?;
         if !is_name(name, NAME_MAX) {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
             ))
             .at(path));
         }
         let parameters = &tool["parameters"];
         if !parameters.is_null() && parameters["type"] != "object" {
-            return Err(Refusal::bad(format!(
+            return Err(SimRefusal::bad(format!(
                 "Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: {}'.",
                 parameters["type"]
             ))
@@ -126,7 +126,7 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
     named.collect()
 }
 
-fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
+fn check_choice(body: &Value, tools: &[String]) -> ReadResult<()> {
     let choice = &body["tool_choice"];
     let known = match choice {
         Value::Null => true,
@@ -139,7 +139,7 @@ fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
         _ => false,
     };
     let refusal = || {
-        Refusal::bad(format!(
+        SimRefusal::bad(format!(
             "Tool choice {choice} not found in 'tools' parameter."
         ))
         .at("tool_choice")
@@ -147,7 +147,7 @@ fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
     known.then_some(()).ok_or_else(refusal)
 }
 
-fn schema(body: &Value) -> Checked<Option<Value>> {
+fn schema(body: &Value) -> ReadResult<Option<Value>> {
     let format = &body["text"]["format"];
     match format["type"].as_str() {
         None if format.is_null() => Ok(None),
@@ -157,13 +157,13 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
             let name = format["name"].as_str().unwrap_or_default();
             if !is_name(name, NAME_MAX) {
                 return Err(
-                    Refusal::bad("Missing required parameter: 'text.format.name'.")
+                    SimRefusal::bad("Missing required parameter: 'text.format.name'.")
                         .at("text.format.name"),
                 );
             }
             if !format["schema"].is_object() {
                 return Err(
-                    Refusal::bad("Missing required parameter: 'text.format.schema'.")
+                    SimRefusal::bad("Missing required parameter: 'text.format.schema'.")
                         .at("text.format.schema"),
                 );
             }
@@ -172,6 +172,6 @@ fn schema(body: &Value) -> Checked<Option<Value>> {
             }
             Ok(Some(format["schema"].clone()))
         }
-        _ => Err(Refusal::bad(format!("Invalid value: {}.", format["type"])).at("text.format")),
+        _ => Err(SimRefusal::bad(format!("Invalid value: {}.", format["type"])).at("text.format")),
     }
 }

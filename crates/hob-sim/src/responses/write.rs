@@ -1,13 +1,13 @@
 //! An answer as the responses API writes it: items, each announced, filled and closed by typed
 //! events with a running number.
 
-use crate::answer::Ending;
-use crate::draft::{CREATED, Draft, DraftCall, Frame, Used, total};
+use crate::answer::AnswerEnding;
+use crate::draft::{AnswerDraft, CREATED, DraftCall, ReportedUsage, StreamFrame, total};
 use serde_json::{Value, json};
 
 /// The stream, from `response.created` to `response.completed` or `response.incomplete`.
-pub(crate) fn frames(draft: &Draft) -> Vec<Frame> {
-    let mut stream = Stream {
+pub(crate) fn frames(draft: &AnswerDraft) -> Vec<StreamFrame> {
+    let mut stream = ResponsesEventWriter {
         draft,
         frames: Vec::new(),
         sequence: 0,
@@ -26,8 +26,8 @@ pub(crate) fn frames(draft: &Draft) -> Vec<Frame> {
         stream.call(at);
     }
     let (status, kind) = match draft.ending {
-        Ending::Done => ("completed", "response.completed"),
-        Ending::Length | Ending::Content => ("incomplete", "response.incomplete"),
+        AnswerEnding::Done => ("completed", "response.completed"),
+        AnswerEnding::Length | AnswerEnding::Content => ("incomplete", "response.incomplete"),
     };
     let ended = response(draft, status, &items(draft));
     stream.around(kind, json!({ "response": ended }));
@@ -35,16 +35,16 @@ pub(crate) fn frames(draft: &Draft) -> Vec<Frame> {
 }
 
 /// The answer in one piece.
-pub(crate) fn whole(draft: &Draft) -> Value {
+pub(crate) fn whole(draft: &AnswerDraft) -> Value {
     let status = match draft.ending {
-        Ending::Done => "completed",
-        Ending::Length | Ending::Content => "incomplete",
+        AnswerEnding::Done => "completed",
+        AnswerEnding::Length | AnswerEnding::Content => "incomplete",
     };
     response(draft, status, &items(draft))
 }
 
 /// A failure inside the stream, after which nothing follows.
-pub(crate) fn error_frames() -> Vec<Frame> {
+pub(crate) fn error_frames() -> Vec<StreamFrame> {
     let error = json!({
         "type": "error",
         "code": "server_error",
@@ -52,18 +52,20 @@ pub(crate) fn error_frames() -> Vec<Frame> {
         "param": null,
         "sequence_number": 99,
     });
-    vec![Frame::around(format!("event: error\ndata: {error}\n\n"))]
+    vec![StreamFrame::around(format!(
+        "event: error\ndata: {error}\n\n"
+    ))]
 }
 
-struct Stream<'a> {
-    draft: &'a Draft,
-    frames: Vec<Frame>,
+struct ResponsesEventWriter<'a> {
+    draft: &'a AnswerDraft,
+    frames: Vec<StreamFrame>,
     sequence: usize,
     /// The place of the item under way.
     output: usize,
 }
 
-impl Stream<'_> {
+impl ResponsesEventWriter<'_> {
     fn thinking(&mut self) {
         let text = self.draft.thinking.concat();
         let id = format!("rs_{}", self.draft.id);
@@ -76,7 +78,7 @@ impl Stream<'_> {
         for piece in &self.draft.thinking {
             let delta = with(&place, "delta", json!(piece));
             let bytes = self.event("response.reasoning_summary_text.delta", &delta);
-            self.frames.push(Frame::token(bytes));
+            self.frames.push(StreamFrame::token(bytes));
         }
         let done = with(&place, "text", json!(text));
         self.within("response.reasoning_summary_text.done", &done);
@@ -123,7 +125,7 @@ impl Stream<'_> {
         for piece in call.pieces() {
             let delta = with(&place, "delta", json!(piece));
             let bytes = self.event("response.function_call_arguments.delta", &delta);
-            self.frames.push(Frame::token(bytes));
+            self.frames.push(StreamFrame::token(bytes));
         }
         let done = with(&place, "arguments", json!(call.args));
         let done = with(&done, "name", json!(call.name));
@@ -152,7 +154,7 @@ impl Stream<'_> {
     /// An event of the item under way.
     fn within(&mut self, kind: &str, fields: &Value) {
         let bytes = self.event(kind, fields);
-        self.frames.push(Frame::around(bytes));
+        self.frames.push(StreamFrame::around(bytes));
     }
 
     fn event(&mut self, kind: &str, fields: &Value) -> String {
@@ -164,7 +166,7 @@ impl Stream<'_> {
     /// An event of the whole response.
     fn around(&mut self, kind: &str, fields: Value) {
         let bytes = self.encode(kind, fields);
-        self.frames.push(Frame::around(bytes));
+        self.frames.push(StreamFrame::around(bytes));
     }
 
     fn encode(&mut self, kind: &str, fields: Value) -> String {
@@ -183,11 +185,11 @@ fn with(fields: &Value, name: &str, value: Value) -> Value {
     fields
 }
 
-fn response(draft: &Draft, status: &str, output: &[Value]) -> Value {
+fn response(draft: &AnswerDraft, status: &str, output: &[Value]) -> Value {
     let reason = match draft.ending {
-        Ending::Length => json!({ "reason": "max_output_tokens" }),
-        Ending::Content => json!({ "reason": "content_filter" }),
-        Ending::Done => Value::Null,
+        AnswerEnding::Length => json!({ "reason": "max_output_tokens" }),
+        AnswerEnding::Content => json!({ "reason": "content_filter" }),
+        AnswerEnding::Done => Value::Null,
     };
     let over = status != "in_progress";
     json!({
@@ -218,7 +220,7 @@ fn response(draft: &Draft, status: &str, output: &[Value]) -> Value {
     })
 }
 
-fn items(draft: &Draft) -> Vec<Value> {
+fn items(draft: &AnswerDraft) -> Vec<Value> {
     let mut items = Vec::new();
     if !draft.thinking.is_empty() {
         items.push(reasoning_item(draft));
@@ -233,7 +235,7 @@ fn items(draft: &Draft) -> Vec<Value> {
     items
 }
 
-fn reasoning_item(draft: &Draft) -> Value {
+fn reasoning_item(draft: &AnswerDraft) -> Value {
     json!({
         "id": format!("rs_{}", draft.id),
         "type": "reasoning",
@@ -241,8 +243,8 @@ fn reasoning_item(draft: &Draft) -> Value {
     })
 }
 
-fn message_item(draft: &Draft) -> Value {
-    let whole = draft.ending == Ending::Done;
+fn message_item(draft: &AnswerDraft) -> Value {
+    let whole = draft.ending == AnswerEnding::Done;
     json!({
         "id": format!("msg_{}", draft.id),
         "type": "message",
@@ -267,16 +269,16 @@ fn text_part(text: &str) -> Value {
     json!({ "type": "output_text", "annotations": [], "logprobs": [], "text": text })
 }
 
-fn usage(draft: &Draft) -> Value {
+fn usage(draft: &AnswerDraft) -> Value {
     match &draft.usage {
-        Used::Said(input, output) => json!({
+        ReportedUsage::Said(input, output) => json!({
             "input_tokens": input,
             "input_tokens_details": { "cached_tokens": 0 },
             "output_tokens": output,
             "output_tokens_details": { "reasoning_tokens": draft.thinking.len() },
             "total_tokens": total(input, output),
         }),
-        Used::Raw(raw) => raw.clone(),
-        Used::Missing => Value::Null,
+        ReportedUsage::Raw(raw) => raw.clone(),
+        ReportedUsage::Missing => Value::Null,
     }
 }

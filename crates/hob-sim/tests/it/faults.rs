@@ -2,7 +2,7 @@
 
 use crate::reader::{events, told};
 use crate::wire::{ask, begin, hear_until, path, post, simple};
-use hob_sim::{Answer, Dialect, Fault, Garbage, RetryAfter, Sim};
+use hob_sim::{Answer, Dialect, Fault, GarbageKind, RetryAfter, Sim};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -137,7 +137,7 @@ fn hanging_up_before_the_head() {
 #[test]
 fn binary_is_no_text() {
     for dialect in Dialect::ALL {
-        let heard = ask(&faulty(Fault::Garbage(Garbage::Binary)), dialect, true);
+        let heard = ask(&faulty(Fault::Garbage(GarbageKind::Binary)), dialect, true);
         assert!(heard.whole);
         assert!(std::str::from_utf8(&heard.body).is_err());
     }
@@ -146,7 +146,7 @@ fn binary_is_no_text() {
 #[test]
 fn an_endless_line_has_no_end() {
     let bytes = 100 * 1_024 * 1_024 + 3;
-    let sim = faulty(Fault::Garbage(Garbage::EndlessLine { bytes }));
+    let sim = faulty(Fault::Garbage(GarbageKind::EndlessLine { bytes }));
     let mut stream = begin(&sim, Dialect::OpenaiChat);
     let begun = hear_until(&mut stream, "data: \r\n");
     let mut heard = begun.len();
@@ -183,7 +183,8 @@ fn the_wrong_order_is_back_to_front() {
         )
         .body,
     );
-    let sim = Sim::start(|_| Answer::words("one two").fault(Fault::Garbage(Garbage::WrongOrder)));
+    let sim =
+        Sim::start(|_| Answer::words("one two").fault(Fault::Garbage(GarbageKind::WrongOrder)));
     let mut wrong = events(&ask(&sim, Dialect::Anthropic, true).body);
     assert_eq!(wrong[0].kind, "message_stop");
     wrong.reverse();
@@ -193,7 +194,7 @@ fn the_wrong_order_is_back_to_front() {
 #[test]
 fn duplicates_come_twice_and_share_an_id() {
     for dialect in Dialect::ALL {
-        let sim = faulty(Fault::Garbage(Garbage::DuplicateIds));
+        let sim = faulty(Fault::Garbage(GarbageKind::DuplicateIds));
         let body = ask(&sim, dialect, true).body;
         let events = events(&body);
         for pair in events.chunks(2) {
@@ -210,7 +211,7 @@ fn duplicates_come_twice_and_share_an_id() {
 #[test]
 fn mixed_ends_of_line_still_say_it_all() {
     for dialect in Dialect::ALL {
-        let sim = faulty(Fault::Garbage(Garbage::CrlfMix));
+        let sim = faulty(Fault::Garbage(GarbageKind::CrlfMix));
         let body = ask(&sim, dialect, true).body;
         let text = String::from_utf8(body.clone()).expect("UTF-8");
         let ends = |end: &str| text.matches(end).count();
@@ -224,7 +225,7 @@ fn mixed_ends_of_line_still_say_it_all() {
 #[test]
 fn bad_json_is_in_one_event() {
     for dialect in Dialect::ALL {
-        let sim = faulty(Fault::Garbage(Garbage::BadJson));
+        let sim = faulty(Fault::Garbage(GarbageKind::BadJson));
         let events = events(&ask(&sim, dialect, true).body);
         let broken = events
             .iter()
@@ -238,7 +239,7 @@ fn bad_json_is_in_one_event() {
 
 #[test]
 fn a_page_instead_of_an_answer() {
-    let sim = faulty(Fault::Garbage(Garbage::Html));
+    let sim = faulty(Fault::Garbage(GarbageKind::Html));
     for stream in [true, false] {
         let heard = ask(&sim, Dialect::OpenaiResponses, stream);
         assert_eq!(

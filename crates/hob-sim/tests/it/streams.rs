@@ -2,7 +2,7 @@
 
 use crate::reader::{events, told};
 use crate::wire::{ask, path, post, simple};
-use hob_sim::{Answer, Dialect, Ending, Lie, Sim};
+use hob_sim::{Answer, AnswerEnding, Dialect, Sim, UsageLie};
 use serde_json::{Value, json};
 
 fn rich() -> Answer {
@@ -151,11 +151,11 @@ fn gemini_without_events_is_one_array() {
 fn endings_have_each_their_word() {
     for (ending, words) in [
         (
-            Ending::Length,
+            AnswerEnding::Length,
             ["length", "incomplete", "max_tokens", "MAX_TOKENS"],
         ),
         (
-            Ending::Content,
+            AnswerEnding::Content,
             ["content_filter", "incomplete", "refusal", "SAFETY"],
         ),
     ] {
@@ -171,10 +171,10 @@ fn endings_have_each_their_word() {
 fn usage_lies_when_told_to() {
     for dialect in Dialect::ALL {
         for (lie, wanted) in [
-            (Lie::Negative, Some((json!(-12), json!(-345)))),
-            (Lie::NanString, Some((json!("NaN"), json!("NaN")))),
-            (Lie::Zero, Some((json!(0), json!(0)))),
-            (Lie::Missing, None),
+            (UsageLie::Negative, Some((json!(-12), json!(-345)))),
+            (UsageLie::NanString, Some((json!("NaN"), json!("NaN")))),
+            (UsageLie::Zero, Some((json!(0), json!(0)))),
+            (UsageLie::Missing, None),
         ] {
             let sim = Sim::start(move |_| Answer::words("hi").lying_usage(lie));
             let heard = ask(&sim, dialect, true);
@@ -182,7 +182,7 @@ fn usage_lies_when_told_to() {
             assert_eq!(told.usage, wanted, "{dialect:?} {lie:?}");
             assert!(told.ended);
         }
-        let sim = Sim::start(|_| Answer::words("hi").lying_usage(Lie::Huge));
+        let sim = Sim::start(|_| Answer::words("hi").lying_usage(UsageLie::Huge));
         let heard = ask(&sim, dialect, true);
         let (input, _) = told(dialect, &events(&heard.body)).usage.expect("a lie");
         assert!(

@@ -1,24 +1,24 @@
-//! The record of decisions in SQL: appending to the chain, and reading it.
+//! The audit record in SQL: appends to the chain and reads it.
 
-use super::words::NewEntry;
-use crate::batch::Batch;
+use super::types::NewAuditEntry;
+use crate::batch::WriteBatch;
 use crate::checksums::AUDIT;
 use crate::checksums::damage::WithDamage;
-use crate::error::{StoreError, Trouble};
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_uuid};
-use hob_core::permission::{AUDIT_ROOT, Chain, canonical, entry_hash};
+use hob_core::permission::{AUDIT_ROOT, AuditChain, canonical_json, entry_hash};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rule::AuditEntry;
 use hob_wire::{DamagedRow, RunId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::LazyLock;
 
-/// Bytes of an entry's matter as JSON.
+/// The bytes of an entry's matter as JSON.
 const MATTER_BYTES_MAX: usize = 64 * 1024;
 
-/// Which entries are wanted.
+/// The filter of a listing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct AuditFilter {
     pub(super) session_key: Option<String>,
     pub(super) run: Option<RunId>,
     pub(super) tool: Option<String>,
@@ -27,16 +27,16 @@ pub(super) struct Filter {
 }
 
 /// Entries and whether more follow.
-pub(crate) type Page = WithDamage<(Vec<AuditEntry>, bool)>;
+pub(crate) type AuditPage = WithDamage<(Vec<AuditEntry>, bool)>;
 
-/// Refuses what is too large before anything is queued; answers about what it takes.
-pub(crate) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
+/// Refuses entries that are too large, before anything is queued; returns their approximate size.
+pub(crate) fn check(entries: &[NewAuditEntry]) -> Result<usize, StoreError> {
     let mut bytes = 0;
     for entry in entries {
-        let matter = canonical(&entry.matter).len();
+        let matter = canonical_json(&entry.matter).len();
         if matter > MATTER_BYTES_MAX {
             return Err(StoreError::Invalid(format!(
-                "An entry of the audit record takes {MATTER_BYTES_MAX} bytes at the most."
+                "An entry of the audit record takes at most {MATTER_BYTES_MAX} bytes."
             )));
         }
         bytes += matter;
@@ -44,7 +44,9 @@ pub(crate) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
     Ok(bytes)
 }
 
-pub(crate) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Result<()> {
+pub(crate) fn append(batch: &WriteBatch<'_>, entries: &[NewAuditEntry]) -> rusqlite::Result<()> {
+    // Read in the transaction of the insert, and only the writer inserts: no entry can come
+    // between.
     let last = batch
         .sql
         .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
@@ -75,25 +77,30 @@ pub(crate) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Resul
             &entry.session_key,
             entry.run_id.map(|run| run.0.as_bytes().to_vec()),
             &entry.tool,
-            canonical(&entry.matter),
+            canonical_json(&entry.matter),
             &entry.previous,
             &entry.hash,
         ))?;
+        // The next entry names this hash, so removing or changing one breaks the chain after it.
         head = entry.hash;
     }
     Ok(())
 }
 
-/// Entries in order, from after `after`.
-pub(crate) fn after(sql: &Connection, after: u64, rows_max: usize) -> Result<Page, Trouble> {
+/// Returns entries in order, after `after`.
+pub(crate) fn after(
+    sql: &Connection,
+    after: u64,
+    rows_max: usize,
+) -> Result<AuditPage, QueryError> {
     let mut select =
         sql.prepare_cached(&format!("{} WHERE seq > ?1 ORDER BY seq LIMIT ?2", *SELECT))?;
     let rows = select.query((int(after), int(rows_max.saturating_add(1) as u64)))?;
-    collect(sql, rows, rows_max)
+    read_page(sql, rows, rows_max)
 }
 
-/// Entries that fit, the newest first.
-pub(super) fn list(sql: &Connection, filter: &Filter) -> Result<Page, Trouble> {
+/// Returns matching entries, the newest first.
+pub(super) fn list(sql: &Connection, filter: &AuditFilter) -> Result<AuditPage, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{} WHERE seq < ?1
          AND (?2 IS NULL OR session_key = ?2) AND (?3 IS NULL OR run = ?3)
@@ -107,18 +114,19 @@ pub(super) fn list(sql: &Connection, filter: &Filter) -> Result<Page, Trouble> {
         &filter.tool,
         int(filter.rows_max.saturating_add(1) as u64),
     ))?;
-    collect(sql, rows, filter.rows_max)
+    read_page(sql, rows, filter.rows_max)
 }
 
-fn collect(
+fn read_page(
     sql: &Connection,
     mut rows: rusqlite::Rows<'_>,
     rows_max: usize,
-) -> Result<Page, Trouble> {
-    let mut page = Page::default();
+) -> Result<AuditPage, QueryError> {
+    let mut page = AuditPage::default();
     let mut bytes = 0;
     while let Some(row) = rows.next()? {
         let (entries, more) = &mut page.rows;
+        // Damaged entries count too, so that a damaged table cannot make a page unbounded.
         if entries.len() + page.damaged.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
             *more = true;
             break;
@@ -134,10 +142,10 @@ fn collect(
     Ok(page)
 }
 
-/// Follows the chain over a page; says what is wrong with it. A damaged entry is named where the
-/// chain comes to it.
-pub(crate) fn follow(
-    chain: &mut Chain,
+/// Verifies the chain over a page; returns the problem. A damaged entry is reported where the chain
+/// reaches it.
+pub(crate) fn verify_page(
+    chain: &mut AuditChain,
     entries: &[AuditEntry],
     damaged: &[DamagedRow],
 ) -> Option<String> {
@@ -149,7 +157,7 @@ pub(crate) fn follow(
         if let Some(problem) = damage_at(chain.entries() + 1) {
             return Some(problem);
         }
-        if let Err(problem) = chain.take(entry) {
+        if let Err(problem) = chain.verify_next(entry) {
             return Some(problem);
         }
     }
@@ -166,7 +174,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
         session_key: row.get(4)?,
         run_id: optional_uuid(row, 5)?.map(RunId),
         tool: row.get(6)?,
-        // What is no JSON any more was changed, and its hash says so.
+        // A matter that is no JSON was changed, and its hash shows it.
         matter: serde_json::from_str(matter).unwrap_or_else(|_| matter.into()),
         previous: row.get(8)?,
         hash: row.get(9)?,
@@ -185,11 +193,11 @@ const COLUMNS: [&str; 10] = [
     "previous",
     "hash",
 ];
-static INSERT: LazyLock<String> = LazyLock::new(|| AUDIT.insert(&COLUMNS));
+static INSERT: LazyLock<String> = LazyLock::new(|| AUDIT.insert_sql(&COLUMNS));
 static SELECT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {}, {} FROM audit t",
         COLUMNS.join(", "),
-        AUDIT.state("t")
+        AUDIT.checksum_state_sql("t")
     )
 });

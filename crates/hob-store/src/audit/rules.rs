@@ -1,33 +1,33 @@
 //! Stored rules in SQL.
 //!
-//! Invariants: a rule of a session goes with its session, one of a run with its run, at the latest
-//! at the next start; what has expired goes when another rule comes.
+//! Invariants: a rule of a session is deleted with the session, a rule of a run with the run, at
+//! the latest at the next start; expired rules are deleted when another rule is added.
 
-use super::words::{KeptRule, NewRule};
-use crate::batch::Batch;
+use super::types::{NewRule, StoredRule};
+use crate::batch::WriteBatch;
 use crate::checksums::RULES;
-use crate::checksums::damage::{Scanned, WithDamage, refusal};
-use crate::error::{StoreError, Trouble};
+use crate::checksums::damage::{ScanPage, WithDamage, damaged_row_error};
+use crate::error::{QueryError, StoreError};
 use crate::sessions::row as session_row;
 use crate::store::to_json;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rule::{Rule, Terms};
-use hob_wire::work::{Reach, RuleDecision};
+use hob_wire::rule::{PermissionRule, RuleTerms};
+use hob_wire::work::{AnswerReach, RuleDecision};
 use hob_wire::{RunId, SessionId};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use std::sync::LazyLock;
 
-/// Rules that are stored at once.
+/// Stored rules.
 pub(super) const RULES_MAX: u64 = 20_000;
-/// Expired rules removed with one new one.
+/// Expired rules deleted with one new one.
 const EXPIRED_STEP: i64 = 64;
 
-/// Which rules are wanted.
+/// The filter of a listing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct RuleFilter {
     pub(super) tool: Option<String>,
     pub(super) session: Option<SessionRef>,
     pub(super) after: Option<String>,
@@ -35,24 +35,27 @@ pub(super) struct Filter {
 }
 
 /// A rule that can be written, or the one that its idempotency key made before.
-pub(super) enum Planned {
-    New { session: Option<Owner> },
-    Repeat(Box<KeptRule>),
+pub(super) enum RulePlan {
+    New { session: Option<RuleSession> },
+    Repeat(Box<StoredRule>),
 }
 
 /// The session of a rule.
-pub(super) struct Owner {
+pub(super) struct RuleSession {
     row_id: i64,
     id: SessionId,
 }
 
-/// Looks at everything that can refuse a rule.
-pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble> {
+/// Checks everything that can refuse a rule.
+pub(super) fn plan(batch: &WriteBatch<'_>, new: &NewRule) -> Result<RulePlan, QueryError> {
     if let Some(key) = &new.idempotency_key {
         let select = format!("{} WHERE r.idempotency_key = ?1", *SELECT);
         let mut select = batch.sql.prepare_cached(&select)?;
         let mut rows = select.query([key])?;
-        let found = rows.next()?.map(|row| whole(batch.sql, row)).transpose()?;
+        let found = rows
+            .next()?
+            .map(|row| read_whole(batch.sql, row))
+            .transpose()?;
         if let Some(mut found) = found {
             if found.rule.terms != new.terms {
                 return Err(StoreError::Conflict(format!(
@@ -61,27 +64,27 @@ pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble>
                 .into());
             }
             found.duplicate = true;
-            return Ok(Planned::Repeat(Box::new(found)));
+            return Ok(RulePlan::Repeat(Box::new(found)));
         }
     }
-    check_room(batch)?;
+    check_capacity(batch)?;
     let session = match (new.terms.scope, &new.terms.session_key) {
-        (Reach::Session, Some(key)) => {
+        (AnswerReach::Session, Some(key)) => {
             let named = SessionRef::parse(key);
             let found = session_row::find(batch.sql, &named)?;
             let found = found.ok_or_else(|| session_row::missing(&named))?;
-            Some(Owner {
+            Some(RuleSession {
                 row_id: found.row_id,
                 id: found.session.id,
             })
         }
         _ => None,
     };
-    Ok(Planned::New { session })
+    Ok(RulePlan::New { session })
 }
 
 /// Refuses one more rule when there are too many.
-pub(super) fn check_room(batch: &Batch<'_>) -> Result<(), Trouble> {
+pub(super) fn check_capacity(batch: &WriteBatch<'_>) -> Result<(), QueryError> {
     let kept: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM rules")?
@@ -96,20 +99,21 @@ pub(super) fn check_room(batch: &Batch<'_>) -> Result<(), Trouble> {
 }
 
 pub(super) fn insert(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     new: &NewRule,
-    session: Option<&Owner>,
-) -> Result<KeptRule, Trouble> {
+    session: Option<&RuleSession>,
+) -> Result<StoredRule, QueryError> {
     batch
         .sql
         .prepare_cached(&format!(
+            // Only intact rows: the expiry of a damaged rule cannot be trusted.
             "DELETE FROM rules WHERE row_id IN
              (SELECT r.row_id FROM rules r WHERE r.expires_at <= ?1 AND ({}) = 1 LIMIT ?2)",
-            RULES.state("r")
+            RULES.checksum_state_sql("r")
         ))?
         .execute((int(batch.now_ms), EXPIRED_STEP))?;
     let terms = &new.terms;
-    let rule = Rule {
+    let rule = PermissionRule {
         id: new.id.clone(),
         terms: terms.clone(),
         created_at: batch.now_ms,
@@ -118,7 +122,8 @@ pub(super) fn insert(
             .expires_ms
             .map(|lasts| batch.now_ms.saturating_add(lasts)),
     };
-    let run = terms.run_id.filter(|_| terms.scope == Reach::Run);
+    // The column ends a rule with its run, so other scopes leave it empty.
+    let run = terms.run_id.filter(|_| terms.scope == AnswerReach::Run);
     batch
         .sql
         .prepare_cached(
@@ -138,58 +143,58 @@ pub(super) fn insert(
             rule.expires_at.map(int),
             &new.idempotency_key,
         ))?;
-    RULES.seal(batch.sql, [batch.sql.last_insert_rowid()])?;
-    Ok(KeptRule {
+    RULES.write_checksum(batch.sql, [batch.sql.last_insert_rowid()])?;
+    Ok(StoredRule {
         rule,
         session: session.map(|owner| owner.id),
         duplicate: false,
     })
 }
 
-/// Finds a rule that is about to be removed, by its id or a beginning that no other has. Of a
-/// damaged one it answers what can still be read.
-pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
+/// Finds a rule to remove, by its id or a unique prefix. A damaged rule is returned as far as it
+/// can be read.
+pub(super) fn find(sql: &Connection, id: &str) -> Result<PermissionRule, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{} WHERE r.id = ?1 OR substr(r.id, 1, length(?1)) = ?1
          ORDER BY r.id = ?1 DESC LIMIT 2",
         *SELECT
     ))?;
     let mut rows = select.query([id])?;
-    let mut found: Vec<KeptRule> = Vec::new();
+    let mut found: Vec<StoredRule> = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(match whole(sql, row) {
-            Err(Trouble::Rule(StoreError::DamagedRow(_))) => remains(row)?,
+        found.push(match read_whole(sql, row) {
+            Err(QueryError::Refused(StoreError::DamagedRow(_))) => read_remains(row)?,
             rule => rule?,
         });
     }
-    let is_one = |found: &[KeptRule]| found.len() == 1 || found[0].rule.id == id;
+    let is_one = |found: &[StoredRule]| found.len() == 1 || found[0].rule.id == id;
+    // An empty prefix would match every rule.
     if found.is_empty() || id.is_empty() {
-        let message =
-            format!("There is no rule '{id}'; 'hob permission list' shows those there are.");
+        let message = format!("There is no rule '{id}'; 'hob permission list' shows all rules.");
         return Err(StoreError::NotFound(message).into());
     }
     if !is_one(&found) {
-        let message = format!("Several rules begin with '{id}'; write more of it.");
+        let message = format!("Several rules begin with '{id}'; give more of the id.");
         return Err(StoreError::Conflict(message).into());
     }
     Ok(found.swap_remove(0).rule)
 }
 
-/// The rules that somebody made, in the order they were made; with `sessions` only those whose
-/// pattern of sessions is this one.
+/// Returns the rules of this creator, in order; with `sessions` only those with this session
+/// pattern.
 pub(crate) fn made_by(
     sql: &Connection,
     by: &str,
     sessions: Option<&str>,
-) -> Result<Vec<Rule>, Trouble> {
+) -> Result<Vec<PermissionRule>, QueryError> {
     let select = format!("{} WHERE r.created_by = ?1 ORDER BY r.row_id", *SELECT);
     let mut select = sql.prepare_cached(&select)?;
     let mut rows = select.query([by])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let rule = match whole(sql, row) {
+        let rule = match read_whole(sql, row) {
             // A damaged rule allows nothing, so it is no grant.
-            Err(Trouble::Rule(StoreError::DamagedRow(_))) => continue,
+            Err(QueryError::Refused(StoreError::DamagedRow(_))) => continue,
             rule => rule?.rule,
         };
         if sessions.is_none_or(|sessions| rule.terms.sessions.as_deref() == Some(sessions)) {
@@ -200,16 +205,16 @@ pub(crate) fn made_by(
 }
 
 /// Removes a rule; false when there is none.
-pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<bool> {
-    // Not by the index, in which a damaged id is not to be found.
-    RULES.despite_damage(batch.sql, || {
+pub(super) fn remove(batch: &WriteBatch<'_>, id: &str) -> rusqlite::Result<bool> {
+    // `+` avoids the index, in which a damaged id cannot be found.
+    RULES.retry_after_reindex(batch.sql, || {
         let delete = "DELETE FROM rules WHERE +id = ?1";
         Ok(batch.sql.prepare_cached(delete)?.execute([id])? > 0)
     })
 }
 
-/// Removes the rules of a run that is over.
-pub(super) fn end_run(batch: &Batch<'_>, run: RunId) -> rusqlite::Result<usize> {
+/// Removes the rules of a run that has ended.
+pub(super) fn end_run(batch: &WriteBatch<'_>, run: RunId) -> rusqlite::Result<usize> {
     let mut delete = batch
         .sql
         .prepare_cached("DELETE FROM rules WHERE run = ?1")?;
@@ -217,17 +222,17 @@ pub(super) fn end_run(batch: &Batch<'_>, run: RunId) -> rusqlite::Result<usize> 
 }
 
 /// Removes the rules of a deleted session.
-pub(crate) fn end_session(batch: &Batch<'_>, session: i64) -> rusqlite::Result<()> {
+pub(crate) fn end_session(batch: &WriteBatch<'_>, session: i64) -> rusqlite::Result<()> {
     let mut delete = batch
         .sql
         .prepare_cached("DELETE FROM rules WHERE session = ?1")?;
     delete.execute([session]).map(drop)
 }
 
-/// Removes what has expired, and rules of runs that are over or unknown.
-pub(super) fn prune(batch: &Batch<'_>) -> rusqlite::Result<()> {
-    // A damaged rule stays until a person has seen it: nobody knows what it said.
-    let is_whole = RULES.state("r");
+/// Removes expired rules, and rules of runs that have ended or are unknown.
+pub(super) fn prune(batch: &WriteBatch<'_>) -> rusqlite::Result<()> {
+    // A damaged rule stays until a person has seen it, because it may have been a denial.
+    let is_whole = RULES.checksum_state_sql("r");
     let expired = format!("DELETE FROM rules AS r WHERE r.expires_at <= ?1 AND ({is_whole}) = 1");
     batch
         .sql
@@ -241,35 +246,34 @@ pub(super) fn prune(batch: &Batch<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Rules in the order they were made, from after a row; answers the last row looked at, if there
-/// was one.
+/// Returns rules in order, after a row, and the last row read, if there was one.
 pub(super) fn page(
     sql: &Connection,
     after: i64,
     rows_max: usize,
-) -> Result<WithDamage<Scanned<KeptRule>>, Trouble> {
+) -> Result<WithDamage<ScanPage<StoredRule>>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{} WHERE r.row_id > ?1 ORDER BY r.row_id LIMIT ?2",
         *SELECT
     ))?;
     let mut rows = select.query((after, int(rows_max as u64)))?;
-    let mut page = WithDamage::<Scanned<KeptRule>>::default();
+    let mut page = WithDamage::<ScanPage<StoredRule>>::default();
     while let Some(row) = rows.next()? {
         page.rows.1 = Some(row.get(7)?);
-        match whole(sql, row) {
-            Err(Trouble::Rule(StoreError::DamagedRow(row))) => page.damaged.push(*row),
+        match read_whole(sql, row) {
+            Err(QueryError::Refused(StoreError::DamagedRow(row))) => page.damaged.push(*row),
             rule => page.rows.0.push(rule?),
         }
     }
     Ok(page)
 }
 
-/// Rules that have not expired, the newest first, and whether there are more.
+/// Returns rules that have not expired, the newest first, and whether there are more.
 pub(super) fn list(
     sql: &Connection,
-    filter: &Filter,
+    filter: &RuleFilter,
     now_ms: u64,
-) -> Result<WithDamage<(Vec<Rule>, bool)>, Trouble> {
+) -> Result<WithDamage<(Vec<PermissionRule>, bool)>, QueryError> {
     let session = match &filter.session {
         None => None,
         Some(named) => {
@@ -294,7 +298,7 @@ pub(super) fn list(
         session,
         int(filter.rows_max.saturating_add(1) as u64),
     ))?;
-    let mut page = WithDamage::<(Vec<Rule>, bool)>::default();
+    let mut page = WithDamage::<(Vec<PermissionRule>, bool)>::default();
     let mut bytes = 0;
     while let Some(row) = rows.next()? {
         let (rules, more) = &mut page.rows;
@@ -303,8 +307,8 @@ pub(super) fn list(
             break;
         }
         bytes += row.get_ref(1)?.as_bytes().map_or(0, <[u8]>::len);
-        match whole(sql, row) {
-            Err(Trouble::Rule(StoreError::DamagedRow(row))) => page.damaged.push(*row),
+        match read_whole(sql, row) {
+            Err(QueryError::Refused(StoreError::DamagedRow(row))) => page.damaged.push(*row),
             rule => rules.push(rule?.rule),
         }
     }
@@ -312,21 +316,21 @@ pub(super) fn list(
 }
 
 /// Reads a rule; refuses a damaged one.
-fn whole(sql: &Connection, row: &Row<'_>) -> Result<KeptRule, Trouble> {
+fn read_whole(sql: &Connection, row: &Row<'_>) -> Result<StoredRule, QueryError> {
     let row_id: i64 = row.get(7)?;
     if !RULES.is_whole(sql, row, 8, (row_id, 0))? {
-        return Err(refusal(RULES.damaged_at(sql, [row_id])?));
+        return Err(damaged_row_error(RULES.damaged_at(sql, [row_id])?));
     }
     Ok(from_row(row)?)
 }
 
-/// The remains of a damaged rule, for the record of its removal.
-fn remains(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
+/// Reads what is left of a damaged rule, for the audit entry of its removal.
+fn read_remains(row: &Row<'_>) -> rusqlite::Result<StoredRule> {
     from_row(row).or_else(|_| {
-        Ok(KeptRule {
-            rule: Rule {
+        Ok(StoredRule {
+            rule: PermissionRule {
                 id: row.get(0)?,
-                terms: Terms::new("?", RuleDecision::Ask, Reach::Always),
+                terms: RuleTerms::new("?", RuleDecision::Ask, AnswerReach::Always),
                 created_at: 0,
                 created_by: "?".to_owned(),
                 expires_at: None,
@@ -337,10 +341,10 @@ fn remains(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
     })
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
+fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredRule> {
     let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
-    Ok(KeptRule {
-        rule: Rule {
+    Ok(StoredRule {
+        rule: PermissionRule {
             id: row.get(0)?,
             terms: terms.map_err(|error| FromSqlError::Other(Box::new(error)))?,
             created_at: number(row, 2)?,
@@ -356,6 +360,6 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT r.id, r.terms, r.created_at, r.created_by, r.expires_at, r.session, s.id, r.row_id,
          {} FROM rules r LEFT JOIN sessions s ON s.row_id = r.session",
-        RULES.state("r")
+        RULES.checksum_state_sql("r")
     )
 });

@@ -1,23 +1,22 @@
-//! What callers say about decisions and rules, and what they are told.
+//! The types of decisions and rules.
 
 use hob_bus::NewEvent;
-use hob_wire::rule::{Rule, Terms};
+use hob_wire::rule::{PermissionRule, RuleTerms};
 use hob_wire::{RunId, SessionId};
 use serde_json::Value;
 
-/// What is written together: a decision's record, the event that tells of it, and the rule that
-/// came of it.
+/// A decision with everything that is written together: its audit entries, its event and its rule.
 #[derive(Clone, Debug, Default)]
-pub struct Judgement {
+pub struct AuditedDecision {
     /// In this order; at least one.
-    pub entries: Vec<NewEntry>,
+    pub entries: Vec<NewAuditEntry>,
     pub event: Option<NewEvent>,
     pub rule: Option<NewRule>,
 }
 
-/// An entry of the record; its place, time and hash are given when it is written.
+/// An audit entry to append. Its number, time and hash are set when it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewEntry {
+pub struct NewAuditEntry {
     pub act: &'static str,
     pub by: String,
     pub session_key: Option<String>,
@@ -27,22 +26,22 @@ pub struct NewEntry {
     pub matter: Value,
 }
 
-/// A rule to store; its terms were checked by the caller.
+/// A rule to store. The caller has validated its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRule {
     pub id: String,
-    pub terms: Terms,
+    pub terms: RuleTerms,
     pub created_by: String,
-    /// Makes repeating this one rule.
+    /// Makes a repeat return the same rule.
     pub idempotency_key: Option<String>,
 }
 
 /// A rule as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRule {
-    pub rule: Rule,
-    /// The session it is for.
+pub struct StoredRule {
+    pub rule: PermissionRule,
+    /// The session it applies to.
     pub session: Option<SessionId>,
-    /// Whether it was there before: nothing was written.
+    /// True if it was stored before: nothing was written.
     pub duplicate: bool,
 }

@@ -1,10 +1,10 @@
 //! What is kept comes back; old runs go as a whole, with their files.
 
-use super::keep::{AGE_MS_MAX, RUN_BYTES_MAX};
-use super::{Former, NewChange};
+use super::record::{AGE_MS_MAX, RUN_BYTES_MAX};
+use super::{NewFileChange, PreviousEntry};
 use crate::{Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_wire::RunId;
 use std::path::Path;
 
@@ -21,9 +21,9 @@ fn house() -> House {
     let store = Store::open(StoreOptions {
         database: folder.path().join("hob.db"),
         clock: clock.clone(),
-        dice: Dice::seeded(1),
+        randomness: Randomness::seeded(1),
         publisher,
-        had_life: false,
+        had_database: false,
     })
     .unwrap();
     House {
@@ -38,8 +38,8 @@ fn run(number: u8) -> RunId {
     id.parse().unwrap()
 }
 
-fn change(path: &str, former: Former) -> NewChange {
-    NewChange {
+fn change(path: &str, former: PreviousEntry) -> NewFileChange {
+    NewFileChange {
         workspace: "/w".to_owned(),
         path: path.to_owned(),
         former,
@@ -47,8 +47,8 @@ fn change(path: &str, former: Former) -> NewChange {
     }
 }
 
-fn file(bytes: Vec<u8>) -> Former {
-    Former::File { bytes, mode: 0o640 }
+fn file(bytes: Vec<u8>) -> PreviousEntry {
+    PreviousEntry::File { bytes, mode: 0o640 }
 }
 
 fn blobs(folder: &Path) -> usize {
@@ -60,14 +60,14 @@ fn blobs(folder: &Path) -> usize {
 async fn what_is_kept_comes_back_newest_first() {
     let house = house();
     let formers = [
-        Former::Nothing,
+        PreviousEntry::Nothing,
         file(b"small".to_vec()),
         file(vec![7; 100_000]),
-        Former::Link {
+        PreviousEntry::Link {
             target: b"a/b".to_vec(),
         },
-        Former::Folder { mode: 0o750 },
-        Former::Moved {
+        PreviousEntry::Folder { mode: 0o750 },
+        PreviousEntry::Moved {
             from: "old.txt".to_owned(),
         },
     ];
@@ -75,22 +75,22 @@ async fn what_is_kept_comes_back_newest_first() {
     let changes = changes.map(|(at, former)| change(&at.to_string(), former.clone()));
     let kept = house
         .store
-        .keep_changes(&run(1), "c1", changes.collect())
+        .record_changes(&run(1), "c1", changes.collect())
         .await;
     kept.unwrap();
-    let other = vec![change("other", Former::Nothing)];
-    let other = house.store.keep_changes(&run(2), "c1", other).await;
+    let other = vec![change("other", PreviousEntry::Nothing)];
+    let other = house.store.record_changes(&run(2), "c1", other).await;
     other.unwrap();
     let found = house.store.changes(&run(1)).await.unwrap();
     let paths: Vec<&str> = found.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(paths, ["5", "4", "3", "2", "1", "0"]);
     for (change, former) in found.iter().rev().zip(&formers) {
-        assert_eq!(house.store.former(change).await.unwrap(), *former);
+        assert_eq!(house.store.previous_entry(change).await.unwrap(), *former);
         assert!(!change.is_undone);
     }
     assert_eq!(blobs(house.folder.path()), 1);
     let ids = vec![found[0].id];
-    house.store.changes_undone(ids).await.unwrap();
+    house.store.mark_changes_undone(ids).await.unwrap();
     let found = house.store.changes(&run(1)).await.unwrap();
     assert!(found[0].is_undone && !found[1].is_undone);
     house.store.close().await;
@@ -102,16 +102,16 @@ async fn what_is_kept_comes_back_newest_first() {
 async fn an_old_run_is_forgotten_with_its_files_when_another_changes_something() {
     let house = house();
     let large = vec![change("a", file(vec![1; 100_000]))];
-    let kept = house.store.keep_changes(&run(1), "c1", large).await;
+    let kept = house.store.record_changes(&run(1), "c1", large).await;
     kept.unwrap();
     house.clock.advance(AGE_MS_MAX + 1);
-    let next = vec![change("b", Former::Nothing)];
-    let next = house.store.keep_changes(&run(2), "c1", next).await;
+    let next = vec![change("b", PreviousEntry::Nothing)];
+    let next = house.store.record_changes(&run(2), "c1", next).await;
     next.unwrap();
     assert!(house.store.changes(&run(1)).await.unwrap().is_empty());
     assert_eq!(house.store.changes(&run(2)).await.unwrap().len(), 1);
     // Files go right after the commit, on the writer's thread; a second write comes after that.
-    house.store.changes_undone(Vec::new()).await.unwrap();
+    house.store.mark_changes_undone(Vec::new()).await.unwrap();
     assert_eq!(blobs(house.folder.path()), 0);
     house.store.close().await;
 }
@@ -121,10 +121,10 @@ async fn a_run_that_changes_too_much_is_refused_and_leaves_no_file() {
     let house = house();
     let piece = usize::try_from(RUN_BYTES_MAX / 2 + 1).unwrap();
     let first = vec![change("a", file(vec![1; piece]))];
-    let first = house.store.keep_changes(&run(1), "c1", first).await;
+    let first = house.store.record_changes(&run(1), "c1", first).await;
     first.unwrap();
     let second = vec![change("b", file(vec![2; piece]))];
-    let second = house.store.keep_changes(&run(1), "c2", second).await;
+    let second = house.store.record_changes(&run(1), "c2", second).await;
     assert!(matches!(second, Err(StoreError::Invalid(_))), "{second:?}");
     assert_eq!(house.store.changes(&run(1)).await.unwrap().len(), 1);
     house.store.close().await;
@@ -133,10 +133,10 @@ async fn a_run_that_changes_too_much_is_refused_and_leaves_no_file() {
 #[tokio::test]
 async fn a_call_with_too_many_changes_is_refused() {
     let house = house();
-    let many = (0..5_000).map(|at| change(&at.to_string(), Former::Nothing));
+    let many = (0..5_000).map(|at| change(&at.to_string(), PreviousEntry::Nothing));
     let refused = house
         .store
-        .keep_changes(&run(1), "c1", many.collect())
+        .record_changes(&run(1), "c1", many.collect())
         .await;
     assert!(matches!(refused, Err(StoreError::Invalid(_))));
     house.store.close().await;

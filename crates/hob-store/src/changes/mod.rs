@@ -1,20 +1,20 @@
-//! What runs changed in files, kept so that it can be undone.
+//! File changes of runs, recorded so that they can be undone.
 //!
-//! - `words`: a change as callers say it and are told it
-//! - `keep`: keeping changes, within bounds, in one transaction
-//! - `read`: what is kept of a run
+//! - `types`: the types of changes
+//! - `record`: recording changes, within bounds, in one transaction
+//! - `read`: reading the changes of a run
 //!
-//! Invariants: a change is on disk before it is made; what is kept is bounded, and whole runs are
-//! forgotten, the oldest first, never a part of one.
+//! Invariants: a change is recorded on disk before it is made; the record is bounded, and whole
+//! runs are deleted from it, the oldest first, never a part of one.
 
-mod keep;
 mod read;
-mod words;
+mod record;
+mod types;
 
-pub(crate) use keep::OF_DELETED;
-pub use words::{Change, Former, NewChange};
+pub(crate) use record::DELETE_OF_RUN;
+pub use types::{FileChange, NewFileChange, PreviousEntry};
 
-use crate::blobs::Pin;
+use crate::blobs::BlobPin;
 use crate::error::StoreError;
 use crate::store::Store;
 use hob_wire::RunId;
@@ -24,49 +24,51 @@ use std::sync::Arc;
 const CALL_CHANGES_MAX: usize = 4_096;
 
 impl Store {
-    /// Keeps what a call of a run is about to change; the answer means that it is on disk.
-    pub async fn keep_changes(
+    /// Records the changes that a call of a run is about to make. The answer means that they are on
+    /// disk.
+    pub async fn record_changes(
         &self,
         run: &RunId,
         call: &str,
-        changes: Vec<NewChange>,
+        changes: Vec<NewFileChange>,
     ) -> Result<(), StoreError> {
+        // Before blobs are written, which a refused command would leave behind.
         if let Some(refusal) = self.shared().health.refusal() {
             return Err(refusal);
         }
         if changes.len() > CALL_CHANGES_MAX {
             return Err(StoreError::Invalid(format!(
-                "One call may change {CALL_CHANGES_MAX} files and folders at the most."
+                "One call may change at most {CALL_CHANGES_MAX} files and folders."
             )));
         }
-        let mut pins: Vec<Pin> = Vec::new();
+        let mut pins: Vec<BlobPin> = Vec::new();
         let mut rows = Vec::with_capacity(changes.len());
         for change in changes {
-            rows.push(keep::Row::new(change, &self.shared().blobs, &mut pins).await?);
+            rows.push(record::ChangeRow::new(change, &self.shared().blobs, &mut pins).await?);
         }
         let hashes = pins.iter().map(|pin| pin.hash).collect();
-        let bytes = rows.iter().map(keep::Row::inline_bytes).sum();
+        let bytes = rows.iter().map(record::ChangeRow::inline_bytes).sum();
         let (run, call) = (*run, call.to_owned());
         let kept = self
             .write(bytes, move |batch| {
-                // The queued command holds the pins: it is done even if its caller goes away, and
-                // until its rows are there nothing else keeps the blobs.
+                // The queued command holds the pins: it runs even if its caller is dropped, and
+                // until its rows are committed nothing else protects the blobs.
                 let _held = &pins;
-                keep::keep(batch, run, &call, &rows)
+                record::record(batch, run, &call, &rows)
             })
             .await;
         self.sweep_unless(kept.is_ok(), hashes);
         kept
     }
 
-    /// What is kept of a run, the newest first, without what files held.
-    pub async fn changes(&self, run: &RunId) -> Result<Vec<Change>, StoreError> {
+    /// Returns the recorded changes of a run, the newest first, without file contents.
+    pub async fn changes(&self, run: &RunId) -> Result<Vec<FileChange>, StoreError> {
         let run = *run;
         self.read(move |sql| Ok(read::of_run(sql, run)?)).await
     }
 
-    /// What was there before a change.
-    pub async fn former(&self, change: &Change) -> Result<Former, StoreError> {
+    /// Returns the file, link or folder that was there before a change.
+    pub async fn previous_entry(&self, change: &FileChange) -> Result<PreviousEntry, StoreError> {
         let id = change.id;
         let stored = self.read(move |sql| read::stored(sql, id)).await?;
         let blobs = Arc::clone(&self.shared().blobs);
@@ -75,8 +77,8 @@ impl Store {
         loaded.await.unwrap_or_else(failed)
     }
 
-    /// Remembers that these changes are undone.
-    pub async fn changes_undone(&self, ids: Vec<i64>) -> Result<(), StoreError> {
+    /// Records that these changes are undone.
+    pub async fn mark_changes_undone(&self, ids: Vec<i64>) -> Result<(), StoreError> {
         self.write(0, move |batch| {
             let mut update = batch
                 .sql

@@ -1,51 +1,52 @@
-//! What is kept of a run.
+//! Reads of recorded changes.
 
-use super::words::{Change, Former};
-use crate::blobs::{Blobs, Hash};
-use crate::error::{StoreError, Trouble};
+use super::types::{FileChange, PreviousEntry};
+use crate::blobs::{BlobHash, BlobStore};
+use crate::error::{QueryError, StoreError};
 use crate::value::number;
 use hob_wire::RunId;
 use rusqlite::{Connection, OptionalExtension};
 
-/// What was there before a change, as it is stored.
+/// The stored form of a [`PreviousEntry`].
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredPreviousEntry {
     former: String,
     mode: u32,
     content: Option<Vec<u8>>,
     blob: Option<[u8; 32]>,
 }
 
-impl Stored {
-    /// Reads the file that holds it, if one does.
-    pub(super) fn load(self, blobs: &Blobs) -> Result<Former, StoreError> {
+impl StoredPreviousEntry {
+    /// Returns the entry; reads its blob if it has one.
+    pub(super) fn load(self, blobs: &BlobStore) -> Result<PreviousEntry, StoreError> {
         let bytes = match (self.content, self.blob) {
+            // Small content is in the row, large content in a blob.
             (Some(content), _) => content,
-            (None, Some(hash)) => blobs.read(Hash(hash))?,
+            (None, Some(hash)) => blobs.read(BlobHash(hash))?,
             (None, None) => Vec::new(),
         };
         Ok(match self.former.as_str() {
-            "file" => Former::File {
+            "file" => PreviousEntry::File {
                 bytes,
                 mode: self.mode,
             },
-            "link" => Former::Link { target: bytes },
-            "folder" => Former::Folder { mode: self.mode },
-            "moved" => Former::Moved {
+            "link" => PreviousEntry::Link { target: bytes },
+            "folder" => PreviousEntry::Folder { mode: self.mode },
+            "moved" => PreviousEntry::Moved {
                 from: String::from_utf8_lossy(&bytes).into_owned(),
             },
-            _ => Former::Nothing,
+            _ => PreviousEntry::Nothing,
         })
     }
 }
 
-pub(super) fn of_run(sql: &Connection, run: RunId) -> rusqlite::Result<Vec<Change>> {
+pub(super) fn of_run(sql: &Connection, run: RunId) -> rusqlite::Result<Vec<FileChange>> {
     let mut select = sql.prepare_cached(
         "SELECT row_id, call, at, undone_at IS NOT NULL, workspace, path, becomes
          FROM changes WHERE run = ?1 ORDER BY row_id DESC",
     )?;
     let rows = select.query_map([run.0.as_bytes().as_slice()], |row| {
-        Ok(Change {
+        Ok(FileChange {
             id: row.get(0)?,
             call: row.get(1)?,
             at: number(row, 2)?,
@@ -58,11 +59,11 @@ pub(super) fn of_run(sql: &Connection, run: RunId) -> rusqlite::Result<Vec<Chang
     rows.collect()
 }
 
-pub(super) fn stored(sql: &Connection, id: i64) -> Result<Stored, Trouble> {
+pub(super) fn stored(sql: &Connection, id: i64) -> Result<StoredPreviousEntry, QueryError> {
     let found = sql
         .prepare_cached("SELECT former, mode, content, blob FROM changes WHERE row_id = ?1")?
         .query_row([id], |row| {
-            Ok(Stored {
+            Ok(StoredPreviousEntry {
                 former: row.get(0)?,
                 mode: row.get(1)?,
                 content: row.get(2)?,
@@ -70,6 +71,6 @@ pub(super) fn stored(sql: &Connection, id: i64) -> Result<Stored, Trouble> {
             })
         })
         .optional()?;
-    let forgotten = || StoreError::NotFound("What was there is not kept any more.".to_owned());
-    Ok(found.ok_or_else(forgotten)?)
+    let deleted = || StoreError::NotFound("The previous content is no longer stored.".to_owned());
+    Ok(found.ok_or_else(deleted)?)
 }

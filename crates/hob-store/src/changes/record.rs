@@ -1,28 +1,28 @@
-//! Keeping changes, and forgetting the oldest runs when there are too many.
+//! Recording of changes, and deletion of the oldest runs when there are too many.
 
-use super::words::{Former, NewChange};
-use crate::batch::Batch;
-use crate::blobs::{Blobs, Hash, INLINE_BYTES_MAX, Pin};
-use crate::error::{StoreError, Trouble};
+use super::types::{NewFileChange, PreviousEntry};
+use crate::batch::WriteBatch;
+use crate::blobs::{BlobHash, BlobPin, BlobStore, INLINE_BYTES_MAX};
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number};
 use hob_wire::RunId;
 use rusqlite::OptionalExtension;
 use std::sync::Arc;
 
-/// How long a run can be undone.
+/// The time for which a run can be undone.
 pub(crate) const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// What is kept of one run.
+/// Recorded changes of one run.
 pub(crate) const RUN_ROWS_MAX: u64 = 10_000;
 pub(crate) const RUN_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// What is kept of all runs; more than one run may have, so that the newest is never forgotten.
+/// Recorded changes of all runs. More than one run may have, so that the newest is never deleted.
 pub(crate) const ROWS_MAX: u64 = 50_000;
 pub(crate) const BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// Runs forgotten with one change at the most: the next one goes on.
-const FORGET_STEP: usize = 8;
+/// Runs deleted with one call at most; the next call continues.
+const RUNS_DELETED_MAX: usize = 8;
 
 /// A change as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct ChangeRow {
     workspace: String,
     path: String,
     former: &'static str,
@@ -30,34 +30,34 @@ pub(super) struct Row {
     becomes: String,
     bytes: u64,
     content: Option<Vec<u8>>,
-    blob: Option<Hash>,
+    blob: Option<BlobHash>,
 }
 
-impl Row {
-    /// Puts what must be kept where it belongs: small into the row, large into a pinned blob.
+impl ChangeRow {
+    /// Stores the previous content: small in the row, large in a pinned blob.
     pub(super) async fn new(
-        change: NewChange,
-        blobs: &Arc<Blobs>,
-        pins: &mut Vec<Pin>,
+        change: NewFileChange,
+        blobs: &Arc<BlobStore>,
+        pins: &mut Vec<BlobPin>,
     ) -> Result<Self, StoreError> {
         let (former, mode, held) = match change.former {
-            Former::Nothing => ("nothing", 0, None),
-            Former::Folder { mode } => ("folder", mode, None),
-            Former::File { bytes, mode } => ("file", mode, Some(bytes)),
-            Former::Link { target } => ("link", 0, Some(target)),
-            Former::Moved { from } => ("moved", 0, Some(from.into_bytes())),
+            PreviousEntry::Nothing => ("nothing", 0, None),
+            PreviousEntry::Folder { mode } => ("folder", mode, None),
+            PreviousEntry::File { bytes, mode } => ("file", mode, Some(bytes)),
+            PreviousEntry::Link { target } => ("link", 0, Some(target)),
+            PreviousEntry::Moved { from } => ("moved", 0, Some(from.into_bytes())),
         };
         let bytes = held.as_ref().map_or(0, Vec::len) as u64;
         let (content, blob) = match held {
             Some(held) if held.len() > INLINE_BYTES_MAX => {
-                let pin = blobs.keep(held).await?;
+                let pin = blobs.put(held).await?;
                 let hash = pin.hash;
                 pins.push(pin);
                 (None, Some(hash))
             }
             held => (held, None),
         };
-        Ok(Row {
+        Ok(ChangeRow {
             workspace: change.workspace,
             path: change.path,
             former,
@@ -74,12 +74,12 @@ impl Row {
     }
 }
 
-pub(super) fn keep(
-    batch: &mut Batch<'_>,
+pub(super) fn record(
+    batch: &mut WriteBatch<'_>,
     run: RunId,
     call: &str,
-    rows: &[Row],
-) -> Result<(), Trouble> {
+    rows: &[ChangeRow],
+) -> Result<(), QueryError> {
     let id = run.0;
     let size = |sql: &rusqlite::Connection, select: &str, params: &[&dyn rusqlite::ToSql]| {
         let mut select = sql.prepare_cached(select)?;
@@ -87,6 +87,7 @@ pub(super) fn keep(
     };
     let new_rows = rows.len() as u64;
     let new_bytes: u64 = rows.iter().map(|row| row.bytes).sum();
+    // Refused before anything is written: the call is not made without its record.
     let (kept, bytes) = size(batch.sql, SIZE_OF_RUN, &[&id.as_bytes().as_slice()])?;
     if kept + new_rows > RUN_ROWS_MAX || bytes + new_bytes > RUN_BYTES_MAX {
         return Err(StoreError::Invalid(format!(
@@ -94,10 +95,11 @@ pub(super) fn keep(
         ))
         .into());
     }
-    for _ in 0..FORGET_STEP {
+    // Bounded: one call must not hold the writer's thread for long.
+    for _ in 0..RUNS_DELETED_MAX {
         let (rows, bytes) = size(batch.sql, SIZE, &[])?;
         let full = rows + new_rows > ROWS_MAX || bytes + new_bytes > BYTES_MAX;
-        if !forget_oldest(batch, &id.as_bytes()[..], full)? {
+        if !delete_oldest_run(batch, &id.as_bytes()[..], full)? {
             break;
         }
     }
@@ -120,8 +122,13 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Forgets the run with the oldest change, if it is too old or there is too much; never `but`.
-fn forget_oldest(batch: &mut Batch<'_>, but: &[u8], full: bool) -> Result<bool, Trouble> {
+/// Deletes the run with the oldest change, if it is too old or space is needed; never the run
+/// `but`.
+fn delete_oldest_run(
+    batch: &mut WriteBatch<'_>,
+    but: &[u8],
+    full: bool,
+) -> Result<bool, QueryError> {
     let oldest: Option<(Vec<u8>, u64)> = batch
         .sql
         .prepare_cached(OLDEST)?
@@ -141,7 +148,8 @@ fn forget_oldest(batch: &mut Batch<'_>, but: &[u8], full: bool) -> Result<bool, 
         .collect::<Result<_, _>>()?;
     drop(delete);
     for hash in named.into_iter().flatten() {
-        batch.drop_blob(Hash(hash))?;
+        // Another run may reference the same content. Only an unreferenced blob goes.
+        batch.release_blob(BlobHash(hash))?;
     }
     Ok(true)
 }
@@ -152,7 +160,7 @@ const OLDEST: &str = "SELECT run, at FROM changes WHERE run <> ?1 ORDER BY row_i
 const INSERT: &str = "INSERT INTO changes
      (run, call, at, bytes, workspace, path, former, mode, becomes, content, blob)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-/// What goes with a deleted run, a little at a time.
-pub(crate) const OF_DELETED: &str = "DELETE FROM changes WHERE row_id IN
+/// Deletes some changes of a deleted run.
+pub(crate) const DELETE_OF_RUN: &str = "DELETE FROM changes WHERE row_id IN
      (SELECT c.row_id FROM changes c WHERE c.run = (SELECT id FROM runs WHERE row_id = ?1) LIMIT ?2)
      RETURNING blob";

@@ -1,8 +1,8 @@
-//! A change, as callers say it and are told it.
+//! The types of file changes.
 
-/// What was there before a change.
+/// The file, link or folder at a path before a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Former {
+pub enum PreviousEntry {
     Nothing,
     File {
         bytes: Vec<u8>,
@@ -14,7 +14,7 @@ pub enum Former {
     Folder {
         mode: u32,
     },
-    /// It was under this path, and was moved.
+    /// It was at this path and was moved.
     Moved {
         from: String,
     },
@@ -22,18 +22,18 @@ pub enum Former {
 
 /// A change that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewChange {
+pub struct NewFileChange {
     pub workspace: String,
-    /// Below the workspace.
+    /// The path below the workspace.
     pub path: String,
-    pub former: Former,
-    /// What will be there, as whoever looks at it marks it.
+    pub former: PreviousEntry,
+    /// The later state of the path, as an opaque mark of the caller.
     pub becomes: String,
 }
 
-/// A change that was kept.
+/// A recorded change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     pub id: i64,
     pub call: String,
     pub at: u64,

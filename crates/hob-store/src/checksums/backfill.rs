@@ -1,31 +1,33 @@
-//! Giving rows of former versions their checksum: the small tables when the store is opened, the
-//! large ones as bulk work that can be cut off anywhere.
+//! Checksums for rows of earlier versions: the small tables when the store is opened, the large
+//! ones as bulk work that can be interrupted anywhere.
 //!
-//! `checksum_fill` has a row for each table that is not finished: the key up to which rows are
-//! done, and the last key that was there when the column was added. Invariant: the cursor and the
-//! sums it passes are one transaction, and a row that has a checksum keeps it.
+//! `checksum_fill` has a row for each unfinished table: the key up to which rows are done, and the
+//! last key that existed when the column was added. Invariant: the cursor and the checksums it
+//! passes are one transaction, and a row that has a checksum keeps it.
 
 use super::tables::{COVERED, CoveredTable};
-use crate::batch::Batch;
-use crate::error::Trouble;
-use crate::lanes::{Bulk, Step};
+use crate::batch::WriteBatch;
+use crate::error::QueryError;
+use crate::writer_queue::{BulkJob, BulkProgress};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
-/// Rows summed in one step.
+/// Rows in one step.
 const STEP_ROWS: i64 = 64;
 /// Bytes after which a step ends; one large row is a step of its own.
 const STEP_BYTES: i64 = 256 * 1024;
 
-/// Sums the small tables, once. Nothing of theirs is ever trusted without a checksum.
-pub(crate) fn fill_small(sql: &Connection) -> rusqlite::Result<()> {
+/// Adds the checksums of the small tables, once. Their rows are never trusted without one.
+pub(crate) fn backfill_small_tables(sql: &Connection) -> rusqlite::Result<()> {
     let small = COVERED.iter().filter(|table| table.bulk_bytes.is_none());
     for table in small {
         let mut find = sql.prepare("SELECT 1 FROM checksum_fill WHERE name = ?1")?;
         if !find.exists([table.name])? {
             continue;
         }
+        // Checksums and the note that they are done commit together: a crash repeats the whole
+        // table.
         let transaction = sql.unchecked_transaction()?;
-        let sum = table.sum(str::to_owned);
+        let sum = table.checksum_sql(str::to_owned);
         transaction.execute(
             &format!(
                 "UPDATE {} SET checksum = {sum} WHERE checksum IS NULL",
@@ -39,37 +41,38 @@ pub(crate) fn fill_small(sql: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Bulk work: sums the rows of the large tables that have no checksum yet.
+/// Bulk work: adds checksums to rows of the large tables.
 #[derive(Debug)]
-pub(crate) struct ChecksumFill;
+pub(crate) struct ChecksumBackfill;
 
-impl Bulk for ChecksumFill {
+impl BulkJob for ChecksumBackfill {
     fn name(&self) -> &'static str {
         "checksums of rows"
     }
 
-    fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble> {
-        Ok(fill_step(batch.sql)?)
+    fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
+        Ok(backfill_step(batch.sql)?)
     }
 }
 
 /// Adds the checksums of some more rows.
-pub(crate) fn fill_step(sql: &Connection) -> rusqlite::Result<Step> {
-    let Some(cursor) = Cursor::next(sql)? else {
-        return Ok(Step::Done);
+pub(crate) fn backfill_step(sql: &Connection) -> rusqlite::Result<BulkProgress> {
+    let Some(cursor) = BackfillCursor::next(sql)? else {
+        return Ok(BulkProgress::Done);
     };
     cursor.step(sql)?;
-    Ok(Step::More)
+    Ok(BulkProgress::More)
 }
 
-struct Cursor {
+/// The progress of the backfill in one table.
+struct BackfillCursor {
     table: &'static CoveredTable,
     done: (i64, i64),
     last: (i64, i64),
 }
 
-impl Cursor {
-    fn next(sql: &Connection) -> rusqlite::Result<Option<Cursor>> {
+impl BackfillCursor {
+    fn next(sql: &Connection) -> rusqlite::Result<Option<BackfillCursor>> {
         for table in COVERED {
             if table.bulk_bytes.is_none() {
                 continue;
@@ -78,7 +81,7 @@ impl Cursor {
                 "SELECT major, minor, last_major, last_minor FROM checksum_fill WHERE name = ?1",
             )?;
             let found = select.query_row([table.name], |row| {
-                Ok(Cursor {
+                Ok(BackfillCursor {
                     table,
                     done: (row.get(0)?, row.get(1)?),
                     last: (row.get(2)?, row.get(3)?),
@@ -94,7 +97,7 @@ impl Cursor {
     fn step(&self, sql: &Connection) -> rusqlite::Result<()> {
         let keys = self.keys(sql)?;
         for key in &keys {
-            self.fill_one(sql, *key)?;
+            self.backfill_row(sql, *key)?;
         }
         match keys.last() {
             Some(done) => sql
@@ -107,12 +110,12 @@ impl Cursor {
         Ok(())
     }
 
-    /// The keys of the rows that come next.
+    /// Returns the keys of the next rows.
     fn keys(&self, sql: &Connection) -> rusqlite::Result<Vec<(i64, i64)>> {
         let major = self.table.key[0];
         let minor = self.table.key.get(1);
         let bytes = self.table.bulk_bytes.unwrap_or("0");
-        // A comparison of the first part alone lets SQLite begin in the middle of the table.
+        // A comparison of the first column alone lets SQLite start in the middle of the table.
         let (columns, condition, order) = match minor {
             Some(minor) => (
                 format!("t.{major}, t.{minor}"),
@@ -147,20 +150,20 @@ impl Cursor {
         Ok(keys)
     }
 
-    fn fill_one(&self, sql: &Connection, key: (i64, i64)) -> rusqlite::Result<()> {
+    fn backfill_row(&self, sql: &Connection, key: (i64, i64)) -> rusqlite::Result<()> {
         let table = self.table;
         let fill = format!(
             "UPDATE {} SET checksum = {} WHERE {} AND checksum IS NULL",
             table.name,
-            table.sum(str::to_owned),
-            table.at_key("")
+            table.checksum_sql(str::to_owned),
+            table.key_condition("")
         );
         let parts: [&dyn ToSql; 2] = [&key.0, &key.1];
         let filled = sql
             .prepare_cached(&fill)?
             .execute(&parts[..table.key.len()]);
         match filled {
-            // A value of a type its column cannot have: the row is damaged, and stays without.
+            // A value has a type that its column forbids: the row is damaged and gets no checksum.
             Err(error)
                 if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
             {

@@ -1,7 +1,7 @@
 //! Every column of every covered table is in its checksum; rows of former versions get theirs step
 //! by step, and a checksum never covers up damage.
 
-use super::fill::{fill_small, fill_step};
+use super::backfill::{backfill_small_tables, backfill_step};
 use super::tables::COVERED;
 use crate::connection::open_draft;
 use crate::migrations::migrate;
@@ -17,7 +17,7 @@ fn filled() -> (tempfile::TempDir, Connection) {
     std::fs::write(&path, "").unwrap();
     let sql = open_draft(&path).unwrap();
     migrate(&sql, Path::new("x.db")).unwrap();
-    fill_small(&sql).unwrap();
+    backfill_small_tables(&sql).unwrap();
     sql.execute_batch(
         "INSERT INTO sessions (row_id, id, key, kind, created_at, updated_at, message_count, metadata)
              VALUES (1, zeroblob(16), 'chat:main', 'main', 1, 1, 1, '{}');
@@ -39,7 +39,7 @@ fn filled() -> (tempfile::TempDir, Connection) {
     )
     .unwrap();
     for table in COVERED {
-        let sum = table.sum(str::to_owned);
+        let sum = table.checksum_sql(str::to_owned);
         let seal = format!("UPDATE {} SET checksum = {sum}", table.name);
         assert!(sql.execute(&seal, []).unwrap() > 0);
     }
@@ -51,7 +51,7 @@ fn damaged(sql: &Connection, table: &super::CoveredTable) -> i64 {
     let select = format!(
         "SELECT count(*) FROM {} t WHERE ({}) IS NOT 1",
         table.name,
-        table.state("t")
+        table.checksum_state_sql("t")
     );
     sql.query_row(&select, [], |row| row.get(0)).unwrap()
 }
@@ -211,7 +211,7 @@ fn rows_of_a_former_version_get_theirs_and_a_kill_between_two_steps_loses_nothin
         let unsummed = count("messages WHERE checksum IS NULL");
         assert_eq!(whole_messages(&sql), 200, "{unsummed} to go");
         sql.execute_batch("BEGIN").unwrap();
-        fill_step(&sql).unwrap();
+        backfill_step(&sql).unwrap();
         if steps == 2 && !killed {
             // The transaction never came to its end.
             killed = true;
@@ -236,7 +236,10 @@ fn rows_of_a_former_version_get_theirs_and_a_kill_between_two_steps_loses_nothin
 /// Messages that a reader would show.
 fn whole_messages(sql: &Connection) -> usize {
     let table = &super::MESSAGES;
-    let select = format!("SELECT t.row_id, {} FROM messages t", table.state("t"));
+    let select = format!(
+        "SELECT t.row_id, {} FROM messages t",
+        table.checksum_state_sql("t")
+    );
     let mut select = sql.prepare(&select).unwrap();
     let rows = select
         .query_map([], |row| table.is_whole(sql, row, 1, (row.get(0)?, 0)))
@@ -257,7 +260,7 @@ fn filling_leaves_a_damaged_row_damaged() {
         .unwrap()
         > 0
     {
-        fill_step(&sql).unwrap();
+        backfill_step(&sql).unwrap();
     }
     assert_eq!(damaged(&sql, &super::MESSAGES), 1);
 }

@@ -1,21 +1,21 @@
-//! Naming a damaged row: which table, which session, which number, and what follows from it.
+//! The description of a damaged row: its table, session and number, and the consequence.
 
 use super::tables::CoveredTable;
-use crate::error::{StoreError, Trouble};
+use crate::error::{QueryError, StoreError};
 use hob_wire::DamagedRow;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row};
 use uuid::Uuid;
 
-/// What was read, and the damaged rows that were met and left out.
+/// Rows that were read, and the damaged rows that were left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WithDamage<T> {
     pub rows: T,
     pub damaged: Vec<DamagedRow>,
 }
 
-/// Rows of a scan, and the key of the last row looked at, if there was one.
-pub(crate) type Scanned<T> = (Vec<T>, Option<i64>);
+/// Rows of a scan, and the key of the last row read, if there was one.
+pub(crate) type ScanPage<T> = (Vec<T>, Option<i64>);
 
 /// The parts of a row's name, as far as they can be read.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct RowName {
 }
 
 impl CoveredTable {
-    /// Names the damaged row with this key.
+    /// Describes the damaged row with this key.
     pub(crate) fn damaged_at(
         &self,
         sql: &Connection,
@@ -36,43 +36,46 @@ impl CoveredTable {
             "SELECT {} FROM {} t WHERE {}",
             self.named_by.join(", "),
             self.name,
-            self.at_key("t.")
+            self.key_condition("t.")
         );
         let mut select = sql.prepare_cached(&select)?;
         let name = select.query_row(key, |row| RowName::from_row(row, 0));
+        // Parts of the name may be damaged too. They become question marks.
         Ok(self.damaged(&name.optional()?.unwrap_or_default()))
     }
 
-    /// Refuses the row with this key when it is damaged: it must not get a new checksum.
-    pub(crate) fn check(
+    /// Refuses the row with this key if it is damaged: it must not get a new checksum.
+    pub(crate) fn refuse_damaged(
         &self,
         sql: &Connection,
         key: impl Params + Copy,
         numbers: (i64, i64),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), QueryError> {
         let select = format!(
             "SELECT {} FROM {} t WHERE {}",
-            self.state("t"),
+            self.checksum_state_sql("t"),
             self.name,
-            self.at_key("t.")
+            self.key_condition("t.")
         );
         let mut select = sql.prepare_cached(&select)?;
         let is_whole = select.query_row(key, |row| self.is_whole(sql, row, 0, numbers));
         if is_whole.optional()? == Some(false) {
-            return Err(refusal(self.damaged_at(sql, key)?));
+            return Err(damaged_row_error(self.damaged_at(sql, key)?));
         }
         Ok(())
     }
 
-    /// Does what touches damaged rows. A value that changed on disk no longer fits its entry in an
-    /// index, which SQLite refuses to take out; the indexes are then made anew from the rows.
-    pub(crate) fn despite_damage<T>(
+    /// Runs a change that may touch damaged rows. A value that changed on disk no longer matches
+    /// its index entry, and SQLite refuses to delete the entry. The indexes are then rebuilt from
+    /// the rows.
+    pub(crate) fn retry_after_reindex<T>(
         &self,
         sql: &Connection,
         change: impl Fn() -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         match change() {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                // Inside the same transaction, so a failure after it undoes it.
                 sql.execute_batch(&format!("REINDEX {}", self.name))?;
                 change()
             }
@@ -81,14 +84,14 @@ impl CoveredTable {
     }
 
     pub(crate) fn damaged(&self, name: &RowName) -> DamagedRow {
-        self.told(name, "is damaged: it does not match its checksum.")
+        self.describe(name, "is damaged: it does not match its checksum.")
     }
 
     pub(crate) fn missing(&self, name: &RowName) -> DamagedRow {
-        self.told(name, "is missing, though later ones are there.")
+        self.describe(name, "is missing, though later ones exist.")
     }
 
-    fn told(&self, name: &RowName, what: &str) -> DamagedRow {
+    fn describe(&self, name: &RowName, what: &str) -> DamagedRow {
         let fill = |text: &str| {
             let number = name.number.map(|number| number.to_string());
             text.replace("{session}", name.session.as_deref().unwrap_or("?"))
@@ -109,6 +112,7 @@ impl CoveredTable {
 impl RowName {
     /// Reads the four columns of `named_by`.
     pub(crate) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<RowName> {
+        // Read without a type: a damaged row must still be named.
         let key = stored_text(row.get_ref(first)?);
         Ok(RowName {
             session: key.or(stored_text(row.get_ref(first + 1)?)),
@@ -121,25 +125,25 @@ impl RowName {
     }
 }
 
-/// The error of a read or a change that met a damaged row.
-pub(crate) fn refusal(row: DamagedRow) -> Trouble {
-    Trouble::Rule(StoreError::DamagedRow(Box::new(row)))
+/// The error of a read or change that met a damaged row.
+pub(crate) fn damaged_row_error(row: DamagedRow) -> QueryError {
+    QueryError::Refused(StoreError::DamagedRow(Box::new(row)))
 }
 
-/// A name as text, whatever became of it; ids are kept as bytes.
+/// Reads a name as text, even if it is damaged; ids are stored as bytes.
 pub(crate) fn stored_text(value: ValueRef<'_>) -> Option<String> {
     match value {
-        ValueRef::Text(text) => Some(plain(&String::from_utf8_lossy(text))),
+        ValueRef::Text(text) => Some(without_control_chars(&String::from_utf8_lossy(text))),
         ValueRef::Blob(bytes) => match Uuid::from_slice(bytes) {
             Ok(id) => Some(id.to_string()),
-            Err(_) => Some(plain(&String::from_utf8_lossy(bytes))),
+            Err(_) => Some(without_control_chars(&String::from_utf8_lossy(bytes))),
         },
         _ => None,
     }
 }
 
-/// Damaged bytes never reach a terminal as control characters.
-fn plain(text: &str) -> String {
+/// Replaces control characters, which damaged bytes must not send to a terminal.
+fn without_control_chars(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().take(CHARS_MAX).map(plain).collect()

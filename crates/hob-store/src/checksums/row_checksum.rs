@@ -1,10 +1,10 @@
-//! `row_checksum(table, value, ...)`: the checksum of a row, computed inside SQLite where its
-//! values already are, so that nothing is copied.
+//! `row_checksum(table, value, ...)`: the checksum of a row, computed inside SQLite so that no
+//! value is copied.
 //!
-//! The encoding is stored for ever and therefore never changes. Each value that is not NULL adds
-//! its place among the arguments, its type, its length and its bytes: a value that moves to
-//! another column, or bytes that move between two neighbours, change the sum. NULL adds nothing,
-//! so that a column added later leaves the sums of older rows as they are.
+//! The encoding is stored for ever, so it never changes. Each value that is not NULL adds its place
+//! among the arguments, its type, its length and its bytes. So a value that moves to another
+//! column, or bytes that move between two neighbours, change the checksum. NULL adds nothing, so a
+//! column added later leaves the checksums of older rows valid.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
@@ -18,7 +18,7 @@ const TAG_REAL: u8 = 2;
 const TAG_TEXT: u8 = 3;
 const TAG_BLOB: u8 = 4;
 
-/// Makes the function known to a connection.
+/// Registers the function on a connection.
 pub(crate) fn register(sql: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -31,12 +31,14 @@ fn row_checksum(arguments: &Context<'_>) -> i64 {
     for place in 0..arguments.len() {
         add(&mut hasher, place, arguments.get_raw(place));
     }
+    // The same bits as a signed number, because SQLite has no unsigned ones.
     i64::from_ne_bytes(hasher.finish().to_ne_bytes())
 }
 
 fn add(hasher: &mut XxHash64, place: usize, value: ValueRef<'_>) {
     let number: [u8; 8];
     let (tag, bytes) = match value {
+        // Nothing is added: columns of later versions are NULL in older rows.
         ValueRef::Null => return,
         ValueRef::Integer(integer) => {
             number = integer.to_le_bytes();

@@ -1,9 +1,8 @@
-//! The covered tables: every column of each, and how its rows are named.
+//! The covered tables: their columns, and the description of their rows.
 //!
-//! To add a column to a covered table, append one line to its `columns`: `column("name")` for one
-//! that is NULL in older rows, `column_or("name", "0")` for one with this default in the schema.
-//! The order is part of the checksum: lines are only ever appended. A test compares the lists
-//! with the schema.
+//! To add a column to a covered table, append one line to its `columns`: `column("name")` if it is
+//! NULL in older rows, `column_or("name", "0")` if it has this default in the schema. The order is
+//! part of the checksum: lines are only ever appended. A test compares the lists with the schema.
 
 use rusqlite::{Connection, Params, Row};
 
@@ -11,39 +10,40 @@ use rusqlite::{Connection, Params, Row};
 #[derive(Debug)]
 pub(crate) struct CoveredTable {
     pub(crate) name: &'static str,
-    /// Part of each checksum, so that a row of one table never fits another. Never changed.
+    /// Part of each checksum, so that a row of one table never matches in another. Never changed.
     number: u8,
     pub(crate) key: &'static [&'static str],
-    columns: &'static [Column],
-    /// SQL for the key and the id of its session, its number, and its id.
+    columns: &'static [CoveredColumn],
+    /// SQL for the session's key and id, the row's number, and its id.
     pub(super) named_by: [&'static str; 4],
-    /// A row as a sentence begins with it; `{session}`, `{number}` and `{id}` are filled in.
+    /// The subject of a sentence about a row; `{session}`, `{number}` and `{id}` are filled in.
     pub(super) subject: &'static str,
-    /// What follows from its damage, and what to do.
+    /// The consequence of damage, and advice.
     pub(super) consequence: &'static str,
-    /// SQL for about the bytes of a row, where rows of former versions are summed in bulk; the
-    /// small tables are summed when the store is opened.
+    /// SQL for the approximate bytes of a row, if older rows are filled as bulk work. The small
+    /// tables are filled when the store is opened.
     pub(super) bulk_bytes: Option<&'static str>,
 }
 
+/// A column that the checksum covers.
 #[derive(Clone, Copy, Debug)]
-struct Column {
+struct CoveredColumn {
     name: &'static str,
-    /// Its default in the schema, which adds nothing to the sum.
+    /// The default in the schema, which adds nothing to the checksum.
     default: Option<&'static str>,
 }
 
-const fn column(name: &'static str) -> Column {
-    Column {
+const fn column(name: &'static str) -> CoveredColumn {
+    CoveredColumn {
         name,
         default: None,
     }
 }
 
-/// A column that was added with a default to a table that had rows.
+/// A column that was added with a default to a table with rows.
 #[allow(dead_code, reason = "the next such column uses it")]
-const fn column_or(name: &'static str, default: &'static str) -> Column {
-    Column {
+const fn column_or(name: &'static str, default: &'static str) -> CoveredColumn {
+    CoveredColumn {
         name,
         default: Some(default),
     }
@@ -247,21 +247,23 @@ pub(crate) static COVERED: [&CoveredTable; 8] = [
 ];
 
 impl CoveredTable {
-    /// SQL that says of a row under `alias`: 1 when it is whole, 0 when it is damaged, NULL when
-    /// it has no checksum. [`CoveredTable::is_whole`] reads it.
-    pub(crate) fn state(&self, alias: &str) -> String {
-        let sum = self.sum(|column| format!("{alias}.{column}"));
+    /// Returns SQL for the state of a row under `alias`: 1 if it is whole, 0 if it is damaged, NULL
+    /// if it has no checksum. [`CoveredTable::is_whole`] reads it.
+    pub(crate) fn checksum_state_sql(&self, alias: &str) -> String {
+        let sum = self.checksum_sql(|column| format!("{alias}.{column}"));
         format!(
+            // `IS`, not `=`: a missing checksum compares as different, not as NULL.
             "CASE WHEN {alias}.checksum IS {sum} THEN 1 WHEN {alias}.checksum IS NULL THEN NULL ELSE 0 END"
         )
     }
 
-    /// An insert of these columns with their checksum. Every column that is not NULL must be
-    /// among them, the key too.
-    pub(crate) fn insert(&self, columns: &[&str]) -> String {
+    /// Returns an INSERT of these columns with their checksum. Every column that is not NULL must
+    /// be among them, the key too.
+    pub(crate) fn insert_sql(&self, columns: &[&str]) -> String {
         let place = |name: &str| columns.iter().position(|column| *column == name);
         let value = |name: &str| match place(name) {
             Some(place) => format!("?{}", place + 1),
+            // A column that is not given is NULL in the row, and so in the checksum.
             None => "NULL".to_owned(),
         };
         let given: Vec<String> = columns.iter().map(|name| value(name)).collect();
@@ -270,24 +272,28 @@ impl CoveredTable {
             self.name,
             columns.join(", "),
             given.join(", "),
-            self.sum(value)
+            self.checksum_sql(value)
         )
     }
 
     /// Writes the checksum of the row with this key, after it was inserted or changed in the same
     /// transaction.
-    pub(crate) fn seal(&self, sql: &Connection, key: impl Params) -> rusqlite::Result<()> {
-        let sum = self.sum(str::to_owned);
+    pub(crate) fn write_checksum(
+        &self,
+        sql: &Connection,
+        key: impl Params,
+    ) -> rusqlite::Result<()> {
+        let sum = self.checksum_sql(str::to_owned);
         let seal = format!(
             "UPDATE {} SET checksum = {sum} WHERE {}",
             self.name,
-            self.at_key("")
+            self.key_condition("")
         );
         sql.prepare_cached(&seal)?.execute(key).map(drop)
     }
 
-    /// Whether the row is whole whose [`CoveredTable::state`] is in this column. `key` is its
-    /// key, with 0 for a missing second part.
+    /// Reads the [`CoveredTable::checksum_state_sql`] in this column: true if the row is whole.
+    /// `key` is its key, with 0 for a missing second part.
     pub(crate) fn is_whole(
         &self,
         sql: &Connection,
@@ -301,8 +307,9 @@ impl CoveredTable {
         }
     }
 
-    /// Whether the row with this key is still to get its first checksum.
+    /// True if the row with this key has not got its first checksum yet.
     fn is_unfilled(&self, sql: &Connection, key: (i64, i64)) -> rusqlite::Result<bool> {
+        // Small tables are filled before the store opens, so a missing checksum is damage.
         if self.bulk_bytes.is_none() {
             return Ok(false);
         }
@@ -313,15 +320,15 @@ impl CoveredTable {
         select.exists((self.name, key.0, key.1))
     }
 
-    /// Whether its key is one number or two.
+    /// True if its key is one number or two.
     pub(crate) fn is_numbered(&self) -> bool {
         self.key != ["id"]
     }
 
-    /// A select for checking every row: the two parts of its key, its state, its name. With
-    /// numbers for a key it reads `?3` rows from after the key `?1`, `?2` on.
-    pub(crate) fn scan(&self) -> String {
-        let (state, named) = (self.state("t"), self.named_by.join(", "));
+    /// Returns a SELECT for checking every row: the two parts of its key, its state, its name. With
+    /// a numeric key it reads `?3` rows after the key `?1`, `?2`.
+    pub(crate) fn scan_sql(&self) -> String {
+        let (state, named) = (self.checksum_state_sql("t"), self.named_by.join(", "));
         let name = self.name;
         match self.key {
             [major, minor] => format!(
@@ -336,8 +343,8 @@ impl CoveredTable {
         }
     }
 
-    /// The condition that finds a row by its key, from the first parameter on.
-    pub(crate) fn at_key(&self, alias: &str) -> String {
+    /// Returns the condition that finds a row by its key, from the first parameter on.
+    pub(crate) fn key_condition(&self, alias: &str) -> String {
         let columns = self.key.iter().enumerate();
         let parts: Vec<String> = columns
             .map(|(place, column)| format!("{alias}{column} = ?{}", place + 1))
@@ -345,17 +352,18 @@ impl CoveredTable {
         parts.join(" AND ")
     }
 
-    /// The names of all columns a checksum covers.
+    /// The names of all covered columns.
     #[cfg(test)]
     pub(crate) fn column_names(&self) -> Vec<&'static str> {
         let columns = self.columns.iter().map(|column| column.name);
         self.key.iter().copied().chain(columns).collect()
     }
 
-    /// The SQL of a row's checksum, with `value` giving the SQL of each column.
-    pub(super) fn sum(&self, value: impl Fn(&str) -> String) -> String {
+    /// Returns the SQL of a row's checksum; `value` gives the SQL of each column.
+    pub(super) fn checksum_sql(&self, value: impl Fn(&str) -> String) -> String {
         let key = self.key.iter().map(|name| value(name));
         let columns = self.columns.iter().map(|column| match column.default {
+            // The default counts as NULL: older rows have it in this column without a new checksum.
             Some(default) => format!("nullif({}, {default})", value(column.name)),
             None => value(column.name),
         });

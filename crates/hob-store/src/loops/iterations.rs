@@ -1,27 +1,28 @@
-//! The life of an iteration: it begins, is shown its memories, gets its run, ends. Each function is
-//! one command and may be repeated after a crash.
+//! Commands of an iteration: it begins, is shown its memories, gets its run, ends. Each may be
+//! repeated after a crash.
 
-use super::words::{Ended, Kind, LoopRow, Mode, Prompted};
+use super::types::{FinishedIteration, IterationPrompt, LoopMode, LoopRow, MemoryKind};
 use super::{change, memory, payload, row};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::runs::row as run_row;
 use crate::store::to_json;
-use crate::value::{int, optional_uuid};
+use crate::value::{enum_name, int, optional_uuid};
 use hob_kit::failpoint;
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::loops::{
-    LoopError, LoopErrorPayload, LoopIteration, LoopIterationPayload, LoopPhase, LoopPrompt,
-    LoopResponse, Memory,
+    LoopError, LoopErrorPayload, LoopIteration, LoopIterationPayload, LoopMemory, LoopPhase,
+    LoopPrompt, LoopResponse,
 };
 use rusqlite::OptionalExtension;
 
-pub(super) fn begin(batch: &mut Batch<'_>, name: &str, number: u32) -> Result<(), Trouble> {
-    let found = row::expect(batch.sql, name)?;
-    if found.mode == Mode::Idle {
+pub(super) fn begin(batch: &mut WriteBatch<'_>, name: &str, number: u32) -> Result<(), QueryError> {
+    let found = row::find_existing(batch.sql, name)?;
+    if found.mode == LoopMode::Idle {
         return Err(StoreError::Conflict(format!("The loop '{name}' does not run.")).into());
     }
+    // A number is used once: a stale owner must not begin an iteration again.
     if number != found.iteration.saturating_add(1) {
         return Err(StoreError::Conflict(format!(
             "The next iteration of the loop '{name}' is {}, not {number}.",
@@ -47,74 +48,76 @@ pub(super) fn begin(batch: &mut Batch<'_>, name: &str, number: u32) -> Result<()
         iteration: number,
         session_key: payload::session_key(name, number),
     };
-    Ok(batch.tell::<LoopIteration>(&begun)?)
+    Ok(batch.log_topic::<LoopIteration>(&begun)?)
 }
 
-pub(super) fn show(
-    batch: &mut Batch<'_>,
+pub(super) fn show_memories(
+    batch: &mut WriteBatch<'_>,
     name: &str,
     number: u32,
-) -> Result<(Memory, Memory), Trouble> {
-    let found = row::expect(batch.sql, name)?;
-    let persistent = memory::current(batch.sql, &found, Kind::Persistent)?;
-    let working = memory::current(batch.sql, &found, Kind::Working)?;
+) -> Result<(LoopMemory, LoopMemory), QueryError> {
+    let found = row::find_existing(batch.sql, name)?;
+    let persistent = memory::current(batch.sql, &found, MemoryKind::Persistent)?;
+    let working = memory::current(batch.sql, &found, MemoryKind::Working)?;
+    // The revision is stored before the prompt is sent, so that the end clears only what was shown.
     let shown = batch
         .sql
         .prepare_cached("UPDATE iterations SET working = ?3 WHERE loop = ?1 AND number = ?2")?
         .execute((found.row_id, number, int(working.revision)))?;
     if shown == 0 {
-        return Err(lost(name, number).into());
+        return Err(missing_iteration(name, number).into());
     }
     Ok((persistent, working))
 }
 
-pub(super) fn prompted(batch: &mut Batch<'_>, prompted: &Prompted) -> Result<(), Trouble> {
-    let found = row::expect(batch.sql, &prompted.name)?;
-    let known = run_of(batch, &found, prompted.number)?;
-    if known == Some(prompted.run) {
+pub(super) fn set_run(
+    batch: &mut WriteBatch<'_>,
+    prompt: &IterationPrompt,
+) -> Result<(), QueryError> {
+    let found = row::find_existing(batch.sql, &prompt.name)?;
+    let known = run_of(batch, &found, prompt.number)?;
+    // A repeat after a crash: the event was logged with the first call.
+    if known == Some(prompt.run) {
         return Ok(());
     }
-    let run = run_row::find(batch.sql, prompted.run)?;
-    let run = run.ok_or_else(|| run_row::missing(prompted.run))?;
-    let monitor = prompted.monitor.as_ref().map(to_json).transpose()?;
+    let run = run_row::find(batch.sql, prompt.run)?;
+    let run = run.ok_or_else(|| run_row::missing(prompt.run))?;
+    let monitor = prompt.monitor.as_ref().map(to_json).transpose()?;
     batch
         .sql
         .prepare_cached("UPDATE iterations SET run = ?3 WHERE loop = ?1 AND number = ?2")?
-        .execute((
-            found.row_id,
-            prompted.number,
-            &prompted.run.0.as_bytes()[..],
-        ))?;
+        .execute((found.row_id, prompt.number, &prompt.run.0.as_bytes()[..]))?;
     if monitor.is_some() {
         batch
             .sql
             .prepare_cached("UPDATE loops SET monitor = ?2 WHERE row_id = ?1")?
             .execute((found.row_id, monitor))?;
     }
-    let told = of_run(batch, prompted.run, |face| {
-        payload::prompt(face, prompted.run, &run.task)
+    let parts = run_event_parts(batch, prompt.run, |identity| {
+        payload::prompt(identity, prompt.run, &run.task)
     })?;
-    if let Some((session, face, row_id, payload)) = told {
-        payload::log_of_run::<LoopPrompt>(batch, (session, &face), row_id, payload)?;
+    if let Some((session, identity, row_id, payload)) = parts {
+        payload::log_of_run::<LoopPrompt>(batch, (session, &identity), row_id, payload)?;
     }
     Ok(())
 }
 
-pub(super) fn end(batch: &mut Batch<'_>, ended: &Ended) -> Result<(), Trouble> {
-    let mut found = row::expect(batch.sql, &ended.name)?;
-    let Some(open) = open(batch, &found, ended.number)? else {
-        return Err(lost(&ended.name, ended.number).into());
+pub(super) fn end(batch: &mut WriteBatch<'_>, ended: &FinishedIteration) -> Result<(), QueryError> {
+    let mut found = row::find_existing(batch.sql, &ended.name)?;
+    let Some(open) = find_iteration(batch, &found, ended.number)? else {
+        return Err(missing_iteration(&ended.name, ended.number).into());
     };
+    // A repeat after a crash: the end is written already.
     if open.is_over {
         return Ok(());
     }
-    note(batch, &found, ended)?;
-    let is_cleared = clear(batch, &mut found, ended, open.working)?;
-    tell(batch, &found, ended, open.run)?;
+    write_end(batch, &found, ended)?;
+    let is_cleared = clear_working_memory(batch, &mut found, ended, open.working)?;
+    log_result(batch, &found, ended, open.run)?;
     failpoint::reach("loop.end.written");
     if let Some((end, _)) = &ended.end {
         change::note_end(batch, found.row_id, *end)?;
-        found.mode = Mode::Idle;
+        found.mode = LoopMode::Idle;
     }
     found.errors = ended.errors;
     found.next_at = ended.next_at.filter(|_| ended.end.is_none());
@@ -133,18 +136,22 @@ pub(super) fn end(batch: &mut Batch<'_>, ended: &Ended) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What is known of an iteration that may be under way.
-struct Open {
+/// The stored state of an iteration.
+struct IterationState {
     is_over: bool,
     working: Option<u64>,
     run: Option<RunId>,
 }
 
-fn open(batch: &Batch<'_>, found: &LoopRow, number: u32) -> rusqlite::Result<Option<Open>> {
+fn find_iteration(
+    batch: &WriteBatch<'_>,
+    found: &LoopRow,
+    number: u32,
+) -> rusqlite::Result<Option<IterationState>> {
     let select = "SELECT ended_at, working, run FROM iterations WHERE loop = ?1 AND number = ?2";
     let mut select = batch.sql.prepare_cached(select)?;
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Open {
+        Ok(IterationState {
             is_over: row.get::<_, Option<i64>>(0)?.is_some(),
             working: crate::value::optional_number(row, 1)?,
             run: optional_uuid(row, 2)?.map(RunId),
@@ -153,15 +160,23 @@ fn open(batch: &Batch<'_>, found: &LoopRow, number: u32) -> rusqlite::Result<Opt
     select.query_row((found.row_id, number), read).optional()
 }
 
-fn run_of(batch: &Batch<'_>, found: &LoopRow, number: u32) -> Result<Option<RunId>, Trouble> {
-    match open(batch, found, number)? {
+fn run_of(
+    batch: &WriteBatch<'_>,
+    found: &LoopRow,
+    number: u32,
+) -> Result<Option<RunId>, QueryError> {
+    match find_iteration(batch, found, number)? {
         Some(open) => Ok(open.run),
-        None => Err(lost(&found.name, number).into()),
+        None => Err(missing_iteration(&found.name, number).into()),
     }
 }
 
-fn note(batch: &Batch<'_>, found: &LoopRow, ended: &Ended) -> Result<(), Trouble> {
-    let cause = ended.cause.as_ref().map(row::word).transpose()?;
+fn write_end(
+    batch: &WriteBatch<'_>,
+    found: &LoopRow,
+    ended: &FinishedIteration,
+) -> Result<(), QueryError> {
+    let cause = ended.cause.as_ref().map(enum_name).transpose()?;
     batch
         .sql
         .prepare_cached(
@@ -176,11 +191,11 @@ fn note(batch: &Batch<'_>, found: &LoopRow, ended: &Ended) -> Result<(), Trouble
             ended.success,
             cause,
             &ended.message,
-            row::word(&ended.outcome)?,
+            enum_name(&ended.outcome)?,
             ended.denied_calls,
             ended.failed_calls,
         ))?;
-    let is_error = ended.told && !ended.success;
+    let is_error = ended.is_reported && !ended.success;
     let last_error = ended.message.as_ref().filter(|_| is_error);
     batch
         .sql
@@ -198,18 +213,18 @@ fn note(batch: &Batch<'_>, found: &LoopRow, ended: &Ended) -> Result<(), Trouble
     Ok(())
 }
 
-/// Clears the working memory that the iteration was shown, if it is still that one. One that was
-/// stopped before it was answered keeps it for the next.
-fn clear(
-    batch: &Batch<'_>,
+/// Clears the working memory if it is still the revision that the iteration was shown. An iteration
+/// that was stopped before its answer keeps it for the next.
+fn clear_working_memory(
+    batch: &WriteBatch<'_>,
     found: &mut LoopRow,
-    ended: &Ended,
+    ended: &FinishedIteration,
     shown: Option<u64>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, QueryError> {
     if !ended.success || (shown != Some(found.working) && !failpoint::broken(112)) {
         return Ok(false);
     }
-    if memory::current(batch.sql, found, Kind::Working)?
+    if memory::current(batch.sql, found, MemoryKind::Working)?
         .text
         .is_empty()
     {
@@ -217,28 +232,35 @@ fn clear(
     }
     let revision = found.working + 1;
     let by = payload::session_key(&found.name, ended.number);
-    memory::put(batch, (found.row_id, Kind::Working, revision), "", &by)?;
+    memory::write_revision(
+        batch,
+        (found.row_id, MemoryKind::Working, revision),
+        "",
+        &by,
+    )?;
     found.working = revision;
     Ok(true)
 }
 
-/// Tells the answer, or the failure.
-fn tell(
-    batch: &mut Batch<'_>,
+/// Logs the answer, or the failure.
+fn log_result(
+    batch: &mut WriteBatch<'_>,
     found: &LoopRow,
-    ended: &Ended,
+    ended: &FinishedIteration,
     run: Option<RunId>,
-) -> Result<(), Trouble> {
+) -> Result<(), QueryError> {
     if let (true, Some(run)) = (ended.success, run) {
         let row = run_row::find(batch.sql, run)?;
         let text = row.map(|row| row.summary.text).unwrap_or_default();
-        let told = of_run(batch, run, |face| payload::response(face, run, &text))?;
-        if let Some((session, face, row_id, payload)) = told {
-            payload::log_of_run::<LoopResponse>(batch, (session, &face), row_id, payload)?;
+        let parts = run_event_parts(batch, run, |identity| {
+            payload::response(identity, run, &text)
+        })?;
+        if let Some((session, identity, row_id, payload)) = parts {
+            payload::log_of_run::<LoopResponse>(batch, (session, &identity), row_id, payload)?;
         }
         return Ok(());
     }
-    if !ended.told {
+    if !ended.is_reported {
         return Ok(());
     }
     let failed = LoopErrorPayload {
@@ -246,17 +268,17 @@ fn tell(
         iteration: Some(ended.number),
         message: ended.message.clone().unwrap_or_default(),
     };
-    Ok(batch.tell::<LoopError>(&failed)?)
+    Ok(batch.log_topic::<LoopError>(&failed)?)
 }
 
-/// What an event about a run is logged with; none when its session is gone.
-type OfRun = (i64, crate::events::SessionFace, i64, bytes::Bytes);
+/// The parts of an event about a run; none when its session is gone.
+type RunEventParts = (i64, crate::events::SessionIdentity, i64, bytes::Bytes);
 
-fn of_run(
-    batch: &mut Batch<'_>,
+fn run_event_parts(
+    batch: &mut WriteBatch<'_>,
     run: RunId,
-    make: impl FnOnce(&crate::events::SessionFace) -> Option<bytes::Bytes>,
-) -> Result<Option<OfRun>, Trouble> {
+    make: impl FnOnce(&crate::events::SessionIdentity) -> Option<bytes::Bytes>,
+) -> Result<Option<RunEventParts>, QueryError> {
     let Some(head) = run_row::head(batch.sql, run)? else {
         return Ok(None);
     };
@@ -264,10 +286,10 @@ fn of_run(
     let Some(session) = batch.heads.find(batch.sql, &session)? else {
         return Ok(None);
     };
-    let told = make(&session.face);
-    Ok(told.map(|payload| (session.row_id, session.face, head.row_id, payload)))
+    let payload = make(&session.identity);
+    Ok(payload.map(|payload| (session.row_id, session.identity, head.row_id, payload)))
 }
 
-fn lost(name: &str, number: u32) -> StoreError {
+fn missing_iteration(name: &str, number: u32) -> StoreError {
     StoreError::NotFound(format!("The loop '{name}' has no iteration {number}."))
 }

@@ -1,35 +1,35 @@
-//! Memories and their revisions. Going back makes a new revision; going back again goes further.
+//! Memories and their revisions. Going back creates a new revision; going back again goes further.
 
-use super::words::{Kind, LoopRow, Remember};
+use super::types::{LoopRow, MemoryKind, MemoryUpdate};
 use super::{payload, row};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number};
-use hob_wire::rooms::loops::{Memories, Memory};
+use hob_wire::rooms::loops::{LoopMemory, LoopPersistentResult};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// Revisions of one memory that are kept.
+/// Stored revisions of one memory.
 const REVISIONS_MAX: u64 = 100;
 
-/// Which memory of which loop, and the revision.
-type Place = (i64, Kind, u64);
+/// A loop's row, the kind of its memory, and the revision.
+type RevisionKey = (i64, MemoryKind, u64);
 
 /// Writes a revision and makes it the current one.
-pub(super) fn put(
-    batch: &Batch<'_>,
-    place: Place,
+pub(super) fn write_revision(
+    batch: &WriteBatch<'_>,
+    place: RevisionKey,
     text: &str,
     by: &str,
-) -> rusqlite::Result<Memory> {
-    put_from(batch, place, (text, None), (by, None))
+) -> rusqlite::Result<LoopMemory> {
+    write_revision_from(batch, place, (text, None), (by, None))
 }
 
-fn put_from(
-    batch: &Batch<'_>,
-    (row_id, kind, revision): Place,
+fn write_revision_from(
+    batch: &WriteBatch<'_>,
+    (row_id, kind, revision): RevisionKey,
     (text, source): (&str, Option<u64>),
     (by, key): (&str, Option<&str>),
-) -> rusqlite::Result<Memory> {
+) -> rusqlite::Result<LoopMemory> {
     batch
         .sql
         .prepare_cached(
@@ -38,7 +38,7 @@ fn put_from(
         )?
         .execute((
             row_id,
-            kind.word(),
+            kind.name(),
             int(revision),
             text,
             by,
@@ -47,22 +47,23 @@ fn put_from(
             key,
         ))?;
     let point = match kind {
-        Kind::Persistent => "UPDATE loops SET persistent = ?2 WHERE row_id = ?1",
-        Kind::Working => "UPDATE loops SET working = ?2 WHERE row_id = ?1",
+        MemoryKind::Persistent => "UPDATE loops SET persistent = ?2 WHERE row_id = ?1",
+        MemoryKind::Working => "UPDATE loops SET working = ?2 WHERE row_id = ?1",
     };
     batch
         .sql
         .prepare_cached(point)?
         .execute((row_id, int(revision)))?;
+    // In the same command, so that the number of revisions never exceeds its bound.
     batch
         .sql
         .prepare_cached("DELETE FROM memories WHERE loop = ?1 AND kind = ?2 AND revision <= ?3")?
         .execute((
             row_id,
-            kind.word(),
+            kind.name(),
             int(revision.saturating_sub(REVISIONS_MAX)),
         ))?;
-    Ok(Memory {
+    Ok(LoopMemory {
         revision,
         text: text.to_owned(),
         by: by.to_owned(),
@@ -70,20 +71,24 @@ fn put_from(
     })
 }
 
-pub(super) fn remember(batch: &mut Batch<'_>, remember: &Remember) -> Result<Memory, Trouble> {
-    let mut found = row::expect(batch.sql, &remember.name)?;
+pub(super) fn update(
+    batch: &mut WriteBatch<'_>,
+    remember: &MemoryUpdate,
+) -> Result<LoopMemory, QueryError> {
+    let mut found = row::find_existing(batch.sql, &remember.name)?;
     let revision = revision_of(&found, remember.kind);
     if let Some(key) = &remember.key {
         let select = "SELECT 1 FROM memories WHERE loop = ?1 AND kind = ?2 AND key = ?3";
         let mut select = batch.sql.prepare_cached(select)?;
-        if select.exists((found.row_id, remember.kind.word(), key))? {
+        if select.exists((found.row_id, remember.kind.name(), key))? {
+            // A repeat with this key: the revision exists, and perhaps later ones.
             return Ok(current(batch.sql, &found, remember.kind)?);
         }
     }
     if remember.if_revision.is_some_and(|known| known != revision) {
         return Err(StoreError::Conflict(format!(
             "The {} memory of the loop '{}' is at revision {revision} by now; read it again.",
-            remember.kind.word(),
+            remember.kind.name(),
             remember.name
         ))
         .into());
@@ -91,31 +96,35 @@ pub(super) fn remember(batch: &mut Batch<'_>, remember: &Remember) -> Result<Mem
     let next = (found.row_id, remember.kind, revision + 1);
     let by = (remember.by.as_str(), remember.key.as_deref());
     let memory = if let Some(text) = &remember.text {
-        put_from(batch, next, (text, None), by)?
+        write_revision_from(batch, next, (text, None), by)?
     } else {
-        let (text, source) = before(batch.sql, &found, remember.kind)?;
-        put_from(batch, next, (&text, Some(source)), by)?
+        let (text, source) = previous_text(batch.sql, &found, remember.kind)?;
+        write_revision_from(batch, next, (&text, Some(source)), by)?
     };
     match remember.kind {
-        Kind::Persistent => found.persistent = memory.revision,
-        Kind::Working => found.working = memory.revision,
+        MemoryKind::Persistent => found.persistent = memory.revision,
+        MemoryKind::Working => found.working = memory.revision,
     }
     payload::log_config(batch, &found)?;
     Ok(memory)
 }
 
-/// The text before the current one, and the revision that had it.
-fn before(sql: &Connection, found: &LoopRow, kind: Kind) -> Result<(String, u64), Trouble> {
+/// Returns the text before the current one, and its revision.
+fn previous_text(
+    sql: &Connection,
+    found: &LoopRow,
+    kind: MemoryKind,
+) -> Result<(String, u64), QueryError> {
     let revision = revision_of(found, kind);
     let nothing = || {
         StoreError::Conflict(format!(
             "The {} memory of the loop '{}' has no earlier revision.",
-            kind.word(),
+            kind.name(),
             found.name
         ))
     };
-    // A revision that went back stands for the one it went back to.
-    let source = |revision: u64| -> Result<u64, Trouble> {
+    // A revision made by going back stands for the one it went back to.
+    let source = |revision: u64| -> Result<u64, QueryError> {
         let at = stored(sql, (found.row_id, kind, revision))?;
         Ok(at.and_then(|(_, source)| source).unwrap_or(revision))
     };
@@ -129,14 +138,18 @@ fn before(sql: &Connection, found: &LoopRow, kind: Kind) -> Result<(String, u64)
     }
 }
 
-/// The memory as it is.
-pub(super) fn current(sql: &Connection, found: &LoopRow, kind: Kind) -> rusqlite::Result<Memory> {
+/// Returns the current memory.
+pub(super) fn current(
+    sql: &Connection,
+    found: &LoopRow,
+    kind: MemoryKind,
+) -> rusqlite::Result<LoopMemory> {
     let revision = revision_of(found, kind);
     let stored = stored(sql, (found.row_id, kind, revision))?;
     Ok(stored.map_or_else(
-        || Memory {
+        || LoopMemory {
             revision,
-            ..Memory::default()
+            ..LoopMemory::default()
         },
         |(memory, _)| memory,
     ))
@@ -145,20 +158,20 @@ pub(super) fn current(sql: &Connection, found: &LoopRow, kind: Kind) -> rusqlite
 pub(super) fn read(
     sql: &Connection,
     name: &str,
-    kind: Kind,
+    kind: MemoryKind,
     earlier: u32,
-) -> Result<Memories, Trouble> {
-    let found = row::expect(sql, name)?;
+) -> Result<LoopPersistentResult, QueryError> {
+    let found = row::find_existing(sql, name)?;
     let memory = current(sql, &found, kind)?;
     let mut select = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM memories WHERE loop = ?1 AND kind = ?2 AND revision < ?3
          ORDER BY revision DESC LIMIT ?4"
     ))?;
     let rows = select.query_map(
-        (found.row_id, kind.word(), int(memory.revision), earlier),
+        (found.row_id, kind.name(), int(memory.revision), earlier),
         from_row,
     )?;
-    Ok(Memories {
+    Ok(LoopPersistentResult {
         memory,
         earlier: rows
             .map(|row| row.map(|(memory, _)| memory))
@@ -168,27 +181,27 @@ pub(super) fn read(
 
 fn stored(
     sql: &Connection,
-    (row_id, kind, revision): Place,
-) -> rusqlite::Result<Option<(Memory, Option<u64>)>> {
+    (row_id, kind, revision): RevisionKey,
+) -> rusqlite::Result<Option<(LoopMemory, Option<u64>)>> {
     let mut select = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM memories WHERE loop = ?1 AND kind = ?2 AND revision = ?3"
     ))?;
     select
-        .query_row((row_id, kind.word(), int(revision)), from_row)
+        .query_row((row_id, kind.name(), int(revision)), from_row)
         .optional()
 }
 
-fn revision_of(found: &LoopRow, kind: Kind) -> u64 {
+fn revision_of(found: &LoopRow, kind: MemoryKind) -> u64 {
     match kind {
-        Kind::Persistent => found.persistent,
-        Kind::Working => found.working,
+        MemoryKind::Persistent => found.persistent,
+        MemoryKind::Working => found.working,
     }
 }
 
 const COLUMNS: &str = "revision, text, by, at, source";
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<(Memory, Option<u64>)> {
-    let memory = Memory {
+fn from_row(row: &Row<'_>) -> rusqlite::Result<(LoopMemory, Option<u64>)> {
+    let memory = LoopMemory {
         revision: number(row, 0)?,
         text: row.get(1)?,
         by: row.get(2)?,

@@ -1,49 +1,51 @@
 //! Loops, their iterations and their memories.
 //!
-//! - [`words`]: what callers say and are told
-//! - `row`: a loop's row and how it is read
-//! - `change`: making, changing, starting, ending and deleting loops
-//! - `rounds`: the life of an iteration
+//! - [`types`]: the types of loops
+//! - `row`: a loop's row and its queries
+//! - `change`: creates, changes, starts and ends loops; `remove` deletes them
+//! - `iterations`: the commands of an iteration
 //! - `memory`: memories and their revisions
 //! - `read`: lists and histories; prompt and answer come from the runs
 //! - `payload`: events, and those that are rebuilt from runs
 //!
-//! Invariants: an iteration's number is given once; every change, the loop's rules and its events
-//! are one transaction, and the rules alone say what a loop was granted; the working memory is cleared only if it is still what the iteration was shown;
-//! nothing of a prompt or an answer is stored a second time.
+//! Invariants: an iteration's number is used once; every change, the loop's rules and its events
+//! are one transaction, and only the rules say what a loop was granted; the working memory is
+//! cleared only if it is still what the iteration was shown; prompts and answers are stored once.
 
 mod change;
+mod iterations;
 mod memory;
 pub(crate) mod payload;
 mod read;
 mod remove;
-mod rounds;
 mod row;
-mod words;
+mod types;
 
-pub use words::{
-    Ended, Kind, LoopRow, Mode, NewLoop, Prompted, Remember, Started, Under, WhichStart,
+pub use types::{
+    FinishedIteration, IterationPrompt, LoopMode, LoopResumePoint, LoopRow, LoopStart,
+    LoopStartResult, MemoryKind, MemoryUpdate, NewLoopRow,
 };
 
+use crate::audit::{RuleChange, granted_rules};
 use crate::error::StoreError;
-use crate::judgements::{RuleChange, granted};
-use crate::rules;
 use crate::store::{Store, to_json};
+use crate::validate;
 use hob_wire::RunId;
 use hob_wire::rooms::loops::{
-    HistoryParams, Iterations, LOOP_TEXT_BYTES_MAX, Loop, LoopConfig, LoopEnd, Memories, Memory,
+    LOOP_TEXT_BYTES_MAX, Loop, LoopConfig, LoopEnd, LoopHistoryParams, LoopHistoryResult,
+    LoopMemory, LoopPersistentResult,
 };
 
-/// Iterations of a page that names none.
+/// Iterations of a page that names no limit.
 const HISTORY_ROWS: u32 = 50;
 /// Earlier revisions shown at once.
 const EARLIER_MAX: u32 = 100;
 
 impl Store {
-    /// Makes a loop with its rules; one that is there already is a conflict.
-    pub async fn create_loop(&self, new: NewLoop) -> Result<(), StoreError> {
+    /// Creates a loop with its rules; a conflict when the name exists.
+    pub async fn create_loop(&self, new: NewLoopRow) -> Result<(), StoreError> {
         let config = config_json(&new.config)?;
-        let rules = granted::check(&new.rules)?;
+        let rules = granted_rules::check(&new.rules)?;
         check_text(&new.persistent)?;
         check_text(&new.working)?;
         let bytes = rules + config.len() + new.persistent.len() + new.working.len();
@@ -51,7 +53,7 @@ impl Store {
             .await
     }
 
-    /// Changes the settings of a loop, and its rules.
+    /// Changes the settings and rules of a loop.
     pub async fn update_loop(
         &self,
         name: &str,
@@ -59,26 +61,31 @@ impl Store {
         rules: Vec<RuleChange>,
     ) -> Result<(), StoreError> {
         let (name, json) = (name.to_owned(), config_json(&config)?);
-        let bytes = json.len() + granted::check(&rules)?;
+        let bytes = json.len() + granted_rules::check(&rules)?;
         self.write(bytes, move |batch| {
-            granted::apply(batch, &rules)?;
+            // Before the update, whose event shows the new grants.
+            granted_rules::apply(batch, &rules)?;
             change::update(batch, &name, &config, &json)
         })
         .await
     }
 
-    /// Notes that a loop is to run; a conflict when it does. A single iteration that this key
-    /// asked for before is not asked for again.
-    pub async fn start_loop(&self, name: &str, which: WhichStart) -> Result<Started, StoreError> {
-        if let WhichStart::Once { key: Some(key) } = &which {
-            rules::idempotency_key(key)?;
+    /// Records that a loop shall run; a conflict when it runs already. A single iteration that this
+    /// key requested before is not requested again.
+    pub async fn start_loop(
+        &self,
+        name: &str,
+        which: LoopStart,
+    ) -> Result<LoopStartResult, StoreError> {
+        if let LoopStart::Once { key: Some(key) } = &which {
+            validate::idempotency_key(key)?;
         }
         let name = name.to_owned();
         self.write(0, move |batch| change::start(batch, &name, &which))
             .await
     }
 
-    /// Notes that a loop which slept has ended.
+    /// Records that a sleeping loop has ended.
     pub async fn end_loop(
         &self,
         name: &str,
@@ -90,89 +97,92 @@ impl Store {
             .await
     }
 
-    /// Deletes a loop that does not run and whose history was dropped, with its rules.
+    /// Deletes a loop with its rules. It must not run, and its history must be deleted before.
     pub async fn delete_loop(&self, name: &str, rules: Vec<RuleChange>) -> Result<(), StoreError> {
         let name = name.to_owned();
-        let bytes = granted::check(&rules)?;
+        let bytes = granted_rules::check(&rules)?;
         self.write(bytes, move |batch| {
+            // The loop goes first: if it still runs, its rules stay.
             remove::delete(batch, &name)?;
-            granted::apply(batch, &rules)
+            granted_rules::apply(batch, &rules)
         })
         .await
     }
 
-    /// Drops a few of the oldest iterations with their sessions, as long as more than `keep` are
-    /// there; says whether there are still more.
-    pub async fn drop_iterations(&self, name: &str, keep: u32) -> Result<bool, StoreError> {
+    /// Deletes a few of the oldest iterations with their sessions, while there are more than
+    /// `keep`; returns whether there are still more.
+    pub async fn delete_iterations(&self, name: &str, keep: u32) -> Result<bool, StoreError> {
         let name = name.to_owned();
-        self.write(0, move |batch| remove::oldest(batch, &name, keep))
+        self.write(0, move |batch| remove::delete_oldest(batch, &name, keep))
             .await
     }
 
-    /// Notes that an iteration begins.
+    /// Records that an iteration begins.
     pub async fn begin_iteration(&self, name: &str, number: u32) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.write(0, move |batch| rounds::begin(batch, &name, number))
+        self.write(0, move |batch| iterations::begin(batch, &name, number))
             .await
     }
 
-    /// Notes which working memory an iteration is about to be shown; answers both memories as they
-    /// are then.
+    /// Records which working memory an iteration is about to be shown; returns both memories.
     pub async fn show_memories(
         &self,
         name: &str,
         number: u32,
-    ) -> Result<(Memory, Memory), StoreError> {
+    ) -> Result<(LoopMemory, LoopMemory), StoreError> {
         let name = name.to_owned();
-        self.write(0, move |batch| rounds::show(batch, &name, number))
+        self.write(0, move |batch| {
+            iterations::show_memories(batch, &name, number)
+        })
+        .await
+    }
+
+    /// Records the run of an iteration, and logs its prompt.
+    pub async fn prompt_iteration(&self, prompted: IterationPrompt) -> Result<(), StoreError> {
+        self.write(0, move |batch| iterations::set_run(batch, &prompted))
             .await
     }
 
-    /// Notes the run of an iteration, and tells of its prompt.
-    pub async fn prompt_iteration(&self, prompted: Prompted) -> Result<(), StoreError> {
-        self.write(0, move |batch| rounds::prompted(batch, &prompted))
+    /// Records the end of an iteration, and of the loop if it ended too.
+    pub async fn end_iteration(&self, ended: FinishedIteration) -> Result<(), StoreError> {
+        self.write(0, move |batch| iterations::end(batch, &ended))
             .await
     }
 
-    /// Notes how an iteration ended, and the loop with it if it did.
-    pub async fn end_iteration(&self, ended: Ended) -> Result<(), StoreError> {
-        self.write(0, move |batch| rounds::end(batch, &ended)).await
-    }
-
-    /// Sets a memory; answers its new revision.
-    pub async fn remember(&self, remember: Remember) -> Result<Memory, StoreError> {
+    /// Changes a memory; returns its new revision.
+    pub async fn update_memory(&self, remember: MemoryUpdate) -> Result<LoopMemory, StoreError> {
         if let Some(text) = &remember.text {
             check_text(text)?;
         }
         remember
             .key
             .as_deref()
-            .map_or(Ok(()), rules::idempotency_key)?;
+            .map_or(Ok(()), validate::idempotency_key)?;
         let bytes = remember.text.as_ref().map_or(0, String::len);
-        self.write(bytes, move |batch| memory::remember(batch, &remember))
+        self.write(bytes, move |batch| memory::update(batch, &remember))
             .await
     }
 
-    /// A memory and some earlier revisions of it, the newest first.
+    /// Returns a memory and earlier revisions of it, the newest first.
     pub async fn memories(
         &self,
         name: &str,
-        kind: Kind,
+        kind: MemoryKind,
         earlier: u32,
-    ) -> Result<Memories, StoreError> {
+    ) -> Result<LoopPersistentResult, StoreError> {
         let name = name.to_owned();
         let earlier = earlier.min(EARLIER_MAX);
         self.read(move |sql| memory::read(sql, &name, kind, earlier))
             .await
     }
 
-    /// A loop as it is stored, without what it is doing this moment.
+    /// Returns a loop as it is stored, without its present activity.
     pub async fn get_loop(&self, name: &str) -> Result<Loop, StoreError> {
         let name = name.to_owned();
         self.read(move |sql| read::get(sql, &name)).await
     }
 
-    /// The row of a loop, for who runs it; none when there is no such loop.
+    /// Returns the row of a loop, for its owner; none when there is no such loop.
     pub async fn loop_row(&self, name: &str) -> Result<Option<LoopRow>, StoreError> {
         let name = name.to_owned();
         self.read(move |sql| {
@@ -185,52 +195,56 @@ impl Store {
         .await
     }
 
-    /// Every loop by name, without memories and answers.
+    /// Returns every loop by name, without memories and answers.
     pub async fn list_loops(&self) -> Result<Vec<Loop>, StoreError> {
         self.read(read::list).await
     }
 
-    /// The names of the loops that are to run.
-    pub async fn awake_loops(&self) -> Result<Vec<String>, StoreError> {
-        self.read(read::awake).await
+    /// Returns the names of the loops that shall run.
+    pub async fn running_loops(&self) -> Result<Vec<String>, StoreError> {
+        self.read(read::running).await
     }
 
-    /// What was under way in a loop that is to run.
-    pub async fn loop_under_way(&self, name: &str) -> Result<Under, StoreError> {
+    /// Returns the point at which a loop that shall run is resumed.
+    pub async fn loop_resume_point(&self, name: &str) -> Result<LoopResumePoint, StoreError> {
         let name = name.to_owned();
-        self.read(move |sql| read::under_way(sql, &name)).await
+        self.read(move |sql| read::resume_point(sql, &name)).await
     }
 
-    /// The answer of the last iteration that succeeded; empty when none did.
+    /// Returns the answer of the last successful iteration; empty when there is none.
     pub async fn last_response(&self, name: &str) -> Result<String, StoreError> {
         let name = name.to_owned();
         self.read(move |sql| {
-            let found = row::expect(sql, &name)?;
+            let found = row::find_existing(sql, &name)?;
             Ok(read::last_response(sql, found.row_id)?.unwrap_or_default())
         })
         .await
     }
 
-    /// Iterations, the newest first.
-    pub async fn loop_history(&self, params: HistoryParams) -> Result<Iterations, StoreError> {
-        let rows = rules::page_rows(params.limit, HISTORY_ROWS)?;
+    /// Returns iterations, the newest first.
+    pub async fn loop_history(
+        &self,
+        params: LoopHistoryParams,
+    ) -> Result<LoopHistoryResult, StoreError> {
+        let rows = validate::page_rows(params.limit, HISTORY_ROWS)?;
         self.read(move |sql| read::history(sql, &params.name, params.before, rows))
             .await
     }
 
-    /// The run that works for this session key, if there is one.
+    /// Returns the latest run of this session key, if there is one.
     pub async fn run_of_session(&self, key: &str) -> Result<Option<RunId>, StoreError> {
-        let session = rules::session_ref(key)?;
+        let session = validate::session_ref(key)?;
         let found = self.latest_run(&session).await;
         match found {
             Ok(run) => Ok(run.map(|run| run.id)),
+            // The session of an iteration is created with its run, so it may not exist yet.
             Err(StoreError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The settings as they are kept: without what the loop was granted, which the rules say.
+/// Encodes the settings without the grants, which the rules hold.
 fn config_json(config: &LoopConfig) -> Result<String, StoreError> {
     if config.grants.is_empty() {
         return to_json(config);

@@ -1,11 +1,11 @@
-//! Events about loops. Those that carry a prompt or an answer are not stored: the run has both, and
-//! its session's key has the loop's name and the number.
+//! Events about loops. Events with a prompt or an answer are not stored: the run has both, and its
+//! session's key has the loop's name and the iteration's number.
 
 use super::row;
-use super::words::{LoopRow, Mode};
-use crate::batch::Batch;
-use crate::error::Trouble;
-use crate::events::{Kept, Place, SessionFace, encode};
+use super::types::{LoopMode, LoopRow};
+use crate::batch::WriteBatch;
+use crate::error::QueryError;
+use crate::events::{PayloadSource, SessionIdentity, StoredPayload, encode_payload};
 use bytes::Bytes;
 use hob_bus::NewEvent;
 use hob_wire::rooms::agent::Cost;
@@ -14,7 +14,7 @@ use hob_wire::rooms::loops::{
     LoopPrompt, LoopPromptPayload, LoopResponse, LoopResponsePayload, LoopStateChanged,
     LoopStatePayload, LoopStopped, LoopStoppedPayload, WorkOutcome,
 };
-use hob_wire::{RunId, Topic};
+use hob_wire::{EventTopic, RunId};
 use std::sync::{Arc, LazyLock};
 
 pub(crate) const PROMPT: &str = LoopPrompt::SPEC.topic;
@@ -27,7 +27,7 @@ pub(crate) fn session_key(name: &str, number: u32) -> String {
     format!("{KIND}:{name}:{number}")
 }
 
-/// The loop and the number that a session's key names.
+/// Returns the loop and the iteration that a session's key names.
 fn iteration_of(key: &str) -> Option<(&str, u32)> {
     let (kind, rest) = key.split_once(':')?;
     let (name, number) = rest.rsplit_once(':')?;
@@ -35,9 +35,9 @@ fn iteration_of(key: &str) -> Option<(&str, u32)> {
     Some((name, number.parse().ok()?))
 }
 
-pub(crate) fn prompt(session: &SessionFace, run: RunId, task: &str) -> Option<Bytes> {
+pub(crate) fn prompt(session: &SessionIdentity, run: RunId, task: &str) -> Option<Bytes> {
     let (name, iteration) = iteration_of(session.name())?;
-    Some(encode(&LoopPromptPayload {
+    Some(encode_payload(&LoopPromptPayload {
         name: name.to_owned(),
         iteration,
         run_id: run,
@@ -45,9 +45,9 @@ pub(crate) fn prompt(session: &SessionFace, run: RunId, task: &str) -> Option<By
     }))
 }
 
-pub(crate) fn response(session: &SessionFace, run: RunId, text: &str) -> Option<Bytes> {
+pub(crate) fn response(session: &SessionIdentity, run: RunId, text: &str) -> Option<Bytes> {
     let (name, iteration) = iteration_of(session.name())?;
-    Some(encode(&LoopResponsePayload {
+    Some(encode_payload(&LoopResponsePayload {
         name: name.to_owned(),
         iteration,
         run_id: run,
@@ -56,33 +56,34 @@ pub(crate) fn response(session: &SessionFace, run: RunId, text: &str) -> Option<
 }
 
 /// Logs an event that is rebuilt from a run.
-pub(super) fn log_of_run<T: Topic>(
-    batch: &mut Batch<'_>,
-    session: (i64, &SessionFace),
+pub(super) fn log_of_run<T: EventTopic>(
+    batch: &mut WriteBatch<'_>,
+    session: (i64, &SessionIdentity),
     run: i64,
     payload: Bytes,
 ) -> rusqlite::Result<()> {
-    let (row_id, face) = session;
+    let (row_id, identity) = session;
     let event = NewEvent {
         source: Arc::clone(&SOURCE),
         topic: T::SPEC.topic.into(),
-        session: Some(face.tag.clone()),
+        session: Some(identity.tag.clone()),
         payload: Some(payload),
     };
-    let place = Place::Run {
+    let place = PayloadSource::Run {
         session: row_id,
         run,
-        kept: Kept::Nothing,
+        // Prompt and answer are in the run's row, which rebuilds the payload.
+        kept: StoredPayload::Nothing,
     };
-    batch.log(event, place).map(drop)
+    batch.log_event(event, place).map(drop)
 }
 
-pub(super) fn log_config(batch: &mut Batch<'_>, row: &LoopRow) -> Result<(), Trouble> {
+pub(super) fn log_config(batch: &mut WriteBatch<'_>, row: &LoopRow) -> Result<(), QueryError> {
     let config = LoopConfig {
         grants: row::grants(batch.sql, &row.name)?,
         ..row.config.clone()
     };
-    Ok(batch.tell::<LoopConfigured>(&LoopConfiguredPayload {
+    Ok(batch.log_topic::<LoopConfigured>(&LoopConfiguredPayload {
         name: row.name.clone(),
         config,
         persistent: row.persistent,
@@ -90,18 +91,18 @@ pub(super) fn log_config(batch: &mut Batch<'_>, row: &LoopRow) -> Result<(), Tro
     })?)
 }
 
-/// Logs what a loop is doing now, and how the iteration went that just ended.
+/// Logs the present state of a loop, and the outcome of the iteration that just ended.
 pub(super) fn log_state(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     row: &LoopRow,
     phase: LoopPhase,
     cost: Cost,
     ended: Option<(WorkOutcome, Option<&str>)>,
 ) -> rusqlite::Result<()> {
     let message = ended.and_then(|(_, message)| message);
-    batch.tell::<LoopStateChanged>(&LoopStatePayload {
+    batch.log_topic::<LoopStateChanged>(&LoopStatePayload {
         name: row.name.clone(),
-        running: row.mode != Mode::Idle,
+        running: row.mode != LoopMode::Idle,
         phase,
         iteration: row.iteration,
         next_at: row.next_at,
@@ -113,12 +114,12 @@ pub(super) fn log_state(
 }
 
 pub(super) fn log_stopped(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     row: &LoopRow,
     end: LoopEnd,
     message: &str,
 ) -> rusqlite::Result<()> {
-    batch.tell::<LoopStopped>(&LoopStoppedPayload {
+    batch.log_topic::<LoopStopped>(&LoopStoppedPayload {
         name: row.name.clone(),
         iteration: row.iteration,
         end,

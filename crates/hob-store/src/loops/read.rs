@@ -1,21 +1,22 @@
-//! Loops and iterations as they are shown. What an iteration asked and was answered is read from
-//! its run.
+//! Reads of loops and iterations. An iteration's prompt and answer come from its run.
 
-use super::words::{Kind, LoopRow, Mode, Under};
+use super::types::{LoopMode, LoopResumePoint, LoopRow, MemoryKind};
 use super::{memory, payload, row};
 use crate::checksums::{RUN_TASKS, RUNS};
-use crate::error::Trouble;
-use crate::value::{int, number, optional_number, optional_uuid};
+use crate::error::QueryError;
+use crate::value::{int, number, optional_number, optional_uuid, parse_enum};
 use hob_wire::RunId;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::loops::{Iteration, Iterations, Loop, LoopPhase, LoopState, WorkOutcome};
+use hob_wire::rooms::loops::{
+    IterationRecord, Loop, LoopHistoryResult, LoopPhase, LoopState, WorkOutcome,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, Trouble> {
-    let found = row::expect(sql, name)?;
-    let persistent = memory::current(sql, &found, Kind::Persistent)?;
-    let working = memory::current(sql, &found, Kind::Working)?;
+pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, QueryError> {
+    let found = row::find_existing(sql, name)?;
+    let persistent = memory::current(sql, &found, MemoryKind::Persistent)?;
+    let working = memory::current(sql, &found, MemoryKind::Working)?;
     let mut state = state(&found);
     state.last_response = last_response(sql, found.row_id)?;
     state.run_id = last_run(sql, &found)?;
@@ -31,7 +32,7 @@ pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, Trouble> {
     Ok(shown)
 }
 
-pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, Trouble> {
+pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, QueryError> {
     let columns = row::COLUMNS;
     let mut select = sql.prepare_cached(&format!("SELECT {columns} FROM loops ORDER BY name"))?;
     let rows = select.query_map([], row::from_row)?;
@@ -40,9 +41,10 @@ pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, Trouble> {
     for found in rows {
         let found = found?;
         let mut state = state(&found);
+        // A list stays small; one loop shows its monitor's output.
         state.monitor = None;
         state.outcome = last_outcome(sql, &found)?;
-        let granted = grants.remove(&row::sessions(&found.name));
+        let granted = grants.remove(&row::session_pattern(&found.name));
         let mut shown = Loop {
             state,
             ..bare(found)
@@ -53,7 +55,7 @@ pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, Trouble> {
     Ok(loops)
 }
 
-pub(super) fn awake(sql: &Connection) -> Result<Vec<String>, Trouble> {
+pub(super) fn running(sql: &Connection) -> Result<Vec<String>, QueryError> {
     let mut select = sql.prepare_cached(
         "SELECT name FROM loops INDEXED BY loops_awake WHERE mode <> 'idle' ORDER BY name",
     )?;
@@ -61,13 +63,14 @@ pub(super) fn awake(sql: &Connection) -> Result<Vec<String>, Trouble> {
     Ok(names?)
 }
 
-pub(super) fn under_way(sql: &Connection, name: &str) -> Result<Under, Trouble> {
-    let found = row::expect(sql, name)?;
+pub(super) fn resume_point(sql: &Connection, name: &str) -> Result<LoopResumePoint, QueryError> {
+    let found = row::find_existing(sql, name)?;
     if let Some(next_at) = found.next_at {
-        return Ok(Under::Asleep { next_at });
+        return Ok(LoopResumePoint::Asleep { next_at });
     }
+    // Counted at the begin of each iteration, and reset by a start.
     if found.since_start == 0 {
-        return Ok(Under::Started);
+        return Ok(LoopResumePoint::Started);
     }
     let mut select = sql.prepare_cached(
         "SELECT run IS NULL, ended_at IS NULL FROM iterations WHERE loop = ?1 AND number = ?2",
@@ -78,14 +81,14 @@ pub(super) fn under_way(sql: &Connection, name: &str) -> Result<Under, Trouble> 
         })
         .optional()?;
     Ok(match last {
-        Some((true, true)) => Under::Opened,
-        Some((false, true)) => Under::Asking,
-        // It ended and was to sleep; without a time it goes on at once.
-        _ => Under::Asleep { next_at: 0 },
+        Some((true, true)) => LoopResumePoint::Opened,
+        Some((false, true)) => LoopResumePoint::Asking,
+        // The iteration has ended and no wake-up time is stored, so the loop continues at once.
+        _ => LoopResumePoint::Asleep { next_at: 0 },
     })
 }
 
-/// In the place of a text whose row is damaged; 'hob verify' names the row.
+/// Shown in place of a text whose row is damaged; 'hob verify' names the row.
 const DAMAGED: &str = "[damaged: run \"hob verify\"]";
 
 pub(super) fn last_response(sql: &Connection, row_id: i64) -> rusqlite::Result<Option<String>> {
@@ -93,13 +96,13 @@ pub(super) fn last_response(sql: &Connection, row_id: i64) -> rusqlite::Result<O
         "SELECT iif(({}) IS 0, '{DAMAGED}', r.text)
          FROM iterations i CROSS JOIN runs r ON r.id = i.run
          WHERE i.loop = ?1 AND i.success = 1 ORDER BY i.number DESC LIMIT 1",
-        RUNS.state("r")
+        RUNS.checksum_state_sql("r")
     ))?
     .query_row([row_id], |row| row.get(0))
     .optional()
 }
 
-/// How the last iteration went that is over.
+/// Returns the outcome of the last iteration that has ended.
 fn last_outcome(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<WorkOutcome>> {
     let mut select = sql.prepare_cached(
         "SELECT outcome FROM iterations WHERE loop = ?1 AND number <= ?2 AND ended_at IS NOT NULL
@@ -108,7 +111,7 @@ fn last_outcome(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<Wo
     let outcome: Option<Option<String>> = select
         .query_row((found.row_id, found.iteration), |row| row.get(0))
         .optional()?;
-    outcome.flatten().as_deref().map(row::word_of).transpose()
+    outcome.flatten().as_deref().map(parse_enum).transpose()
 }
 
 fn last_run(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<RunId>> {
@@ -125,8 +128,8 @@ pub(super) fn history(
     name: &str,
     before: Option<u32>,
     rows_max: usize,
-) -> Result<Iterations, Trouble> {
-    let found = row::expect(sql, name)?;
+) -> Result<LoopHistoryResult, QueryError> {
+    let found = row::find_existing(sql, name)?;
     let mut select = sql.prepare_cached(&format!(
         "SELECT i.number, i.run, i.started_at, i.ended_at, i.success, i.cause, i.message,
                 iif(({}) IS 0, '{DAMAGED}', t.task), iif(({}) IS 0, '{DAMAGED}', r.text), r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls,
@@ -135,12 +138,13 @@ pub(super) fn history(
          LEFT JOIN runs r ON r.id = i.run
          LEFT JOIN run_tasks t ON t.run = r.row_id
          WHERE i.loop = ?1 AND i.number < ?2 ORDER BY i.number DESC LIMIT ?3",
-        RUN_TASKS.state("t"),
-        RUNS.state("r")
+        RUN_TASKS.checksum_state_sql("t"),
+        RUNS.checksum_state_sql("r")
     ))?;
+    // One row more than asked for shows whether there is another page.
     let most = int(rows_max.saturating_add(1) as u64);
     let mut rows = select.query((found.row_id, before.map_or(i64::MAX, i64::from), most))?;
-    let mut page = Iterations {
+    let mut page = LoopHistoryResult {
         iterations: Vec::new(),
         more: false,
     };
@@ -157,11 +161,11 @@ pub(super) fn history(
     Ok(page)
 }
 
-fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<Iteration> {
+fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<IterationRecord> {
     let number_of: u32 = row.get(0)?;
     let run = optional_uuid(row, 1)?.map(RunId);
-    let cause = row.get_ref(5)?.as_str_or_null()?.map(row::word_of);
-    let outcome = row.get_ref(14)?.as_str_or_null()?.map(row::word_of);
+    let cause = row.get_ref(5)?.as_str_or_null()?.map(parse_enum);
+    let outcome = row.get_ref(14)?.as_str_or_null()?.map(parse_enum);
     let is_done = row.get_ref(9)?.as_str_or_null()? == Some("done");
     let cost = if run.is_some() && is_done {
         Cost {
@@ -173,7 +177,7 @@ fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<Iteration> {
     } else {
         Cost::default()
     };
-    Ok(Iteration {
+    Ok(IterationRecord {
         iteration: number_of,
         session_key: payload::session_key(name, number_of),
         run_id: run,
@@ -196,11 +200,11 @@ fn bare(found: LoopRow) -> Loop {
         state: LoopState::default(),
         name: found.name,
         config: found.config,
-        persistent: hob_wire::rooms::loops::Memory {
+        persistent: hob_wire::rooms::loops::LoopMemory {
             revision: found.persistent,
             ..Default::default()
         },
-        working: hob_wire::rooms::loops::Memory {
+        working: hob_wire::rooms::loops::LoopMemory {
             revision: found.working,
             ..Default::default()
         },
@@ -212,9 +216,9 @@ fn bare(found: LoopRow) -> Loop {
 fn state(found: &LoopRow) -> LoopState {
     let iteration = found.iteration;
     LoopState {
-        running: found.mode != Mode::Idle,
+        running: found.mode != LoopMode::Idle,
         phase: match (found.mode, found.next_at) {
-            (Mode::Idle, _) => LoopPhase::Idle,
+            (LoopMode::Idle, _) => LoopPhase::Idle,
             (_, Some(_)) => LoopPhase::Sleep,
             (_, None) => LoopPhase::Prompt,
         },

@@ -1,22 +1,22 @@
-//! Deleting loops, and iterations that are too old, with their sessions. In small steps: no command
+//! Deletion of loops, and of old iterations with their sessions. In small steps, so that no command
 //! holds the writer for long.
 
-use super::words::Mode;
+use super::types::LoopMode;
 use super::{payload, row};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::sessions::write;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::loops::{LoopDeleted, LoopDeletedPayload};
 
-/// Iterations dropped in one step.
+/// Iterations deleted in one step.
 const DROP_STEP: u32 = 16;
-/// Sessions of sub-agents dropped with one iteration.
+/// Sessions of sub-agents deleted with one iteration.
 const BELOW_MAX: i64 = 64;
 
-pub(super) fn delete(batch: &mut Batch<'_>, name: &str) -> Result<(), Trouble> {
-    let found = row::expect(batch.sql, name)?;
-    if found.mode != Mode::Idle {
+pub(super) fn delete(batch: &mut WriteBatch<'_>, name: &str) -> Result<(), QueryError> {
+    let found = row::find_existing(batch.sql, name)?;
+    if found.mode != LoopMode::Idle {
         return Err(StoreError::Conflict(format!(
             "The loop '{name}' runs, so it cannot be deleted. Stop it first."
         ))
@@ -32,12 +32,17 @@ pub(super) fn delete(batch: &mut Batch<'_>, name: &str) -> Result<(), Trouble> {
     let gone = LoopDeletedPayload {
         name: name.to_owned(),
     };
-    Ok(batch.tell::<LoopDeleted>(&gone)?)
+    Ok(batch.log_topic::<LoopDeleted>(&gone)?)
 }
 
-/// Drops a few of the oldest, as long as more than `keep` are there; whether more are to go.
-pub(super) fn oldest(batch: &mut Batch<'_>, name: &str, keep: u32) -> Result<bool, Trouble> {
-    let found = row::expect(batch.sql, name)?;
+/// Deletes a few of the oldest iterations, while there are more than `keep`; returns whether more
+/// remain.
+pub(super) fn delete_oldest(
+    batch: &mut WriteBatch<'_>,
+    name: &str,
+    keep: u32,
+) -> Result<bool, QueryError> {
+    let found = row::find_existing(batch.sql, name)?;
     let past = found.iteration.saturating_sub(keep);
     let mut select = batch.sql.prepare_cached(
         "SELECT number FROM iterations WHERE loop = ?1 AND number <= ?2 AND ended_at IS NOT NULL
@@ -48,7 +53,7 @@ pub(super) fn oldest(batch: &mut Batch<'_>, name: &str, keep: u32) -> Result<boo
     drop(select);
     let step = usize::try_from(DROP_STEP).unwrap_or(usize::MAX);
     for number in numbers.iter().take(step) {
-        drop_sessions(batch, &payload::session_key(name, *number))?;
+        delete_sessions(batch, &payload::session_key(name, *number))?;
         batch
             .sql
             .prepare_cached("DELETE FROM iterations WHERE loop = ?1 AND number = ?2")?
@@ -57,10 +62,11 @@ pub(super) fn oldest(batch: &mut Batch<'_>, name: &str, keep: u32) -> Result<boo
     Ok(numbers.len() > step)
 }
 
-/// Drops the session of an iteration and those of its sub-agents. One whose run has not ended
-/// stays.
-fn drop_sessions(batch: &mut Batch<'_>, key: &str) -> Result<(), Trouble> {
+/// Deletes the session of an iteration and those of its sub-agents. A session whose run has not
+/// ended stays.
+fn delete_sessions(batch: &mut WriteBatch<'_>, key: &str) -> Result<(), QueryError> {
     let mut select = batch.sql.prepare_cached(
+        // `;` is the character after `:`, so this range holds every key below the iteration's.
         "SELECT key FROM sessions WHERE key > ?1 || ':' AND key < ?1 || ';' LIMIT ?2",
     )?;
     let below = select.query_map((key, BELOW_MAX), |row| row.get::<_, String>(0))?;
@@ -68,8 +74,9 @@ fn drop_sessions(batch: &mut Batch<'_>, key: &str) -> Result<(), Trouble> {
     drop(select);
     for key in below.into_iter().chain([key.to_owned()]) {
         match write::delete(batch, &SessionRef::Key(key)) {
-            // It is gone, or it is still at work: both leave nothing to do here.
-            Ok(_) | Err(Trouble::Rule(StoreError::NotFound(_) | StoreError::Conflict(_))) => {}
+            // The session is gone, or its run still works: there is nothing to do in either case.
+            Ok(_) | Err(QueryError::Refused(StoreError::NotFound(_) | StoreError::Conflict(_))) => {
+            }
             Err(trouble) => return Err(trouble),
         }
     }

@@ -1,49 +1,49 @@
-//! What callers say about loops, and what they are told.
+//! The types of loops.
 
-use crate::judgements::RuleChange;
+use crate::audit::RuleChange;
 use hob_wire::RunId;
-use hob_wire::rooms::agent::{Cause, Cost};
+use hob_wire::rooms::agent::{Cost, RunEndCause};
 use hob_wire::rooms::loops::{LoopConfig, LoopEnd, MonitorOutput, WorkOutcome};
 
-/// A loop to be made.
+/// A loop to create.
 #[derive(Clone, Debug)]
-pub struct NewLoop {
+pub struct NewLoopRow {
     pub name: String,
     pub config: LoopConfig,
     pub persistent: String,
     pub working: String,
-    /// Who makes it.
+    /// The creator.
     pub by: String,
     /// The rules it gets.
     pub rules: Vec<RuleChange>,
 }
 
-/// Whether a loop is to run.
+/// The wanted activity of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LoopMode {
     Idle,
     Running,
     /// One iteration only.
     Once,
 }
 
-/// How a loop is started.
+/// The kind of a start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhichStart {
-    Again,
+pub enum LoopStart {
+    Continuous,
     Once { key: Option<String> },
 }
 
-/// What became of a start.
+/// The result of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Started {
-    /// It is to run; its last iteration had this number.
+pub enum LoopStartResult {
+    /// It shall run; its last iteration had this number.
     Now { iteration: u32 },
-    /// The key asked for an iteration before.
-    Before,
+    /// The key requested an iteration before.
+    AlreadyRequested,
 }
 
-/// A loop as its owner needs it.
+/// A loop as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopRow {
     pub(crate) row_id: i64,
@@ -51,7 +51,7 @@ pub struct LoopRow {
     pub config: LoopConfig,
     pub created_at: u64,
     pub updated_at: u64,
-    pub mode: Mode,
+    pub mode: LoopMode,
     pub once_key: Option<String>,
     pub iteration: u32,
     pub since_start: u32,
@@ -66,81 +66,81 @@ pub struct LoopRow {
     pub working: u64,
 }
 
-/// What was under way when a loop was left.
+/// The point at which a loop is resumed after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Under {
-    /// It had begun, and asked nothing yet.
+pub enum LoopResumePoint {
+    /// The iteration had begun, and had no run yet.
     Opened,
     /// It had a run, which may have ended since.
     Asking,
     /// It slept until then.
     Asleep { next_at: u64 },
-    /// It was started, and no iteration had begun.
+    /// The loop was started, and no iteration had begun.
     Started,
 }
 
-/// An iteration that has its run.
+/// The run of an iteration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prompted {
+pub struct IterationPrompt {
     pub name: String,
     pub number: u32,
     pub run: RunId,
-    /// What the monitor printed last.
+    /// The last output of the monitor.
     pub monitor: Option<MonitorOutput>,
 }
 
-/// An iteration that ended.
+/// The end of an iteration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct FinishedIteration {
     pub name: String,
     pub number: u32,
     pub success: bool,
     pub outcome: WorkOutcome,
-    pub cause: Option<Cause>,
-    /// Why it failed, or what was denied.
+    pub cause: Option<RunEndCause>,
+    /// The reason of a failure, or the denied calls.
     pub message: Option<String>,
-    /// Calls of its run that were denied, and that failed.
+    /// Denied and failed calls of its run.
     pub denied_calls: u32,
     pub failed_calls: u32,
-    /// Whether the failure is told as one; a person who stops a loop knows.
-    pub told: bool,
-    /// Failures in a row, with this one.
+    /// True if the failure is logged as an error. It is not for a person who stopped the loop.
+    pub is_reported: bool,
+    /// Failures in a row, this one included.
     pub errors: u32,
-    /// What this start has cost.
+    /// The cost since the loop was started.
     pub cost: Cost,
     pub next_at: Option<u64>,
-    /// The loop ended with it, with a sentence.
+    /// The end of the loop, if it ended with the iteration, with a sentence.
     pub end: Option<(LoopEnd, String)>,
 }
 
-/// One of a loop's memories.
+/// The kind of a loop's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What every iteration is shown.
+pub enum MemoryKind {
+    /// Shown to every iteration.
     Persistent,
-    /// What the next one is shown.
+    /// Shown to the next iteration.
     Working,
 }
 
-impl Kind {
-    pub(crate) fn word(self) -> &'static str {
+impl MemoryKind {
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Persistent => "persistent",
-            Kind::Working => "working",
+            MemoryKind::Persistent => "persistent",
+            MemoryKind::Working => "working",
         }
     }
 }
 
-/// A memory to be changed.
+/// A change of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remember {
+pub struct MemoryUpdate {
     pub name: String,
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The new text; none goes back to the revision before.
     pub text: Option<String>,
     pub by: String,
-    /// Refuses when the memory is of another revision by now.
+    /// Refuses the change if the memory has another revision.
     pub if_revision: Option<u64>,
-    /// Makes repeating this one revision.
+    /// Makes a repeat return the same revision.
     pub key: Option<String>,
 }

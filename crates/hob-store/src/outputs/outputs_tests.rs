@@ -1,9 +1,9 @@
 //! What is kept comes back to its own session; the oldest goes, with its file.
 
-use super::NewOutput;
+use super::NewToolOutput;
 use crate::{Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::io::Read;
 
 fn house() -> (tempfile::TempDir, Store) {
@@ -12,15 +12,15 @@ fn house() -> (tempfile::TempDir, Store) {
     let store = Store::open(StoreOptions {
         database: folder.path().join("hob.db"),
         clock: Clock::manual(1_000_000),
-        dice: Dice::seeded(1),
+        randomness: Randomness::seeded(1),
         publisher,
-        had_life: false,
+        had_database: false,
     });
     (folder, store.unwrap())
 }
 
-fn new(session: Option<&str>) -> NewOutput {
-    NewOutput {
+fn new(session: Option<&str>) -> NewToolOutput {
+    NewToolOutput {
         session: session.map(str::to_owned),
         run: None,
         tool: "exec".to_owned(),
@@ -45,7 +45,7 @@ fn files(folder: &tempfile::TempDir) -> usize {
 #[tokio::test]
 async fn an_output_is_read_by_its_own_session_only() {
     let (_folder, store) = house();
-    let id = store.keep_output(new(Some("a")), b"whole".to_vec()).await;
+    let id = store.store_output(new(Some("a")), b"whole".to_vec()).await;
     let id = id.unwrap();
     assert_eq!(text(&store, id, Some("a")).await.unwrap(), "whole");
     for other in [Some("b"), None] {
@@ -53,7 +53,7 @@ async fn an_output_is_read_by_its_own_session_only() {
         assert!(matches!(refused, StoreError::NotFound(_)));
     }
     let own = store
-        .keep_output(new(None), b"mine".to_vec())
+        .store_output(new(None), b"mine".to_vec())
         .await
         .unwrap();
     assert_eq!(text(&store, own, None).await.unwrap(), "mine");
@@ -66,7 +66,10 @@ async fn a_draft_becomes_an_output_or_goes() {
     let (folder, store) = house();
     let draft = store.output_draft();
     std::fs::write(draft.path(), "grown").unwrap();
-    let id = store.keep_draft(new(Some("a")), draft).await.unwrap();
+    let id = store
+        .store_output_draft(new(Some("a")), draft)
+        .await
+        .unwrap();
     assert_eq!(text(&store, id, Some("a")).await.unwrap(), "grown");
     let dropped = store.output_draft();
     std::fs::write(dropped.path(), "dropped").unwrap();
@@ -81,7 +84,7 @@ async fn the_oldest_go_with_their_files() {
     let (folder, store) = house();
     let mut ids = Vec::new();
     for letter in b'a'..=b'e' {
-        let kept = store.keep_output(new(Some("a")), vec![letter; 400]).await;
+        let kept = store.store_output(new(Some("a")), vec![letter; 400]).await;
         ids.push(kept.unwrap());
     }
     for id in &ids[..3] {
@@ -127,16 +130,16 @@ async fn a_caller_that_goes_away_leaves_its_blob_to_the_queued_command() {
     }
     let keeping = {
         let store = store.clone();
-        let keep = async move { store.keep_output(new(None), b"pinned".to_vec()).await };
+        let keep = async move { store.store_output(new(None), b"pinned".to_vec()).await };
         tokio::spawn(keep)
     };
-    while store.shared().lanes.waiting() == 0 {
+    while store.shared().queue.waiting_count() == 0 {
         assert!(std::time::Instant::now() < deadline, "it is never queued");
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     keeping.abort();
     assert!(keeping.await.unwrap_err().is_cancelled());
-    let hash = crate::blobs::Hash::of(b"pinned");
+    let hash = crate::blobs::BlobHash::of(b"pinned");
     store.shared().blobs.remove(hash);
     assert_eq!(files(&folder), 1, "its row is still on the way");
     go.send(()).unwrap();

@@ -1,16 +1,16 @@
-//! Accepting a run: it is durable, with its session if that had to be made, or refused.
+//! Accepting a run: it is stored, with its session if that is new, or refused.
 
-use super::family::Family;
+use super::children::ChildRegistration;
 use super::payload;
 use super::planning::AcceptPlan;
 use super::row;
-use super::words::{Accepted, RunRow, RunSummary};
-use crate::batch::Batch;
+use super::types::{AcceptedRun, RunRow, RunSummary};
+use crate::batch::WriteBatch;
 use crate::checksums::{RUN_TASKS, RUNS};
-use crate::error::{StoreError, Trouble};
-use crate::events::{Kept, Place};
-use crate::sessions::row::Head;
-use crate::sessions::write::{self, Plan};
+use crate::error::{QueryError, StoreError};
+use crate::events::{PayloadSource, StoredPayload};
+use crate::sessions::row::SessionHead;
+use crate::sessions::write::{self, NewSession};
 use crate::value::int;
 use hob_bus::NewEvent;
 use hob_kit::failpoint;
@@ -20,61 +20,69 @@ use hob_wire::rooms::agent::{EVENTS, QueueMode, RunState};
 use rusqlite::OptionalExtension;
 use std::sync::{Arc, LazyLock};
 
-pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepted, Trouble> {
+pub(crate) fn accept(
+    batch: &mut WriteBatch<'_>,
+    plan: &AcceptPlan,
+) -> Result<AcceptedRun, QueryError> {
     if batch
         .sql
         .prepare_cached(BY_ID)?
         .exists([plan.id.0.as_bytes()])?
     {
+        // A retry after a lost answer repeats the id, with or without a key.
         let run = row::find(batch.sql, plan.id)?;
-        return Ok(known(run.ok_or_else(|| row::missing(plan.id))?));
+        return Ok(duplicate(run.ok_or_else(|| row::missing(plan.id))?));
     }
     let asked = batch.heads.find(batch.sql, &plan.session)?;
     if let Some(asked) = &asked {
         if let Some(run) = accepted_before(batch, asked.row_id, plan)? {
-            return Ok(known(run));
+            return Ok(duplicate(run));
         }
         if !plan.fork {
             check_queue(batch, asked, plan)?;
         }
     }
-    let family = match &plan.birth {
-        Some(birth) => Some(Family::of(batch, birth)?),
+    // Checked before any session is created: a refused child should leave no row.
+    let child = match &plan.parent_link {
+        Some(parent_link) => Some(ChildRegistration::check(batch, parent_link)?),
         None => None,
     };
-    let asked = match (asked, &family) {
+    let asked = match (asked, &child) {
         (Some(asked), _) => asked,
-        (None, Some(family)) => born_session(batch, plan, family)?,
-        (None, None) => make_session(batch, Some(&plan.session), plan, None)?,
+        (None, Some(child)) => create_child_session(batch, plan, child)?,
+        (None, None) => create_own_session(batch, Some(&plan.session), plan, None)?,
     };
     let session = if plan.fork {
-        make_session(batch, None, plan, Some(&asked))?
+        create_own_session(batch, None, plan, Some(&asked))?
     } else {
         asked.clone()
     };
-    let row_id = insert(batch, plan, asked.row_id, session.row_id)?;
-    if let Some(family) = &family {
-        family.register(batch, row_id)?;
+    let row_id = insert_run(batch, plan, asked.row_id, session.row_id)?;
+    if let Some(child) = &child {
+        child.write(batch, row_id)?;
     }
     let event = NewEvent {
         source: Arc::clone(&SOURCE),
         topic: Arc::clone(&QUEUED),
-        session: Some(session.face.tag.clone()),
-        payload: Some(payload::queued(&session.face, plan.id, &plan.task)),
+        session: Some(session.identity.tag.clone()),
+        payload: Some(payload::queued(&session.identity, plan.id, &plan.task)),
     };
-    let place = Place::Run {
+    let place = PayloadSource::Run {
         session: session.row_id,
         run: row_id,
-        kept: Kept::Nothing,
+        kept: StoredPayload::Nothing,
     };
-    batch.log(event, place)?;
+    batch.log_event(event, place)?;
     failpoint::reach("run.accept.written");
-    Ok(Accepted {
+    Ok(AcceptedRun {
         run: RunRow {
             id: plan.id,
-            parent: plan.birth.as_ref().map(|birth| birth.parent),
-            session_id: session.face.id,
-            session_key: session.face.name().to_owned(),
+            parent: plan
+                .parent_link
+                .as_ref()
+                .map(|parent_link| parent_link.parent),
+            session_id: session.identity.id,
+            session_key: session.identity.name().to_owned(),
             task: plan.task.clone(),
             limits: plan.limits,
             queued_at: batch.now_ms,
@@ -90,20 +98,19 @@ pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepte
     })
 }
 
-fn known(run: RunRow) -> Accepted {
-    Accepted {
+fn duplicate(run: RunRow) -> AcceptedRun {
+    AcceptedRun {
         run,
         duplicate: true,
     }
 }
 
-/// The run that this key already made, or whose words it named; refuses a key used for something
-/// else.
+/// Returns the run that this key already made or steered; refuses a key used for something else.
 fn accepted_before(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     asked: i64,
     plan: &AcceptPlan,
-) -> Result<Option<RunRow>, Trouble> {
+) -> Result<Option<RunRow>, QueryError> {
     let Some(key) = plan.idempotency_key.as_deref() else {
         return Ok(None);
     };
@@ -127,7 +134,7 @@ fn accepted_before(
     }
     match run {
         Some(run) => Ok(Some(run)),
-        // It worked on a fork that was deleted since: it cannot be shown, nor made once more.
+        // It worked on a fork that was deleted since. It can neither be shown nor made again.
         None => Err(StoreError::Conflict(format!(
             "The idempotency key '{key}' made run {id}, whose session was deleted. Use a new key for a new run."
         ))
@@ -135,8 +142,12 @@ fn accepted_before(
     }
 }
 
-/// The run that took words under this key, while it was under way.
-fn steered_before(batch: &Batch<'_>, session: i64, key: &str) -> Result<Option<RunRow>, Trouble> {
+/// Returns the run that took a steering message under this key.
+fn steered_before(
+    batch: &WriteBatch<'_>,
+    session: i64,
+    key: &str,
+) -> Result<Option<RunRow>, QueryError> {
     let id = batch
         .sql
         .prepare_cached(BY_STEER_KEY)?
@@ -148,12 +159,12 @@ fn steered_before(batch: &Batch<'_>, session: i64, key: &str) -> Result<Option<R
     }
 }
 
-/// Whether this key made a run of the session, or named words that one of its runs took.
+/// True if this key made a run of the session, or steered one of its runs.
 pub(crate) fn knows_key(
     sql: &rusqlite::Connection,
     session: &SessionRef,
     key: &str,
-) -> Result<bool, Trouble> {
+) -> Result<bool, QueryError> {
     let Some(head) = crate::sessions::row::find_head(sql, session)? else {
         return Ok(false);
     };
@@ -165,21 +176,26 @@ pub(crate) fn knows_key(
     Ok(false)
 }
 
-fn check_queue(batch: &Batch<'_>, session: &Head, plan: &AcceptPlan) -> Result<(), Trouble> {
+fn check_queue(
+    batch: &WriteBatch<'_>,
+    session: &SessionHead,
+    plan: &AcceptPlan,
+) -> Result<(), QueryError> {
     let live: u32 = batch
         .sql
         .prepare_cached(COUNT_LIVE)?
         .query_row([session.row_id], |row| row.get(0))?;
-    let name = session.face.name();
+    let name = session.identity.name();
     if live > 0 && plan.mode == QueueMode::Reject {
         return Err(StoreError::Conflict(format!(
             "The session '{name}' has a run that has not ended. Wait for it, or stop it."
         ))
         .into());
     }
+    // One of the live runs is active; the others wait.
     if live > plan.queue_max {
         return Err(StoreError::Overloaded(format!(
-            "{} runs of the session '{name}' wait already, and no more may. Try again later.",
+            "{} runs of the session '{name}' are waiting, the most allowed. Try again later.",
             live - 1
         ))
         .into());
@@ -187,53 +203,64 @@ fn check_queue(batch: &Batch<'_>, session: &Head, plan: &AcceptPlan) -> Result<(
     Ok(())
 }
 
-/// Makes the session `name`, or a nameless one forked from `parent`.
-fn make_session(
-    batch: &mut Batch<'_>,
+/// Creates the session `name`, or a nameless fork of `parent`.
+fn create_own_session(
+    batch: &mut WriteBatch<'_>,
     name: Option<&SessionRef>,
     plan: &AcceptPlan,
-    parent: Option<&Head>,
-) -> Result<Head, Trouble> {
+    parent: Option<&SessionHead>,
+) -> Result<SessionHead, QueryError> {
     let metadata = parent.map_or_else(
         || "{}".to_owned(),
         |parent| format!("{{\"forkedAt\":{}}}", parent.message_count),
     );
-    let session = Plan {
+    let session = NewSession {
         name: name.cloned(),
         id: None,
         kind: plan.kind.clone(),
         label: None,
-        parent: parent.map(|parent| SessionRef::Id(parent.face.id)),
+        parent: parent.map(|parent| SessionRef::Id(parent.identity.id)),
         metadata,
     };
-    made_head(batch, &session)
+    create_session(batch, &session)
 }
 
-/// Makes the session of a child.
-fn born_session(
-    batch: &mut Batch<'_>,
+/// Creates the session of a child run.
+fn create_child_session(
+    batch: &mut WriteBatch<'_>,
     plan: &AcceptPlan,
-    family: &Family,
-) -> Result<Head, Trouble> {
-    let session = Plan {
+    child: &ChildRegistration,
+) -> Result<SessionHead, QueryError> {
+    let session = NewSession {
         name: Some(plan.session.clone()),
         id: None,
         kind: plan.kind.clone(),
-        label: plan.birth.as_ref().and_then(|birth| birth.label.clone()),
-        parent: Some(SessionRef::Id(family.session)),
+        label: plan
+            .parent_link
+            .as_ref()
+            .and_then(|parent_link| parent_link.label.clone()),
+        parent: Some(SessionRef::Id(child.session)),
         metadata: "{}".to_owned(),
     };
-    made_head(batch, &session)
+    create_session(batch, &session)
 }
 
-fn made_head(batch: &mut Batch<'_>, session: &Plan) -> Result<Head, Trouble> {
+fn create_session(
+    batch: &mut WriteBatch<'_>,
+    session: &NewSession,
+) -> Result<SessionHead, QueryError> {
     let made = write::create(batch, session)?;
     let made = SessionRef::Id(made.session.id);
     let head = batch.heads.find(batch.sql, &made)?;
     head.ok_or_else(|| StoreError::Internal("a session just made is not there".to_owned()).into())
 }
 
-fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rusqlite::Result<i64> {
+fn insert_run(
+    batch: &WriteBatch<'_>,
+    plan: &AcceptPlan,
+    asked: i64,
+    session: i64,
+) -> rusqlite::Result<i64> {
     let row_id = batch
         .sql
         .prepare_cached(
@@ -248,7 +275,7 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
             plan.params_hash.as_ref().map(|hash| &hash.0[..]),
             int(batch.now_ms),
         ))?;
-    RUNS.seal(batch.sql, [row_id])?;
+    RUNS.write_checksum(batch.sql, [row_id])?;
     batch.sql.prepare_cached(&INSERT_TASK)?.execute((
         row_id,
         &plan.task,
@@ -260,7 +287,7 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
 }
 
 static INSERT_TASK: LazyLock<String> =
-    LazyLock::new(|| RUN_TASKS.insert(&["run", "task", "limits", "params", "params_blob"]));
+    LazyLock::new(|| RUN_TASKS.insert_sql(&["run", "task", "limits", "params", "params_blob"]));
 pub(crate) const BY_ID: &str = "SELECT 1 FROM runs WHERE id = ?1";
 pub(crate) const BY_KEY: &str =
     "SELECT id, params_hash FROM runs WHERE asked = ?1 AND idempotency_key = ?2";
@@ -269,6 +296,6 @@ pub(crate) const BY_STEER_KEY: &str = "SELECT r.id FROM steered_words AS s
 pub(crate) const COUNT_LIVE: &str =
     "SELECT count(*) FROM runs WHERE session = ?1 AND state <> 'done'";
 
-/// Who says what happens to runs.
+/// The source of events about runs.
 pub(crate) static SOURCE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
 static QUEUED: LazyLock<Arc<str>> = LazyLock::new(|| payload::QUEUED.into());

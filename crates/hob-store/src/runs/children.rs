@@ -1,26 +1,26 @@
-//! Runs that other runs start: whose they are, who pays, and what they cost together.
+//! Runs that other runs start: their parents, who pays, and their cost together.
 //!
-//! Invariants: a run that has ended gets no more children; no run ever has more than it may; the
-//! session of the first parent pays for everything below it.
+//! Invariants: a run that has ended gets no more children; no run has more children than allowed;
+//! the session of the first parent pays for all descendants.
 
 use super::row::{COLUMNS, TABLES, head, missing, read};
-use super::words::{Birth, RunRow};
-use crate::batch::Batch;
+use super::types::{ParentLink, RunRow};
+use crate::batch::WriteBatch;
 use crate::checksums::RUNS;
-use crate::checksums::damage::refusal;
-use crate::error::{StoreError, Trouble};
+use crate::checksums::damage::damaged_row_error;
+use crate::error::{QueryError, StoreError};
 use crate::value::{number, optional_number};
 use hob_wire::rooms::agent::{Cost, RunState};
 use hob_wire::{RunId, SessionId};
 use rusqlite::Connection;
 use std::sync::LazyLock;
 
-/// Generations a sum looks through; more than there ever are.
+/// Generations that a sum covers; more than there ever are.
 const GENERATIONS_MAX: u32 = 16;
 
-/// What a child has from its parent.
+/// The link from a new child to its parent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Family {
+pub(crate) struct ChildRegistration {
     parent: RunId,
     /// The parent's session.
     pub(crate) session: SessionId,
@@ -28,23 +28,30 @@ pub(crate) struct Family {
     payer: i64,
 }
 
-impl Family {
-    /// Looks whether the parent may have one more child.
-    pub(crate) fn of(batch: &Batch<'_>, birth: &Birth) -> Result<Self, Trouble> {
-        let parent = head(batch.sql, birth.parent)?.ok_or_else(|| missing(birth.parent))?;
+impl ChildRegistration {
+    /// Checks that the parent may have one more child.
+    pub(crate) fn check(
+        batch: &WriteBatch<'_>,
+        parent_link: &ParentLink,
+    ) -> Result<Self, QueryError> {
+        let parent =
+            head(batch.sql, parent_link.parent)?.ok_or_else(|| missing(parent_link.parent))?;
         if parent.state == RunState::Done {
-            let message = format!("Run {} has ended and starts nothing more.", birth.parent);
+            let message = format!(
+                "Run {} has ended and cannot start another.",
+                parent_link.parent
+            );
             return Err(StoreError::Conflict(message).into());
         }
-        let parent_id = &birth.parent.0.as_bytes()[..];
+        let parent_id = &parent_link.parent.0.as_bytes()[..];
         let children: u32 = batch
             .sql
             .prepare_cached(COUNT)?
             .query_row([parent_id], |row| row.get(0))?;
-        if children >= birth.children_max {
+        if children >= parent_link.children_max {
             let message = format!(
-                "A run may start {} others, and this one has. Go on without another.",
-                birth.children_max
+                "This run has started {} others, the most allowed. Go on without another.",
+                parent_link.children_max
             );
             return Err(StoreError::Conflict(message).into());
         }
@@ -52,23 +59,24 @@ impl Family {
             .sql
             .prepare_cached("SELECT session FROM runs WHERE row_id = ?1")?
             .query_row([parent.row_id], |row| row.get(0))?;
-        Ok(Family {
-            parent: birth.parent,
+        Ok(ChildRegistration {
+            parent: parent_link.parent,
             session: parent.session,
+            // The payer is handed down, so a grandchild charges the same session.
             payer: parent.payer.unwrap_or(own),
         })
     }
 
-    /// Writes down whose child the run is.
-    pub(crate) fn register(&self, batch: &Batch<'_>, row_id: i64) -> rusqlite::Result<()> {
+    /// Writes the link into the child's row.
+    pub(crate) fn write(&self, batch: &WriteBatch<'_>, row_id: i64) -> rusqlite::Result<()> {
         let parent = &self.parent.0.as_bytes()[..];
         let mut update = batch.sql.prepare_cached(REGISTER)?;
         update.execute((row_id, parent, self.payer))?;
-        RUNS.seal(batch.sql, [row_id])
+        RUNS.write_checksum(batch.sql, [row_id])
     }
 }
 
-pub(crate) fn children(sql: &Connection, run: RunId) -> Result<Vec<RunRow>, Trouble> {
+pub(crate) fn children(sql: &Connection, run: RunId) -> Result<Vec<RunRow>, QueryError> {
     let mut select = sql.prepare_cached(&of_parent())?;
     let mut rows = select.query([&run.0.as_bytes()[..]])?;
     let mut children = Vec::new();
@@ -85,7 +93,7 @@ pub(crate) fn of_parent() -> String {
     )
 }
 
-pub(crate) fn cost(sql: &Connection, run: RunId) -> Result<Cost, Trouble> {
+pub(crate) fn descendants_cost(sql: &Connection, run: RunId) -> Result<Cost, QueryError> {
     let given = (&run.0.as_bytes()[..], GENERATIONS_MAX);
     let mut select = sql.prepare_cached(&COST)?;
     let mut rows = select.query(given)?;
@@ -96,7 +104,7 @@ pub(crate) fn cost(sql: &Connection, run: RunId) -> Result<Cost, Trouble> {
     while let Some(row) = rows.next()? {
         let row_id: i64 = row.get(4)?;
         if !RUNS.is_whole(sql, row, 5, (row_id, 0))? {
-            return Err(refusal(RUNS.damaged_at(sql, [row_id])?));
+            return Err(damaged_row_error(RUNS.damaged_at(sql, [row_id])?));
         }
         let dollars = optional_number(row, 0)?.unwrap_or(0);
         cost.micro_dollars = cost.micro_dollars.map(|sum| sum.saturating_add(dollars));
@@ -113,7 +121,7 @@ pub(crate) static COST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{BELOW} SELECT r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.row_id, {}
         FROM below b JOIN runs r ON r.id = b.id",
-        RUNS.state("r")
+        RUNS.checksum_state_sql("r")
     )
 });
 const BELOW: &str = "WITH RECURSIVE below (id, generation) AS (

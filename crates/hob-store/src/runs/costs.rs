@@ -1,7 +1,7 @@
 //! Sums of the ledger by day and model.
 
-use super::words::Costs;
-use crate::error::Trouble;
+use super::types::LedgerSummary;
+use crate::error::QueryError;
 use crate::sessions::row::{find_head, missing};
 use crate::value::{int, number};
 use hob_wire::id::SessionRef;
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// Sums of the last `days` days, the present one included, of everything or of one session.
+/// Sums the last `days` days, today included, for everything or for one session.
 pub(crate) fn summary(
     sql: &Connection,
     days: u32,
     session: Option<&SessionRef>,
     now_ms: u64,
-) -> Result<Costs, Trouble> {
+) -> Result<LedgerSummary, QueryError> {
     let first = (now_ms / DAY_MS).saturating_sub(u64::from(days.max(1)) - 1);
-    let mut sums = Sums::default();
+    let mut sums = CostSums::default();
     if let Some(session) = session {
         let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
         let mut select = sql.prepare_cached(OF_SESSION)?;
@@ -29,12 +29,12 @@ pub(crate) fn summary(
         let mut select = sql.prepare_cached(BY_DAY)?;
         sums.read(select.query([int(first)])?)?;
     }
-    Ok(sums.told())
+    Ok(sums.into_summary())
 }
 
-/// The sum of the whole ledger.
-pub(crate) fn all(sql: &Connection) -> Result<Cost, Trouble> {
-    let mut sums = Sums::default();
+/// Sums the whole ledger.
+pub(crate) fn all(sql: &Connection) -> Result<Cost, QueryError> {
+    let mut sums = CostSums::default();
     sums.read(sql.prepare_cached(BY_DAY)?.query([0])?)?;
     Ok(sums.total.cost())
 }
@@ -46,14 +46,14 @@ pub(crate) const OF_SESSION: &str = "SELECT day, model, 1, micro_dollars IS NULL
     FROM ledger WHERE session = ?1 AND day >= ?2";
 
 #[derive(Default)]
-struct Sums {
-    total: Sum,
-    days: BTreeMap<u64, Sum>,
-    models: BTreeMap<String, Sum>,
+struct CostSums {
+    total: CostSum,
+    days: BTreeMap<u64, CostSum>,
+    models: BTreeMap<String, CostSum>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct CostSum {
     calls: u64,
     unpriced: u64,
     micro_dollars: u64,
@@ -61,10 +61,10 @@ struct Sum {
     output_tokens: u64,
 }
 
-impl Sums {
+impl CostSums {
     fn read(&mut self, mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<()> {
         while let Some(row) = rows.next()? {
-            let sum = Sum::from_row(row)?;
+            let sum = CostSum::from_row(row)?;
             self.total.add(&sum);
             self.days.entry(number(row, 0)?).or_default().add(&sum);
             let model = row.get_ref(1)?.as_str()?;
@@ -77,23 +77,23 @@ impl Sums {
         Ok(())
     }
 
-    fn told(self) -> Costs {
-        // A model whose every call moved elsewhere has nothing to tell.
-        let told = |(_, sum): &(_, Sum)| sum.calls > 0;
+    fn into_summary(self) -> LedgerSummary {
+        // A model whose calls were all settled under another one has nothing to show.
+        let has_calls = |(_, sum): &(_, CostSum)| sum.calls > 0;
         let days = self.days.into_iter().map(|(day, sum)| (date(day), sum));
-        let mut models: Vec<_> = self.models.into_iter().filter(told).collect();
+        let mut models: Vec<_> = self.models.into_iter().filter(has_calls).collect();
         models.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.micro_dollars, sum.calls)));
-        Costs {
+        LedgerSummary {
             total: self.total.cost(),
-            days: days.filter(told).map(row).collect(),
+            days: days.filter(has_calls).map(row).collect(),
             models: models.into_iter().map(row).collect(),
         }
     }
 }
 
-impl Sum {
+impl CostSum {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Sum {
+        Ok(CostSum {
             calls: number(row, 2)?,
             unpriced: number(row, 3)?,
             micro_dollars: number(row, 4)?,
@@ -102,7 +102,7 @@ impl Sum {
         })
     }
 
-    fn add(&mut self, other: &Sum) {
+    fn add(&mut self, other: &CostSum) {
         self.calls += other.calls;
         self.unpriced += other.unpriced;
         self.micro_dollars = self.micro_dollars.saturating_add(other.micro_dollars);
@@ -110,7 +110,7 @@ impl Sum {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
     }
 
-    /// Money is missing when no call of the sum has a known price.
+    /// Returns the cost; without money when no call has a known price.
     fn cost(&self) -> Cost {
         let priced = self.calls == 0 || self.unpriced < self.calls;
         Cost {
@@ -122,7 +122,7 @@ impl Sum {
     }
 }
 
-fn row((name, sum): (String, Sum)) -> CostRow {
+fn row((name, sum): (String, CostSum)) -> CostRow {
     CostRow {
         name,
         cost: sum.cost(),
@@ -130,9 +130,9 @@ fn row((name, sum): (String, Sum)) -> CostRow {
     }
 }
 
-/// The date of a day counted from 1970: `2026-11-15`.
+/// Formats a day since 1970 as a date: `2026-11-15`.
 fn date(day: u64) -> String {
-    // Years of 400 repeat, and counted from March a leap day is the last of its year.
+    // The calendar repeats every 400 years. In years from March a leap day is the last day.
     let from_march = day + 719_468;
     let (era, of_era) = (from_march / 146_097, from_march % 146_097);
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

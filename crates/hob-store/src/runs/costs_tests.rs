@@ -23,13 +23,13 @@ fn days_have_their_dates() {
 
 #[test]
 fn a_sum_without_any_known_price_has_no_money() {
-    let sum = |calls, unpriced| super::Sum {
+    let sum = |calls, unpriced| super::CostSum {
         calls,
         unpriced,
         micro_dollars: 7,
-        ..super::Sum::default()
+        ..super::CostSum::default()
     };
     assert_eq!(sum(3, 3).cost().micro_dollars, None);
     assert_eq!(sum(3, 2).cost().micro_dollars, Some(7));
-    assert_eq!(super::Sum::default().cost().micro_dollars, Some(0));
+    assert_eq!(super::CostSum::default().cost().micro_dollars, Some(0));
 }

@@ -1,28 +1,28 @@
-//! Ending a run whose row is damaged. What it says of itself cannot be trusted, so what could be
-//! taken for a result is cleared; that it ended, and why, is written down.
+//! Ending a run whose row is damaged. The row cannot be trusted, so anything that could pass for a
+//! result is cleared. The end and its reason are recorded.
 
 use super::accept::SOURCE;
 use super::payload;
 use super::read;
 use super::row;
-use crate::batch::Batch;
+use crate::batch::WriteBatch;
 use crate::checksums::{RUN_TASKS, RUNS};
-use crate::error::{StoreError, Trouble};
-use crate::events::{Kept, Place, SessionFace};
+use crate::error::{QueryError, StoreError};
+use crate::events::{PayloadSource, SessionIdentity, StoredPayload};
 use crate::value::{int, uuid};
 use hob_bus::NewEvent;
 use hob_wire::{DamagedRow, RunId, SessionId};
 use rusqlite::OptionalExtension;
 use std::sync::Arc;
 
-pub(crate) fn end_all(batch: &mut Batch<'_>) -> Result<Vec<DamagedRow>, Trouble> {
+pub(crate) fn end_all_damaged(batch: &mut WriteBatch<'_>) -> Result<Vec<DamagedRow>, QueryError> {
     let mut ended = Vec::new();
     for row_id in read::unfinished(batch.sql)? {
         for table in [&RUNS, &RUN_TASKS] {
-            match table.check(batch.sql, [row_id], (row_id, 0)) {
+            match table.refuse_damaged(batch.sql, [row_id], (row_id, 0)) {
                 Ok(()) => {}
-                Err(Trouble::Rule(StoreError::DamagedRow(damaged))) => {
-                    end_one(batch, row_id, &damaged)?;
+                Err(QueryError::Refused(StoreError::DamagedRow(damaged))) => {
+                    end_damaged(batch, row_id, &damaged)?;
                     ended.push(*damaged);
                     break;
                 }
@@ -33,10 +33,15 @@ pub(crate) fn end_all(batch: &mut Batch<'_>) -> Result<Vec<DamagedRow>, Trouble>
     Ok(ended)
 }
 
-fn end_one(batch: &mut Batch<'_>, row_id: i64, damaged: &DamagedRow) -> Result<(), Trouble> {
+fn end_damaged(
+    batch: &mut WriteBatch<'_>,
+    row_id: i64,
+    damaged: &DamagedRow,
+) -> Result<(), QueryError> {
     let values = (row_id, &damaged.message, int(batch.now_ms));
-    RUNS.despite_damage(batch.sql, || batch.sql.prepare_cached(END)?.execute(values))?;
-    RUNS.seal(batch.sql, [row_id])?;
+    RUNS.retry_after_reindex(batch.sql, || batch.sql.prepare_cached(END)?.execute(values))?;
+    // A new checksum is right here: the values that could mislead are cleared above.
+    RUNS.write_checksum(batch.sql, [row_id])?;
     let named = batch
         .sql
         .prepare_cached(
@@ -45,11 +50,11 @@ fn end_one(batch: &mut Batch<'_>, row_id: i64, damaged: &DamagedRow) -> Result<(
         )?
         .query_row([row_id], |row| {
             let session = SessionId(uuid(row, 1)?);
-            let face = SessionFace::new(session, row.get_ref(2)?.as_str_or_null()?);
-            Ok((row.get::<_, i64>(0)?, face, RunId(uuid(row, 3)?)))
+            let identity = SessionIdentity::new(session, row.get_ref(2)?.as_str_or_null()?);
+            Ok((row.get::<_, i64>(0)?, identity, RunId(uuid(row, 3)?)))
         });
-    // Without its session nobody waits for it.
-    let Ok(Some((session, face, run))) = named.optional() else {
+    // Without its session nobody waits for the run.
+    let Ok(Some((session, identity, run))) = named.optional() else {
         return Ok(());
     };
     let summary = batch
@@ -59,19 +64,19 @@ fn end_one(batch: &mut Batch<'_>, row_id: i64, damaged: &DamagedRow) -> Result<(
     let event = NewEvent {
         source: Arc::clone(&SOURCE),
         topic: payload::COMPLETED.into(),
-        session: Some(face.tag.clone()),
-        payload: payload::completed(&face, run, &summary),
+        session: Some(identity.tag.clone()),
+        payload: payload::completed(&identity, run, &summary),
     };
-    let place = Place::Run {
+    let place = PayloadSource::Run {
         session,
         run: row_id,
-        kept: Kept::Nothing,
+        kept: StoredPayload::Nothing,
     };
-    batch.log(event, place)?;
+    batch.log_event(event, place)?;
     Ok(())
 }
 
-/// Numbers that became something else count as nothing.
+/// A number that changed its type counts as nothing.
 const END: &str = "UPDATE runs SET state = 'done', cause = 'parked', message = ?2, ended_at = ?3,
     text = '', notes = '[]', success = 0, model = NULL,
     started_at = iif(typeof(started_at) = 'integer', started_at, NULL),

@@ -1,12 +1,12 @@
-//! The journal in SQL, and values that are either in their row or in a blob.
+//! The journal in SQL, and JSON values that are stored in a row or in a blob.
 //!
 //! Invariant: entries are numbered from 0 without holes, and the run's row counts them.
 
-use crate::batch::Batch;
-use crate::blobs::{Blobs, Hash};
-use crate::checksums::damage::{RowName, refusal};
+use crate::batch::WriteBatch;
+use crate::blobs::{BlobHash, BlobStore};
+use crate::checksums::damage::{RowName, damaged_row_error};
 use crate::checksums::{JOURNAL, RUNS};
-use crate::error::{StoreError, Trouble};
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number};
 use rusqlite::{Connection, Row};
 use serde_json::Value;
@@ -17,53 +17,53 @@ pub(crate) const ENTRIES_MAX: u64 = 100_000;
 /// Entries read at once.
 const PAGE_ROWS: u64 = 1_024;
 
-/// A JSON value where it is kept.
+/// A stored JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub(crate) enum StoredValue {
     Row(String),
-    Blob(Hash),
+    Blob(BlobHash),
 }
 
-impl Stored {
-    /// The value for the column of small values.
+impl StoredValue {
+    /// The text column: the value, if it is small.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Stored::Row(text) => Some(text),
-            Stored::Blob(_) => None,
+            StoredValue::Row(text) => Some(text),
+            StoredValue::Blob(_) => None,
         }
     }
 
-    /// The value for the column of names of blobs.
+    /// The blob column: the hash, if the value is large.
     pub(crate) fn blob(&self) -> Option<&[u8]> {
         match self {
-            Stored::Row(_) => None,
-            Stored::Blob(hash) => Some(&hash.0),
+            StoredValue::Row(_) => None,
+            StoredValue::Blob(hash) => Some(&hash.0),
         }
     }
 
     /// Reads the two columns from `first` on.
     pub(crate) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
         match row.get(first)? {
-            Some(text) => Ok(Stored::Row(text)),
-            None => Ok(Stored::Blob(Hash(row.get(first + 1)?))),
+            Some(text) => Ok(StoredValue::Row(text)),
+            None => Ok(StoredValue::Blob(BlobHash(row.get(first + 1)?))),
         }
     }
 
-    /// The value itself; reads a file if it has to.
-    pub(crate) fn load(&self, blobs: &Blobs) -> Result<Value, StoreError> {
+    /// Returns the value; reads a file if it must.
+    pub(crate) fn load(&self, blobs: &BlobStore) -> Result<Value, StoreError> {
         let read = match self {
-            Stored::Row(text) => serde_json::from_str(text),
-            Stored::Blob(hash) => serde_json::from_slice(&blobs.read(*hash)?),
+            StoredValue::Row(text) => serde_json::from_str(text),
+            StoredValue::Blob(hash) => serde_json::from_slice(&blobs.read(*hash)?),
         };
         read.map_err(|error| StoreError::Internal(format!("a stored value is not JSON: {error}")))
     }
 }
 
 pub(crate) fn append(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     run: i64,
     first: u64,
-    entries: &[Stored],
+    entries: &[StoredValue],
 ) -> rusqlite::Result<()> {
     let mut insert = batch.sql.prepare_cached(&INSERT)?;
     for (place, entry) in (first..).zip(entries) {
@@ -72,35 +72,39 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// Some entries from place `from` on, and where to go on if there are more.
+/// Returns entries from `from` on, and the next place if there are more.
 pub(crate) fn page(
     sql: &Connection,
     run: i64,
     from: u64,
-) -> Result<(Vec<Stored>, Option<u64>), Trouble> {
+) -> Result<(Vec<StoredValue>, Option<u64>), QueryError> {
     let mut select = sql.prepare_cached(&PAGE)?;
     let mut rows = select.query((run, int(from), int(PAGE_ROWS)))?;
     let mut entries = Vec::new();
     let mut next = from;
     while let Some(row) = rows.next()? {
         let place = number(row, 0)?;
+        // A replay without the missing entry would take another course.
         if place != next {
             return Err(missing(sql, run, next)?);
         }
         if !JOURNAL.is_whole(sql, row, 3, (run, int(place)))? {
-            return Err(refusal(JOURNAL.damaged_at(sql, (run, int(place)))?));
+            return Err(damaged_row_error(
+                JOURNAL.damaged_at(sql, (run, int(place)))?,
+            ));
         }
-        entries.push(Stored::from_row(row, 1)?);
+        entries.push(StoredValue::from_row(row, 1)?);
         next += 1;
     }
     let more = entries.len() as u64 == PAGE_ROWS;
     Ok((entries, more.then_some(next)))
 }
 
-/// The refusal of a journal that lacks this entry.
-pub(crate) fn missing(sql: &Connection, run: i64, place: u64) -> rusqlite::Result<Trouble> {
+/// The error for a journal that lacks this entry.
+pub(crate) fn missing(sql: &Connection, run: i64, place: u64) -> rusqlite::Result<QueryError> {
+    // Only for the run's name: its own row may be whole.
     let of_run = RUNS.damaged_at(sql, [run])?;
-    Ok(refusal(JOURNAL.missing(&RowName {
+    Ok(damaged_row_error(JOURNAL.missing(&RowName {
         session: of_run.session_key,
         number: Some(place),
         id: of_run.id,
@@ -108,11 +112,11 @@ pub(crate) fn missing(sql: &Connection, run: i64, place: u64) -> rusqlite::Resul
 }
 
 static INSERT: LazyLock<String> =
-    LazyLock::new(|| JOURNAL.insert(&["run", "place", "entry", "blob"]));
+    LazyLock::new(|| JOURNAL.insert_sql(&["run", "place", "entry", "blob"]));
 pub(crate) static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT j.place, j.entry, j.blob, {} FROM journal j WHERE j.run = ?1 AND j.place >= ?2
          ORDER BY j.place LIMIT ?3",
-        JOURNAL.state("j")
+        JOURNAL.checksum_state_sql("j")
     )
 });

@@ -1,147 +1,155 @@
-//! The ledger in SQL: reserving before a model call, settling after it.
+//! The ledger in SQL: reserves money before a model call and settles it afterwards.
 //!
-//! A write is looked at whole before anything is changed, so that one beyond a ceiling leaves
-//! nothing to undo. Invariants: what is reserved counts as spent until it is settled, and stays
-//! counted when nobody knows what became of the call; a call is settled once; the sums by day and
-//! model and by session are those of the ledger's rows.
+//! A write is checked completely before anything changes, so that one beyond a ceiling leaves
+//! nothing to undo. Invariants: a reservation counts as spent until it is settled, and stays
+//! counted when the outcome of the call is unknown; a call is settled once; the sums by day and
+//! model and by session equal those of the ledger's rows.
 
-use super::words::{Ceilings, LedgerWrite, Purse, Reserve};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use super::types::{BudgetScope, CostReservation, LedgerWrite, SpendingCeilings};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number};
-use hob_wire::{RunId, Usage};
+use hob_wire::{RunId, TokenUsage};
 use rusqlite::{Connection, OptionalExtension};
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-/// What one call can count at the most, in millionths of a dollar: a million dollars. Keeps sums
-/// far from the end of the numbers, whatever a provider claims.
+/// The most that one call can count, in millionths of a dollar: a million dollars. It keeps sums
+/// far from overflow, whatever a provider claims.
 pub(crate) const AMOUNT_MAX: u64 = 1_000_000_000_000;
-/// Tokens one call can count at the most.
+/// The most tokens that one call can count.
 pub(crate) const TOKENS_MAX: u64 = 1_000_000_000_000;
 
-/// Who a call is for.
+/// The run and session that a call is charged to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Payer {
+pub(crate) struct CallPayer {
     pub(crate) run: Option<RunId>,
     /// The session's row.
     pub(crate) session: Option<i64>,
 }
 
-/// Changes of the ledger that were found to be allowed.
+/// Checked changes of the ledger, ready to be written.
 #[derive(Debug, Default)]
-pub(crate) struct Booking<'a> {
-    changes: Vec<Change<'a>>,
+pub(crate) struct LedgerChanges<'a> {
+    changes: Vec<LedgerChange<'a>>,
 }
 
+/// One row of the ledger before and after a change.
 #[derive(Debug)]
-struct Change<'a> {
+struct LedgerChange<'a> {
     call_key: &'a str,
-    before: Option<Entry>,
-    after: Entry,
+    before: Option<LedgerRow>,
+    after: LedgerRow,
 }
 
-/// A row of the ledger as far as it counts.
+/// The counted columns of a ledger row.
 #[derive(Clone, Debug)]
-struct Entry {
+struct LedgerRow {
     day: u64,
     model: String,
     state: &'static str,
     amount: Option<u64>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 const RESERVED: &str = "reserved";
 const SETTLED: &str = "settled";
 const UNKNOWN: &str = "unknown";
 
-/// Looks whether `writes` and then `reserve` are allowed; changes nothing.
+/// Checks `writes` and then `reserve`; changes nothing.
 pub(crate) fn plan<'a>(
-    batch: &Batch<'_>,
-    payer: Payer,
+    batch: &WriteBatch<'_>,
+    payer: CallPayer,
     writes: &'a [LedgerWrite],
-    reserve: Option<&'a Reserve>,
-) -> Result<Booking<'a>, Trouble> {
-    let mut booking = Booking::default();
+    reserve: Option<&'a CostReservation>,
+) -> Result<LedgerChanges<'a>, QueryError> {
+    let mut planned = LedgerChanges::default();
     let today = batch.now_ms / DAY_MS;
     for write in writes {
-        let change = change(batch.sql, write, today)?;
-        booking.add(change)?;
+        let change = plan_change(batch.sql, write, today)?;
+        planned.add(change)?;
     }
     if let Some(reserve) = reserve {
         if find(batch.sql, &reserve.call_key)?.is_some() {
-            return Err(twice(&reserve.call_key).into());
+            return Err(duplicate_call(&reserve.call_key).into());
         }
         let amount = reserve.micro_dollars.map(|amount| amount.min(AMOUNT_MAX));
-        booking.hold(batch.sql, payer, amount, (&reserve.ceilings, today))?;
-        booking.add(Change {
+        planned.check_ceilings(batch.sql, payer, amount, (&reserve.ceilings, today))?;
+        planned.add(LedgerChange {
             call_key: &reserve.call_key,
             before: None,
-            after: Entry {
+            after: LedgerRow {
                 day: today,
                 model: reserve.model.clone(),
                 state: RESERVED,
                 amount,
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
             },
         })?;
     }
-    Ok(booking)
+    Ok(planned)
 }
 
-impl<'a> Booking<'a> {
-    fn add(&mut self, change: Change<'a>) -> Result<(), StoreError> {
-        let known = |other: &Change<'_>| other.call_key == change.call_key;
+impl<'a> LedgerChanges<'a> {
+    fn add(&mut self, change: LedgerChange<'a>) -> Result<(), StoreError> {
+        let known = |other: &LedgerChange<'_>| other.call_key == change.call_key;
         if self.changes.iter().any(known) {
-            return Err(twice(change.call_key));
+            return Err(duplicate_call(change.call_key));
         }
         self.changes.push(change);
         Ok(())
     }
 
-    /// Holds a call of `amount` against each ceiling.
-    fn hold(
+    /// Checks a call of `amount` against each ceiling.
+    fn check_ceilings(
         &self,
         sql: &Connection,
-        payer: Payer,
+        payer: CallPayer,
         amount: Option<u64>,
-        (ceilings, today): (&Ceilings, u64),
-    ) -> Result<(), Trouble> {
+        (ceilings, today): (&SpendingCeilings, u64),
+    ) -> Result<(), QueryError> {
         let session = payer.session.zip(ceilings.session);
         if let Some((session, limit)) = session {
-            let spent = sum(sql, SESSION_SPENT, session)?;
-            self.fits(Purse::Session, limit, amount, (spent, None))?;
+            let spent = select_sum(sql, SESSION_SPENT, session)?;
+            self.check_ceiling(BudgetScope::Session, limit, amount, (spent, None))?;
         }
         if let Some(limit) = ceilings.day {
-            let spent = sum(sql, DAY_SPENT, int(today))?;
-            self.fits(Purse::Day, limit, amount, (spent, Some(today)))?;
+            let spent = select_sum(sql, DAY_SPENT, int(today))?;
+            self.check_ceiling(BudgetScope::Day, limit, amount, (spent, Some(today)))?;
         }
         if let Some(limit) = ceilings.total {
-            let spent = sum(sql, TOTAL_SPENT, 0)?;
-            self.fits(Purse::Total, limit, amount, (spent, None))?;
+            let spent = select_sum(sql, TOTAL_SPENT, 0)?;
+            self.check_ceiling(BudgetScope::Total, limit, amount, (spent, None))?;
         }
         Ok(())
     }
 
-    fn fits(
+    fn check_ceiling(
         &self,
-        which: Purse,
+        scope: BudgetScope,
         limit: u64,
         amount: Option<u64>,
         (stored, day): (i64, Option<u64>),
     ) -> Result<(), StoreError> {
-        let counts = |change: &&Change<'_>| day.is_none_or(|day| change.after.day == day);
-        let changed: i64 = self.changes.iter().filter(counts).map(Change::money).sum();
+        let counts = |change: &&LedgerChange<'_>| day.is_none_or(|day| change.after.day == day);
+        // These changes are not in the tables yet, so the stored sum lacks them.
+        let changed: i64 = self
+            .changes
+            .iter()
+            .filter(counts)
+            .map(LedgerChange::money)
+            .sum();
         let spent = u64::try_from(stored + changed).unwrap_or(0);
         let over = match amount {
-            // What costs nothing needs no money.
+            // A free call needs no money.
             Some(0) => false,
             Some(amount) => spent + amount > limit,
+            // The price is unknown: the call is allowed as long as the ceiling is not reached.
             None => spent >= limit,
         };
         if over {
             return Err(StoreError::OverBudget {
-                which,
+                scope,
                 limit,
                 spent,
             });
@@ -150,19 +158,20 @@ impl<'a> Booking<'a> {
     }
 
     /// Writes the changes and their sums.
-    pub(crate) fn apply(&self, batch: &Batch<'_>, payer: Payer) -> rusqlite::Result<()> {
-        let mut sums: Vec<Sum<'_>> = Vec::with_capacity(self.changes.len());
+    pub(crate) fn apply(&self, batch: &WriteBatch<'_>, payer: CallPayer) -> rusqlite::Result<()> {
+        let mut sums: Vec<SpendingDelta<'_>> = Vec::with_capacity(self.changes.len());
         for change in &self.changes {
             change.write(batch, payer)?;
             if let Some(before) = &change.before {
-                Sum::of(&mut sums, before).count(before, -1);
+                // A call may settle under another model. It then moves from one sum to another.
+                SpendingDelta::of(&mut sums, before).count(before, -1);
             }
-            Sum::of(&mut sums, &change.after).count(&change.after, 1);
+            SpendingDelta::of(&mut sums, &change.after).count(&change.after, 1);
         }
         for sum in &sums {
             sum.write(batch.sql)?;
         }
-        let money: i64 = self.changes.iter().map(Change::money).sum();
+        let money: i64 = self.changes.iter().map(LedgerChange::money).sum();
         if let Some(session) = payer.session.filter(|_| money != 0) {
             batch
                 .sql
@@ -173,15 +182,15 @@ impl<'a> Booking<'a> {
     }
 }
 
-impl Change<'_> {
-    /// By how much it changes what counts.
+impl LedgerChange<'_> {
+    /// The change in money.
     fn money(&self) -> i64 {
         let before = self.before.as_ref().and_then(|before| before.amount);
         int(self.after.amount.unwrap_or(0)) - int(before.unwrap_or(0))
     }
 
-    fn write(&self, batch: &Batch<'_>, payer: Payer) -> rusqlite::Result<()> {
-        let Entry {
+    fn write(&self, batch: &WriteBatch<'_>, payer: CallPayer) -> rusqlite::Result<()> {
+        let LedgerRow {
             day,
             model,
             state,
@@ -218,8 +227,8 @@ impl Change<'_> {
     }
 }
 
-/// What changes in one row of the sums.
-struct Sum<'a> {
+/// The change of one row of the sums.
+struct SpendingDelta<'a> {
     day: u64,
     model: &'a str,
     calls: i64,
@@ -229,12 +238,15 @@ struct Sum<'a> {
     output: i64,
 }
 
-impl<'a> Sum<'a> {
-    fn of<'s>(sums: &'s mut Vec<Sum<'a>>, entry: &'a Entry) -> &'s mut Sum<'a> {
-        let same = |sum: &Sum<'_>| sum.day == entry.day && sum.model == entry.model;
+impl<'a> SpendingDelta<'a> {
+    fn of<'s>(
+        sums: &'s mut Vec<SpendingDelta<'a>>,
+        entry: &'a LedgerRow,
+    ) -> &'s mut SpendingDelta<'a> {
+        let same = |sum: &SpendingDelta<'_>| sum.day == entry.day && sum.model == entry.model;
         let at = sums.iter().position(same).unwrap_or(sums.len());
         if at == sums.len() {
-            sums.push(Sum {
+            sums.push(SpendingDelta {
                 day: entry.day,
                 model: &entry.model,
                 calls: 0,
@@ -247,7 +259,7 @@ impl<'a> Sum<'a> {
         &mut sums[at]
     }
 
-    fn count(&mut self, entry: &Entry, sign: i64) {
+    fn count(&mut self, entry: &LedgerRow, sign: i64) {
         self.calls += sign;
         self.unpriced += sign * i64::from(entry.amount.is_none());
         self.money += sign * int(entry.amount.unwrap_or(0));
@@ -269,17 +281,21 @@ impl<'a> Sum<'a> {
     }
 }
 
-fn change<'a>(sql: &Connection, write: &'a LedgerWrite, today: u64) -> Result<Change<'a>, Trouble> {
+fn plan_change<'a>(
+    sql: &Connection,
+    write: &'a LedgerWrite,
+    today: u64,
+) -> Result<LedgerChange<'a>, QueryError> {
     let (LedgerWrite::Settle { call_key, .. } | LedgerWrite::Unknown { call_key }) = write;
     let before = find(sql, call_key)?;
     if before
         .as_ref()
         .is_some_and(|before| before.state != RESERVED)
     {
-        return Err(twice(call_key).into());
+        return Err(duplicate_call(call_key).into());
     }
     let after = match (write, &before) {
-        (LedgerWrite::Unknown { .. }, Some(before)) => Entry {
+        (LedgerWrite::Unknown { .. }, Some(before)) => LedgerRow {
             state: UNKNOWN,
             ..before.clone()
         },
@@ -295,8 +311,8 @@ fn change<'a>(sql: &Connection, write: &'a LedgerWrite, today: u64) -> Result<Ch
                 ..
             },
             before,
-        ) => Entry {
-            // It stays with the day that its reservation was held against.
+        ) => LedgerRow {
+            // The call stays with the day whose ceiling its reservation was checked against.
             day: before.as_ref().map_or(today, |before| before.day),
             model: model.clone(),
             state: SETTLED,
@@ -304,27 +320,28 @@ fn change<'a>(sql: &Connection, write: &'a LedgerWrite, today: u64) -> Result<Ch
             usage: bounded(usage),
         },
     };
-    Ok(Change {
+    Ok(LedgerChange {
         call_key,
         before,
         after,
     })
 }
 
-fn find(sql: &Connection, call_key: &str) -> rusqlite::Result<Option<Entry>> {
+fn find(sql: &Connection, call_key: &str) -> rusqlite::Result<Option<LedgerRow>> {
     sql.prepare_cached(FIND)?
         .query_row([call_key], |row| {
             let state = row.get_ref(2)?.as_str()?;
             let known = [RESERVED, SETTLED, UNKNOWN];
-            Ok(Entry {
+            Ok(LedgerRow {
                 day: number(row, 0)?,
                 model: row.get(1)?,
                 state: known
                     .into_iter()
                     .find(|word| *word == state)
+                    // Any other word is not `reserved`, so the call cannot be settled twice.
                     .unwrap_or(UNKNOWN),
                 amount: optional_number(row, 3)?,
-                usage: Usage {
+                usage: TokenUsage {
                     input_tokens: number(row, 4)?,
                     output_tokens: number(row, 5)?,
                     cached_tokens: number(row, 6)?,
@@ -334,28 +351,29 @@ fn find(sql: &Connection, call_key: &str) -> rusqlite::Result<Option<Entry>> {
         .optional()
 }
 
-fn bounded(usage: &Usage) -> Usage {
-    Usage {
+fn bounded(usage: &TokenUsage) -> TokenUsage {
+    TokenUsage {
         input_tokens: usage.input_tokens.min(TOKENS_MAX),
         output_tokens: usage.output_tokens.min(TOKENS_MAX),
         cached_tokens: usage.cached_tokens.min(TOKENS_MAX),
     }
 }
 
-fn sum(sql: &Connection, select: &str, key: i64) -> rusqlite::Result<i64> {
+fn select_sum(sql: &Connection, select: &str, key: i64) -> rusqlite::Result<i64> {
     sql.prepare_cached(select)?
         .query_row([key], |row| row.get(0))
 }
 
-fn twice(call_key: &str) -> StoreError {
+fn duplicate_call(call_key: &str) -> StoreError {
     StoreError::Conflict(format!(
         "The model call '{call_key}' is in the ledger already. One call has one key."
     ))
 }
 
-/// Marks calls that no run will settle: the daemon that made them is gone. Done at each start.
-pub(crate) fn forget_loose(sql: &Connection) -> rusqlite::Result<usize> {
-    sql.execute(LOSE, [])
+/// Marks reservations without a run as unknown: the daemon that made them is gone. Done at each
+/// start.
+pub(crate) fn mark_abandoned_calls(sql: &Connection) -> rusqlite::Result<usize> {
+    sql.execute(MARK_ABANDONED, [])
 }
 
 pub(crate) const SESSION_SPENT: &str = "SELECT spent FROM sessions WHERE row_id = ?1";
@@ -365,7 +383,8 @@ pub(crate) const TOTAL_SPENT: &str =
     "SELECT ifnull(sum(micro_dollars), 0) FROM spending WHERE day >= ?1";
 pub(crate) const FIND: &str = "SELECT day, model, state, micro_dollars, input_tokens,
     output_tokens, cached_tokens FROM ledger WHERE call_key = ?1";
-pub(crate) const LOSE: &str = "UPDATE ledger INDEXED BY ledger_loose SET state = 'unknown'
+pub(crate) const MARK_ABANDONED: &str =
+    "UPDATE ledger INDEXED BY ledger_loose SET state = 'unknown'
     WHERE state = 'reserved' AND run IS NULL";
 const SETTLE: &str = "UPDATE ledger SET model = ?2, state = ?3, micro_dollars = ?4,
     input_tokens = ?5, output_tokens = ?6, cached_tokens = ?7 WHERE call_key = ?1";

@@ -1,36 +1,40 @@
-//! Payloads of events about runs: what is stored of them, and how they are made whole again.
+//! Payloads of events about runs: the stored part, and how the whole is rebuilt.
 //!
-//! The log does not repeat what a run's row or its messages hold. `run.queued` and
-//! `run.completed` are wholly in the row; `run.step` ends in the step's text and `run.tool` in the
-//! tool's result, which are in the message of the same write. Invariant: only what is rebuilt to
-//! the very same bytes is left out, tried when it is written.
+//! The log does not repeat what a run's row or its messages hold. `run.queued` and `run.completed`
+//! are completely in the row. `run.step` ends with the step's text and `run.tool` with the tool's
+//! result, which are in the message of the same write. Invariant: a part is left out only if it is
+//! rebuilt to the same bytes, which is tested when it is written.
 
-use super::words::RunSummary;
-use crate::events::{SessionFace, encode};
+use super::types::RunSummary;
+use crate::events::{SessionIdentity, encode_payload};
 use bytes::Bytes;
 use hob_wire::rooms::agent::{
-    RunCompleted, RunCompletedPayload, RunOf, RunQueued, RunQueuedPayload, RunStep, RunTool,
+    RunCompleted, RunCompletedPayload, RunQueued, RunQueuedPayload, RunRef, RunStep, RunTool,
 };
-use hob_wire::{Content, Part, RunId, Topic};
+use hob_wire::{ContentPart, EventTopic, MessageContent, RunId};
 
 pub(crate) const QUEUED: &str = RunQueued::SPEC.topic;
 pub(crate) const COMPLETED: &str = RunCompleted::SPEC.topic;
 const STEP: &str = RunStep::SPEC.topic;
 const TOOL: &str = RunTool::SPEC.topic;
-/// Shorter ends are not worth a look at the message.
+/// The least suffix that is worth reading a message for.
 const END_BYTES_MIN: usize = 64;
 
-pub(crate) fn queued(session: &SessionFace, run: RunId, task: &str) -> Bytes {
-    encode(&RunQueuedPayload {
-        of: of(session, run),
+pub(crate) fn queued(session: &SessionIdentity, run: RunId, task: &str) -> Bytes {
+    encode_payload(&RunQueuedPayload {
+        run: run_of(session, run),
         task: task.to_owned(),
     })
 }
 
-/// The payload of a run's last event; none while it goes on.
-pub(crate) fn completed(session: &SessionFace, run: RunId, summary: &RunSummary) -> Option<Bytes> {
-    Some(encode(&RunCompletedPayload {
-        of: of(session, run),
+/// The payload of a run's last event; none while it has not ended.
+pub(crate) fn completed(
+    session: &SessionIdentity,
+    run: RunId,
+    summary: &RunSummary,
+) -> Option<Bytes> {
+    Some(encode_payload(&RunCompletedPayload {
+        run: run_of(session, run),
         response: summary.text.clone(),
         success: summary.success,
         cause: summary.cause?,
@@ -38,59 +42,61 @@ pub(crate) fn completed(session: &SessionFace, run: RunId, summary: &RunSummary)
         cost: summary.cost,
         model: summary.model.clone(),
         notes: summary.notes.clone(),
-        // A run that was denied something keeps the payload of its end whole.
+        // A run with denials stores the whole payload of its end.
         denied: Vec::new(),
     }))
 }
 
-/// How much of `payload` has to be stored, if the rest is in the message with this content.
-pub(crate) fn beginning(topic: &str, payload: &[u8], content: &str) -> Option<usize> {
-    let end = end(topic, content).filter(|end| end.len() >= END_BYTES_MIN)?;
+/// Returns the length of the prefix to store, if the message with this content holds the rest.
+pub(crate) fn stored_prefix(topic: &str, payload: &[u8], content: &str) -> Option<usize> {
+    let end = shared_suffix(topic, content).filter(|end| end.len() >= END_BYTES_MIN)?;
     let beginning = payload.len().checked_sub(end.len())?;
     payload.ends_with(&end).then_some(beginning)
 }
 
-/// The whole payload, from its stored beginning and the message's content.
-pub(crate) fn whole(topic: &str, beginning: &[u8], content: &str) -> Option<Bytes> {
-    let end = end(topic, content)?;
+/// Rebuilds a payload from its stored prefix and the message's content.
+pub(crate) fn rebuild(topic: &str, beginning: &[u8], content: &str) -> Option<Bytes> {
+    let end = shared_suffix(topic, content)?;
     Some([beginning, &end].concat().into())
 }
 
-/// What the payload of an event about this message ends in.
-fn end(topic: &str, content: &str) -> Option<Vec<u8>> {
+/// The end of the payload of an event about this message.
+fn shared_suffix(topic: &str, content: &str) -> Option<Vec<u8>> {
     if topic != STEP && topic != TOOL {
         return None;
     }
-    let content: Content = serde_json::from_str(content).ok()?;
+    let content: MessageContent = serde_json::from_str(content).ok()?;
     let mut end = if topic == STEP {
-        serde_json::to_vec(&words(&content)).ok()?
+        serde_json::to_vec(&text_of(&content)).ok()?
     } else {
-        let Content::Parts(parts) = &content else {
+        let MessageContent::Parts(parts) = &content else {
             return None;
         };
-        let [Part::ToolResult(result)] = &parts[..] else {
+        // With several results it would be unclear which one the event is about.
+        let [ContentPart::ToolResult(result)] = &parts[..] else {
             return None;
         };
         serde_json::to_vec(result).ok()?
     };
+    // The shared value is the last field of the payload's object.
     end.push(b'}');
     Some(end)
 }
 
-fn words(content: &Content) -> String {
+fn text_of(content: &MessageContent) -> String {
     let parts = match content {
-        Content::Text(text) => return text.clone(),
-        Content::Parts(parts) => parts,
+        MessageContent::Text(text) => return text.clone(),
+        MessageContent::Parts(parts) => parts,
     };
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        ContentPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
 }
 
-fn of(session: &SessionFace, run: RunId) -> RunOf {
-    RunOf {
+fn run_of(session: &SessionIdentity, run: RunId) -> RunRef {
+    RunRef {
         session_key: session.name().to_owned(),
         run_id: run,
     }

@@ -1,6 +1,6 @@
 //! What is left out of the log comes back byte by byte, and nothing else is left out.
 
-use super::{beginning, whole};
+use super::{rebuild, stored_prefix};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -20,16 +20,16 @@ proptest! {
     #[test]
     fn a_steps_text_is_stored_once(text in ".{64,200}") {
         let (payload, content) = (payload(&text), content(&text));
-        let kept = beginning("run.step", payload.as_bytes(), &content).unwrap();
+        let kept = stored_prefix("run.step", payload.as_bytes(), &content).unwrap();
         prop_assert_eq!(kept, r#"{"runId":"1","text":"#.len());
-        let rebuilt = whole("run.step", &payload.as_bytes()[..kept], &content).unwrap();
+        let rebuilt = rebuild("run.step", &payload.as_bytes()[..kept], &content).unwrap();
         prop_assert_eq!(&rebuilt[..], payload.as_bytes());
     }
 
     #[test]
     fn another_text_is_kept(text in "[a-z]{64,100}", other in "[A-Z]{64,100}") {
         prop_assert_eq!(
-            beginning("run.step", payload(&text).as_bytes(), &content(&other)),
+            stored_prefix("run.step", payload(&text).as_bytes(), &content(&other)),
             None
         );
     }
@@ -47,7 +47,7 @@ fn only_ends_that_are_worth_it_and_are_the_messages_are_left_out() {
     ];
     for (topic, payload, content) in cases {
         assert_eq!(
-            beginning(topic, payload.as_bytes(), &content),
+            stored_prefix(topic, payload.as_bytes(), &content),
             None,
             "{topic} {payload}"
         );
@@ -60,10 +60,10 @@ fn only_ends_that_are_worth_it_and_are_the_messages_are_left_out() {
     }
     let one = json!([part]).to_string();
     let payload = format!(r#"{{"phase":"end","result":{result}}}"#);
-    let kept = beginning("run.tool", payload.as_bytes(), &one).unwrap();
-    let rebuilt = whole("run.tool", &payload.as_bytes()[..kept], &one).unwrap();
+    let kept = stored_prefix("run.tool", payload.as_bytes(), &one).unwrap();
+    let rebuilt = rebuild("run.tool", &payload.as_bytes()[..kept], &one).unwrap();
     assert_eq!(&rebuilt[..], payload.as_bytes());
     // Of two results nobody could tell which it was.
     let two = json!([part, part]).to_string();
-    assert_eq!(beginning("run.tool", payload.as_bytes(), &two), None);
+    assert_eq!(stored_prefix("run.tool", payload.as_bytes(), &two), None);
 }

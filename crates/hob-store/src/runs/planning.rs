@@ -1,26 +1,28 @@
-//! What is done for a write before the writer's thread sees it: rules, JSON, blobs. The thread
-//! that everybody waits for then has only SQL to do.
+//! The preparation of writes outside the writer's thread: validation, JSON, blobs. The writer,
+//! which everybody waits for, then only runs SQL.
 
-use super::journal::{ENTRIES_MAX, Stored};
+use super::journal::{ENTRIES_MAX, StoredValue};
 use super::payload;
-use super::words::{Birth, LedgerWrite, NewMessage, NewRun, Reserve, RunSummary, StepWrite};
-use crate::blobs::{Blobs, Hash, INLINE_BYTES_MAX, Pin};
+use super::types::{
+    CostReservation, LedgerWrite, NewMessage, NewRun, ParentLink, RunSummary, StepWrite,
+};
+use crate::blobs::{BlobHash, BlobPin, BlobStore, INLINE_BYTES_MAX};
 use crate::error::StoreError;
-use crate::rules;
-use crate::sessions::write::Draft;
+use crate::sessions::write::MessageDraft;
 use crate::store::to_json;
+use crate::validate;
 use bytes::Bytes;
-use hob_core::turn::Limits;
+use hob_core::turn::RunLimits;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{QueueMode, RunState};
-use hob_wire::{Content, RunId};
+use hob_wire::{MessageContent, RunId};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Journal entries, messages, ledger writes or events of one write.
 const ITEMS_MAX: usize = 1_024;
 
-/// A run to be accepted; its parts were checked and its parameters stored.
+/// A run to accept, validated, with its parameters stored.
 #[derive(Debug)]
 pub(crate) struct AcceptPlan {
     pub(crate) id: RunId,
@@ -28,36 +30,44 @@ pub(crate) struct AcceptPlan {
     pub(crate) kind: String,
     pub(crate) fork: bool,
     pub(crate) task: String,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RunLimits,
     pub(crate) limits_json: String,
-    pub(crate) params: Stored,
-    pub(crate) params_hash: Option<Hash>,
+    pub(crate) params: StoredValue,
+    pub(crate) params_hash: Option<BlobHash>,
     pub(crate) mode: QueueMode,
     pub(crate) queue_max: u32,
     pub(crate) idempotency_key: Option<String>,
-    pub(crate) birth: Option<Birth>,
-    pub(crate) pins: Vec<Pin>,
-    /// About what it writes.
+    pub(crate) parent_link: Option<ParentLink>,
+    pub(crate) pins: Vec<BlobPin>,
+    /// The approximate bytes that it writes.
     pub(crate) bytes: usize,
 }
 
 impl AcceptPlan {
-    pub(crate) async fn new(run: NewRun, blobs: &Arc<Blobs>) -> Result<Self, StoreError> {
-        let session = rules::session_ref(&run.session)?;
-        let kind = run.kind.unwrap_or_else(|| rules::KIND_DEFAULT.to_owned());
-        rules::kind(&kind)?;
+    pub(crate) async fn new(run: NewRun, blobs: &Arc<BlobStore>) -> Result<Self, StoreError> {
+        let session = validate::session_ref(&run.session)?;
+        let kind = run
+            .kind
+            .unwrap_or_else(|| validate::KIND_DEFAULT.to_owned());
+        validate::kind(&kind)?;
         let key = run.idempotency_key;
-        key.as_deref().map_or(Ok(()), rules::idempotency_key)?;
-        let label = run.birth.as_ref().and_then(|birth| birth.label.as_deref());
-        label.map_or(Ok(()), rules::label)?;
-        rules::task(&run.task)?;
+        key.as_deref().map_or(Ok(()), validate::idempotency_key)?;
+        let label = run
+            .parent_link
+            .as_ref()
+            .and_then(|parent_link| parent_link.label.as_deref());
+        label.map_or(Ok(()), validate::label)?;
+        validate::task(&run.task)?;
         let params = to_json(&run.params)?;
-        rules::params(&params)?;
-        let params_hash = key.is_some().then(|| sense(run.params)).transpose()?;
+        validate::params(&params)?;
+        let params_hash = key
+            .is_some()
+            .then(|| params_fingerprint(run.params))
+            .transpose()?;
         let limits_json = to_json(&run.limits)?;
         // Last, because a refusal after it would leave a file behind.
-        let mut store = Storing::new(blobs);
-        let params = store.keep(params).await?;
+        let mut store = ValuePlacement::new(blobs);
+        let params = store.place(params).await?;
         Ok(AcceptPlan {
             id: run.id,
             session,
@@ -70,7 +80,7 @@ impl AcceptPlan {
             mode: run.mode,
             queue_max: run.queue_max,
             idempotency_key: key,
-            birth: run.birth,
+            parent_link: run.parent_link,
             pins: store.pins,
             bytes: store.bytes + run.task.len(),
             task: run.task,
@@ -78,56 +88,57 @@ impl AcceptPlan {
     }
 }
 
-/// What a run is asked to do: its parameters but for those that only say how to be answered.
-fn sense(mut params: Value) -> Result<Hash, StoreError> {
+/// The hash of a run's parameters, without those that only affect the answer.
+fn params_fingerprint(mut params: Value) -> Result<BlobHash, StoreError> {
     if let Value::Object(fields) = &mut params {
         fields.shift_remove("wait");
         fields.shift_remove("idempotencyKey");
     }
+    // A retry may come from a client that orders the fields differently.
     params.sort_all_objects();
-    Ok(Hash::of(to_json(&params)?.as_bytes()))
+    Ok(BlobHash::of(to_json(&params)?.as_bytes()))
 }
 
-/// A step to be written; its parts were checked and its values stored.
+/// A step to write, validated, with its values stored.
 #[derive(Debug)]
 pub(crate) struct StepPlan {
     pub(crate) run: RunId,
     pub(crate) at_index: u64,
-    pub(crate) journal: Vec<Stored>,
-    pub(crate) messages: Vec<Draft>,
+    pub(crate) journal: Vec<StoredValue>,
+    pub(crate) messages: Vec<MessageDraft>,
     pub(crate) ledger: Vec<LedgerWrite>,
-    pub(crate) reserve: Option<Reserve>,
+    pub(crate) reserve: Option<CostReservation>,
     pub(crate) events: Vec<PlannedEvent>,
     pub(crate) steer_keys: Vec<String>,
     pub(crate) summary: RunSummary,
-    /// JSON already.
+    /// JSON text.
     pub(crate) notes: String,
-    pub(crate) pins: Vec<Pin>,
-    /// About what it writes.
+    pub(crate) pins: Vec<BlobPin>,
+    /// The approximate bytes that it writes.
     pub(crate) bytes: usize,
 }
 
-/// An event and how much of it has to be stored.
+/// An event and the part of it that must be stored.
 #[derive(Debug)]
 pub(crate) struct PlannedEvent {
     pub(crate) topic: Arc<str>,
     pub(crate) payload: Bytes,
-    /// The message that holds the rest, by its number in this write, and the bytes before that.
+    /// The index of the message that holds the rest, and the length of the prefix to store.
     pub(crate) shared: Option<(usize, usize)>,
 }
 
 impl StepPlan {
-    /// The plan, and the contents of the messages as their caller gave them.
+    /// Returns the plan, and the contents of the messages as given.
     pub(crate) async fn new(
         step: StepWrite,
-        blobs: &Arc<Blobs>,
-    ) -> Result<(Self, Vec<Content>), StoreError> {
-        check(&step)?;
+        blobs: &Arc<BlobStore>,
+    ) -> Result<(Self, Vec<MessageContent>), StoreError> {
+        check_step(&step)?;
         let mut bytes = step.summary.text.len();
         let mut contents = Vec::with_capacity(step.messages.len());
         let mut messages = Vec::with_capacity(step.messages.len());
         for message in step.messages {
-            let draft = draft(&message)?;
+            let draft = message_draft(&message)?;
             bytes += draft.content.len();
             contents.push(message.content);
             messages.push(draft);
@@ -141,17 +152,17 @@ impl StepPlan {
         let mut entries = Vec::with_capacity(step.journal.len());
         for entry in &step.journal {
             let entry = to_json(entry)?;
-            rules::journal_entry(&entry)?;
+            validate::journal_entry(&entry)?;
             entries.push(entry);
         }
         let notes = to_json(&step.summary.notes)?;
-        rules::notes(&notes)?;
-        rules::answer(&step.summary.text)?;
+        validate::notes(&notes)?;
+        validate::answer(&step.summary.text)?;
         // Last, because a refusal after it would leave files behind.
-        let mut store = Storing::new(blobs);
+        let mut store = ValuePlacement::new(blobs);
         let mut journal = Vec::with_capacity(entries.len());
         for entry in entries {
-            journal.push(store.keep(entry).await?);
+            journal.push(store.place(entry).await?);
         }
         bytes += store.bytes;
         let plan = StepPlan {
@@ -173,11 +184,11 @@ impl StepPlan {
 }
 
 impl PlannedEvent {
-    fn new(topic: &str, payload: &Value, messages: &[Draft]) -> Result<Self, StoreError> {
+    fn new(topic: &str, payload: &Value, messages: &[MessageDraft]) -> Result<Self, StoreError> {
         let payload = to_json(payload)?;
-        rules::payload(&payload)?;
+        validate::payload(&payload)?;
         let shared = messages.iter().enumerate().find_map(|(number, message)| {
-            let kept = payload::beginning(topic, payload.as_bytes(), &message.content)?;
+            let kept = payload::stored_prefix(topic, payload.as_bytes(), &message.content)?;
             Some((number, kept))
         });
         Ok(PlannedEvent {
@@ -188,19 +199,19 @@ impl PlannedEvent {
     }
 }
 
-fn draft(message: &NewMessage) -> Result<Draft, StoreError> {
+fn message_draft(message: &NewMessage) -> Result<MessageDraft, StoreError> {
     let key = message.idempotency_key.as_deref();
-    key.map_or(Ok(()), rules::idempotency_key)?;
+    key.map_or(Ok(()), validate::idempotency_key)?;
     let content = to_json(&message.content)?;
-    rules::content(&content)?;
-    Ok(Draft {
+    validate::content(&content)?;
+    Ok(MessageDraft {
         role: message.role,
         content,
         idempotency_key: message.idempotency_key.clone(),
     })
 }
 
-fn check(step: &StepWrite) -> Result<(), StoreError> {
+fn check_step(step: &StepWrite) -> Result<(), StoreError> {
     let items = [
         step.journal.len(),
         step.messages.len(),
@@ -214,7 +225,7 @@ fn check(step: &StepWrite) -> Result<(), StoreError> {
         )));
     }
     for key in &step.steer_keys {
-        rules::idempotency_key(key)?;
+        validate::idempotency_key(key)?;
     }
     if step.at_index.saturating_add(step.journal.len() as u64) > ENTRIES_MAX {
         return Err(StoreError::Invalid(format!(
@@ -223,6 +234,7 @@ fn check(step: &StepWrite) -> Result<(), StoreError> {
     }
     let summary = &step.summary;
     let ended = summary.state == RunState::Done;
+    // `invariants` checks the same rule over the stored rows.
     if summary.cause.is_some() != ended || summary.ended_at.is_some() != ended {
         return Err(StoreError::Invalid(
             "A run has a cause and an end when it is done, and only then.".to_owned(),
@@ -231,43 +243,43 @@ fn check(step: &StepWrite) -> Result<(), StoreError> {
     check_calls(&step.ledger, step.reserve.as_ref())
 }
 
-/// Whether the calls of ledger writes are named as they may be.
+/// Checks the keys of the calls.
 pub(crate) fn check_calls(
     writes: &[LedgerWrite],
-    reserve: Option<&Reserve>,
+    reserve: Option<&CostReservation>,
 ) -> Result<(), StoreError> {
     let keys = writes.iter().map(|write| match write {
         LedgerWrite::Settle { call_key, .. } | LedgerWrite::Unknown { call_key } => call_key,
     });
     let reserved = reserve.map(|reserve| &reserve.call_key);
     keys.chain(reserved)
-        .try_for_each(|key| rules::call_key(key))
+        .try_for_each(|key| validate::call_key(key))
 }
 
-/// Puts values where they belong, and remembers what must be kept meanwhile.
-struct Storing<'a> {
-    blobs: &'a Arc<Blobs>,
-    pins: Vec<Pin>,
+/// Places values in rows or blobs, and collects the pins of the blobs.
+struct ValuePlacement<'a> {
+    blobs: &'a Arc<BlobStore>,
+    pins: Vec<BlobPin>,
     bytes: usize,
 }
 
-impl<'a> Storing<'a> {
-    fn new(blobs: &'a Arc<Blobs>) -> Self {
-        Storing {
+impl<'a> ValuePlacement<'a> {
+    fn new(blobs: &'a Arc<BlobStore>) -> Self {
+        ValuePlacement {
             blobs,
             pins: Vec::new(),
             bytes: 0,
         }
     }
 
-    async fn keep(&mut self, json: String) -> Result<Stored, StoreError> {
+    async fn place(&mut self, json: String) -> Result<StoredValue, StoreError> {
         if json.len() <= INLINE_BYTES_MAX {
             self.bytes += json.len();
-            return Ok(Stored::Row(json));
+            return Ok(StoredValue::Row(json));
         }
-        let pin = self.blobs.keep(json.into_bytes()).await?;
+        let pin = self.blobs.put(json.into_bytes()).await?;
         let hash = pin.hash;
         self.pins.push(pin);
-        Ok(Stored::Blob(hash))
+        Ok(StoredValue::Blob(hash))
     }
 }

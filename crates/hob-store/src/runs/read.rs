@@ -1,13 +1,13 @@
-//! Reading runs: one, a session's latest, a listing, those that have not ended, and counts. Every
-//! page is bounded by rows and by bytes, and holds at least one row if there is any.
+//! Reads of runs: one, a session's latest, a listing, the unfinished ones, and counts. Every page
+//! is bounded by rows and bytes, and holds at least one row if there is any.
 
 use super::costs;
-use super::journal::Stored;
-use super::row::{COLUMNS, TABLES, one, read, state_word};
-use super::words::{RunPage, RunRow, RunStats};
+use super::journal::StoredValue;
+use super::row::{COLUMNS, TABLES, one, read, state_name};
+use super::types::{RunPage, RunRow, RunStats};
 use crate::checksums::RUN_TASKS;
-use crate::checksums::damage::{WithDamage, refusal};
-use crate::error::{StoreError, Trouble};
+use crate::checksums::damage::{WithDamage, damaged_row_error};
+use crate::error::{QueryError, StoreError};
 use crate::sessions::row::{find_head, missing};
 use crate::value::{int, number, uuid};
 use hob_wire::RunId;
@@ -17,16 +17,16 @@ use hob_wire::rooms::agent::RunState;
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::sync::LazyLock;
 
-/// Which runs a listing shows.
+/// The filter of a listing.
 #[derive(Clone, Debug)]
-pub(crate) struct Filter {
+pub(crate) struct RunFilter {
     pub(crate) session: Option<SessionRef>,
     pub(crate) state: Option<RunState>,
     pub(crate) rows_max: usize,
     pub(crate) before: Option<RunId>,
 }
 
-pub(crate) fn list(sql: &Connection, filter: &Filter) -> Result<RunPage, Trouble> {
+pub(crate) fn list(sql: &Connection, filter: &RunFilter) -> Result<RunPage, QueryError> {
     let session = match &filter.session {
         None => None,
         Some(session) => {
@@ -36,9 +36,9 @@ pub(crate) fn list(sql: &Connection, filter: &Filter) -> Result<RunPage, Trouble
     };
     let before = match filter.before {
         None => i64::MAX,
-        Some(run) => place(sql, run)?,
+        Some(run) => row_before(sql, run)?,
     };
-    let state = filter.state.map(state_word);
+    let state = filter.state.map(state_name);
     let rows_max = int(filter.rows_max as u64 + 1);
     let mut select = sql.prepare_cached(&listing(session.is_some(), filter.state))?;
     let mut given: Vec<&dyn ToSql> = vec![&before, &rows_max];
@@ -48,9 +48,10 @@ pub(crate) fn list(sql: &Connection, filter: &Filter) -> Result<RunPage, Trouble
     let mut page = RunPage::default();
     let (mut bytes, mut taken, mut last) = (0, 0, None);
     while let Some(row) = rows.next()? {
+        // The id of a damaged row may be unreadable. The cursor then stays at the row before.
         let id = uuid(row, 0).ok().map(RunId);
         let run = match read(sql, row) {
-            Err(Trouble::Rule(StoreError::DamagedRow(damaged))) => Err(*damaged),
+            Err(QueryError::Refused(StoreError::DamagedRow(damaged))) => Err(*damaged),
             run => Ok(run?),
         };
         bytes += 1_024;
@@ -71,14 +72,15 @@ pub(crate) fn list(sql: &Connection, filter: &Filter) -> Result<RunPage, Trouble
     Ok(page)
 }
 
-/// The query of a listing: `?1` the place before which it begins, `?2` its rows, then the session
-/// and the state if they are given.
+/// Returns the query of a listing: `?1` the row before which it begins, `?2` its rows, then session
+/// and state if given.
 pub(crate) fn listing(of_session: bool, state: Option<RunState>) -> String {
     let session = if of_session { "r.session = ?3 AND" } else { "" };
     let number = if of_session { 4 } else { 3 };
     let state = match state {
         None => String::new(),
-        // Nearly all are done: the listing meets few others on its way.
+        // Nearly all runs are done, so the listing skips few others. `+` keeps SQLite from the
+        // index of states.
         Some(RunState::Done) => format!("+r.state = ?{number} AND"),
         Some(_) if of_session => format!("+r.state = ?{number} AND r.state <> 'done' AND"),
         Some(_) => format!("r.state = ?{number} AND r.state <> 'done' AND"),
@@ -90,9 +92,9 @@ pub(crate) fn listing(of_session: bool, state: Option<RunState>) -> String {
     )
 }
 
-/// Where a run stands in the order of acceptance. One that is gone stands where its id, which
-/// holds the time it was made, would.
-fn place(sql: &Connection, run: RunId) -> rusqlite::Result<i64> {
+/// Returns the row of a run, before which a listing begins. A deleted run is placed by its id,
+/// which contains the time it was made.
+fn row_before(sql: &Connection, run: RunId) -> rusqlite::Result<i64> {
     let id = &run.0.as_bytes()[..];
     let found = sql
         .prepare_cached("SELECT row_id FROM runs WHERE id = ?1")?
@@ -110,8 +112,8 @@ fn place(sql: &Connection, run: RunId) -> rusqlite::Result<i64> {
 
 pub(crate) const OLDER: &str = "SELECT row_id FROM runs WHERE id < ?1 ORDER BY id DESC LIMIT 1";
 
-/// The run under way in a session, or else its latest.
-pub(crate) fn latest(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, Trouble> {
+/// Returns the active run of a session, or else its latest.
+pub(crate) fn latest(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, QueryError> {
     let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
     for query in [under_way(), newest()] {
         let found = one(sql, &query, [head.row_id])?;
@@ -137,8 +139,8 @@ pub(crate) fn newest() -> String {
     )
 }
 
-/// The first run of a session that has not ended, in the order they were accepted.
-pub(crate) fn next(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, Trouble> {
+/// Returns the oldest run of a session that has not ended.
+pub(crate) fn next(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, QueryError> {
     let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
     one(sql, &first_live(), [head.row_id])
 }
@@ -151,11 +153,12 @@ pub(crate) fn first_live() -> String {
     )
 }
 
-/// The rows of all that have not ended, in the order they were accepted.
-pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, Trouble> {
+/// Returns the row ids of all unfinished runs, in the order of acceptance.
+pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, QueryError> {
     let mut select = sql.prepare_cached(UNFINISHED)?;
     let rows = select.query_map([], |row| row.get(0))?;
     let mut rows = rows.collect::<Result<Vec<i64>, _>>()?;
+    // The index is ordered by state; row ids are in the order of acceptance.
     rows.sort_unstable();
     Ok(rows)
 }
@@ -163,12 +166,15 @@ pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, Trouble> {
 pub(crate) const UNFINISHED: &str =
     "SELECT row_id FROM runs INDEXED BY runs_state WHERE state <> 'done'";
 
-/// The runs at these rows; those that are gone are left out, and so are damaged ones.
-pub(crate) fn at_rows(sql: &Connection, rows: &[i64]) -> Result<WithDamage<Vec<RunRow>>, Trouble> {
+/// Returns the runs at these rows, without deleted and damaged ones.
+pub(crate) fn at_rows(
+    sql: &Connection,
+    rows: &[i64],
+) -> Result<WithDamage<Vec<RunRow>>, QueryError> {
     let mut found = WithDamage::<Vec<RunRow>>::default();
     for row in rows {
         match one(sql, &at_row(), [row]) {
-            Err(Trouble::Rule(StoreError::DamagedRow(row))) => found.damaged.push(*row),
+            Err(QueryError::Refused(StoreError::DamagedRow(row))) => found.damaged.push(*row),
             run => found.rows.extend(run?),
         }
     }
@@ -179,8 +185,8 @@ pub(crate) fn at_row() -> String {
     format!("SELECT {} FROM {TABLES} WHERE r.row_id = ?1", *COLUMNS)
 }
 
-/// Where a run's parameters are.
-pub(crate) fn params(sql: &Connection, run: RunId) -> Result<Option<Stored>, Trouble> {
+/// Returns the place where a run's parameters are stored.
+pub(crate) fn params(sql: &Connection, run: RunId) -> Result<Option<StoredValue>, QueryError> {
     let mut select = sql.prepare_cached(&PARAMS)?;
     let mut rows = select.query([&run.0.as_bytes()[..]])?;
     let Some(row) = rows.next()? else {
@@ -188,9 +194,9 @@ pub(crate) fn params(sql: &Connection, run: RunId) -> Result<Option<Stored>, Tro
     };
     let row_id: i64 = row.get(2)?;
     if !RUN_TASKS.is_whole(sql, row, 3, (row_id, 0))? {
-        return Err(refusal(RUN_TASKS.damaged_at(sql, [row_id])?));
+        return Err(damaged_row_error(RUN_TASKS.damaged_at(sql, [row_id])?));
     }
-    Ok(Some(Stored::from_row(row, 0)?))
+    Ok(Some(StoredValue::from_row(row, 0)?))
 }
 
 pub(crate) static PARAMS: LazyLock<String> = LazyLock::new(|| {
@@ -198,11 +204,11 @@ pub(crate) static PARAMS: LazyLock<String> = LazyLock::new(|| {
         "SELECT t.params, t.params_blob, t.run, {} FROM runs r
          CROSS JOIN sessions s ON s.row_id = r.session CROSS JOIN run_tasks t ON t.run = r.row_id
          WHERE r.id = ?1",
-        RUN_TASKS.state("t")
+        RUN_TASKS.checksum_state_sql("t")
     )
 });
 
-pub(crate) fn stats(sql: &Connection) -> Result<RunStats, Trouble> {
+pub(crate) fn stats(sql: &Connection) -> Result<RunStats, QueryError> {
     let mut stats = RunStats {
         cost: costs::all(sql)?,
         ..RunStats::default()

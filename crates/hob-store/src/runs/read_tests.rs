@@ -41,7 +41,7 @@ fn queries() -> Vec<String> {
         ledger::SESSION_SPENT,
         ledger::DAY_SPENT,
         ledger::TOTAL_SPENT,
-        ledger::LOSE,
+        ledger::MARK_ABANDONED,
         costs::BY_DAY,
         costs::OF_SESSION,
         remove::HAS_LIVE,
@@ -49,7 +49,7 @@ fn queries() -> Vec<String> {
         remove::HAS_RUNS,
         remove::NEXT,
         remove::ENTRIES,
-        blobs::NAMED,
+        blobs::SELECT_REFERENCE,
         OLDER,
     ]
     .map(ToOwned::to_owned)

@@ -1,19 +1,23 @@
-//! What goes with a deleted session: its runs, their journals, what they changed in files and what
-//! their tools said at length, in small steps. The ledger stays: money was spent.
+//! Deletion of a deleted session's runs, with their journals, file changes and tool outputs, in
+//! small steps. The ledger stays: the money was spent.
 
-use crate::batch::Batch;
-use crate::blobs::Hash;
+use crate::batch::WriteBatch;
+use crate::blobs::BlobHash;
 use crate::checksums::RUNS;
-use crate::error::{StoreError, Trouble};
+use crate::error::{QueryError, StoreError};
 use crate::{changes, outputs};
 use rusqlite::{OptionalExtension, Row};
 
-/// Journal entries removed in one step.
+/// Journal entries deleted in one step.
 const JOURNAL_STEP: i64 = 256;
 
-/// Refuses to delete a session whose runs have not ended, or whose cost a run above still counts;
-/// says whether it has runs.
-pub(crate) fn check(batch: &Batch<'_>, session: i64, name: &str) -> Result<bool, Trouble> {
+/// Refuses to delete a session whose runs have not ended, or whose cost an ancestor run still
+/// counts; returns whether it has runs.
+pub(crate) fn check_deletable(
+    batch: &WriteBatch<'_>,
+    session: i64,
+    name: &str,
+) -> Result<bool, QueryError> {
     let live = batch.sql.prepare_cached(HAS_LIVE)?.exists([session])?;
     if live {
         return Err(StoreError::Conflict(format!(
@@ -21,6 +25,7 @@ pub(crate) fn check(batch: &Batch<'_>, session: i64, name: &str) -> Result<bool,
         ))
         .into());
     }
+    // The parent sums up the cost of these runs until it ends.
     if batch.sql.prepare_cached(IS_COUNTED)?.exists([session])? {
         return Err(StoreError::Conflict(format!(
             "The session '{name}' is the work of a sub-agent whose starter still runs, so it cannot be deleted. Stop that run first."
@@ -30,8 +35,8 @@ pub(crate) fn check(batch: &Batch<'_>, session: i64, name: &str) -> Result<bool,
     Ok(batch.sql.prepare_cached(HAS_RUNS)?.exists([session])?)
 }
 
-/// Removes a little of a deleted session's runs; false when nothing is left.
-pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble> {
+/// Deletes a part of a deleted session's runs; false when nothing is left.
+pub(crate) fn delete_step(batch: &mut WriteBatch<'_>, session: i64) -> Result<bool, QueryError> {
     let run: Option<i64> = batch
         .sql
         .prepare_cached(NEXT)?
@@ -40,45 +45,52 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     let Some(run) = run else {
         return Ok(false);
     };
-    let mut gone = take(batch, ENTRIES, (run, JOURNAL_STEP))?;
-    if gone.is_empty() {
-        gone = take(batch, changes::OF_DELETED, (run, JOURNAL_STEP))?;
+    let mut released = delete_returning_blobs(batch, ENTRIES, (run, JOURNAL_STEP))?;
+    if released.is_empty() {
+        released = delete_returning_blobs(batch, changes::DELETE_OF_RUN, (run, JOURNAL_STEP))?;
     }
-    if gone.is_empty() {
-        gone = take(batch, outputs::OF_DELETED, (run, JOURNAL_STEP))?;
+    if released.is_empty() {
+        released = delete_returning_blobs(batch, outputs::DELETE_OF_RUN, (run, JOURNAL_STEP))?;
     }
-    if gone.is_empty() {
-        let task = take(batch, TASK, [run])?;
+    if released.is_empty() {
+        // The run's row goes last: the deletions above find their rows through it.
+        let task = delete_returning_blobs(batch, TASK, [run])?;
         let delete = "DELETE FROM steered_words WHERE run = ?1";
         batch.sql.prepare_cached(delete)?.execute([run])?;
-        RUNS.despite_damage(batch.sql, || {
+        RUNS.retry_after_reindex(batch.sql, || {
             let delete = "DELETE FROM runs WHERE row_id = ?1";
             batch.sql.prepare_cached(delete)?.execute([run])
         })?;
-        drop_blobs(batch, task)?;
+        release_blobs(batch, task)?;
     } else {
-        drop_blobs(batch, gone)?;
+        release_blobs(batch, released)?;
     }
     Ok(true)
 }
 
-/// Deletes, and answers the blobs that the rows named.
-fn take(
-    batch: &Batch<'_>,
+/// Deletes rows, and returns the blobs that they referenced.
+fn delete_returning_blobs(
+    batch: &WriteBatch<'_>,
     delete: &str,
     params: impl rusqlite::Params,
-) -> rusqlite::Result<Vec<Option<Hash>>> {
-    // A damaged name is the name of no file.
-    let named = |row: &Row<'_>| Ok(row.get::<_, Option<[u8; 32]>>(0).ok().flatten().map(Hash));
+) -> rusqlite::Result<Vec<Option<BlobHash>>> {
+    // A damaged hash names no file.
+    let named = |row: &Row<'_>| {
+        Ok(row
+            .get::<_, Option<[u8; 32]>>(0)
+            .ok()
+            .flatten()
+            .map(BlobHash))
+    };
     let mut delete = batch.sql.prepare_cached(delete)?;
     delete.query_map(params, named)?.collect()
 }
 
-fn drop_blobs(batch: &mut Batch<'_>, named: Vec<Option<Hash>>) -> rusqlite::Result<()> {
+fn release_blobs(batch: &mut WriteBatch<'_>, named: Vec<Option<BlobHash>>) -> rusqlite::Result<()> {
     named
         .into_iter()
         .flatten()
-        .try_for_each(|hash| batch.drop_blob(hash))
+        .try_for_each(|hash| batch.release_blob(hash))
 }
 
 pub(crate) const HAS_LIVE: &str =

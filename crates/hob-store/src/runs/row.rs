@@ -1,24 +1,22 @@
-//! A run's row: how it is found, read and written.
+//! A run's row and its queries.
 
-use super::words::{RunRow, RunSummary};
-use crate::checksums::damage::refusal;
+use super::types::{RunRow, RunSummary};
+use crate::checksums::damage::damaged_row_error;
 use crate::checksums::{RUN_TASKS, RUNS};
-use crate::error::{StoreError, Trouble};
-use crate::value::{int, number, optional_number, uuid};
+use crate::error::{QueryError, StoreError};
+use crate::value::{enum_name, int, number, optional_number, parse_enum, parse_json, uuid};
 use hob_wire::rooms::agent::{Cost, RunState};
 use hob_wire::{RunId, SessionId};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Row};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::sync::LazyLock;
 
 /// The columns of [`read`], in its order.
 pub(crate) static COLUMNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{SHOWN}, {}, {}, r.row_id",
-        RUNS.state("r"),
-        RUN_TASKS.state("t")
+        RUNS.checksum_state_sql("r"),
+        RUN_TASKS.checksum_state_sql("t")
     )
 });
 
@@ -32,20 +30,20 @@ const SHOWN: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_at, r.journal
     r.cause, r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model, r.notes,
     r.started_at, r.ended_at, r.parent";
 
-/// What [`COLUMNS`] come from, in this order. Runs whose session is gone are no longer shown.
+/// The tables of [`COLUMNS`], in this order. Runs of deleted sessions are not shown.
 pub(crate) const TABLES: &str = "runs r CROSS JOIN sessions s ON s.row_id = r.session
     CROSS JOIN run_tasks t ON t.run = r.row_id";
 
-pub(crate) fn find(sql: &Connection, run: RunId) -> Result<Option<RunRow>, Trouble> {
+pub(crate) fn find(sql: &Connection, run: RunId) -> Result<Option<RunRow>, QueryError> {
     one(sql, &by_id(), [&run.0.as_bytes()[..]])
 }
 
-/// The one run that a query of [`COLUMNS`] finds.
+/// Returns the one run that a query of [`COLUMNS`] finds.
 pub(crate) fn one(
     sql: &Connection,
     query: &str,
     params: impl Params,
-) -> Result<Option<RunRow>, Trouble> {
+) -> Result<Option<RunRow>, QueryError> {
     let mut select = sql.prepare_cached(query)?;
     let mut rows = select.query(params)?;
     rows.next()?.map(|row| read(sql, row)).transpose()
@@ -56,17 +54,17 @@ pub(crate) fn by_id() -> String {
 }
 
 /// Reads a run; refuses one whose row or task is damaged.
-pub(crate) fn read(sql: &Connection, row: &Row<'_>) -> Result<RunRow, Trouble> {
+pub(crate) fn read(sql: &Connection, row: &Row<'_>) -> Result<RunRow, QueryError> {
     let row_id: i64 = row.get(28)?;
     for (table, column) in [(&RUNS, 26), (&RUN_TASKS, 27)] {
         if !table.is_whole(sql, row, column, (row_id, 0))? {
-            return Err(refusal(table.damaged_at(sql, [row_id])?));
+            return Err(damaged_row_error(table.damaged_at(sql, [row_id])?));
         }
     }
     Ok(from_row(row)?)
 }
 
-/// The little of a run that a step needs.
+/// The part of a run that a step needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunHead {
     pub(crate) row_id: i64,
@@ -79,8 +77,8 @@ pub(crate) struct RunHead {
     pub(crate) payer: Option<i64>,
 }
 
-/// Reads it; refuses a damaged one, which must not get a new checksum.
-pub(crate) fn head(sql: &Connection, run: RunId) -> Result<Option<RunHead>, Trouble> {
+/// Reads a run's head; refuses a damaged one, which must not get a new checksum.
+pub(crate) fn head(sql: &Connection, run: RunId) -> Result<Option<RunHead>, QueryError> {
     let mut select = sql.prepare_cached(&HEAD)?;
     let mut rows = select.query([&run.0.as_bytes()[..]])?;
     let Some(row) = rows.next()? else {
@@ -88,7 +86,7 @@ pub(crate) fn head(sql: &Connection, run: RunId) -> Result<Option<RunHead>, Trou
     };
     let row_id: i64 = row.get(0)?;
     if !RUNS.is_whole(sql, row, 7, (row_id, 0))? {
-        return Err(refusal(RUNS.damaged_at(sql, [row_id])?));
+        return Err(damaged_row_error(RUNS.damaged_at(sql, [row_id])?));
     }
     Ok(Some(head_from_row(row)?))
 }
@@ -96,7 +94,7 @@ pub(crate) fn head(sql: &Connection, run: RunId) -> Result<Option<RunHead>, Trou
 fn head_from_row(row: &Row<'_>) -> rusqlite::Result<RunHead> {
     Ok(RunHead {
         row_id: row.get(0)?,
-        state: state_of(row.get_ref(1)?.as_str()?)?,
+        state: parse_state(row.get_ref(1)?.as_str()?)?,
         journal_len: number(row, 2)?,
         first_message: optional_number(row, 3)?,
         last_message: optional_number(row, 4)?,
@@ -109,7 +107,7 @@ pub(crate) static HEAD: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT r.row_id, r.state, r.journal_len, r.first_message, r.last_message, s.id, r.payer, {}
          FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1",
-        RUNS.state("r")
+        RUNS.checksum_state_sql("r")
     )
 });
 
@@ -122,7 +120,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         session_id,
         session_key: key.unwrap_or_else(|| session_id.to_string()),
         task: row.get(3)?,
-        limits: json(row.get_ref(4)?.as_str()?)?,
+        limits: parse_json(row.get_ref(4)?.as_str()?)?,
         queued_at: number(row, 5)?,
         journal_len: number(row, 6)?,
         first_message: optional_number(row, 7)?,
@@ -141,9 +139,9 @@ fn parent(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<RunId>> {
 /// Reads a summary whose sixteen columns begin at `first`, in the order of [`COLUMNS`].
 pub(crate) fn summary(row: &Row<'_>, first: usize) -> rusqlite::Result<RunSummary> {
     let at = |column: usize| first + column;
-    let cause = row.get_ref(at(6))?.as_str_or_null()?.map(word_of);
+    let cause = row.get_ref(at(6))?.as_str_or_null()?.map(parse_enum);
     Ok(RunSummary {
-        state: state_of(row.get_ref(at(0))?.as_str()?)?,
+        state: parse_state(row.get_ref(at(0))?.as_str()?)?,
         step: small(row, at(1))?,
         attempt: small(row, at(2))?,
         resumed: small(row, at(3))?,
@@ -158,25 +156,25 @@ pub(crate) fn summary(row: &Row<'_>, first: usize) -> rusqlite::Result<RunSummar
             calls: small(row, at(11))?,
         },
         model: row.get(at(12))?,
-        notes: json(row.get_ref(at(13))?.as_str()?)?,
+        notes: parse_json(row.get_ref(at(13))?.as_str()?)?,
         started_at: optional_number(row, at(14))?,
         ended_at: optional_number(row, at(15))?,
     })
 }
 
-/// What a step changes of a run's row.
+/// The columns that a step changes.
 #[derive(Debug)]
-pub(crate) struct Update<'a> {
+pub(crate) struct RunUpdate<'a> {
     pub(crate) row_id: i64,
     pub(crate) journal_len: u64,
     pub(crate) first_message: Option<u64>,
     pub(crate) last_message: Option<u64>,
     pub(crate) summary: &'a RunSummary,
-    /// JSON already.
+    /// JSON text.
     pub(crate) notes: &'a str,
 }
 
-pub(crate) fn update(sql: &Connection, update: &Update<'_>) -> rusqlite::Result<()> {
+pub(crate) fn update(sql: &Connection, update: &RunUpdate<'_>) -> rusqlite::Result<()> {
     let summary = update.summary;
     let cost = &summary.cost;
     let changed = sql.prepare_cached(UPDATE)?.execute(rusqlite::params![
@@ -184,13 +182,13 @@ pub(crate) fn update(sql: &Connection, update: &Update<'_>) -> rusqlite::Result<
         int(update.journal_len),
         update.first_message.map(int),
         update.last_message.map(int),
-        state_word(summary.state),
+        state_name(summary.state),
         summary.step,
         summary.attempt,
         summary.resumed,
         summary.text,
         summary.success,
-        summary.cause.as_ref().map(word).transpose()?,
+        summary.cause.as_ref().map(enum_name).transpose()?,
         summary.message,
         cost.micro_dollars.map(int),
         int(cost.input_tokens),
@@ -201,8 +199,10 @@ pub(crate) fn update(sql: &Connection, update: &Update<'_>) -> rusqlite::Result<
         summary.started_at.map(int),
         summary.ended_at.map(int),
     ])?;
+    // A missing row must not pass as a written step.
     if changed == 1 {
-        RUNS.seal(sql, [update.row_id])
+        // The checksum covers the new values, so it is written after them.
+        RUNS.write_checksum(sql, [update.row_id])
     } else {
         Err(rusqlite::Error::QueryReturnedNoRows)
     }
@@ -226,39 +226,19 @@ const STATES: [(RunState, &str); 6] = [
     (RunState::Done, "done"),
 ];
 
-pub(crate) fn state_word(state: RunState) -> &'static str {
+pub(crate) fn state_name(state: RunState) -> &'static str {
     let found = STATES.iter().find(|(known, _)| *known == state);
     found.map_or("done", |(_, word)| word)
 }
 
-pub(crate) fn state_of(word: &str) -> rusqlite::Result<RunState> {
+pub(crate) fn parse_state(word: &str) -> rusqlite::Result<RunState> {
     let found = STATES.iter().find(|(_, known)| *known == word);
     let found = found.ok_or(FromSqlError::InvalidType)?;
     Ok(found.0)
 }
 
-/// A wire enum as its own word.
-fn word(value: &impl Serialize) -> rusqlite::Result<String> {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => Ok(word),
-        _ => Err(FromSqlError::InvalidType.into()),
-    }
-}
-
-fn word_of<T: DeserializeOwned>(word: &str) -> rusqlite::Result<T> {
-    serde_json::from_value(serde_json::Value::from(word)).map_err(unreadable)
-}
-
-fn json<T: DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(unreadable)
-}
-
 fn small(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
     row.get(column)
-}
-
-fn unreadable(error: serde_json::Error) -> rusqlite::Error {
-    FromSqlError::Other(Box::new(error)).into()
 }
 
 #[cfg(test)]

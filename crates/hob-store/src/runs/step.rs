@@ -1,17 +1,17 @@
 //! A step of a run: journal, messages, ledger, row and events in one transaction.
 //!
-//! Everything that can refuse it is looked at before anything is written.
+//! Everything that can refuse the step is checked before anything is written.
 
 use super::accept::SOURCE;
 use super::journal;
-use super::ledger::{self, Payer};
+use super::ledger::{self, CallPayer};
 use super::payload;
 use super::planning::{PlannedEvent, StepPlan};
-use super::row::{self, RunHead, Update};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
-use crate::events::{Kept, Place};
-use crate::sessions::row::Head;
+use super::row::{self, RunHead, RunUpdate};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
+use crate::events::{PayloadSource, StoredPayload};
+use crate::sessions::row::SessionHead;
 use crate::sessions::write;
 use crate::value::uuid;
 use hob_bus::NewEvent;
@@ -24,54 +24,59 @@ use std::sync::Arc;
 
 /// A message that was added.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Added {
+pub(crate) struct StepMessage {
     pub(crate) id: MessageId,
     pub(crate) seq: u64,
     pub(crate) at: u64,
     row_id: i64,
 }
 
-pub(crate) fn write(batch: &mut Batch<'_>, plan: &StepPlan) -> Result<Vec<Added>, Trouble> {
+pub(crate) fn write(
+    batch: &mut WriteBatch<'_>,
+    plan: &StepPlan,
+) -> Result<Vec<StepMessage>, QueryError> {
     let run = row::head(batch.sql, plan.run)?.ok_or_else(|| row::missing(plan.run))?;
     let session = SessionRef::Id(run.session);
     let head = batch.heads.find(batch.sql, &session)?;
     let head = head.ok_or_else(|| row::missing(plan.run))?;
-    check(plan, &run)?;
+    check_next(plan, &run)?;
     check_alone(batch, plan, &run, &head)?;
     for message in &plan.messages {
         write::refuse_repeat(batch, head.row_id, message)?;
     }
-    let payer = Payer {
+    let payer = CallPayer {
         run: Some(plan.run),
         session: Some(run.payer.unwrap_or(head.row_id)),
     };
-    let booking = ledger::plan(batch, payer, &plan.ledger, plan.reserve.as_ref())?;
+    let ledger_changes = ledger::plan(batch, payer, &plan.ledger, plan.reserve.as_ref())?;
 
+    // Everything above only reads, so a refusal leaves nothing to undo.
     journal::append(batch, run.row_id, run.journal_len, &plan.journal)?;
     let mut added = Vec::with_capacity(plan.messages.len());
     for message in &plan.messages {
+        // Looked up for each message, because adding one raises the session's count.
         let head = batch.heads.find(batch.sql, &session)?;
         let head = head.ok_or_else(|| row::missing(plan.run))?;
         let (sent, row_id) = write::append(batch, head, message)?;
-        added.push(Added {
+        added.push(StepMessage {
             id: sent.message_id,
             seq: sent.seq,
             at: batch.now_ms,
             row_id,
         });
     }
-    booking.apply(batch, payer)?;
+    ledger_changes.apply(batch, payer)?;
     for key in &plan.steer_keys {
         batch
             .sql
-            .prepare_cached(KEEP_STEER_KEY)?
+            .prepare_cached(INSERT_STEER_KEY)?
             .execute((head.row_id, key, run.row_id))?;
     }
     let first = added.first().map(|added| added.seq);
     let last = added.last().map(|added| added.seq);
     row::update(
         batch.sql,
-        &Update {
+        &RunUpdate {
             row_id: run.row_id,
             journal_len: run.journal_len + plan.journal.len() as u64,
             first_message: run.first_message.or(first),
@@ -81,31 +86,32 @@ pub(crate) fn write(batch: &mut Batch<'_>, plan: &StepPlan) -> Result<Vec<Added>
         },
     )?;
     for event in &plan.events {
-        log(batch, plan, &run, (&head, event), &added)?;
+        log_step_event(batch, plan, &run, (&head, event), &added)?;
     }
     failpoint::reach("run.step.written");
     Ok(added)
 }
 
-fn log(
-    batch: &mut Batch<'_>,
+fn log_step_event(
+    batch: &mut WriteBatch<'_>,
     plan: &StepPlan,
     run: &RunHead,
-    (session, event): (&Head, &PlannedEvent),
-    added: &[Added],
+    (session, event): (&SessionHead, &PlannedEvent),
+    added: &[StepMessage],
 ) -> rusqlite::Result<()> {
+    // Only if the row rebuilds exactly these bytes: replayed events must equal published ones.
     let in_row = *event.topic == *payload::COMPLETED
-        && payload::completed(&session.face, plan.run, &plan.summary)
+        && payload::completed(&session.identity, plan.run, &plan.summary)
             .is_some_and(|rebuilt| rebuilt == event.payload);
     let message = event
         .shared
         .and_then(|(number, bytes)| Some((added.get(number)?.row_id, bytes)));
     let kept = match message {
-        _ if in_row => Kept::Nothing,
-        Some((message, bytes)) => Kept::Beginning { bytes, message },
-        None => Kept::All,
+        _ if in_row => StoredPayload::Nothing,
+        Some((message, bytes)) => StoredPayload::Prefix { bytes, message },
+        None => StoredPayload::All,
     };
-    let place = Place::Run {
+    let place = PayloadSource::Run {
         session: session.row_id,
         run: run.row_id,
         kept,
@@ -113,14 +119,14 @@ fn log(
     let event = NewEvent {
         source: Arc::clone(&SOURCE),
         topic: Arc::clone(&event.topic),
-        session: Some(session.face.tag.clone()),
+        session: Some(session.identity.tag.clone()),
         payload: Some(event.payload.clone()),
     };
-    batch.log(event, place).map(drop)
+    batch.log_event(event, place).map(drop)
 }
 
-/// Whether this write is the next one of its run.
-fn check(plan: &StepPlan, run: &RunHead) -> Result<(), StoreError> {
+/// Checks that this write is the next one of its run.
+fn check_next(plan: &StepPlan, run: &RunHead) -> Result<(), StoreError> {
     let id = plan.run;
     if !may_become(run.state, plan.summary.state) {
         let why = match run.state {
@@ -129,6 +135,7 @@ fn check(plan: &StepPlan, run: &RunHead) -> Result<(), StoreError> {
         };
         return Err(StoreError::Conflict(format!("Run {id} {why}.")));
     }
+    // Two drivers of one run, or a retry of a committed step, would otherwise write an entry twice.
     if plan.at_index != run.journal_len {
         return Err(StoreError::Conflict(format!(
             "The journal of run {id} has {} entries, and this write expects {}: something else wrote to it meanwhile. Read it again.",
@@ -138,7 +145,7 @@ fn check(plan: &StepPlan, run: &RunHead) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a run may go from one state to the other. Pure.
+/// True if a run may go from one state to the other. Pure.
 fn may_become(from: RunState, to: RunState) -> bool {
     match (from, to) {
         (RunState::Done, _) => false,
@@ -147,13 +154,13 @@ fn may_become(from: RunState, to: RunState) -> bool {
     }
 }
 
-/// A run begins only when no other one of its session is under way.
+/// Checks that no other run of the session is active when this one begins.
 fn check_alone(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     plan: &StepPlan,
     run: &RunHead,
-    session: &Head,
-) -> Result<(), Trouble> {
+    session: &SessionHead,
+) -> Result<(), QueryError> {
     let under_way = |state| !matches!(state, RunState::Queued | RunState::Done);
     if under_way(run.state) || !under_way(plan.summary.state) {
         return Ok(());
@@ -176,5 +183,5 @@ fn check_alone(
 pub(crate) const UNDER_WAY: &str = "SELECT id FROM runs INDEXED BY runs_live WHERE session = ?1
     AND state <> 'done' AND state <> 'queued' LIMIT 1";
 
-const KEEP_STEER_KEY: &str =
+const INSERT_STEER_KEY: &str =
     "INSERT OR IGNORE INTO steered_words (session, key, run) VALUES (?1, ?2, ?3)";

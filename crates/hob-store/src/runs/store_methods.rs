@@ -1,39 +1,41 @@
 //! The store's methods about runs and money.
 
-use super::journal::{self, Stored};
-use super::ledger::{self, Payer};
+use super::journal::{self, StoredValue};
+use super::ledger::{self, CallPayer};
 use super::planning::{AcceptPlan, StepPlan};
-use super::read::{self, Filter};
-use super::words::{
-    Accepted, Costs, LedgerEntry, NewRun, RunPage, RunRow, RunStats, StepWrite, Written,
+use super::read::{self, RunFilter};
+use super::types::{
+    AcceptedRun, LedgerEntry, LedgerSummary, NewRun, RunPage, RunRow, RunStats, StepWrite,
+    WrittenStep,
 };
-use super::{accept, costs, damaged_run, family, planning, row, step};
-use crate::blobs::{BlobSweep, Hash, Pin};
+use super::{accept, children, costs, damaged_run, planning, row, step};
+use crate::blobs::{BlobHash, BlobPin, BlobSweep};
 use crate::error::StoreError;
-use crate::rules;
 use crate::sessions::row as session_row;
 use crate::store::Store;
+use crate::validate;
 use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_ROWS_DEFAULT;
-use hob_wire::rooms::agent::{Cost, ListParams};
-use hob_wire::rooms::cost::SummaryParams;
+use hob_wire::rooms::agent::{AgentListParams, Cost};
+use hob_wire::rooms::cost::CostSummaryParams;
 use hob_wire::{DamagedRow, Message, RunId};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Unfinished runs read at once.
 const UNFINISHED_ROWS: usize = 256;
-/// Values in rows that are decoded on the spot; more of them, or files, go to another thread.
+/// Values in rows that are decoded on the spot. More of them, or files, go to another thread.
 const LOADED_AT_ONCE: usize = 4;
-/// Days of a summary that names none.
+/// The days of a summary that names none.
 const DAYS_DEFAULT: u32 = 30;
 
 impl Store {
     /// Accepts a run: the answer means that it is on disk, queued. A repeat with the same id or
-    /// idempotency key answers the run it made. A conflict for mode `reject` while the session
-    /// has a run, and when a key is used for something else; overloaded when its queue is full.
-    pub async fn accept_run(&self, run: NewRun) -> Result<Accepted, StoreError> {
+    /// idempotency key returns the run it made. A conflict for mode `reject` while the session has
+    /// a run, and when a key is used for something else. Overloaded when the queue is full.
+    pub async fn accept_run(&self, run: NewRun) -> Result<AcceptedRun, StoreError> {
+        // Before blobs are written, which a refused command would leave behind.
         self.check_health()?;
         let plan = AcceptPlan::new(run, &self.shared().blobs).await?;
         let pinned = hashes(&plan.pins);
@@ -42,13 +44,14 @@ impl Store {
             .write(plan.bytes, move |batch| accept::accept(batch, &plan))
             .await;
         failpoint::reach("run.accept.after");
-        let repeat = |accepted: &Accepted| accepted.duplicate;
+        // A repeat writes no row, so the blobs of its parameters may have no reference.
+        let repeat = |accepted: &AcceptedRun| accepted.duplicate;
         self.sweep_unless(done.as_ref().is_ok_and(|done| !repeat(done)), pinned);
         done
     }
 
-    /// Writes everything that becomes true together at a step of a run, or nothing of it.
-    pub async fn write_step(&self, write: StepWrite) -> Result<Written, StoreError> {
+    /// Writes everything of a step of a run, or nothing.
+    pub async fn write_step(&self, write: StepWrite) -> Result<WrittenStep, StoreError> {
         self.check_health()?;
         let roles: Vec<_> = write.messages.iter().map(|message| message.role).collect();
         let (plan, contents) = StepPlan::new(write, &self.shared().blobs).await?;
@@ -67,37 +70,37 @@ impl Store {
             content,
             at: added.at,
         });
-        Ok(Written {
+        Ok(WrittenStep {
             messages: messages.collect(),
         })
     }
 
-    /// Reserves or settles model calls that belong to no run. What a crash leaves reserved is
-    /// marked unknown at the next start.
+    /// Reserves or settles model calls without a run. Reservations that a crash leaves become
+    /// unknown at the next start.
     pub async fn add_ledger(&self, entry: LedgerEntry) -> Result<(), StoreError> {
         planning::check_calls(&entry.writes, entry.reserve.as_ref())?;
-        let session = entry.session.as_deref().map(rules::session_ref);
+        let session = entry.session.as_deref().map(validate::session_ref);
         let session = session.transpose()?;
         self.write(0, move |batch| {
             let head = match &session {
                 None => None,
                 Some(session) => {
+                    // In the command, not before it: the session may be deleted in between.
                     let head = batch.heads.find(batch.sql, session)?;
                     Some(head.ok_or_else(|| session_row::missing(session))?)
                 }
             };
-            let payer = Payer {
+            let payer = CallPayer {
                 run: None,
                 session: head.map(|head| head.row_id),
             };
-            let booking = ledger::plan(batch, payer, &entry.writes, entry.reserve.as_ref())?;
-            Ok(booking.apply(batch, payer)?)
+            let changes = ledger::plan(batch, payer, &entry.writes, entry.reserve.as_ref())?;
+            Ok(changes.apply(batch, payer)?)
         })
         .await
     }
 
-    /// Whether this idempotency key was used in the session: for a run, or for words that a run
-    /// under way took.
+    /// True if this idempotency key was used in the session: for a run, or to steer one.
     pub async fn knows_run_key(&self, session: &SessionRef, key: &str) -> Result<bool, StoreError> {
         let (session, key) = (session.clone(), key.to_owned());
         self.read(move |sql| accept::knows_key(sql, &session, &key))
@@ -110,7 +113,7 @@ impl Store {
             .await
     }
 
-    /// The parameters a run was accepted with.
+    /// Returns the parameters a run was accepted with.
     pub async fn run_params(&self, run: &RunId) -> Result<Value, StoreError> {
         let run = *run;
         let params = self
@@ -120,7 +123,7 @@ impl Store {
         Ok(values.pop().unwrap_or_default())
     }
 
-    /// The journal of a run, whole and in order.
+    /// Returns the whole journal of a run, in order.
     pub async fn journal(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
         let run = *run;
         let mut entries = Vec::new();
@@ -131,6 +134,7 @@ impl Store {
                     let head = row::head(sql, run)?.ok_or_else(|| row::missing(run))?;
                     let (page, next) = journal::page(sql, head.row_id, place)?;
                     let reached = place + page.len() as u64;
+                    // The row counts more entries: the end of the journal is lost.
                     if next.is_none() && reached < head.journal_len {
                         return Err(journal::missing(sql, head.row_id, reached)?);
                     }
@@ -143,32 +147,34 @@ impl Store {
         self.load(entries).await
     }
 
-    /// The run under way in a session, or else its latest; none when it never had one.
+    /// Returns the active run of a session, or else its latest; none when it never had one.
     pub async fn latest_run(&self, session: &SessionRef) -> Result<Option<RunRow>, StoreError> {
         let session = session.clone();
         self.read(move |sql| read::latest(sql, &session)).await
     }
 
-    /// The first run of a session that has not ended: the one under way, or else the next.
+    /// Returns the oldest run of a session that has not ended: the active one, or the next in the
+    /// queue.
     pub async fn next_run(&self, session: &SessionRef) -> Result<Option<RunRow>, StoreError> {
         let session = session.clone();
         self.read(move |sql| read::next(sql, &session)).await
     }
 
-    /// Ends the damaged ones among the runs that have not ended: they cannot go on, and would keep
-    /// their sessions from going on. Answers what was found.
+    /// Ends unfinished runs that are damaged. They cannot continue, and would block their sessions.
+    /// Returns the damaged rows.
     pub async fn end_damaged_runs(&self) -> Result<Vec<DamagedRow>, StoreError> {
-        let ended = self.write(0, damaged_run::end_all).await?;
+        let ended = self.write(0, damaged_run::end_all_damaged).await?;
         for row in &ended {
-            self.shared().health.found_damaged(row);
+            self.shared().health.add_damaged_row(row);
         }
         Ok(ended)
     }
 
-    /// Every run that has not ended, in the order they were accepted.
+    /// Returns every run that has not ended, in the order of acceptance.
     pub async fn unfinished_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         let rows = self.read(read::unfinished).await?;
         let mut runs = Vec::with_capacity(rows.len());
+        // Chunks are separate reads; none holds its snapshot for long.
         for some in rows.chunks(UNFINISHED_ROWS) {
             let some = some.to_vec();
             let read = move |sql: &_| read::at_rows(sql, &some);
@@ -177,30 +183,31 @@ impl Store {
         Ok(runs)
     }
 
-    /// The runs that a run started, in the order they were accepted.
+    /// Returns the runs that a run started, in the order of acceptance.
     pub async fn children(&self, run: &RunId) -> Result<Vec<RunRow>, StoreError> {
         let run = *run;
-        self.read(move |sql| family::children(sql, run)).await
+        self.read(move |sql| children::children(sql, run)).await
     }
 
-    /// What all runs below this one have cost so far. Calls of unknown price count as nothing.
-    pub async fn family_cost(&self, run: &RunId) -> Result<Cost, StoreError> {
+    /// Sums the cost of all descendants of a run so far. Calls of unknown price count as nothing.
+    pub async fn descendants_cost(&self, run: &RunId) -> Result<Cost, StoreError> {
         let run = *run;
-        self.read(move |sql| family::cost(sql, run)).await
+        self.read(move |sql| children::descendants_cost(sql, run))
+            .await
     }
 
-    /// Runs, the newest first.
-    pub async fn list_runs(&self, params: ListParams) -> Result<RunPage, StoreError> {
-        let session = params.session_key.as_deref().map(rules::session_ref);
-        let filter = Filter {
+    /// Returns runs, the newest first.
+    pub async fn list_runs(&self, params: AgentListParams) -> Result<RunPage, StoreError> {
+        let session = params.session_key.as_deref().map(validate::session_ref);
+        let filter = RunFilter {
             session: session.transpose()?,
             state: params.state,
-            rows_max: rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
+            rows_max: validate::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
             before: params.before,
         };
         let page = self.read(move |sql| read::list(sql, &filter)).await?;
         for row in &page.damaged {
-            self.shared().health.found_damaged(row);
+            self.shared().health.add_damaged_row(row);
         }
         Ok(page)
     }
@@ -209,13 +216,13 @@ impl Store {
         self.read(read::stats).await
     }
 
-    /// Sums of the ledger over the last days up to `now_ms`, of everything or of one session.
+    /// Sums the ledger over the last days up to `now_ms`, for everything or for one session.
     pub async fn cost_summary(
         &self,
-        params: SummaryParams,
+        params: CostSummaryParams,
         now_ms: u64,
-    ) -> Result<Costs, StoreError> {
-        let session = params.session_key.as_deref().map(rules::session_ref);
+    ) -> Result<LedgerSummary, StoreError> {
+        let session = params.session_key.as_deref().map(validate::session_ref);
         let session = session.transpose()?;
         let days = params.days.unwrap_or(DAYS_DEFAULT);
         self.read(move |sql| costs::summary(sql, days, session.as_ref(), now_ms))
@@ -227,10 +234,10 @@ impl Store {
         self.shared().health.refusal().map_or(Ok(()), Err)
     }
 
-    /// Reads stored values; files off the runtime's threads.
-    async fn load(&self, stored: Vec<Stored>) -> Result<Vec<Value>, StoreError> {
+    /// Loads stored values; files on a blocking thread.
+    async fn load(&self, stored: Vec<StoredValue>) -> Result<Vec<Value>, StoreError> {
         let blobs = Arc::clone(&self.shared().blobs);
-        let in_rows = |value: &Stored| matches!(value, Stored::Row(_));
+        let in_rows = |value: &StoredValue| matches!(value, StoredValue::Row(_));
         if stored.len() <= LOADED_AT_ONCE && stored.iter().all(in_rows) {
             return stored.iter().map(|value| value.load(&blobs)).collect();
         }
@@ -241,16 +248,16 @@ impl Store {
         loaded.await.unwrap_or_else(failed)
     }
 
-    /// Has blobs looked at that a write made and did not come to name. When too many jobs wait,
-    /// the next start finds them.
-    pub(crate) fn sweep_unless(&self, named: bool, hashes: Vec<Hash>) {
+    /// Has blobs checked that a write made without referencing them. When too many jobs wait, the
+    /// next start finds them.
+    pub(crate) fn sweep_unless(&self, named: bool, hashes: Vec<BlobHash>) {
         if !named && !hashes.is_empty() {
             let sweep = BlobSweep::these(Arc::clone(&self.shared().blobs), hashes);
-            self.shared().lanes.submit_bulk(Box::new(sweep));
+            self.shared().queue.submit_bulk(Box::new(sweep));
         }
     }
 }
 
-fn hashes(pins: &[Pin]) -> Vec<Hash> {
+fn hashes(pins: &[BlobPin]) -> Vec<BlobHash> {
     pins.iter().map(|pin| pin.hash).collect()
 }

@@ -1,59 +1,60 @@
-//! What callers say about runs and money, and what they are told.
+//! The types of runs and money.
 
-use hob_core::turn::Limits;
+use hob_core::turn::RunLimits;
 use hob_wire::DamagedRow;
 use hob_wire::rooms::agent::{Cost, QueueMode, RunState};
 use hob_wire::rooms::cost::CostRow;
-use hob_wire::work::Cause;
-use hob_wire::{Content, Message, Role, RunId, SessionId, Usage};
+use hob_wire::work::RunEndCause;
+use hob_wire::{Message, MessageContent, Role, RunId, SessionId, TokenUsage};
 use serde_json::Value;
 use std::fmt;
 
-/// A run to be accepted.
+/// A run to accept.
 #[derive(Clone, Debug)]
 pub struct NewRun {
-    /// Made by the caller; accepting the same id again answers the run it made.
+    /// Made by the caller. Accepting the same id again returns the run it made.
     pub id: RunId,
     /// The session's key or id; created if missing.
     pub session: String,
-    /// Kind of the session if it has to be made; `main` when missing.
+    /// The kind of a new session; `main` when missing.
     pub kind: Option<String>,
-    /// Work on a new session whose parent is `session`. Its metadata names, as `forkedAt`, the
-    /// parent's last message.
+    /// Works on a new session whose parent is `session`. Its metadata has the parent's last message
+    /// as `forkedAt`.
     pub fork: bool,
     pub task: String,
     /// The parameters as accepted, pictures included.
     pub params: Value,
-    /// The bounds of its machine, fixed for its whole life.
-    pub limits: Limits,
+    /// The limits of its machine, fixed for the whole run.
+    pub limits: RunLimits,
     pub mode: QueueMode,
-    /// Runs that may wait behind the one under way.
+    /// Runs that may wait behind the active one.
     pub queue_max: u32,
-    /// Makes repeating this one run, among those asked on `session`.
+    /// Makes a repeat return the same run, among those asked on `session`.
     pub idempotency_key: Option<String>,
-    /// Who starts it, when another run does.
-    pub birth: Option<Birth>,
+    /// The link to the parent, when another run starts this one.
+    pub parent_link: Option<ParentLink>,
 }
 
-/// A run that another one starts.
+/// The link of a run to the run that starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Birth {
+pub struct ParentLink {
     /// It must not have ended. Its session becomes the parent of the child's, and pays.
     pub parent: RunId,
-    /// Names the child's session for people.
+    /// The label of the child's session.
     pub label: Option<String>,
-    /// Children one run may ever have.
+    /// Children that one run may ever have.
     pub children_max: u32,
 }
 
+/// A run that was accepted, now or before.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Accepted {
+pub struct AcceptedRun {
     pub run: RunRow,
-    /// Whether it was there before.
+    /// True if it was accepted before.
     pub duplicate: bool,
 }
 
-/// A run as it is stored; its parameters are read apart.
+/// A run as it is stored. Its parameters are read separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub id: RunId,
@@ -63,31 +64,31 @@ pub struct RunRow {
     /// The session's key if it has one, else its id.
     pub session_key: String,
     pub task: String,
-    pub limits: Limits,
+    pub limits: RunLimits,
     pub queued_at: u64,
     /// Entries in its journal: the `at_index` of the next write.
     pub journal_len: u64,
-    /// Places in its session of the first and the last message it added.
+    /// The numbers, in its session, of the first and the last message it added.
     pub first_message: Option<u64>,
     pub last_message: Option<u64>,
     pub summary: RunSummary,
 }
 
-/// How far a run is: what changes from step to step.
+/// The progress of a run: the part that changes from step to step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
     pub state: RunState,
     pub step: u32,
     pub attempt: u32,
-    /// How many times it went on after a restart.
+    /// The number of times it was resumed after a restart.
     pub resumed: u32,
     /// The answer so far.
     pub text: String,
     pub cost: Cost,
-    /// Whether the answer is what was asked for; meant once it has ended.
+    /// True if the answer is what was asked for. Valid once it has ended.
     pub success: bool,
-    /// Why it ended; set with the state `done` and only then.
-    pub cause: Option<Cause>,
+    /// The reason of its end; set with the state `done` and only then.
+    pub cause: Option<RunEndCause>,
     /// The cause in a sentence.
     pub message: Option<String>,
     pub model: Option<String>,
@@ -117,28 +118,29 @@ impl Default for RunSummary {
     }
 }
 
-/// Everything that becomes true together at a step of a run.
+/// Everything that a step of a run writes together.
 #[derive(Clone, Debug)]
 pub struct StepWrite {
     pub run: RunId,
-    /// The journal's length as the caller knows it; another one refuses the whole write.
+    /// The journal's length as the caller knows it. Another length refuses the whole write.
     pub at_index: u64,
     pub journal: Vec<Value>,
     /// Added to the run's session, each with its `session.message` event.
     pub messages: Vec<NewMessage>,
-    /// Applied before `reserve` is held against its ceilings.
+    /// Applied before `reserve` is checked against its ceilings.
     pub ledger: Vec<LedgerWrite>,
-    pub reserve: Option<Reserve>,
+    pub reserve: Option<CostReservation>,
     /// Logged in this order, after those of the messages. A payload that can be rebuilt from the
-    /// run's row and its messages is not stored a second time.
+    /// run's row and its messages is not stored again.
     pub events: Vec<(&'static str, Value)>,
-    /// Keys of words that the run takes with this write; saying them again finds this run.
+    /// Keys of steering messages that the run takes with this write. Sending one again finds this
+    /// run.
     pub steer_keys: Vec<String>,
     pub summary: RunSummary,
 }
 
 impl StepWrite {
-    /// A write that only says how far the run is.
+    /// Creates a write that only changes the summary.
     pub fn new(run: RunId, at_index: u64, summary: RunSummary) -> Self {
         StepWrite {
             run,
@@ -154,17 +156,17 @@ impl StepWrite {
     }
 }
 
-/// A message to be added.
+/// A message to add.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMessage {
     pub role: Role,
-    pub content: Content,
+    pub content: MessageContent,
     /// A write whose key already made a message of this session is refused as a conflict.
     pub idempotency_key: Option<String>,
 }
 
 impl NewMessage {
-    pub fn new(role: Role, content: Content) -> Self {
+    pub fn new(role: Role, content: MessageContent) -> Self {
         NewMessage {
             role,
             content,
@@ -173,104 +175,107 @@ impl NewMessage {
     }
 }
 
+/// The result of a written step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
-    /// The messages as they stand in the session, in the order they were given.
+pub struct WrittenStep {
+    /// The messages as stored in the session, in the given order.
     pub messages: Vec<Message>,
 }
 
 /// Money set aside before a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserve {
-    /// Names the call for ever: one key, one call.
+pub struct CostReservation {
+    /// The permanent name of the call: one key, one call.
     pub call_key: String,
     /// `provider/model`.
     pub model: String,
-    /// The most it may cost, in millionths of a dollar; nothing when the price is not known.
+    /// The most it may cost, in millionths of a dollar; none when the price is unknown.
     pub micro_dollars: Option<u64>,
-    pub ceilings: Ceilings,
+    pub ceilings: SpendingCeilings,
 }
 
-/// What may be spent at the most, in millionths of a dollar. Nothing means no bound.
+/// The spending limits, in millionths of a dollar. None means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ceilings {
+pub struct SpendingCeilings {
     pub session: Option<u64>,
-    /// The day (UTC).
+    /// The present day (UTC).
     pub day: Option<u64>,
     pub total: Option<u64>,
 }
 
-/// What became of a model call.
+/// The outcome of a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LedgerWrite {
-    /// It ended; this is what it took. A call that was never reserved is entered as it is.
+    /// The call ended with this usage. A call that was never reserved is entered as it is.
     Settle {
         call_key: String,
-        usage: Usage,
-        /// Nothing when the price is not known.
+        usage: TokenUsage,
+        /// None when the price is unknown.
         micro_dollars: Option<u64>,
         /// The model that answered.
         model: String,
     },
-    /// A crash cut it off: it stays at its reserved amount.
+    /// A crash interrupted it. It keeps its reserved amount.
     Unknown { call_key: String },
 }
 
 /// Ledger writes of a call without a run.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerEntry {
-    /// The session that pays, by key or id; nobody when missing.
+    /// The session that pays, by key or id; none charges no session.
     pub session: Option<String>,
     pub writes: Vec<LedgerWrite>,
-    pub reserve: Option<Reserve>,
+    pub reserve: Option<CostReservation>,
 }
 
-/// Whose ceiling was met.
+/// The scope of a spending limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purse {
+pub enum BudgetScope {
     Session,
     Day,
     Total,
 }
 
-impl fmt::Display for Purse {
+impl fmt::Display for BudgetScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Purse::Session => "session's",
-            Purse::Day => "day's",
-            Purse::Total => "total",
+            BudgetScope::Session => "session's",
+            BudgetScope::Day => "day's",
+            BudgetScope::Total => "total",
         })
     }
 }
 
+/// A page of runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunPage {
     pub runs: Vec<RunRow>,
-    /// Pass as `before` for the next page; missing on the last.
+    /// The `before` of the next page; missing on the last.
     pub next: Option<RunId>,
     /// Damaged runs of this page, which are left out.
     pub damaged: Vec<DamagedRow>,
 }
 
+/// Counts of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunStats {
-    /// Runs ever accepted, those of deleted sessions included.
+    /// Runs ever accepted, including those of deleted sessions.
     pub runs: u64,
     /// Begun and not ended.
     pub active: u64,
-    /// Of those the ones that wait for a person.
+    /// Active runs that wait for a person.
     pub waiting: u64,
     pub queued: u64,
-    /// Of the whole ledger.
+    /// The cost of the whole ledger.
     pub cost: Cost,
 }
 
-/// Sums of the ledger. Money is missing where no call of a sum has a known price.
+/// Sums of the ledger. Money is missing where no call has a known price.
 #[derive(Clone, Debug, Default)]
-pub struct Costs {
+pub struct LedgerSummary {
     pub total: Cost,
     /// Days that have calls, oldest first.
     pub days: Vec<CostRow>,
-    /// The dearest first.
+    /// The most expensive first.
     pub models: Vec<CostRow>,
 }

@@ -1,33 +1,33 @@
 //! Adding, changing and removing jobs.
 
-use super::words::JobRow;
-use crate::batch::Batch;
+use super::types::JobRow;
+use crate::audit::{RuleChange, granted_rules};
+use crate::batch::WriteBatch;
 use crate::checksums::JOBS;
 use crate::checksums::damage::stored_text;
-use crate::error::{StoreError, Trouble};
-use crate::judgements::{RuleChange, granted};
+use crate::error::{QueryError, StoreError};
 use crate::store::to_json;
 use crate::value::int;
 use hob_wire::limits::MESSAGE_BYTES_MAX;
 use hob_wire::rooms::cron::{CronChange, CronChanged, CronChangedPayload};
 use rusqlite::OptionalExtension;
 
-/// Jobs of a house.
+/// Jobs of a home.
 const JOBS_MAX: u64 = 20_000;
 
-/// Refuses what is out of bounds; answers how much there is to write.
+/// Refuses a job that is too large; returns the bytes to write.
 pub(super) fn check(job: &JobRow, rules: &[RuleChange]) -> Result<usize, StoreError> {
-    let bytes = terms(job)?.len();
+    let bytes = terms_json(job)?.len();
     if bytes > MESSAGE_BYTES_MAX {
         return Err(StoreError::Invalid(format!(
             "A job takes at most {MESSAGE_BYTES_MAX} bytes."
         )));
     }
-    Ok(bytes + granted::check(rules)?)
+    Ok(bytes + granted_rules::check(rules)?)
 }
 
-/// The terms as they are kept: without what the job was granted, which the rules say.
-fn terms(job: &JobRow) -> Result<String, StoreError> {
+/// Encodes the terms without the grants, which the rules hold.
+fn terms_json(job: &JobRow) -> Result<String, StoreError> {
     if job.terms.grants.is_empty() {
         return to_json(&job.terms);
     }
@@ -37,10 +37,10 @@ fn terms(job: &JobRow) -> Result<String, StoreError> {
 }
 
 pub(super) fn insert(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     job: &JobRow,
     rules: &[RuleChange],
-) -> Result<(), Trouble> {
+) -> Result<(), QueryError> {
     let kept: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM jobs")?
@@ -53,7 +53,7 @@ pub(super) fn insert(
     batch.sql.prepare_cached(INSERT)?.execute((
         &job.id,
         &job.terms.name,
-        terms(job)?,
+        terms_json(job)?,
         job.enabled,
         int(job.cursor_ms),
         job.failures,
@@ -62,32 +62,33 @@ pub(super) fn insert(
         int(job.created_at),
         int(job.updated_at),
     ))?;
-    JOBS.seal(batch.sql, [batch.sql.last_insert_rowid()])?;
-    granted::apply(batch, rules)?;
-    tell(batch, job, CronChange::Added)
+    // The checksum covers the row id, which SQLite chooses at the insert.
+    JOBS.write_checksum(batch.sql, [batch.sql.last_insert_rowid()])?;
+    granted_rules::apply(batch, rules)?;
+    log_change(batch, job, CronChange::Added)
 }
 
-/// Keeps what a person says of a job. The cursor and the failures are the slots' business, unless
-/// the job begins anew.
+/// Stores what a person changed of a job. The cursor and the failures belong to the slots, unless
+/// the job is reset.
 pub(super) fn update(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     job: &JobRow,
     rules: &[RuleChange],
-    change: Change,
-) -> Result<(), Trouble> {
+    change: JobUpdate,
+) -> Result<(), QueryError> {
     check_name(batch, job)?;
-    let Some(row) = whole(batch, &job.id)? else {
+    let Some(row) = find_whole(batch, &job.id)? else {
         return Err(missing(&job.terms.name).into());
     };
     batch.sql.prepare_cached(UPDATE)?.execute((
         &job.id,
         &job.terms.name,
-        terms(job)?,
+        terms_json(job)?,
         job.enabled,
         &job.nonce,
         int(job.updated_at),
     ))?;
-    if change.anew {
+    if change.resets {
         batch
             .sql
             .prepare_cached(
@@ -95,21 +96,26 @@ pub(super) fn update(
             )?
             .execute((&job.id, int(job.cursor_ms)))?;
     }
-    JOBS.seal(batch.sql, [row])?;
-    granted::apply(batch, rules)?;
-    tell(batch, job, change.told)
+    // Once, after both updates: the checksum covers the columns of both.
+    JOBS.write_checksum(batch.sql, [row])?;
+    granted_rules::apply(batch, rules)?;
+    log_change(batch, job, change.kind)
 }
 
-/// A change of a job as its event tells it.
+/// The kind of a job's change, for its event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    pub(super) told: CronChange,
-    /// Its cursor is the row's from now on, and its failures are forgotten.
-    pub(super) anew: bool,
+pub(super) struct JobUpdate {
+    pub(super) kind: CronChange,
+    /// Takes the cursor from the row, and clears the failures.
+    pub(super) resets: bool,
 }
 
-pub(super) fn remove(batch: &mut Batch<'_>, id: &str, rules: &[RuleChange]) -> Result<(), Trouble> {
-    // A damaged one is known by its name only, and not to be found by an index.
+pub(super) fn remove(
+    batch: &mut WriteBatch<'_>,
+    id: &str,
+    rules: &[RuleChange],
+) -> Result<(), QueryError> {
+    // A damaged job may be known by its name only, and an index may not find it.
     let found: Option<(i64, String, String)> = batch
         .sql
         .prepare_cached("SELECT row_id, id, name FROM jobs WHERE +id = ?1 OR +name = ?1")?
@@ -127,32 +133,33 @@ pub(super) fn remove(batch: &mut Batch<'_>, id: &str, rules: &[RuleChange]) -> R
         .sql
         .prepare_cached("DELETE FROM slots WHERE job = ?1")?
         .execute([row])?;
-    JOBS.despite_damage(batch.sql, || {
+    // SQLite refuses to delete a row whose index entry does not match.
+    JOBS.retry_after_reindex(batch.sql, || {
         let delete = "DELETE FROM jobs WHERE row_id = ?1";
         batch.sql.prepare_cached(delete)?.execute([row])
     })?;
-    granted::apply(batch, rules)?;
-    changed(batch, &id, &name, CronChange::Removed)
+    granted_rules::apply(batch, rules)?;
+    log_job_change(batch, &id, &name, CronChange::Removed)
 }
 
 pub(super) fn missing(name: &str) -> StoreError {
     StoreError::NotFound(format!("There is no job '{name}'."))
 }
 
-/// The row of the job with this id, which is about to be changed; refuses a damaged one.
-pub(super) fn whole(batch: &Batch<'_>, id: &str) -> Result<Option<i64>, Trouble> {
+/// Returns the row of the job with this id, which is about to be changed; refuses a damaged one.
+pub(super) fn find_whole(batch: &WriteBatch<'_>, id: &str) -> Result<Option<i64>, QueryError> {
     let row: Option<i64> = batch
         .sql
         .prepare_cached("SELECT row_id FROM jobs WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
         .optional()?;
     if let Some(row) = row {
-        JOBS.check(batch.sql, [row], (row, 0))?;
+        JOBS.refuse_damaged(batch.sql, [row], (row, 0))?;
     }
     Ok(row)
 }
 
-fn check_name(batch: &Batch<'_>, job: &JobRow) -> Result<(), Trouble> {
+fn check_name(batch: &WriteBatch<'_>, job: &JobRow) -> Result<(), QueryError> {
     let taken = batch
         .sql
         .prepare_cached("SELECT 1 FROM jobs WHERE name = ?1 AND id <> ?2")?
@@ -164,23 +171,27 @@ fn check_name(batch: &Batch<'_>, job: &JobRow) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn tell(batch: &mut Batch<'_>, job: &JobRow, change: CronChange) -> Result<(), Trouble> {
-    changed(batch, &job.id, &job.terms.name, change)
+fn log_change(
+    batch: &mut WriteBatch<'_>,
+    job: &JobRow,
+    change: CronChange,
+) -> Result<(), QueryError> {
+    log_job_change(batch, &job.id, &job.terms.name, change)
 }
 
-/// Logs that a job was changed.
-pub(super) fn changed(
-    batch: &mut Batch<'_>,
+/// Logs a change of a job.
+pub(super) fn log_job_change(
+    batch: &mut WriteBatch<'_>,
     id: &str,
     name: &str,
     change: CronChange,
-) -> Result<(), Trouble> {
+) -> Result<(), QueryError> {
     let payload = CronChangedPayload {
         id: id.to_owned(),
         name: name.to_owned(),
         change,
     };
-    Ok(batch.tell::<CronChanged>(&payload)?)
+    Ok(batch.log_topic::<CronChanged>(&payload)?)
 }
 
 const INSERT: &str = "INSERT INTO jobs

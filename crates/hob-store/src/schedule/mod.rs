@@ -1,71 +1,75 @@
-//! Jobs and their slots.
+//! Jobs and their slots. A slot is one time at which a job is due.
 //!
-//! - `words`: what callers say and are told
-//! - `jobs`: the jobs; `slots`: opening, beginning and ending slots; `read`: looking at both
+//! - `types`: the types of jobs and slots
+//! - `jobs`: changes of jobs; `slots`: opening, beginning and ending slots; `read`: reads of both
 //!
-//! Invariants: a job and its rules change in one transaction, and the rules alone say what it was
-//! granted; a slot is unique by its job and key, so that deciding twice makes one; the slots of
-//! a decision, the cursor they move and the events that tell of them are one transaction; so are a
-//! slot's outcome, the failures it counts for and its event.
+//! Invariants: a job and its rules change in one transaction, and only the rules say what it was
+//! granted; a slot is unique by job and key, so that deciding twice makes one slot; the slots of a
+//! decision, the cursor they move and their events are one transaction; so are a slot's outcome,
+//! the failures it counts for and its event.
 
 mod jobs;
 mod read;
 mod slots;
-mod words;
+mod types;
 
-pub use words::{JobRow, NewSlot, Opened, Opening, SlotEnd, SlotRow};
+pub use types::{JobRow, NewSlot, SlotEnd, SlotOpenResult, SlotOpening, SlotRow};
 
+use crate::audit::{RuleChange, granted_rules};
 use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
-use crate::judgements::{RuleChange, granted};
-use crate::rules;
 use crate::store::Store;
+use crate::validate;
 use hob_wire::RunId;
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
-use hob_wire::rooms::cron::{CronChange, HistoryParams, Slot, Slots};
+use hob_wire::rooms::cron::{CronChange, CronHistoryParams, CronHistoryResult, JobSlot};
 use std::collections::BTreeMap;
 
-/// Jobs read at once when all are.
+/// Jobs or slots read at once when all are read.
 const JOBS_A_READ: usize = 512;
 /// Slots opened in one transaction.
 pub const SLOTS_OPENED_MAX: usize = 1_024;
 
 impl Store {
-    /// Keeps a new job with its rules; its name must be free.
+    /// Stores a new job with its rules; its name must be free.
     pub async fn add_job(&self, job: JobRow, rules: Vec<RuleChange>) -> Result<(), StoreError> {
         let bytes = jobs::check(&job, &rules)?;
         self.write(bytes, move |batch| jobs::insert(batch, &job, &rules))
             .await
     }
 
-    /// Keeps what a person says of a job now, and changes its rules. With `anew` its cursor is the
-    /// row's, and its failures are forgotten.
+    /// Stores a changed job and its rules. With `resets` its cursor is the row's, and its failures
+    /// are cleared.
     pub async fn update_job(
         &self,
         job: JobRow,
         rules: Vec<RuleChange>,
         change: CronChange,
-        anew: bool,
+        resets: bool,
     ) -> Result<(), StoreError> {
         let bytes = jobs::check(&job, &rules)?;
-        let change = jobs::Change { told: change, anew };
+        let change = jobs::JobUpdate {
+            kind: change,
+            resets,
+        };
         self.write(bytes, move |batch| {
             jobs::update(batch, &job, &rules, change)
         })
         .await
     }
 
-    /// Removes a job with its slots and its rules.
+    /// Removes a job with its slots and rules.
     pub async fn remove_job(&self, id: &str, rules: Vec<RuleChange>) -> Result<(), StoreError> {
         let job = id.to_owned();
-        let bytes = granted::check(&rules)?;
+        let bytes = granted_rules::check(&rules)?;
         let removed = self.write(bytes, move |batch| jobs::remove(batch, &job, &rules));
         removed.await?;
+        // After the commit: a failed removal leaves the damaged job in the status.
         self.forget_damaged("jobs", id);
         Ok(())
     }
 
-    /// Every job, by name; damaged ones apart.
+    /// Returns every job, by name; damaged ones apart.
     pub async fn all_jobs(&self) -> Result<WithDamage<Vec<JobRow>>, StoreError> {
         let mut all = WithDamage::<Vec<JobRow>>::default();
         let mut after = 0;
@@ -85,10 +89,13 @@ impl Store {
         Ok(all)
     }
 
-    /// Opens slots and moves cursors, all of it or nothing; answers the slots in order. One that
-    /// was there already is answered as it is.
-    pub async fn open_slots(&self, openings: Vec<Opening>) -> Result<Vec<Opened>, StoreError> {
-        let bytes = openings.iter().map(Opening::bytes).sum();
+    /// Opens slots and moves cursors, all or nothing; returns the slots in order. An existing slot
+    /// is returned as it is.
+    pub async fn open_slots(
+        &self,
+        openings: Vec<SlotOpening>,
+    ) -> Result<Vec<SlotOpenResult>, StoreError> {
+        let bytes = openings.iter().map(SlotOpening::bytes).sum();
         self.write(bytes, move |batch| {
             hob_kit::failpoint::reach("cron.slots.before");
             let opened = slots::open(batch, &openings)?;
@@ -98,20 +105,20 @@ impl Store {
         .await
     }
 
-    /// Remembers that the work of a slot is begun; counts the attempt.
+    /// Records that the work of a slot begins; counts the attempt.
     pub async fn begin_slot(&self, number: u64, run: Option<RunId>) -> Result<(), StoreError> {
         self.write(0, move |batch| slots::begin(batch, number, run))
             .await
     }
 
-    /// Writes the outcome of a slot; one that has its outcome keeps it.
+    /// Writes the outcome of a slot; an existing outcome stays.
     pub async fn end_slot(&self, end: SlotEnd) -> Result<(), StoreError> {
         let bytes = end.output.as_ref().map_or(0, String::len);
         self.write(bytes, move |batch| slots::end(batch, &end))
             .await
     }
 
-    /// Slots without an outcome, the oldest first.
+    /// Returns slots without an outcome, the oldest first.
     pub async fn live_slots(&self) -> Result<Vec<SlotRow>, StoreError> {
         let mut all: Vec<SlotRow> = Vec::new();
         loop {
@@ -127,14 +134,14 @@ impl Store {
         }
     }
 
-    /// Slots, the newest first.
+    /// Returns slots, the newest first.
     pub async fn slot_history(
         &self,
         job: Option<String>,
-        params: HistoryParams,
-    ) -> Result<Slots, StoreError> {
-        let rows = rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
-        let filter = read::Filter {
+        params: CronHistoryParams,
+    ) -> Result<CronHistoryResult, StoreError> {
+        let rows = validate::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
+        let filter = read::SlotFilter {
             job,
             state: params.state,
             before: params.before,
@@ -143,11 +150,11 @@ impl Store {
         self.read(move |sql| read::history(sql, &filter)).await
     }
 
-    /// How the last slot of each of these jobs went that is over.
+    /// Returns the last finished slot of each of these jobs.
     pub async fn last_slots(
         &self,
         jobs: Vec<String>,
-    ) -> Result<BTreeMap<String, Slot>, StoreError> {
+    ) -> Result<BTreeMap<String, JobSlot>, StoreError> {
         self.read(move |sql| read::last(sql, &jobs)).await
     }
 }

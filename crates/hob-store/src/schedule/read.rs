@@ -1,20 +1,20 @@
-//! Jobs and slots as they are read.
+//! Reads of jobs and slots.
 
 use super::jobs::missing;
-use super::words::{JobRow, SlotRow};
+use super::types::{JobRow, SlotRow};
 use crate::checksums::JOBS;
-use crate::checksums::damage::{Scanned, WithDamage};
-use crate::error::Trouble;
+use crate::checksums::damage::{ScanPage, WithDamage};
+use crate::error::QueryError;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rooms::cron::{JobTerms, Slot, SlotOrigin, SlotState, Slots};
+use hob_wire::rooms::cron::{CronHistoryResult, JobDefinition, JobSlot, SlotOrigin, SlotState};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A slot with its job; `slot_row` reads it.
+/// Selects a slot with its job, for `slot_row`.
 pub(super) const SLOT: &str = "SELECT s.number, j.id, j.name, s.due_at, s.origin, s.state,
      s.reason, s.stands_for, s.session_key, s.run, s.exit_code, s.output, s.cost, s.attempt,
      s.started_at, s.ended_at, s.key, s.begin_at, s.task, s.denied_calls, s.failed_calls
@@ -52,9 +52,9 @@ pub(super) fn state_name(state: SlotState) -> &'static str {
         .map_or("", |(_, name)| name)
 }
 
-/// Which slots are asked for.
+/// The filter of a history.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct SlotFilter {
     /// The job's id.
     pub(super) job: Option<String>,
     pub(super) state: Option<SlotState>,
@@ -62,16 +62,15 @@ pub(super) struct Filter {
     pub(super) rows: usize,
 }
 
-/// Jobs in the order they were added, from after a row; answers the last row looked at, if there
-/// was one.
+/// Returns jobs in the order they were added, after a row, and the last row read, if there was one.
 pub(super) fn jobs(
     sql: &Connection,
     after: i64,
     rows: usize,
-) -> Result<WithDamage<Scanned<JobRow>>, Trouble> {
+) -> Result<WithDamage<ScanPage<JobRow>>, QueryError> {
     let mut select = sql.prepare_cached(&JOB)?;
     let mut rows = select.query((after, int(rows as u64)))?;
-    let mut page = WithDamage::<Scanned<JobRow>>::default();
+    let mut page = WithDamage::<ScanPage<JobRow>>::default();
     while let Some(row) = rows.next()? {
         let row_id: i64 = row.get(9)?;
         page.rows.1 = Some(row_id);
@@ -88,14 +87,14 @@ static JOB: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT j.id, j.terms, j.enabled, j.cursor, j.failures, j.problem, j.nonce, j.created_at,
          j.updated_at, j.row_id, {} FROM jobs j WHERE j.row_id > ?1 ORDER BY j.row_id LIMIT ?2",
-        JOBS.state("j")
+        JOBS.checksum_state_sql("j")
     )
 });
 
 fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
     let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
-    let mut terms: JobTerms = terms.map_err(|error| FromSqlError::Other(Box::new(error)))?;
-    // Jobs of former versions have a list of their own; the stored rules count.
+    let mut terms: JobDefinition = terms.map_err(|error| FromSqlError::Other(Box::new(error)))?;
+    // Jobs of earlier versions have their own list. Only the stored rules count.
     terms.grants.clear();
     Ok(JobRow {
         id: row.get(0)?,
@@ -110,7 +109,7 @@ fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
     })
 }
 
-pub(super) fn live(sql: &Connection, after: u64, rows: usize) -> Result<Vec<SlotRow>, Trouble> {
+pub(super) fn live(sql: &Connection, after: u64, rows: usize) -> Result<Vec<SlotRow>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{SLOT} WHERE s.state IN ('due', 'running') AND s.number > ?1
          ORDER BY s.number LIMIT ?2"
@@ -119,7 +118,10 @@ pub(super) fn live(sql: &Connection, after: u64, rows: usize) -> Result<Vec<Slot
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn history(sql: &Connection, filter: &Filter) -> Result<Slots, Trouble> {
+pub(super) fn history(
+    sql: &Connection,
+    filter: &SlotFilter,
+) -> Result<CronHistoryResult, QueryError> {
     let job: Option<i64> = match &filter.job {
         None => None,
         Some(id) => {
@@ -128,7 +130,7 @@ pub(super) fn history(sql: &Connection, filter: &Filter) -> Result<Slots, Troubl
             Some(found.ok_or_else(|| missing(id))?)
         }
     };
-    // A comparison that may be left out would keep SQLite from the index by job.
+    // A condition that is optional in the SQL would keep SQLite from using the index by job.
     let of_job = if job.is_some() {
         "s.job = ?1"
     } else {
@@ -147,16 +149,19 @@ pub(super) fn history(sql: &Connection, filter: &Filter) -> Result<Slots, Troubl
     let (mut slots, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         if slots.len() >= filter.rows || bytes >= PAGE_BYTES_MAX {
-            return Ok(Slots { slots, more: true });
+            return Ok(CronHistoryResult { slots, more: true });
         }
         let slot = slot_row(row)?.slot;
         bytes += slot.output.as_ref().map_or(0, String::len);
         slots.push(slot);
     }
-    Ok(Slots { slots, more: false })
+    Ok(CronHistoryResult { slots, more: false })
 }
 
-pub(super) fn last(sql: &Connection, jobs: &[String]) -> Result<BTreeMap<String, Slot>, Trouble> {
+pub(super) fn last(
+    sql: &Connection,
+    jobs: &[String],
+) -> Result<BTreeMap<String, JobSlot>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{SLOT} WHERE s.number = (SELECT max(o.number) FROM slots o
             WHERE o.job = (SELECT row_id FROM jobs WHERE id = ?1)
@@ -183,7 +188,7 @@ pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
     };
     let cost = cost.map_err(|error| FromSqlError::Other(Box::new(error)))?;
     Ok(SlotRow {
-        slot: Slot {
+        slot: JobSlot {
             number: number(row, 0)?,
             task_id: row.get(1)?,
             name: row.get(2)?,

@@ -1,13 +1,13 @@
 //! Jobs and slots over a real database.
 
-use super::{JobRow, NewSlot, Opening, SlotEnd};
-use crate::{NewEntry, NewRule, RuleChange, RuleReplacement, Store, StoreError, StoreOptions};
+use super::{JobRow, NewSlot, SlotEnd, SlotOpening};
+use crate::{NewAuditEntry, NewRule, RuleChange, RuleReplacement, Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::cron::{CronChange, HistoryParams, JobTerms, SlotOrigin, SlotState};
-use hob_wire::rule::Terms;
-use hob_wire::work::{Reach, RuleDecision};
+use hob_wire::rooms::cron::{CronChange, CronHistoryParams, JobDefinition, SlotOrigin, SlotState};
+use hob_wire::rule::RuleTerms;
+use hob_wire::work::{AnswerReach, RuleDecision};
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -18,9 +18,9 @@ fn house() -> (tempfile::TempDir, Store, Clock) {
     let store = Store::open(StoreOptions {
         database: folder.path().join("hob.db"),
         clock: clock.clone(),
-        dice: Dice::seeded(1),
+        randomness: Randomness::seeded(1),
         publisher,
-        had_life: false,
+        had_database: false,
     });
     (folder, store.unwrap(), clock)
 }
@@ -28,10 +28,10 @@ fn house() -> (tempfile::TempDir, Store, Clock) {
 fn job(name: &str) -> JobRow {
     JobRow {
         id: format!("id-{name}"),
-        terms: JobTerms {
+        terms: JobDefinition {
             name: name.to_owned(),
             schedule: "every 10m".to_owned(),
-            ..JobTerms::default()
+            ..JobDefinition::default()
         },
         enabled: true,
         cursor_ms: NOW,
@@ -59,8 +59,8 @@ fn slot(due_ms: u64, state: SlotState) -> NewSlot {
     }
 }
 
-fn opening(name: &str, cursor_ms: u64, slots: Vec<NewSlot>) -> Vec<Opening> {
-    vec![Opening {
+fn opening(name: &str, cursor_ms: u64, slots: Vec<NewSlot>) -> Vec<SlotOpening> {
+    vec![SlotOpening {
         job: format!("id-{name}"),
         cursor_ms: Some(cursor_ms),
         slots,
@@ -115,7 +115,7 @@ async fn a_slot_is_opened_once_and_has_one_outcome() {
         .unwrap();
     store.end_slot(ended(number, SlotState::Ran)).await.unwrap();
     assert!(store.live_slots().await.unwrap().is_empty());
-    let history = store.slot_history(Some("id-a".to_owned()), HistoryParams::default());
+    let history = store.slot_history(Some("id-a".to_owned()), CronHistoryParams::default());
     let history = history.await.unwrap();
     assert_eq!(history.slots.len(), 1);
     assert_eq!(history.slots[0].state, SlotState::Failed);
@@ -138,7 +138,7 @@ async fn a_call_that_comes_again_soon_is_the_same_and_later_another() {
     let mut numbers = Vec::new();
     for wait in [0, 1_000, 400_000] {
         clock.advance(wait);
-        let openings = vec![Opening {
+        let openings = vec![SlotOpening {
             job: "id-a".to_owned(),
             cursor_ms: None,
             slots: vec![call(clock.wall_ms())],
@@ -217,10 +217,10 @@ async fn old_slots_go_and_the_living_stay() {
         let mut count = 0;
         let mut before = None;
         loop {
-            let params = HistoryParams {
+            let params = CronHistoryParams {
                 before,
                 limit: Some(500),
-                ..HistoryParams::default()
+                ..CronHistoryParams::default()
             };
             let page = store.slot_history(None, params).await.unwrap();
             count += page.slots.len();
@@ -254,7 +254,7 @@ async fn ten_thousand_jobs_are_loaded_and_decided_together() {
     let jobs = store.all_jobs().await.unwrap().rows;
     assert_eq!(jobs.len(), 10_000);
     for chunk in jobs.chunks(super::SLOTS_OPENED_MAX) {
-        let openings = chunk.iter().map(|job| Opening {
+        let openings = chunk.iter().map(|job| SlotOpening {
             job: job.id.clone(),
             cursor_ms: Some(NOW + 1),
             slots: vec![slot(NOW + 1, SlotState::Due)],
@@ -267,18 +267,18 @@ async fn ten_thousand_jobs_are_loaded_and_decided_together() {
 fn rule(id: &str, name: &str) -> NewRule {
     NewRule {
         id: id.to_owned(),
-        terms: Terms {
+        terms: RuleTerms {
             sessions: Some(format!("cron:{name}:*")),
             kind: Some("cron".to_owned()),
-            ..Terms::new("exec", RuleDecision::Allow, Reach::Always)
+            ..RuleTerms::new("exec", RuleDecision::Allow, AnswerReach::Always)
         },
         created_by: "cron".to_owned(),
         idempotency_key: None,
     }
 }
 
-fn entry(act: &'static str) -> NewEntry {
-    NewEntry {
+fn entry(act: &'static str) -> NewAuditEntry {
+    NewAuditEntry {
         act,
         by: "cron".to_owned(),
         session_key: None,
@@ -309,7 +309,7 @@ async fn a_job_and_its_rules_are_one_write() {
     assert!(store.all_jobs().await.unwrap().rows.is_empty());
     assert!(ids().await.is_empty());
     let mut listed = job("a");
-    listed.terms.grants = vec![hob_wire::schedule::GrantView {
+    listed.terms.grants = vec![hob_wire::schedule::ToolGrantView {
         tool: "write".to_owned(),
         matches: std::collections::BTreeMap::new(),
         path: None,
@@ -377,7 +377,7 @@ async fn every_job_of_a_rotation_is_trimmed() {
                 .unwrap();
         }
         let round = |due_ms: u64| {
-            let openings = (0..jobs).map(|index| Opening {
+            let openings = (0..jobs).map(|index| SlotOpening {
                 job: format!("id-j-{index}"),
                 cursor_ms: None,
                 slots: vec![slot(due_ms, SlotState::Skipped)],
@@ -411,7 +411,7 @@ async fn the_bound_of_slots_holds_for_every_job() {
     }
     for block in 0..11_u64 {
         let turns = (0..100).flat_map(|turn| {
-            (0..JOBS).map(move |index| Opening {
+            (0..JOBS).map(move |index| SlotOpening {
                 job: format!("id-j-{index}"),
                 cursor_ms: None,
                 slots: vec![slot(NOW + block * 100 + turn, SlotState::Skipped)],

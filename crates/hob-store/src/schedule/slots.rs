@@ -1,40 +1,43 @@
-//! The life of a slot: opened, begun, ended.
+//! The commands of a slot: open, begin, end.
 
-use super::jobs::{changed, whole};
+use super::jobs::{find_whole, log_job_change};
 use super::read::{self, SLOT};
-use super::words::{NewSlot, Opened, Opening, SlotEnd, SlotRow};
-use crate::batch::Batch;
+use super::types::{NewSlot, SlotEnd, SlotOpenResult, SlotOpening, SlotRow};
+use crate::batch::WriteBatch;
 use crate::checksums::JOBS;
-use crate::error::Trouble;
+use crate::error::QueryError;
 use crate::store::to_json;
 use crate::value::{int, number};
 use hob_wire::RunId;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
-    CronChange, CronSlot, CronTrigger, CronTriggerPayload, Slot, SlotState,
+    CronChange, CronSlot, CronTrigger, CronTriggerPayload, JobSlot, SlotState,
 };
 use rusqlite::OptionalExtension;
 
-/// Slots kept of one job.
+/// Stored slots of one job.
 const KEPT_MAX: u64 = 1_000;
-/// How long they are kept; the last one stays.
+/// The time for which they are stored; the last one stays.
 const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// A job's old slots are looked for when its slots pass a multiple of this in the numbers that all
-/// jobs share. So it keeps at most this many more than it may, however many jobs there are.
+/// Old slots of a job are deleted when its slots pass a multiple of this in the numbers that all
+/// jobs share. So a job has at most this many slots too many, however many jobs there are.
 const TRIM_EVERY: u64 = 50;
-/// Slots of one job that go at once; the next look takes more.
+/// Slots of one job deleted at once; the next trim continues.
 const TRIM_STEP: u64 = 2_000;
-/// What an event shows of a slot's output.
-const TOLD_BYTES_MAX: usize = 1_024;
+/// The bytes of a slot's output in its event.
+const EVENT_OUTPUT_BYTES_MAX: usize = 1_024;
 
-/// A job's row and name.
-struct Of {
+/// The job of a slot.
+struct SlotJob {
     row: i64,
     id: String,
     name: String,
 }
 
-pub(super) fn open(batch: &mut Batch<'_>, openings: &[Opening]) -> Result<Vec<Opened>, Trouble> {
+pub(super) fn open(
+    batch: &mut WriteBatch<'_>,
+    openings: &[SlotOpening],
+) -> Result<Vec<SlotOpenResult>, QueryError> {
     let mut opened = Vec::new();
     for opening in openings {
         let found: Option<(i64, String)> = batch
@@ -42,38 +45,44 @@ pub(super) fn open(batch: &mut Batch<'_>, openings: &[Opening]) -> Result<Vec<Op
             .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?
             .query_row([&opening.job], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        // Removed meanwhile: it has no slots any more.
+        // The job was removed meanwhile and has no slots any more.
         let Some((row, name)) = found else {
             continue;
         };
-        let of = Of {
+        let job = SlotJob {
             row,
             id: opening.job.clone(),
             name,
         };
-        JOBS.check(batch.sql, [row], (row, 0))?;
+        // Before the cursor moves: its new checksum would hide the damage.
+        JOBS.refuse_damaged(batch.sql, [row], (row, 0))?;
         if let Some(cursor_ms) = opening.cursor_ms {
             batch
                 .sql
                 .prepare_cached("UPDATE jobs SET cursor = ?2 WHERE row_id = ?1")?
                 .execute((row, int(cursor_ms)))?;
-            JOBS.seal(batch.sql, [row])?;
+            JOBS.write_checksum(batch.sql, [row])?;
         }
         for slot in &opening.slots {
-            opened.push(open_one(batch, &of, slot)?);
+            opened.push(open_one(batch, &job, slot)?);
         }
     }
     Ok(opened)
 }
 
-fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Trouble> {
-    if let Some(row) = same(batch, of, new)? {
-        return Ok(Opened {
+fn open_one(
+    batch: &mut WriteBatch<'_>,
+    job: &SlotJob,
+    new: &NewSlot,
+) -> Result<SlotOpenResult, QueryError> {
+    // After a crash the same due time is decided again. The first slot stands.
+    if let Some(row) = find_duplicate(batch, job, new)? {
+        return Ok(SlotOpenResult {
             row,
             duplicate: true,
         });
     }
-    // A call that may come again later as another one has a key of its own each time.
+    // A call that may come again later gets a new key each time.
     let key = match new.same_within_ms {
         Some(_) => format!("{}@{}", new.key, batch.now_ms),
         None => new.key.clone(),
@@ -81,7 +90,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
     let is_over = new.state != SlotState::Due;
     let ended_at = is_over.then_some(int(batch.now_ms));
     let inserted = batch.sql.prepare_cached(INSERT)?.insert(rusqlite::params![
-        of.row,
+        job.row,
         key,
         int(new.due_ms),
         int(new.begin_ms),
@@ -93,10 +102,10 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         new.own_task,
         ended_at,
     ])?;
-    let slot = Slot {
+    let slot = JobSlot {
         number: crate::value::uint(inserted),
-        task_id: of.id.clone(),
-        name: of.name.clone(),
+        task_id: job.id.clone(),
+        name: job.name.clone(),
         due_at: new.due_ms,
         origin: new.origin,
         state: new.state,
@@ -114,22 +123,22 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         ended_at: is_over.then_some(batch.now_ms),
     };
     if is_over {
-        batch.tell::<CronSlot>(&slot)?;
+        batch.log_topic::<CronSlot>(&slot)?;
     } else {
         let trigger = CronTriggerPayload {
-            task_id: of.id.clone(),
+            task_id: job.id.clone(),
             task: new.task.clone(),
             session_key: new.session_key.clone().unwrap_or_default(),
-            name: of.name.clone(),
+            name: job.name.clone(),
             slot: slot.number,
             due_at: new.due_ms,
         };
-        batch.tell::<CronTrigger>(&trigger)?;
+        batch.log_topic::<CronTrigger>(&trigger)?;
     }
-    if is_trim_due(batch, of.row, slot.number)? {
-        trim(batch, of.row)?;
+    if is_trim_due(batch, job.row, slot.number)? {
+        trim(batch, job.row)?;
     }
-    Ok(Opened {
+    Ok(SlotOpenResult {
         row: SlotRow {
             slot,
             key,
@@ -140,15 +149,19 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
     })
 }
 
-/// The slot that this one is, if there is one.
-fn same(batch: &Batch<'_>, of: &Of, new: &NewSlot) -> Result<Option<SlotRow>, Trouble> {
+/// Returns the existing slot for this opening, if there is one.
+fn find_duplicate(
+    batch: &WriteBatch<'_>,
+    job: &SlotJob,
+    new: &NewSlot,
+) -> Result<Option<SlotRow>, QueryError> {
     let Some(within_ms) = new.same_within_ms else {
         let found = format!("{SLOT} WHERE s.job = ?1 AND s.key = ?2");
         let mut select = batch.sql.prepare_cached(&found)?;
-        let row = select.query_row((of.row, &new.key), read::slot_row);
+        let row = select.query_row((job.row, &new.key), read::slot_row);
         return Ok(row.optional()?);
     };
-    // `@` is the character before `A`: keys that begin so lie between these two.
+    // `@` is the character before `A`: keys with this prefix lie between these two.
     let (from, to) = (format!("{}@", new.key), format!("{}A", new.key));
     let since = batch.now_ms.saturating_sub(within_ms);
     let found = format!(
@@ -156,12 +169,12 @@ fn same(batch: &Batch<'_>, of: &Of, new: &NewSlot) -> Result<Option<SlotRow>, Tr
          ORDER BY s.number DESC LIMIT 1"
     );
     let mut select = batch.sql.prepare_cached(&found)?;
-    let row = select.query_row((of.row, from, to, int(since)), read::slot_row);
+    let row = select.query_row((job.row, from, to, int(since)), read::slot_row);
     Ok(row.optional()?)
 }
 
-/// Whether a multiple of [`TRIM_EVERY`] lies between a job's slot before this one and this one.
-fn is_trim_due(batch: &Batch<'_>, job: i64, slot: u64) -> Result<bool, Trouble> {
+/// True if a multiple of [`TRIM_EVERY`] lies between the job's slot before this one and this one.
+fn is_trim_due(batch: &WriteBatch<'_>, job: i64, slot: u64) -> Result<bool, QueryError> {
     let former: Option<u64> = batch
         .sql
         .prepare_cached(
@@ -172,8 +185,8 @@ fn is_trim_due(batch: &Batch<'_>, job: i64, slot: u64) -> Result<bool, Trouble> 
     Ok(former.is_some_and(|former| former / TRIM_EVERY < slot / TRIM_EVERY))
 }
 
-/// Takes old slots of a job away.
-fn trim(batch: &Batch<'_>, job: i64) -> Result<(), Trouble> {
+/// Deletes old slots of a job.
+fn trim(batch: &WriteBatch<'_>, job: i64) -> Result<(), QueryError> {
     let beyond: Option<i64> = batch
         .sql
         .prepare_cached(
@@ -199,7 +212,11 @@ fn trim(batch: &Batch<'_>, job: i64) -> Result<(), Trouble> {
     Ok(())
 }
 
-pub(super) fn begin(batch: &mut Batch<'_>, slot: u64, run: Option<RunId>) -> Result<(), Trouble> {
+pub(super) fn begin(
+    batch: &mut WriteBatch<'_>,
+    slot: u64,
+    run: Option<RunId>,
+) -> Result<(), QueryError> {
     let run = run.map(|run| run.0.as_bytes().to_vec());
     batch
         .sql
@@ -212,7 +229,7 @@ pub(super) fn begin(batch: &mut Batch<'_>, slot: u64, run: Option<RunId>) -> Res
     Ok(())
 }
 
-pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
+pub(super) fn end(batch: &mut WriteBatch<'_>, end: &SlotEnd) -> Result<(), QueryError> {
     let run = end.run.map(|run| run.0.as_bytes().to_vec());
     let cost = (end.cost != Cost::default()).then(|| to_json(&end.cost));
     let changed_rows = batch.sql.prepare_cached(END)?.execute(rusqlite::params![
@@ -227,7 +244,7 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
         end.denied_calls,
         end.failed_calls,
     ])?;
-    // Removed with its job, or over already.
+    // The slot was removed with its job, or has its outcome already.
     if changed_rows == 0 {
         return Ok(());
     }
@@ -236,13 +253,14 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
     let mut slot = select.query_row([int(end.number)], read::slot_row)?.slot;
     drop(select);
     if let Some(output) = &mut slot.output {
-        output.truncate(output.floor_char_boundary(TOLD_BYTES_MAX));
+        output.truncate(output.floor_char_boundary(EVENT_OUTPUT_BYTES_MAX));
     }
-    batch.tell::<CronSlot>(&slot)?;
+    batch.log_topic::<CronSlot>(&slot)?;
+    // The job's row stays as it is, so it needs no check and no new checksum.
     if end.failures.is_none() && end.given_up.is_none() {
         return Ok(());
     }
-    let Some(job) = whole(batch, &slot.task_id)? else {
+    let Some(job) = find_whole(batch, &slot.task_id)? else {
         return Ok(());
     };
     if let Some(failures) = end.failures {
@@ -258,9 +276,9 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
                 "UPDATE jobs SET enabled = 0, problem = ?2, updated_at = ?3 WHERE id = ?1",
             )?
             .execute((&slot.task_id, problem, int(batch.now_ms)))?;
-        changed(batch, &slot.task_id, &slot.name, CronChange::Disabled)?;
+        log_job_change(batch, &slot.task_id, &slot.name, CronChange::Disabled)?;
     }
-    Ok(JOBS.seal(batch.sql, [job])?)
+    Ok(JOBS.write_checksum(batch.sql, [job])?)
 }
 
 const INSERT: &str = "INSERT INTO slots

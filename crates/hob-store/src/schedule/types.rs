@@ -1,14 +1,14 @@
-//! Jobs and slots as the store's callers say and are told them.
+//! The types of jobs and slots.
 
 use hob_wire::RunId;
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::cron::{JobTerms, Slot, SlotOrigin, SlotState};
+use hob_wire::rooms::cron::{JobDefinition, JobSlot, SlotOrigin, SlotState};
 
-/// A job as it is kept.
+/// A job as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRow {
     pub id: String,
-    pub terms: JobTerms,
+    pub terms: JobDefinition,
     pub enabled: bool,
     /// The last due time that was decided.
     pub cursor_ms: u64,
@@ -19,17 +19,17 @@ pub struct JobRow {
     pub updated_at: u64,
 }
 
-/// What is decided of one job, together.
+/// The decision about one job: its slots and its new cursor.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct SlotOpening {
     /// The job's id.
     pub job: String,
-    /// Where its cursor goes.
+    /// The new cursor.
     pub cursor_ms: Option<u64>,
     pub slots: Vec<NewSlot>,
 }
 
-impl Opening {
+impl SlotOpening {
     pub(super) fn bytes(&self) -> usize {
         let task =
             |slot: &NewSlot| 256 + slot.task.len() + slot.own_task.as_ref().map_or(0, String::len);
@@ -41,41 +41,41 @@ impl Opening {
 #[derive(Clone, Debug)]
 pub struct NewSlot {
     pub key: String,
-    /// A slot of this key that is no older than so much is this one; for calls that come again.
+    /// For repeated calls: a slot with this key that is not older than this is the same slot.
     pub same_within_ms: Option<u64>,
     pub due_ms: u64,
     pub begin_ms: u64,
     pub origin: SlotOrigin,
-    /// `due`, or the outcome it has at once.
+    /// `due`, or the outcome of a slot that is never run.
     pub state: SlotState,
     pub reason: Option<String>,
     pub stands_for: u64,
-    /// The session its run gets.
+    /// The session of its run.
     pub session_key: Option<String>,
-    /// What is to be done, as its event says it.
+    /// The task, as its event shows it.
     pub task: String,
-    /// What is to be done where that is not the job's own task.
+    /// The task, if it differs from the job's.
     pub own_task: Option<String>,
 }
 
-/// A slot that was opened.
+/// A slot that was opened, now or before.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opened {
+pub struct SlotOpenResult {
     pub row: SlotRow,
-    /// It was there before.
+    /// True if it existed before.
     pub duplicate: bool,
 }
 
-/// A slot as it is kept.
+/// A slot as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotRow {
-    pub slot: Slot,
+    pub slot: JobSlot,
     pub key: String,
     pub begin_ms: u64,
     pub own_task: Option<String>,
 }
 
-/// How a slot ended, and what that makes of its job.
+/// The outcome of a slot, and its effect on the job.
 #[derive(Clone, Debug)]
 pub struct SlotEnd {
     pub number: u64,
@@ -85,11 +85,11 @@ pub struct SlotEnd {
     pub exit_code: Option<i32>,
     pub output: Option<String>,
     pub cost: Cost,
-    /// Calls of its run that were denied, and that failed.
+    /// Denied and failed calls of its run.
     pub denied_calls: u32,
     pub failed_calls: u32,
-    /// Failures in a row now; none leaves them as they are.
+    /// Failures in a row now; none leaves them unchanged.
     pub failures: Option<u32>,
-    /// Why the job is disabled with it.
+    /// The reason why the job is disabled with this slot.
     pub given_up: Option<String>,
 }

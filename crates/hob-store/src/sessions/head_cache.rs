@@ -1,36 +1,37 @@
-//! What the writer remembers of the sessions it wrote to lately, so that adding a message does not
-//! look its session up each time. Only the writer changes sessions, so what it remembers is true
-//! as long as its batches commit.
+//! A cache of the sessions the writer wrote to lately, so that adding a message does not look up
+//! its session each time. Only the writer changes sessions, so the cache is true as long as its
+//! batches commit.
 //!
-//! Invariant: it is forgotten whole whenever a batch does not commit, a command is undone, or a
-//! session goes.
+//! Invariant: the whole cache is cleared when a batch does not commit, a command is undone, or a
+//! session is deleted.
 
-use super::row::{self, Head};
+use super::row::{self, SessionHead};
 use hob_wire::SessionId;
 use hob_wire::id::SessionRef;
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-/// Sessions remembered; one more, and it begins anew.
-const HEADS_MAX: usize = 1_024;
+/// Sessions in the cache. When it is full, it is cleared.
+const SESSIONS_MAX: usize = 1_024;
 
+/// The writer's cache of session heads.
 #[derive(Debug, Default)]
-pub(crate) struct Heads {
+pub(crate) struct SessionHeadCache {
     keys: HashMap<String, i64>,
     ids: HashMap<SessionId, i64>,
-    /// Under its row, so that there is one count however a session is named.
-    rows: HashMap<i64, Head>,
-    /// The row of the next message, as SQLite would number it. A checksum covers it, so it has to
-    /// be known before the row is written.
+    /// By row, so that a session has one message count under all its names.
+    rows: HashMap<i64, SessionHead>,
+    /// The row id of the next message, as SQLite would number it. The checksum covers it, so it
+    /// must be known before the insert.
     next_message: Option<i64>,
 }
 
-impl Heads {
+impl SessionHeadCache {
     pub(crate) fn find(
         &mut self,
         sql: &Connection,
         session: &SessionRef,
-    ) -> rusqlite::Result<Option<Head>> {
+    ) -> rusqlite::Result<Option<SessionHead>> {
         let row_id = match session {
             SessionRef::Key(key) => self.keys.get(key),
             SessionRef::Id(id) => self.ids.get(id),
@@ -45,17 +46,18 @@ impl Heads {
         Ok(found)
     }
 
-    /// The row that the next message gets.
+    /// Returns the row id of the next message.
     pub(crate) fn next_message(&mut self, sql: &Connection) -> rusqlite::Result<i64> {
         if let Some(row_id) = self.next_message {
             return Ok(row_id);
         }
+        // Not cached here: `count_message` stores the number after the insert.
         sql.prepare_cached("SELECT ifnull(max(row_id), 0) + 1 FROM messages")?
             .query_row([], |row| row.get(0))
     }
 
-    /// A message was added, at its own row, to the session at this row.
-    pub(crate) fn grown(&mut self, row_id: i64, message: i64) {
+    /// Counts a message that was added, with row `message`, to the session with row `row_id`.
+    pub(crate) fn count_message(&mut self, row_id: i64, message: i64) {
         self.next_message = Some(message + 1);
         if let Some(head) = self.rows.get_mut(&row_id) {
             head.message_count += 1;
@@ -69,8 +71,9 @@ impl Heads {
         self.next_message = None;
     }
 
-    fn remember(&mut self, session: &SessionRef, head: &Head) {
-        if self.rows.len() >= HEADS_MAX {
+    fn remember(&mut self, session: &SessionRef, head: &SessionHead) {
+        // Clearing is simple, and a busy home fills the cache again at once.
+        if self.rows.len() >= SESSIONS_MAX {
             self.forget();
         }
         match session {

@@ -1,14 +1,16 @@
 //! Sessions and their messages.
 //!
-//! - [`row`]: a session's row and how it is found
-//! - [`heads`]: what the writer remembers of those it wrote to lately
+//! - `store_methods`: the methods of the store
+//! - [`row`]: a session's row and its queries
+//! - [`head_cache`]: the writer's cache of sessions
 //! - [`write`]: create, send, label, delete: each one transaction with its event
 //! - [`read`]: get, list, history, export: pages bounded by rows and bytes
 //!
-//! Invariants: a session is never wiped by creating it again; messages are numbered from 1 without
+//! Invariants: creating a session again never empties it; messages are numbered from 1 without
 //! holes; one idempotency key is one message.
 
-pub(crate) mod heads;
+pub(crate) mod head_cache;
 pub(crate) mod read;
 pub(crate) mod row;
+mod store_methods;
 pub(crate) mod write;

@@ -1,50 +1,50 @@
-//! Reading sessions: one, a listing, and the messages of one in either direction. Every page is
-//! bounded by rows and by bytes, and holds at least one row if there is any.
+//! Reads of sessions: one, a listing, and the messages of one in both directions. Every page is
+//! bounded by rows and bytes, and holds at least one row if there is any.
 
-use super::row::{self, COLUMNS, Found, Head};
+use super::row::{self, COLUMNS, SessionHead, SessionRow};
 use crate::checksums::MESSAGES;
 use crate::checksums::damage::RowName;
-use crate::error::{StoreError, Trouble};
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, uuid as read_uuid};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rooms::session::{Messages, Session, Sessions};
-use hob_wire::{Content, DamagedRow, Message, MessageId, Role};
+use hob_wire::rooms::session::{Session, SessionListResult, SessionMessages};
+use hob_wire::{DamagedRow, Message, MessageContent, MessageId, Role};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use std::sync::LazyLock;
 
-pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, Trouble> {
+pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, QueryError> {
     let found = row::find(sql, session)?;
     Ok(found.ok_or_else(|| row::missing(session))?.session)
 }
 
-pub(crate) fn count(sql: &Connection) -> Result<u64, Trouble> {
+pub(crate) fn count(sql: &Connection) -> Result<u64, QueryError> {
     let mut select = sql.prepare_cached("SELECT count(*) FROM sessions")?;
     Ok(select.query_row([], |row| number(row, 0))?)
 }
 
-/// Where a listing goes on. A session that is written to meanwhile moves to the front: it is
-/// never shown twice, and the others stay where they are.
+/// The place where a listing continues. A session that is written to meanwhile moves to the front.
+/// It is never listed twice, and the others keep their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ListCursor {
+pub(crate) struct SessionListCursor {
     updated_at: i64,
     row_id: i64,
 }
 
-impl ListCursor {
-    const START: ListCursor = ListCursor {
+impl SessionListCursor {
+    const START: SessionListCursor = SessionListCursor {
         updated_at: i64::MAX,
         row_id: i64::MAX,
     };
 
     pub(crate) fn parse(text: Option<&str>) -> Result<Self, StoreError> {
         let Some(text) = text else {
-            return Ok(ListCursor::START);
+            return Ok(SessionListCursor::START);
         };
         let numbers = text.split_once('-');
         let parsed = numbers.and_then(|(updated_at, row_id)| {
-            Some(ListCursor {
+            Some(SessionListCursor {
                 updated_at: i64::from_str_radix(updated_at, 16).ok()?,
                 row_id: i64::from_str_radix(row_id, 16).ok()?,
             })
@@ -54,8 +54,8 @@ impl ListCursor {
         })
     }
 
-    fn after(found: &Found) -> Self {
-        ListCursor {
+    fn after(found: &SessionRow) -> Self {
+        SessionListCursor {
             updated_at: int(found.session.updated_at),
             row_id: found.row_id,
         }
@@ -70,8 +70,8 @@ pub(crate) fn list(
     sql: &Connection,
     kind: Option<&str>,
     rows_max: usize,
-    before: ListCursor,
-) -> Result<Sessions, Trouble> {
+    before: SessionListCursor,
+) -> Result<SessionListResult, QueryError> {
     let of_kind = if kind.is_some() { "kind = ?4 AND" } else { "" };
     let mut select = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM sessions
@@ -89,33 +89,34 @@ pub(crate) fn list(
     while let Some(row) = rows.next()? {
         let found = row::from_row(row)?;
         bytes += found.bytes;
+        // One row more than asked for is read: it shows that there is a next page.
         let full = sessions.len() >= rows_max || bytes > PAGE_BYTES_MAX;
         if full && !sessions.is_empty() {
             let next = Some(last.to_text());
-            return Ok(Sessions { sessions, next });
+            return Ok(SessionListResult { sessions, next });
         }
-        last = ListCursor::after(&found);
+        last = SessionListCursor::after(&found);
         sessions.push(found.session);
     }
-    Ok(Sessions {
+    Ok(SessionListResult {
         sessions,
         next: None,
     })
 }
 
-/// Messages before `before`, the newest of them, oldest first.
+/// Returns the newest messages before `before`, oldest first.
 pub(crate) fn history(
     sql: &Connection,
     session: &SessionRef,
     rows_max: usize,
     before: Option<u64>,
-) -> Result<Messages, Trouble> {
+) -> Result<SessionMessages, QueryError> {
     let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
     let before = before.unwrap_or(u64::MAX);
-    let mut select = sql.prepare_cached(&BACK)?;
+    let mut select = sql.prepare_cached(&SELECT_BACKWARD)?;
     let rows = select.query((head.row_id, int(before), int(rows_max as u64)))?;
     let mut page = MessagePage::new(sql, &head);
-    // Numbers run from 1 to the session's count; whatever of them is not there is missing.
+    // Numbers run from 1 to the session's count. A number without a row is a lost message.
     let mut wanted = before.saturating_sub(1).min(head.message_count);
     let ended = page.take(rows, rows_max, |page, seq| {
         page.gap(seq + 1, wanted);
@@ -127,20 +128,20 @@ pub(crate) fn history(
     }
     page.messages.reverse();
     page.damaged.reverse();
-    // Whatever is above 1 has something before it.
+    // A number above 1 has messages before it.
     Ok(page.into_messages((wanted > 0).then_some(wanted + 1)))
 }
 
-/// Messages after `after`, oldest first.
+/// Returns messages after `after`, oldest first.
 pub(crate) fn export(
     sql: &Connection,
     session: &SessionRef,
     rows_max: usize,
     after: Option<u64>,
-) -> Result<Messages, Trouble> {
+) -> Result<SessionMessages, QueryError> {
     let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
     let after = after.unwrap_or(0);
-    let mut select = sql.prepare_cached(&FORTH)?;
+    let mut select = sql.prepare_cached(&SELECT_FORWARD)?;
     let rows = select.query((head.row_id, int(after), int(rows_max as u64)))?;
     let mut page = MessagePage::new(sql, &head);
     let mut reached = after;
@@ -155,19 +156,19 @@ pub(crate) fn export(
     Ok(page.into_messages((reached < head.message_count).then_some(reached)))
 }
 
-/// A page of messages in the making. In the place of what is damaged or missing it holds a note,
-/// so that nobody takes the rest for the whole.
+/// A page of messages. It holds a note in place of each damaged or missing message, so that nobody
+/// takes the rest for the whole.
 struct MessagePage<'c> {
     sql: &'c Connection,
-    head: &'c Head,
+    head: &'c SessionHead,
     messages: Vec<Message>,
     damaged: Vec<DamagedRow>,
-    /// When the last message was written; a note of a missing one has no time of its own.
+    /// The time of the last message. A note for a missing one has no time of its own.
     at: u64,
 }
 
 impl<'c> MessagePage<'c> {
-    fn new(sql: &'c Connection, head: &'c Head) -> Self {
+    fn new(sql: &'c Connection, head: &'c SessionHead) -> Self {
         MessagePage {
             sql,
             head,
@@ -177,17 +178,18 @@ impl<'c> MessagePage<'c> {
         }
     }
 
-    /// Takes rows until the page is full; says whether there were no more. `meet` is told each
+    /// Takes rows until the page is full; returns whether there were no more. `meet` gets each
     /// number before its message is added.
     fn take(
         &mut self,
         mut rows: rusqlite::Rows<'_>,
         rows_max: usize,
         mut meet: impl FnMut(&mut Self, u64),
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, QueryError> {
         let (mut bytes, mut taken) = (0, 0);
         while let Some(row) = rows.next()? {
             bytes += row.get_ref(3)?.as_bytes().map_or(0, <[u8]>::len);
+            // One message alone may exceed the bound, or the page could never get past it.
             if bytes > PAGE_BYTES_MAX && taken > 0 {
                 return Ok(false);
             }
@@ -206,14 +208,15 @@ impl<'c> MessagePage<'c> {
         Ok(taken < rows_max)
     }
 
-    /// Notes that these are missing, if there are any.
+    /// Adds a note for these messages, if there are any.
     fn gap(&mut self, first: u64, last: u64) {
+        // Neighbours without a hole give an empty range.
         if first > last {
             return;
         }
         let mut missing = MESSAGES.missing(&self.name(first));
         if first < last {
-            let session = self.head.face.name();
+            let session = self.head.identity.name();
             missing.message = format!(
                 "Messages {first} to {last} of session '{session}' are missing, though the session counts them. Restore a backup to get them back; 'hob verify' lists everything damaged."
             );
@@ -223,10 +226,11 @@ impl<'c> MessagePage<'c> {
 
     fn note(&mut self, seq: u64, damaged: DamagedRow) {
         self.messages.push(Message {
+            // The note is no stored message, so it has no id that could be looked up.
             id: MessageId(uuid::Uuid::nil()),
             seq,
             role: Role::System,
-            content: Content::Text(format!("[{}]", damaged.message)),
+            content: MessageContent::Text(format!("[{}]", damaged.message)),
             at: self.at,
         });
         self.damaged.push(damaged);
@@ -234,14 +238,14 @@ impl<'c> MessagePage<'c> {
 
     fn name(&self, seq: u64) -> RowName {
         RowName {
-            session: Some(self.head.face.name().to_owned()),
+            session: Some(self.head.identity.name().to_owned()),
             number: Some(seq),
             id: None,
         }
     }
 
-    fn into_messages(self, next: Option<u64>) -> Messages {
-        Messages {
+    fn into_messages(self, next: Option<u64>) -> SessionMessages {
+        SessionMessages {
             messages: self.messages,
             next,
             damaged: self.damaged,
@@ -249,18 +253,18 @@ impl<'c> MessagePage<'c> {
     }
 }
 
-static BACK: LazyLock<String> = LazyLock::new(|| {
+static SELECT_BACKWARD: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m
          WHERE m.session = ?1 AND m.seq < ?2 ORDER BY m.seq DESC LIMIT ?3",
-        MESSAGES.state("m")
+        MESSAGES.checksum_state_sql("m")
     )
 });
-static FORTH: LazyLock<String> = LazyLock::new(|| {
+static SELECT_FORWARD: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m
          WHERE m.session = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT ?3",
-        MESSAGES.state("m")
+        MESSAGES.checksum_state_sql("m")
     )
 });
 

@@ -1,7 +1,7 @@
-//! A session's row and how it is found, for reading and for writing.
+//! A session's row and its queries, for reading and for writing.
 
 use crate::error::StoreError;
-use crate::events::SessionFace;
+use crate::events::SessionIdentity;
 use crate::value::{number, optional_uuid, uuid};
 use hob_wire::SessionId;
 use hob_wire::id::SessionRef;
@@ -13,16 +13,16 @@ use rusqlite::{Connection, OptionalExtension, Row};
 pub(crate) const COLUMNS: &str =
     "row_id, id, key, kind, label, parent, message_count, created_at, updated_at, metadata";
 
-/// A session with the number its rows are kept under.
+/// A session with its row id.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SessionRow {
     pub(crate) row_id: i64,
     pub(crate) session: Session,
-    /// About what it takes in an answer.
+    /// Its approximate size in an answer.
     pub(crate) bytes: usize,
 }
 
-impl Found {
+impl SessionRow {
     /// The key, if it has one besides its id.
     pub(crate) fn key(&self) -> Option<&str> {
         let name = &self.session.session_key;
@@ -30,7 +30,7 @@ impl Found {
     }
 }
 
-pub(crate) fn find(sql: &Connection, session: &SessionRef) -> rusqlite::Result<Option<Found>> {
+pub(crate) fn find(sql: &Connection, session: &SessionRef) -> rusqlite::Result<Option<SessionRow>> {
     let column = column_of(session);
     let mut select = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM sessions WHERE {column} = ?1"
@@ -42,21 +42,27 @@ pub(crate) fn find(sql: &Connection, session: &SessionRef) -> rusqlite::Result<O
     .optional()
 }
 
-/// The little of a session that adding a message needs.
+/// The part of a session that adding a message needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Head {
+pub(crate) struct SessionHead {
     pub(crate) row_id: i64,
-    pub(crate) face: SessionFace,
+    pub(crate) identity: SessionIdentity,
     pub(crate) message_count: u64,
 }
 
-pub(crate) fn find_head(sql: &Connection, session: &SessionRef) -> rusqlite::Result<Option<Head>> {
+pub(crate) fn find_head(
+    sql: &Connection,
+    session: &SessionRef,
+) -> rusqlite::Result<Option<SessionHead>> {
     let by_id = "SELECT row_id, id, key, message_count FROM sessions WHERE id = ?1";
     let by_key = "SELECT row_id, id, key, message_count FROM sessions WHERE key = ?1";
     let read = |row: &Row<'_>| {
-        Ok(Head {
+        Ok(SessionHead {
             row_id: row.get(0)?,
-            face: SessionFace::new(SessionId(uuid(row, 1)?), row.get_ref(2)?.as_str_or_null()?),
+            identity: SessionIdentity::new(
+                SessionId(uuid(row, 1)?),
+                row.get_ref(2)?.as_str_or_null()?,
+            ),
             message_count: number(row, 3)?,
         })
     };
@@ -69,10 +75,11 @@ pub(crate) fn find_head(sql: &Connection, session: &SessionRef) -> rusqlite::Res
     .optional()
 }
 
-pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
+pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let id = SessionId(uuid(row, 1)?);
     let key: Option<String> = row.get(2)?;
     let metadata = row.get_ref(9)?.as_str()?;
+    // The fixed part covers the other fields, which are short.
     let bytes = 512 + metadata.len();
     let session = Session {
         id,
@@ -86,7 +93,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         created_at: number(row, 7)?,
         updated_at: number(row, 8)?,
     };
-    Ok(Found {
+    Ok(SessionRow {
         row_id: row.get(0)?,
         session,
         bytes,

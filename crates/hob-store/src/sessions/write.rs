@@ -1,51 +1,56 @@
-//! Changing sessions. Each function is one command: its rows and its event are committed together
+//! Changes of sessions. Each function is one command: its rows and its event are committed together
 //! or not at all.
 
-use super::row::{self, Found, Head};
-use crate::batch::Batch;
+use super::row::{self, SessionHead, SessionRow};
+use crate::audit::end_session;
+use crate::batch::WriteBatch;
 use crate::checksums::MESSAGES;
-use crate::checksums::damage::refusal;
-use crate::error::{StoreError, Trouble};
-use crate::events::{MessageFace, Place, SessionFace, created_payload, encode, message_payload};
-use crate::judgements::end_session;
-use crate::lanes::{Bulk, Step};
-use crate::rules;
+use crate::checksums::damage::damaged_row_error;
+use crate::error::{QueryError, StoreError};
+use crate::events::{
+    MessageFields, PayloadSource, SessionIdentity, created_payload, encode_payload, message_payload,
+};
 use crate::runs::remove;
+use crate::validate;
 use crate::value::{int, number, uuid};
+use crate::writer_queue::{BulkJob, BulkProgress};
 use hob_bus::NewEvent;
 use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Created, Deleted, EVENTS, Sent, Session, SessionCreated, SessionDeleted, SessionDeletedPayload,
-    SessionMessage,
+    EVENTS, Session, SessionCreateResult, SessionCreated, SessionDeleteResult, SessionDeleted,
+    SessionDeletedPayload, SessionMessage, SessionSendResult,
 };
-use hob_wire::{Content, MessageId, Role, SessionId, Topic};
+use hob_wire::{EventTopic, MessageContent, MessageId, Role, SessionId};
 use rusqlite::OptionalExtension;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
-/// Messages removed in one step of a deletion.
+/// Messages deleted in one step.
 const DELETE_STEP: u64 = 256;
 
-/// A session to be made; its parts were checked.
+/// A validated session to create.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct NewSession {
     pub(crate) name: Option<SessionRef>,
-    /// The id its caller chose.
+    /// The id that the caller chose.
     pub(crate) id: Option<SessionId>,
     pub(crate) kind: String,
     pub(crate) label: Option<String>,
     pub(crate) parent: Option<SessionRef>,
-    /// JSON already.
+    /// JSON text.
     pub(crate) metadata: String,
 }
 
-pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trouble> {
+pub(crate) fn create(
+    batch: &mut WriteBatch<'_>,
+    plan: &NewSession,
+) -> Result<SessionCreateResult, QueryError> {
     let chosen = plan.id.map(SessionRef::Id);
     if let Some(name) = plan.name.as_ref().or(chosen.as_ref())
         && let Some(found) = row::find(batch.sql, name)?
     {
-        return Ok(Created {
+        return Ok(SessionCreateResult {
             session: found.session,
             created: false,
         });
@@ -63,8 +68,9 @@ pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trou
     let parent = match &plan.parent {
         None => None,
         Some(parent) => {
+            // Checked before the insert: a command that fails should leave no row.
             let head = row::find_head(batch.sql, parent)?;
-            Some(head.ok_or_else(|| row::missing(parent))?.face.id)
+            Some(head.ok_or_else(|| row::missing(parent))?.identity.id)
         }
     };
     let id = match plan.id {
@@ -87,30 +93,33 @@ pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trou
             int(batch.now_ms),
             &plan.metadata,
         ))?;
-    let face = SessionFace::new(id, key);
-    let payload = created_payload(&face, &plan.kind);
-    batch.log(event(&CREATED, face, payload), Place::Session(row_id))?;
-    let session = found(batch, &SessionRef::Id(id))?.session;
-    Ok(Created {
+    let identity = SessionIdentity::new(id, key);
+    let payload = created_payload(&identity, &plan.kind);
+    batch.log_event(
+        event(&CREATED, identity, payload),
+        PayloadSource::Session(row_id),
+    )?;
+    let session = find_existing(batch, &SessionRef::Id(id))?.session;
+    Ok(SessionCreateResult {
         session,
         created: true,
     })
 }
 
-/// A message to be added; its parts were checked.
+/// A validated message to add.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct MessageDraft {
     pub(crate) role: Role,
-    /// JSON already.
+    /// JSON text.
     pub(crate) content: String,
     pub(crate) idempotency_key: Option<String>,
 }
 
 pub(crate) fn send(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     session: &SessionRef,
-    draft: &Draft,
-) -> Result<Sent, Trouble> {
+    draft: &MessageDraft,
+) -> Result<SessionSendResult, QueryError> {
     let head = batch.heads.find(batch.sql, session)?;
     let head = head.ok_or_else(|| row::missing(session))?;
     let key = draft.idempotency_key.as_deref();
@@ -125,7 +134,11 @@ pub(crate) fn send(
 }
 
 /// Refuses a message whose key already made one, whatever its content.
-pub(crate) fn refuse_repeat(batch: &Batch<'_>, session: i64, draft: &Draft) -> Result<(), Trouble> {
+pub(crate) fn refuse_repeat(
+    batch: &WriteBatch<'_>,
+    session: i64,
+    draft: &MessageDraft,
+) -> Result<(), QueryError> {
     let Some(key) = draft.idempotency_key.as_deref() else {
         return Ok(());
     };
@@ -139,16 +152,17 @@ pub(crate) fn refuse_repeat(batch: &Batch<'_>, session: i64, draft: &Draft) -> R
     }
 }
 
-/// Adds a message to the session at `head`, with its event; answers its row too.
+/// Adds a message with its event to the session at `head`; returns its row id too.
 pub(crate) fn append(
-    batch: &mut Batch<'_>,
-    head: Head,
-    draft: &Draft,
-) -> rusqlite::Result<(Sent, i64)> {
+    batch: &mut WriteBatch<'_>,
+    head: SessionHead,
+    draft: &MessageDraft,
+) -> rusqlite::Result<(SessionSendResult, i64)> {
     let key = draft.idempotency_key.as_deref();
     let key = key.filter(|_| !failpoint::broken(16));
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
+    // The insert computes the checksum, which covers the row id.
     let message = batch.heads.next_message(batch.sql)?;
     batch.sql.prepare_cached(&INSERT_MESSAGE)?.execute((
         message,
@@ -167,8 +181,8 @@ pub(crate) fn append(
         )?
         .execute((head.row_id, int(seq), int(batch.now_ms)))?;
     let payload = message_payload(
-        &head.face,
-        &MessageFace {
+        &head.identity,
+        &MessageFields {
             id,
             seq,
             role: draft.role.as_str(),
@@ -176,35 +190,36 @@ pub(crate) fn append(
             at: batch.now_ms,
         },
     );
-    let place = Place::Message {
+    let place = PayloadSource::Message {
         session: head.row_id,
         message,
     };
-    batch.log(event(&MESSAGE, head.face, payload), place)?;
-    batch.heads.grown(head.row_id, message);
-    let sent = Sent {
+    batch.log_event(event(&MESSAGE, head.identity, payload), place)?;
+    batch.heads.count_message(head.row_id, message);
+    let sent = SessionSendResult {
         message_id: id,
         seq,
     };
     Ok((sent, message))
 }
 
-/// The message that this key already made, if it did; refuses a key used for something else.
+/// Returns the message that this key already made; refuses a key with other content.
 fn sent_before(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     session: i64,
     key: &str,
-    draft: &Draft,
-) -> Result<Option<Sent>, Trouble> {
+    draft: &MessageDraft,
+) -> Result<Option<SessionSendResult>, QueryError> {
     let found = batch
         .sql
         .prepare_cached(&SENT_BEFORE)?
         .query_row((session, key), |row| {
             let message: i64 = row.get(4)?;
             if !MESSAGES.is_whole(batch.sql, row, 5, (message, 0))? {
+                // Not compared: a damaged message could differ from what was sent.
                 return Ok(Err(message));
             }
-            let sent = Sent {
+            let sent = SessionSendResult {
                 message_id: MessageId(uuid(row, 0)?),
                 seq: number(row, 1)?,
             };
@@ -215,7 +230,11 @@ fn sent_before(
         .optional()?;
     let found = match found.transpose() {
         Ok(found) => found,
-        Err(message) => return Err(refusal(MESSAGES.damaged_at(batch.sql, [message])?)),
+        Err(message) => {
+            return Err(damaged_row_error(
+                MESSAGES.damaged_at(batch.sql, [message])?,
+            ));
+        }
     };
     match found {
         None => Ok(None),
@@ -228,32 +247,32 @@ fn sent_before(
     }
 }
 
-/// The same bytes, or the same JSON written in another order.
+/// True for the same bytes, or the same JSON in another field order.
 fn same_content(stored: &str, sent: &str) -> bool {
-    let read = |json| serde_json::from_str::<Content>(json).ok();
+    let read = |json| serde_json::from_str::<MessageContent>(json).ok();
     stored == sent || read(stored).is_some_and(|stored| read(sent) == Some(stored))
 }
 
 pub(crate) fn label(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     session: &SessionRef,
     label: Option<&str>,
-) -> Result<Session, Trouble> {
-    let row_id = found(batch, session)?.row_id;
+) -> Result<Session, QueryError> {
+    let row_id = find_existing(batch, session)?.row_id;
     batch
         .sql
         .prepare_cached("UPDATE sessions SET label = ?2, updated_at = ?3 WHERE row_id = ?1")?
         .execute((row_id, label, int(batch.now_ms)))?;
-    Ok(found(batch, session)?.session)
+    Ok(find_existing(batch, session)?.session)
 }
 
-/// Sets the given entries; null takes one away.
+/// Sets these entries; null removes one.
 pub(crate) fn annotate(
-    batch: &mut Batch<'_>,
+    batch: &mut WriteBatch<'_>,
     session: &SessionRef,
     entries: &Map<String, Value>,
-) -> Result<Session, Trouble> {
-    let found = found(batch, session)?;
+) -> Result<Session, QueryError> {
+    let found = find_existing(batch, session)?;
     let mut metadata = found.session.metadata;
     for (name, value) in entries {
         match value {
@@ -262,19 +281,23 @@ pub(crate) fn annotate(
         };
     }
     let json = Value::Object(metadata).to_string();
-    rules::metadata(&json)?;
+    validate::metadata(&json)?;
     batch
         .sql
         .prepare_cached("UPDATE sessions SET metadata = ?2, updated_at = ?3 WHERE row_id = ?1")?
         .execute((found.row_id, json, int(batch.now_ms)))?;
-    Ok(self::found(batch, session)?.session)
+    Ok(self::find_existing(batch, session)?.session)
 }
 
-/// Deletes the session at once; of its messages the first few, and the rest, with its runs, as
-/// bulk work. One whose run has not ended stays.
-pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Deleted, Trouble> {
-    let found = found(batch, session)?;
-    let has_runs = remove::check(batch, found.row_id, &found.session.session_key)?;
+/// Deletes the session at once. Its first messages go with it, the other ones and its runs as bulk
+/// work. A session whose run has not ended is refused.
+pub(crate) fn delete(
+    batch: &mut WriteBatch<'_>,
+    session: &SessionRef,
+) -> Result<SessionDeleteResult, QueryError> {
+    let found = find_existing(batch, session)?;
+    let has_runs = remove::check_deletable(batch, found.row_id, &found.session.session_key)?;
+    // The cache must not find the session again.
     batch.heads.forget();
     let (id, messages) = (found.session.id, found.session.messages);
     batch
@@ -283,66 +306,69 @@ pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Dele
         .execute([found.row_id])?;
     delete_messages(batch, found.row_id)?;
     end_session(batch, found.row_id)?;
+    // Recorded in this transaction: after a crash the sweep of the next start finds the rest.
     if messages > DELETE_STEP || has_runs {
         batch
             .sql
             .prepare_cached("INSERT INTO deletions (session) VALUES (?1)")?
             .execute([found.row_id])?;
-        batch.left_messages = true;
+        batch.has_leftover_messages = true;
     }
-    let face = SessionFace::new(id, found.key());
-    let payload = encode(&SessionDeletedPayload {
-        session_key: face.name().to_owned(),
+    let identity = SessionIdentity::new(id, found.key());
+    let payload = encode_payload(&SessionDeletedPayload {
+        session_key: identity.name().to_owned(),
         session_id: id,
     });
-    batch.log(event(&DELETED, face, payload), Place::Alone)?;
-    Ok(Deleted { id, messages })
+    // The log stores this payload itself, because the session's row is gone.
+    batch.log_event(event(&DELETED, identity, payload), PayloadSource::Log)?;
+    Ok(SessionDeleteResult { id, messages })
 }
 
-fn delete_messages(batch: &Batch<'_>, session: i64) -> rusqlite::Result<usize> {
+fn delete_messages(batch: &WriteBatch<'_>, session: i64) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM messages WHERE row_id IN
         (SELECT row_id FROM messages WHERE session = ?1 LIMIT ?2)";
-    MESSAGES.despite_damage(batch.sql, || {
+    MESSAGES.retry_after_reindex(batch.sql, || {
         let mut delete = batch.sql.prepare_cached(delete)?;
         delete.execute((session, int(DELETE_STEP)))
     })
 }
 
-/// Bulk work: removes what deleted sessions left.
+/// Bulk work: deletes the leftovers of deleted sessions.
 #[derive(Debug)]
-pub(crate) struct Sweep;
+pub(crate) struct DeletedSessionSweep;
 
-impl Bulk for Sweep {
+impl BulkJob for DeletedSessionSweep {
     fn name(&self) -> &'static str {
         "deleted sessions"
     }
 
-    fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble> {
+    fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
         let next = batch
             .sql
             .prepare_cached("SELECT session FROM deletions LIMIT 1")?
             .query_row([], |row| row.get::<_, i64>(0))
             .optional()?;
         let Some(session) = next else {
-            return Ok(Step::Done);
+            return Ok(BulkProgress::Done);
         };
-        if delete_messages(batch, session)? == 0 && !remove::step(batch, session)? {
+        // The record goes last, when nothing is left that a later sweep would have to find.
+        if delete_messages(batch, session)? == 0 && !remove::delete_step(batch, session)? {
             batch
                 .sql
                 .prepare_cached("DELETE FROM deletions WHERE session = ?1")?
                 .execute([session])?;
         }
-        Ok(Step::More)
+        Ok(BulkProgress::More)
     }
 }
 
-fn found(batch: &Batch<'_>, session: &SessionRef) -> Result<Found, Trouble> {
+fn find_existing(batch: &WriteBatch<'_>, session: &SessionRef) -> Result<SessionRow, QueryError> {
     let found = row::find(batch.sql, session)?;
     Ok(found.ok_or_else(|| row::missing(session))?)
 }
 
 static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
-    MESSAGES.insert(&[
+    MESSAGES.insert_sql(&[
         "row_id",
         "session",
         "seq",
@@ -357,7 +383,7 @@ static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT m.id, m.seq, m.role, m.content, m.row_id, {} FROM messages m
          WHERE m.session = ?1 AND m.idempotency_key = ?2",
-        MESSAGES.state("m")
+        MESSAGES.checksum_state_sql("m")
     )
 });
 
@@ -366,11 +392,11 @@ static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic
 static MESSAGE: LazyLock<Arc<str>> = LazyLock::new(|| SessionMessage::SPEC.topic.into());
 static DELETED: LazyLock<Arc<str>> = LazyLock::new(|| SessionDeleted::SPEC.topic.into());
 
-fn event(topic: &Arc<str>, face: SessionFace, payload: bytes::Bytes) -> NewEvent {
+fn event(topic: &Arc<str>, identity: SessionIdentity, payload: bytes::Bytes) -> NewEvent {
     NewEvent {
         source: Arc::clone(&SERVICE),
         topic: Arc::clone(topic),
-        session: Some(face.tag),
+        session: Some(identity.tag),
         payload: Some(payload),
     }
 }

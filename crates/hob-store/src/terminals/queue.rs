@@ -1,29 +1,33 @@
-//! Commands that are to wait in a terminal.
+//! Queueing of commands in a terminal.
 
 use super::read::{self, COMMAND};
-use super::words::{CommandRow, NewCommands, QueuedCommands};
+use super::types::{CommandRow, NewCommands, QueuedCommands};
 use super::{trim, write};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, uint};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 
-pub(super) fn queue(batch: &mut Batch<'_>, new: &NewCommands) -> Result<QueuedCommands, Trouble> {
-    let name = write::alive(batch, new.terminal)?;
-    if let Some(rows) = asked_before(batch, new)? {
+pub(super) fn queue(
+    batch: &mut WriteBatch<'_>,
+    new: &NewCommands,
+) -> Result<QueuedCommands, QueryError> {
+    let name = write::live_name(batch, new.terminal)?;
+    if let Some(rows) = queued_before(batch, new)? {
         return Ok(QueuedCommands {
             rows,
             repeated: true,
         });
     }
+    // After the test for a repeat: one is answered even if the queue is full by now.
     let waiting: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM commands WHERE terminal = ?1 AND ended_at IS NULL")?
         .query_row([new.terminal], |row| number(row, 0))?;
     if waiting + new.commands.len() as u64 > u64::from(new.queue_max) {
         return Err(StoreError::Overloaded(format!(
-            "{waiting} commands wait in the terminal '{name}' already, and {} at the most may. \
+            "{waiting} commands are waiting in the terminal '{name}', and at most {} may. \
              Wait for some to end, or cancel them.",
             new.queue_max
         ))
@@ -60,7 +64,7 @@ pub(super) fn queue(batch: &mut Batch<'_>, new: &NewCommands) -> Result<QueuedCo
             chain: if starts_chain { Some(number) } else { chain },
             shell_id: None,
         });
-        trim::sometimes(batch, new.terminal, number)?;
+        trim::trim_if_due(batch, new.terminal, number)?;
     }
     Ok(QueuedCommands {
         rows,
@@ -68,8 +72,11 @@ pub(super) fn queue(batch: &mut Batch<'_>, new: &NewCommands) -> Result<QueuedCo
     })
 }
 
-/// The commands that this key asked for before.
-fn asked_before(batch: &Batch<'_>, new: &NewCommands) -> Result<Option<Vec<CommandRow>>, Trouble> {
+/// Returns the commands that this key queued before.
+fn queued_before(
+    batch: &WriteBatch<'_>,
+    new: &NewCommands,
+) -> Result<Option<Vec<CommandRow>>, QueryError> {
     let Some(key) = &new.key else {
         return Ok(None);
     };

@@ -1,19 +1,20 @@
-//! Terminals and commands as they are read.
+//! Reads of terminals and commands.
 
-use super::words::{CommandRow, TerminalRow};
-use crate::error::{StoreError, Trouble};
+use super::types::{CommandRow, TerminalRow};
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number, optional_uuid, uuid};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::terminal::{
-    CommandBy, CommandState, HistoryParams, TerminalCommand, TerminalCommands, TerminalState,
+    CommandOrigin, CommandState, TerminalCommand, TerminalHistoryParams, TerminalHistoryResult,
+    TerminalState,
 };
 use hob_wire::{CommandId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// Terminals read at once; more are never alive.
+/// Terminals read at once; there are never more live ones.
 const LIVE_ROWS_MAX: i64 = 1_024;
 
-/// A command with its terminal's name; `command_row` reads it.
+/// Selects a command with its terminal's name, for `command_row`.
 pub(super) const COMMAND: &str = "SELECT c.number, c.id, t.name, c.by, c.run, c.command, c.reason,
      c.state, c.exit_code, c.duration_ms, c.queued_at, c.started_at, c.ended_at, c.output_bytes,
      c.truncated, c.detail, c.timeout_ms, c.chain, c.shell_id
@@ -30,10 +31,10 @@ const STATES: [(TerminalState, &str); 5] = [
     (TerminalState::Closed, "closed"),
 ];
 
-const BYS: [(CommandBy, &str); 3] = [
-    (CommandBy::Person, "person"),
-    (CommandBy::Client, "client"),
-    (CommandBy::Model, "model"),
+const BYS: [(CommandOrigin, &str); 3] = [
+    (CommandOrigin::Person, "person"),
+    (CommandOrigin::Client, "client"),
+    (CommandOrigin::Model, "model"),
 ];
 
 const COMMAND_STATES: [(CommandState, &str); 6] = [
@@ -49,7 +50,7 @@ pub(super) fn state_name(state: TerminalState) -> &'static str {
     name_of(&STATES, state)
 }
 
-pub(super) fn by_name(by: CommandBy) -> &'static str {
+pub(super) fn by_name(by: CommandOrigin) -> &'static str {
     name_of(&BYS, by)
 }
 
@@ -64,14 +65,15 @@ fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], wanted: T) -> &'sta
         .map_or("", |(_, name)| name)
 }
 
-fn of_name<T: Copy>(names: &[(T, &str)], row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+fn parse_name<T: Copy>(names: &[(T, &str)], row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let name = row.get_ref(column)?.as_str()?;
     let mut names = names.iter();
     let found = names.find(|(_, one)| *one == name).map(|(it, _)| *it);
+    // An unknown word is reported as damage, not taken for some state.
     found.ok_or_else(|| rusqlite::types::FromSqlError::InvalidType.into())
 }
 
-pub(super) fn live(sql: &Connection) -> Result<Vec<TerminalRow>, Trouble> {
+pub(super) fn live(sql: &Connection) -> Result<Vec<TerminalRow>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{TERMINAL} WHERE ended_at IS NULL ORDER BY name LIMIT ?1"
     ))?;
@@ -79,20 +81,20 @@ pub(super) fn live(sql: &Connection) -> Result<Vec<TerminalRow>, Trouble> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn newest(sql: &Connection, name: &str) -> Result<Option<TerminalRow>, Trouble> {
+pub(super) fn newest(sql: &Connection, name: &str) -> Result<Option<TerminalRow>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{TERMINAL} WHERE name = ?1 ORDER BY row_id DESC LIMIT 1"
     ))?;
     Ok(select.query_row([name], terminal_row).optional()?)
 }
 
-pub(super) fn ids(sql: &Connection) -> Result<Vec<String>, Trouble> {
+pub(super) fn ids(sql: &Connection) -> Result<Vec<String>, QueryError> {
     let mut select = sql.prepare_cached("SELECT id FROM terminals")?;
     let rows = select.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn unended(sql: &Connection, terminal: i64) -> Result<Vec<CommandRow>, Trouble> {
+pub(super) fn unended(sql: &Connection, terminal: i64) -> Result<Vec<CommandRow>, QueryError> {
     let mut select = sql.prepare_cached(&format!(
         "{COMMAND} WHERE c.terminal = ?1 AND c.ended_at IS NULL ORDER BY c.number"
     ))?;
@@ -100,7 +102,7 @@ pub(super) fn unended(sql: &Connection, terminal: i64) -> Result<Vec<CommandRow>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn command(sql: &Connection, id: CommandId) -> Result<TerminalCommand, Trouble> {
+pub(super) fn command(sql: &Connection, id: CommandId) -> Result<TerminalCommand, QueryError> {
     let mut select = sql.prepare_cached(&format!("{COMMAND} WHERE c.id = ?1"))?;
     let found = select.query_row([&id.0.as_bytes()[..]], command_row);
     let found = found
@@ -118,9 +120,9 @@ pub(super) fn command(sql: &Connection, id: CommandId) -> Result<TerminalCommand
 
 pub(super) fn history(
     sql: &Connection,
-    params: &HistoryParams,
+    params: &TerminalHistoryParams,
     rows_max: usize,
-) -> Result<TerminalCommands, Trouble> {
+) -> Result<TerminalHistoryResult, QueryError> {
     let before: i64 = match params.before {
         None => i64::MAX,
         Some(id) => sql
@@ -136,7 +138,7 @@ pub(super) fn history(
     let most = int(rows_max.saturating_add(1) as u64);
     let key = &params.idempotency_key;
     let mut rows = select.query((before, &params.name, most, key))?;
-    let mut page = TerminalCommands {
+    let mut page = TerminalHistoryResult {
         commands: Vec::new(),
         more: false,
     };
@@ -163,7 +165,7 @@ fn terminal_row(row: &Row<'_>) -> rusqlite::Result<TerminalRow> {
         folder: row.get(5)?,
         columns: row.get(6)?,
         rows: row.get(7)?,
-        state: of_name(&STATES, row, 8)?,
+        state: parse_name(&STATES, row, 8)?,
         detail: row.get(9)?,
         reached: number(row, 10)?,
         created_at: number(row, 11)?,
@@ -176,10 +178,10 @@ pub(super) fn command_row(row: &Row<'_>) -> rusqlite::Result<CommandRow> {
         command: TerminalCommand {
             id: CommandId(uuid(row, 1)?),
             terminal: row.get(2)?,
-            by: of_name(&BYS, row, 3)?,
+            by: parse_name(&BYS, row, 3)?,
             command: row.get(5)?,
             reason: row.get(6)?,
-            state: of_name(&COMMAND_STATES, row, 7)?,
+            state: parse_name(&COMMAND_STATES, row, 7)?,
             exit_code: row.get(8)?,
             duration_ms: optional_number(row, 9)?,
             queued_at: number(row, 10)?,

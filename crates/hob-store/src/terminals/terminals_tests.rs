@@ -4,14 +4,15 @@ use super::{
     CommandRow, CommandWrite, NewCommands, NewTerminal, QueuedCommands, TerminalRow, TerminalWrite,
     trim,
 };
-use crate::judgements::NewEntry;
+use crate::audit::NewAuditEntry;
 use crate::{Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_wire::CommandId;
-use hob_wire::rooms::audit::ListParams;
+use hob_wire::rooms::audit::AuditListParams;
 use hob_wire::rooms::terminal::{
-    CommandBy, CommandState, HistoryParams, Terminal, TerminalCommand, TerminalState,
+    CommandOrigin, CommandState, TerminalCommand, TerminalHistoryParams, TerminalInfo,
+    TerminalState,
 };
 use serde_json::json;
 
@@ -23,9 +24,9 @@ fn house() -> (tempfile::TempDir, Store) {
     let store = Store::open(StoreOptions {
         database: folder.path().join("hob.db"),
         clock: Clock::manual(NOW),
-        dice: Dice::seeded(1),
+        randomness: Randomness::seeded(1),
         publisher,
-        had_life: false,
+        had_database: false,
     });
     (folder, store.unwrap())
 }
@@ -46,7 +47,7 @@ fn new_terminal(id: &str, name: &str) -> NewTerminal {
 fn asked(terminal: &TerminalRow, commands: &[&str], key: Option<&str>) -> NewCommands {
     NewCommands {
         terminal: terminal.row_id,
-        by: CommandBy::Client,
+        by: CommandOrigin::Client,
         run: None,
         commands: commands.iter().map(|it| (*it).to_owned()).collect(),
         reason: None,
@@ -54,7 +55,7 @@ fn asked(terminal: &TerminalRow, commands: &[&str], key: Option<&str>) -> NewCom
         stop_on_failure: true,
         key: key.map(str::to_owned),
         queue_max: 4,
-        entry: Some(NewEntry {
+        entry: Some(NewAuditEntry {
             act: "own-act",
             by: "me".to_owned(),
             session_key: None,
@@ -65,8 +66,8 @@ fn asked(terminal: &TerminalRow, commands: &[&str], key: Option<&str>) -> NewCom
     }
 }
 
-fn status(state: TerminalState) -> Terminal {
-    Terminal {
+fn status(state: TerminalState) -> TerminalInfo {
+    TerminalInfo {
         name: "main".to_owned(),
         state,
         detail: None,
@@ -118,7 +119,7 @@ fn typed(id: u128, shell_id: &str) -> CommandWrite {
         command: TerminalCommand {
             id: CommandId(uuid::Uuid::from_u128(id)),
             terminal: "main".to_owned(),
-            by: CommandBy::Person,
+            by: CommandOrigin::Person,
             command: None,
             reason: None,
             state: CommandState::Running,
@@ -143,7 +144,9 @@ async fn topics(store: &Store) -> Vec<String> {
 }
 
 async fn history(store: &Store) -> Vec<TerminalCommand> {
-    let page = store.command_history(HistoryParams::default()).await;
+    let page = store
+        .command_history(TerminalHistoryParams::default())
+        .await;
     page.unwrap().commands
 }
 
@@ -200,7 +203,7 @@ async fn a_key_makes_the_same_commands_once() {
     assert!(matches!(other, Err(StoreError::Conflict(_))), "{other:?}");
     assert_eq!(store.live_commands(main.row_id).await.unwrap(), first.rows);
     // The record has the act once.
-    let audit = store.list_audit(ListParams::default()).await.unwrap();
+    let audit = store.list_audit(AuditListParams::default()).await.unwrap();
     assert_eq!(audit.entries.len(), 1);
     let full = store.queue_commands(asked(&main, &["x"; 3], None)).await;
     assert!(matches!(full, Err(StoreError::Overloaded(_))), "{full:?}");
@@ -273,14 +276,14 @@ async fn history_goes_page_by_page() {
         .queue_commands(asked(&other, &["x"], Some("k")))
         .await
         .unwrap();
-    let of_key = HistoryParams {
+    let of_key = TerminalHistoryParams {
         idempotency_key: Some("k".to_owned()),
-        ..HistoryParams::default()
+        ..TerminalHistoryParams::default()
     };
     let of_key = store.command_history(of_key).await.unwrap();
     assert_eq!(of_key.commands.len(), 1);
     let page = |before| {
-        store.command_history(HistoryParams {
+        store.command_history(TerminalHistoryParams {
             name: Some("main".to_owned()),
             limit: Some(2),
             before,
@@ -314,7 +317,7 @@ async fn old_commands_go_and_unended_ones_stay() {
         .unwrap();
     let terminal = main.row_id;
     store
-        .write(0, move |batch| trim::commands(batch, terminal, 2, 1))
+        .write(0, move |batch| trim::trim_commands(batch, terminal, 2, 1))
         .await
         .unwrap();
     let kept = history(&store).await;

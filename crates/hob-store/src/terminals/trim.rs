@@ -1,32 +1,42 @@
-//! How much of terminals and commands is kept.
+//! Deletion of old terminals and commands.
 
-use crate::batch::Batch;
-use crate::error::Trouble;
+use crate::batch::WriteBatch;
+use crate::error::QueryError;
 use crate::value::{self, int};
 use rusqlite::OptionalExtension;
 
-/// Commands kept of one terminal.
+/// Stored commands of one terminal.
 const COMMANDS_MAX: u64 = 10_000;
-/// Commands of one terminal whose output is kept.
+/// Commands of one terminal whose output is stored.
 const OUTPUTS_MAX: u64 = 1_000;
-/// Old ones are looked for when a terminal's commands pass a multiple of this in the numbers that
-/// all terminals share. So it keeps at most this many more than it may, however many there are.
+/// Old commands are deleted when a terminal's commands pass a multiple of this in the numbers that
+/// all terminals share. So a terminal has at most this many too many, however many terminals there
+/// are.
 const EVERY: u64 = 64;
-/// Terminals kept that are gone.
+/// Stored terminals that have ended.
 const ENDED_MAX: u64 = 128;
-/// Commands of terminals that go which are deleted at once.
+/// Commands of an ended terminal deleted at once.
 const STEP: u64 = 2_000;
 
-/// Takes old commands of a terminal away, now and then.
-pub(super) fn sometimes(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<(), Trouble> {
+/// Deletes old commands of a terminal, if that is due.
+pub(super) fn trim_if_due(
+    batch: &WriteBatch<'_>,
+    terminal: i64,
+    number: u64,
+) -> Result<(), QueryError> {
     if is_due(batch, terminal, number)? {
-        commands(batch, terminal, COMMANDS_MAX, OUTPUTS_MAX)?;
+        trim_commands(batch, terminal, COMMANDS_MAX, OUTPUTS_MAX)?;
     }
     Ok(())
 }
 
-/// Whether a multiple of [`EVERY`] lies between the terminal's command before this one and this one.
-pub(super) fn is_due(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<bool, Trouble> {
+/// True if a multiple of [`EVERY`] lies between the terminal's command before this one and this
+/// one.
+pub(super) fn is_due(
+    batch: &WriteBatch<'_>,
+    terminal: i64,
+    number: u64,
+) -> Result<bool, QueryError> {
     let former: Option<u64> = batch
         .sql
         .prepare_cached(
@@ -38,12 +48,13 @@ pub(super) fn is_due(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<bo
     Ok(former.is_some_and(|former| former / EVERY < number / EVERY))
 }
 
-pub(super) fn commands(
-    batch: &Batch<'_>,
+pub(super) fn trim_commands(
+    batch: &WriteBatch<'_>,
     terminal: i64,
     commands_max: u64,
     outputs_max: u64,
-) -> Result<(), Trouble> {
+) -> Result<(), QueryError> {
+    // Numbers are shared by all terminals, so the bound is found by counting, not by subtracting.
     let beyond = |newest: u64, table: &str| -> rusqlite::Result<Option<i64>> {
         let select = format!(
             "SELECT {0} FROM {table} WHERE terminal = ?1 ORDER BY {0} DESC LIMIT 1 OFFSET ?2",
@@ -79,8 +90,8 @@ pub(super) fn commands(
     Ok(())
 }
 
-/// Takes the oldest of the terminals that are gone away, bit by bit.
-pub(super) fn ended_terminals(batch: &Batch<'_>) -> Result<(), Trouble> {
+/// Deletes the oldest ended terminal, bit by bit.
+pub(super) fn trim_ended_terminals(batch: &WriteBatch<'_>) -> Result<(), QueryError> {
     let oldest: Option<i64> = batch
         .sql
         .prepare_cached(
@@ -102,7 +113,7 @@ pub(super) fn ended_terminals(batch: &Batch<'_>) -> Result<(), Trouble> {
             .prepare_cached(&rows)?
             .execute((oldest, int(STEP)))?;
     }
-    // With the last of its commands.
+    // The terminal goes with the last of its commands.
     batch
         .sql
         .prepare_cached(

@@ -1,22 +1,22 @@
-//! What callers say about terminals and commands, and what they are told.
+//! The types of terminals and commands.
 
-use crate::judgements::NewEntry;
+use crate::audit::NewAuditEntry;
 use hob_wire::RunId;
-use hob_wire::rooms::terminal::{CommandBy, Terminal, TerminalCommand, TerminalState};
+use hob_wire::rooms::terminal::{CommandOrigin, TerminalCommand, TerminalInfo, TerminalState};
 
-/// A terminal to make.
+/// A terminal to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTerminal {
     /// Names the folder of its recording.
     pub id: String,
-    /// What its shell's marks carry.
+    /// The key in the marks of its shell, which only that shell knows.
     pub key: String,
     pub name: String,
     pub shell: String,
     pub folder: Option<String>,
     pub columns: u16,
     pub rows: u16,
-    /// Terminals there may be at once.
+    /// Terminals that may be live at once.
     pub live_max: u32,
 }
 
@@ -33,76 +33,76 @@ pub struct TerminalRow {
     pub rows: u16,
     pub state: TerminalState,
     pub detail: Option<String>,
-    /// Up to where its recording was lived through.
+    /// The position up to which its recording was replayed.
     pub reached: u64,
     pub created_at: u64,
 }
 
-/// Commands of one request, to wait in a terminal.
+/// The commands of one request.
 #[derive(Clone, Debug)]
 pub struct NewCommands {
     pub terminal: i64,
-    pub by: CommandBy,
+    pub by: CommandOrigin,
     pub run: Option<RunId>,
-    /// In this order; checked by the caller.
+    /// In this order; validated by the caller.
     pub commands: Vec<String>,
     pub reason: Option<String>,
     pub timeout_ms: Option<u64>,
-    /// Drop the rest when one fails.
+    /// Drops the rest when one fails.
     pub stop_on_failure: bool,
-    /// Makes asking again the same commands.
+    /// Makes a repeat return the same commands.
     pub key: Option<String>,
     /// Commands that may wait in one terminal.
     pub queue_max: u32,
-    /// The record of the act, when it is a person's own.
-    pub entry: Option<NewEntry>,
+    /// The audit entry, when a person queued them.
+    pub entry: Option<NewAuditEntry>,
 }
 
-/// The commands of a request as they are stored.
+/// The stored commands of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedCommands {
     pub rows: Vec<CommandRow>,
-    /// Whether they were asked for before: nothing was written.
+    /// True if they were queued before: nothing was written.
     pub repeated: bool,
 }
 
 /// A command as it is stored, without its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
-    /// Its place in the order of the record.
+    /// Its place in the order of all commands.
     pub number: u64,
     pub command: TerminalCommand,
     pub run: Option<RunId>,
     pub timeout_ms: Option<u64>,
-    /// Those of one chain are dropped when one of them fails.
+    /// Commands of one chain are dropped when one of them fails.
     pub chain: Option<u64>,
-    /// The shell's own name of a line that a person typed.
+    /// The shell's id of a line that a person typed.
     pub shell_id: Option<String>,
 }
 
-/// What is written together about one terminal.
+/// Changes of one terminal that are written together.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalWrite {
     pub terminal: i64,
-    /// Up to where the recording was lived through.
+    /// The position up to which the recording was replayed.
     pub reached: Option<u64>,
-    /// In the order it happened.
+    /// In the order they happened.
     pub commands: Vec<CommandWrite>,
-    /// What the terminal does now; told as `terminal.status`.
-    pub status: Option<Terminal>,
+    /// The present state of the terminal, logged as `terminal.status`.
+    pub status: Option<TerminalInfo>,
 }
 
-/// How a command is now: begun or ended. One that has its end keeps it.
+/// The present state of a command: begun or ended. An ended command stays as it is.
 #[derive(Clone, Debug)]
 pub struct CommandWrite {
     /// With its output, if it has ended.
     pub command: TerminalCommand,
-    /// A line that a person typed, by the shell's own name; it may not have a row yet.
+    /// The shell's id of a line that a person typed; it may not have a row yet.
     pub shell_id: Option<String>,
 }
 
 impl TerminalWrite {
-    /// Whether there is nothing to write.
+    /// True if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.reached.is_none() && self.commands.is_empty() && self.status.is_none()
     }

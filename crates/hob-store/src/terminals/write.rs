@@ -1,25 +1,28 @@
-//! Making a terminal, and writing what happened in it.
+//! Creation of a terminal, and the changes that happen in it.
 
 use super::read;
 use super::trim;
-use super::words::{CommandWrite, NewTerminal, TerminalRow, TerminalWrite};
-use crate::batch::Batch;
-use crate::error::{StoreError, Trouble};
+use super::types::{CommandWrite, NewTerminal, TerminalRow, TerminalWrite};
+use crate::batch::WriteBatch;
+use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, uint};
 use hob_wire::rooms::terminal::{
-    CommandBy, CommandState, Terminal, TerminalCommand, TerminalCommandChanged, TerminalState,
-    TerminalStatus,
+    CommandOrigin, CommandState, TerminalCommand, TerminalCommandChanged, TerminalInfo,
+    TerminalState, TerminalStatus,
 };
 use rusqlite::OptionalExtension;
 
-pub(super) fn add(batch: &mut Batch<'_>, new: &NewTerminal) -> Result<TerminalRow, Trouble> {
+pub(super) fn add(
+    batch: &mut WriteBatch<'_>,
+    new: &NewTerminal,
+) -> Result<TerminalRow, QueryError> {
     let alive: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM terminals WHERE ended_at IS NULL")?
         .query_row([], |row| number(row, 0))?;
     if alive >= u64::from(new.live_max) {
         return Err(StoreError::Conflict(format!(
-            "There are {alive} terminals already, and more are not kept at once. Close some."
+            "There are {alive} terminals, the most allowed. Close some."
         ))
         .into());
     }
@@ -39,7 +42,7 @@ pub(super) fn add(batch: &mut Batch<'_>, new: &NewTerminal) -> Result<TerminalRo
         read::state_name(TerminalState::Starting),
         int(batch.now_ms),
     ])?;
-    trim::ended_terminals(batch)?;
+    trim::trim_ended_terminals(batch)?;
     Ok(TerminalRow {
         row_id,
         id: new.id.clone(),
@@ -56,8 +59,8 @@ pub(super) fn add(batch: &mut Batch<'_>, new: &NewTerminal) -> Result<TerminalRo
     })
 }
 
-/// The name of a terminal that is alive.
-pub(super) fn alive(batch: &Batch<'_>, terminal: i64) -> Result<String, Trouble> {
+/// Returns the name of a live terminal.
+pub(super) fn live_name(batch: &WriteBatch<'_>, terminal: i64) -> Result<String, QueryError> {
     let name = batch
         .sql
         .prepare_cached("SELECT name FROM terminals WHERE row_id = ?1 AND ended_at IS NULL")?
@@ -66,24 +69,31 @@ pub(super) fn alive(batch: &Batch<'_>, terminal: i64) -> Result<String, Trouble>
     name.ok_or_else(|| StoreError::NotFound("This terminal is gone.".to_owned()).into())
 }
 
-pub(super) fn happened(batch: &mut Batch<'_>, happened: &TerminalWrite) -> Result<(), Trouble> {
+pub(super) fn apply(
+    batch: &mut WriteBatch<'_>,
+    happened: &TerminalWrite,
+) -> Result<(), QueryError> {
     for write in &happened.commands {
-        command(batch, happened.terminal, write)?;
+        write_command(batch, happened.terminal, write)?;
     }
     if let Some(reached) = happened.reached {
-        // Never backwards: it is lived through again from here.
+        // Never backwards: a restart replays the recording from here.
         batch
             .sql
             .prepare_cached("UPDATE terminals SET reached = max(reached, ?2) WHERE row_id = ?1")?
             .execute((happened.terminal, int(reached)))?;
     }
     if let Some(status) = &happened.status {
-        terminal(batch, happened.terminal, status)?;
+        write_status(batch, happened.terminal, status)?;
     }
     Ok(())
 }
 
-fn terminal(batch: &mut Batch<'_>, row_id: i64, status: &Terminal) -> Result<(), Trouble> {
+fn write_status(
+    batch: &mut WriteBatch<'_>,
+    row_id: i64,
+    status: &TerminalInfo,
+) -> Result<(), QueryError> {
     let is_over = matches!(status.state, TerminalState::Lost | TerminalState::Closed);
     let changed = batch
         .sql
@@ -98,16 +108,17 @@ fn terminal(batch: &mut Batch<'_>, row_id: i64, status: &Terminal) -> Result<(),
             is_over.then_some(int(batch.now_ms)),
         ])?;
     if changed > 0 {
-        batch.tell::<TerminalStatus>(status)?;
+        batch.log_topic::<TerminalStatus>(status)?;
     }
+    // Once: a repeat of the end must not touch commands again.
     if is_over && changed > 0 {
-        leave_none(batch, row_id)?;
+        end_leftover_commands(batch, row_id)?;
     }
     Ok(())
 }
 
-/// Commands that were recorded while their terminal ended end with it.
-fn leave_none(batch: &mut Batch<'_>, terminal: i64) -> Result<(), Trouble> {
+/// Ends commands that were queued while their terminal ended.
+fn end_leftover_commands(batch: &mut WriteBatch<'_>, terminal: i64) -> Result<(), QueryError> {
     for row in read::unended(batch.sql, terminal)? {
         let left = CommandWrite {
             command: TerminalCommand {
@@ -118,12 +129,16 @@ fn leave_none(batch: &mut Batch<'_>, terminal: i64) -> Result<(), Trouble> {
             },
             shell_id: row.shell_id,
         };
-        command(batch, terminal, &left)?;
+        write_command(batch, terminal, &left)?;
     }
     Ok(())
 }
 
-fn command(batch: &mut Batch<'_>, terminal: i64, write: &CommandWrite) -> Result<(), Trouble> {
+fn write_command(
+    batch: &mut WriteBatch<'_>,
+    terminal: i64,
+    write: &CommandWrite,
+) -> Result<(), QueryError> {
     let command = &write.command;
     let id = &command.id.0.as_bytes()[..];
     let is_over = command.state.is_final();
@@ -147,10 +162,11 @@ fn command(batch: &mut Batch<'_>, terminal: i64, write: &CommandWrite) -> Result
             |row| row.get(0),
         )
         .optional()?;
-    if number.is_none() && command.by == CommandBy::Person {
+    // No update: the row is missing, has ended, or has this state already.
+    if number.is_none() && command.by == CommandOrigin::Person {
         number = insert_typed(batch, terminal, write, ended_at)?;
     }
-    // It was written before.
+    // The recording was replayed: this change is stored already.
     let Some(number) = number else {
         return Ok(());
     };
@@ -163,21 +179,21 @@ fn command(batch: &mut Batch<'_>, terminal: i64, write: &CommandWrite) -> Result
             )?
             .execute((number, terminal, output))?;
     }
-    let told = TerminalCommand {
+    let event = TerminalCommand {
         output: None,
         ..command.clone()
     };
-    batch.tell::<TerminalCommandChanged>(&told)?;
-    trim::sometimes(batch, terminal, uint(number))
+    batch.log_topic::<TerminalCommandChanged>(&event)?;
+    trim::trim_if_due(batch, terminal, uint(number))
 }
 
-/// A line that a person typed has no row before it begins.
+/// Inserts a line that a person typed, which has no row before it begins.
 fn insert_typed(
-    batch: &Batch<'_>,
+    batch: &WriteBatch<'_>,
     terminal: i64,
     write: &CommandWrite,
     ended_at: Option<i64>,
-) -> Result<Option<i64>, Trouble> {
+) -> Result<Option<i64>, QueryError> {
     let command = &write.command;
     let inserted = batch
         .sql

@@ -1,15 +1,15 @@
-//! Rules and the record of decisions: one transaction, one chain, and what goes when.
+//! Rules and the audit record: one transaction, one chain, and the removal of rules.
 
 use crate::support::{Home, alter, count};
 use hob_bus::NewEvent;
 use hob_core::permission::verify_audit;
 use hob_kit::clock::Clock;
-use hob_store::{Judgement, NewEntry, NewRule, StoreError};
+use hob_store::{AuditedDecision, NewAuditEntry, NewRule, StoreError};
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::permission::ListParams;
-use hob_wire::rule::{AuditEntry, Terms};
-use hob_wire::work::{Reach, RuleDecision};
+use hob_wire::rooms::permission::PermissionListParams;
+use hob_wire::rule::{AuditEntry, RuleTerms};
+use hob_wire::work::{AnswerReach, RuleDecision};
 use serde_json::{Value, json};
 
 fn run(number: u8) -> RunId {
@@ -17,8 +17,8 @@ fn run(number: u8) -> RunId {
     id.parse().unwrap()
 }
 
-fn entry(act: &'static str, matter: Value) -> NewEntry {
-    NewEntry {
+fn entry(act: &'static str, matter: Value) -> NewAuditEntry {
+    NewAuditEntry {
         act,
         by: "owner".to_owned(),
         session_key: Some("chat:main".to_owned()),
@@ -28,17 +28,17 @@ fn entry(act: &'static str, matter: Value) -> NewEntry {
     }
 }
 
-fn terms(tool: &str, scope: Reach) -> Terms {
-    Terms {
-        session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
-        run_id: (scope == Reach::Run).then(|| run(1)),
-        folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
-        ..Terms::new(tool, RuleDecision::Allow, scope)
+fn terms(tool: &str, scope: AnswerReach) -> RuleTerms {
+    RuleTerms {
+        session_key: (scope == AnswerReach::Session).then(|| "chat:main".to_owned()),
+        run_id: (scope == AnswerReach::Run).then(|| run(1)),
+        folder: (scope == AnswerReach::Folder).then(|| "/w".to_owned()),
+        ..RuleTerms::new(tool, RuleDecision::Allow, scope)
     }
 }
 
-fn adding(id: &str, terms: Terms) -> Judgement {
-    Judgement {
+fn adding(id: &str, terms: RuleTerms) -> AuditedDecision {
+    AuditedDecision {
         entries: vec![entry("rule-added", json!({ "rule": id }))],
         event: None,
         rule: Some(NewRule {
@@ -77,12 +77,12 @@ async fn an_answer_its_rule_and_its_entry_are_one_write_that_survives_a_kill() {
         session: None,
         payload: Some(b"{\"id\":1}".to_vec().into()),
     };
-    let mut answer = adding("aa11", terms("write", Reach::Session));
+    let mut answer = adding("aa11", terms("write", AnswerReach::Session));
     answer.event = Some(event);
     answer
         .entries
         .insert(0, entry("allowed", json!({ "n": 1 })));
-    let kept = store.judge(answer).await.unwrap().unwrap();
+    let kept = store.record_decision(answer).await.unwrap().unwrap();
     assert!(kept.session.is_some() && !kept.duplicate);
 
     let left = home.remains();
@@ -98,9 +98,9 @@ async fn an_answer_its_rule_and_its_entry_are_one_write_that_survives_a_kill() {
     );
     // The chain goes on where it was.
     again
-        .judge(Judgement {
+        .record_decision(AuditedDecision {
             entries: vec![entry("denied", json!({ "n": 2 }))],
-            ..Judgement::default()
+            ..AuditedDecision::default()
         })
         .await
         .unwrap();
@@ -115,27 +115,27 @@ async fn what_is_refused_leaves_nothing() {
     let home = Home::new();
     let store = home.open();
     let nowhere = store
-        .judge(adding("aa11", terms("write", Reach::Session)))
+        .record_decision(adding("aa11", terms("write", AnswerReach::Session)))
         .await;
     assert!(
         matches!(nowhere, Err(StoreError::NotFound(_))),
         "{nowhere:?}"
     );
-    let huge = Judgement {
+    let huge = AuditedDecision {
         entries: vec![entry("allowed", json!("x".repeat(100_000)))],
-        ..Judgement::default()
+        ..AuditedDecision::default()
     };
     assert!(matches!(
-        store.judge(huge).await,
+        store.record_decision(huge).await,
         Err(StoreError::Invalid(_))
     ));
     store
-        .judge(adding("bb22", terms("write", Reach::Always)))
+        .record_decision(adding("bb22", terms("write", AnswerReach::Always)))
         .await
         .unwrap();
     // The same id again fails after it was planned, and takes its entry along.
     let twice = store
-        .judge(adding("bb22", terms("edit", Reach::Always)))
+        .record_decision(adding("bb22", terms("edit", AnswerReach::Always)))
         .await;
     assert!(twice.is_err());
     assert_eq!(record(&store).await.len(), 1);
@@ -153,15 +153,23 @@ async fn a_repeated_request_is_one_rule() {
     let home = Home::new();
     let store = home.open();
     let keyed = |id: &str, tool: &str| {
-        let mut judgement = adding(id, terms(tool, Reach::Always));
+        let mut judgement = adding(id, terms(tool, AnswerReach::Always));
         let rule = judgement.rule.as_mut().unwrap();
         rule.idempotency_key = Some("k".to_owned());
         judgement
     };
-    let first = store.judge(keyed("aa11", "write")).await.unwrap().unwrap();
-    let again = store.judge(keyed("bb22", "write")).await.unwrap().unwrap();
+    let first = store
+        .record_decision(keyed("aa11", "write"))
+        .await
+        .unwrap()
+        .unwrap();
+    let again = store
+        .record_decision(keyed("bb22", "write"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((&again.rule, again.duplicate), (&first.rule, true));
-    let other = store.judge(keyed("cc33", "edit")).await;
+    let other = store.record_decision(keyed("cc33", "edit")).await;
     assert!(matches!(other, Err(StoreError::Conflict(_))));
     assert_eq!(record(&store).await.len(), 1);
     store.close().await;
@@ -173,22 +181,24 @@ async fn rules_go_with_their_session_their_run_and_their_time() {
     home.clock = Clock::manual(1_000_000);
     let store = home.open();
     store.create("chat:main").await;
-    let mut short = terms("write", Reach::Always);
+    let mut short = terms("write", AnswerReach::Always);
     short.expires_ms = Some(60_000);
     for (id, terms) in [
-        ("a1", terms("write", Reach::Session)),
+        ("a1", terms("write", AnswerReach::Session)),
         ("b2", short),
-        ("c3", terms("write", Reach::Always)),
-        ("d4", terms("write", Reach::Folder)),
+        ("c3", terms("write", AnswerReach::Always)),
+        ("d4", terms("write", AnswerReach::Folder)),
     ] {
-        store.judge(adding(id, terms)).await.unwrap();
+        store.record_decision(adding(id, terms)).await.unwrap();
     }
     let main = SessionRef::parse("chat:main");
     store.delete_session(&main).await.unwrap();
     assert_eq!(ids(&store).await, ["b2", "c3", "d4"]);
     home.clock.advance(60_000);
     let now_ms = home.clock.wall_ms();
-    let page = store.list_rules(ListParams::default(), now_ms).await;
+    let page = store
+        .list_rules(PermissionListParams::default(), now_ms)
+        .await;
     let (listed, _) = page.unwrap().rows;
     let listed: Vec<String> = listed.into_iter().map(|rule| rule.id).collect();
     assert_eq!(
@@ -197,7 +207,7 @@ async fn rules_go_with_their_session_their_run_and_their_time() {
         "newest first, without what has expired"
     );
     store
-        .judge(adding("e5", terms("w*", Reach::Always)))
+        .record_decision(adding("e5", terms("w*", AnswerReach::Always)))
         .await
         .unwrap();
     assert_eq!(
@@ -206,21 +216,21 @@ async fn rules_go_with_their_session_their_run_and_their_time() {
         "it was pruned"
     );
     store
-        .judge(adding("f6", terms("write", Reach::Run)))
+        .record_decision(adding("f6", terms("write", AnswerReach::Run)))
         .await
         .unwrap();
     assert_eq!(store.end_run_rules(run(2)).await.unwrap(), 0);
     assert_eq!(store.end_run_rules(run(1)).await.unwrap(), 1);
     // A run that nobody knows is over: at the next look at all rules it goes, too.
     store
-        .judge(adding("f7", terms("write", Reach::Run)))
+        .record_decision(adding("f7", terms("write", AnswerReach::Run)))
         .await
         .unwrap();
     assert_eq!(ids(&store).await, ["c3", "d4", "e5"]);
-    let of_tool = ListParams {
+    let of_tool = PermissionListParams {
         tool: Some("write".to_owned()),
         limit: Some(2),
-        ..ListParams::default()
+        ..PermissionListParams::default()
     };
     let (page, more) = store.list_rules(of_tool, now_ms).await.unwrap().rows;
     assert_eq!(
@@ -241,11 +251,11 @@ async fn a_changed_row_is_found() {
             "allowed",
             json!({ "args": { "n": number, "f": "1.5" } }),
         )];
-        let judgement = Judgement {
+        let judgement = AuditedDecision {
             entries,
-            ..Judgement::default()
+            ..AuditedDecision::default()
         };
-        store.judge(judgement).await.unwrap();
+        store.record_decision(judgement).await.unwrap();
     }
     let whole = record(&store).await;
     assert_eq!(

@@ -2,22 +2,22 @@
 
 use crate::runs::rig::{run, step};
 use crate::support::{Home, Open, alter, text_to, verify};
-use hob_core::permission::Chain;
-use hob_store::{Judgement, NewEntry, NewRule, StoreError, TokenRow};
+use hob_core::permission::AuditChain;
+use hob_store::{AuditedDecision, NewAuditEntry, NewRule, StoreError, TokenRow};
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::agent::{ListParams as RunListParams, RunState};
-use hob_wire::rooms::audit::ListParams as AuditListParams;
-use hob_wire::rooms::cron::JobTerms;
-use hob_wire::rooms::permission::ListParams;
-use hob_wire::rooms::session::{HistoryParams, Messages};
+use hob_wire::rooms::agent::{AgentListParams as RunListParams, RunState};
+use hob_wire::rooms::audit::AuditListParams;
+use hob_wire::rooms::cron::JobDefinition;
+use hob_wire::rooms::permission::PermissionListParams;
+use hob_wire::rooms::session::{SessionHistoryParams, SessionMessages};
 use hob_wire::rooms::token::TokenInfo;
-use hob_wire::rule::Terms;
-use hob_wire::work::{Cause, Reach, RuleDecision};
-use hob_wire::{Content, DamagedRow, Role};
+use hob_wire::rule::RuleTerms;
+use hob_wire::work::{AnswerReach, RuleDecision, RunEndCause};
+use hob_wire::{DamagedRow, MessageContent, Role};
 use serde_json::json;
 
-async fn history(store: &Open, limit: u32, before: Option<u64>) -> Messages {
-    let params = HistoryParams {
+async fn history(store: &Open, limit: u32, before: Option<u64>) -> SessionMessages {
+    let params = SessionHistoryParams {
         session_key: "chat:main".to_owned(),
         limit: Some(limit),
         before,
@@ -25,10 +25,10 @@ async fn history(store: &Open, limit: u32, before: Option<u64>) -> Messages {
     store.history(params).await.unwrap()
 }
 
-fn texts(page: &Messages) -> Vec<(u64, String)> {
-    let text = |content: &Content| match content {
-        Content::Text(text) => text.clone(),
-        Content::Parts(_) => String::new(),
+fn texts(page: &SessionMessages) -> Vec<(u64, String)> {
+    let text = |content: &MessageContent| match content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Parts(_) => String::new(),
     };
     let messages = page.messages.iter();
     messages
@@ -86,7 +86,7 @@ async fn a_damaged_message_is_named_in_its_place_and_the_others_are_shown() {
     // Work goes on, and the log leaves the damaged message out.
     assert_eq!(store.send("chat:main", "m11").await, 11);
     assert_eq!(store.replay(0, 50).await.len(), 11);
-    let verified = store.verify_beside(&mut |_, _| {}).unwrap();
+    let verified = store.verify_in_use(&mut |_, _| {}).unwrap();
     assert!(!verified.sound);
     assert_eq!(verified.damaged, page.damaged);
     store.close().await;
@@ -122,7 +122,7 @@ async fn a_missing_message_is_named_whichever_way_it_is_read() {
         }
     }
     assert_eq!((met, pages), (2, 4));
-    let verified = store.verify_beside(&mut |_, _| {}).unwrap();
+    let verified = store.verify_in_use(&mut |_, _| {}).unwrap();
     let missing: Vec<Option<u64>> = verified.damaged.iter().map(|row| row.number).collect();
     assert_eq!(missing, [Some(4), Some(7), Some(8)]);
     store.close().await;
@@ -223,7 +223,7 @@ async fn a_damaged_run_is_named_and_one_under_way_is_ended_with_the_reason() {
     assert_eq!(ended.len(), 1);
     let row = store.run(&under_way.id).await.unwrap();
     assert_eq!(row.summary.state, RunState::Done);
-    assert_eq!(row.summary.cause, Some(Cause::Parked));
+    assert_eq!(row.summary.cause, Some(RunEndCause::Parked));
     assert_eq!(row.summary.message, Some(ended[0].message.clone()));
     assert!(!row.summary.success && row.summary.text.is_empty());
     assert_eq!(store.next_run(&session).await.unwrap(), None);
@@ -233,21 +233,21 @@ async fn a_damaged_run_is_named_and_one_under_way_is_ended_with_the_reason() {
     store.close().await;
 }
 
-fn rule(id: &str, decision: RuleDecision) -> Judgement {
-    Judgement {
+fn rule(id: &str, decision: RuleDecision) -> AuditedDecision {
+    AuditedDecision {
         entries: vec![entry("rule-added")],
         event: None,
         rule: Some(NewRule {
             id: id.to_owned(),
-            terms: Terms::new("exec", decision, Reach::Always),
+            terms: RuleTerms::new("exec", decision, AnswerReach::Always),
             created_by: "owner".to_owned(),
             idempotency_key: None,
         }),
     }
 }
 
-fn entry(act: &'static str) -> NewEntry {
-    NewEntry {
+fn entry(act: &'static str) -> NewAuditEntry {
+    NewAuditEntry {
         act,
         by: "owner".to_owned(),
         session_key: None,
@@ -262,7 +262,7 @@ async fn a_damaged_rule_is_apart_from_the_others_and_can_be_removed() {
     let home = Home::new();
     let store = home.open();
     for (id, decision) in [("aa", RuleDecision::Allow), ("bb", RuleDecision::Deny)] {
-        store.judge(rule(id, decision)).await.unwrap();
+        store.record_decision(rule(id, decision)).await.unwrap();
     }
     store.close().await;
     alter(
@@ -278,7 +278,10 @@ async fn a_damaged_rule_is_apart_from_the_others_and_can_be_removed() {
         Some("bb"),
         "it is not pruned unseen"
     );
-    let page = store.list_rules(ListParams::default(), 0).await.unwrap();
+    let page = store
+        .list_rules(PermissionListParams::default(), 0)
+        .await
+        .unwrap();
     assert_eq!((page.rows.0.len(), page.damaged.len()), (1, 1));
     assert_eq!(store.rule("bb").await.unwrap().id, "bb");
     store
@@ -298,10 +301,10 @@ async fn a_damaged_job_does_not_come_back_as_whole() {
     for name in ["backup", "tidy"] {
         let job = hob_store::JobRow {
             id: format!("id-{name}"),
-            terms: JobTerms {
+            terms: JobDefinition {
                 name: name.to_owned(),
                 schedule: "every 10m".to_owned(),
-                ..JobTerms::default()
+                ..JobDefinition::default()
             },
             enabled: true,
             cursor_ms: 1,
@@ -320,7 +323,7 @@ async fn a_damaged_job_does_not_come_back_as_whole() {
     assert_eq!(all.rows.len(), 1);
     assert_eq!(all.damaged[0].id.as_deref(), Some("tidy"));
     assert_eq!(store.damaged_rows("jobs"), all.damaged);
-    let opening = hob_store::Opening {
+    let opening = hob_store::SlotOpening {
         job: "id-tidy".to_owned(),
         cursor_ms: Some(9),
         slots: Vec::new(),
@@ -371,11 +374,11 @@ async fn a_damaged_audit_entry_is_named_where_the_chain_comes_to_it() {
     let home = Home::new();
     let store = home.open();
     for _ in 0..5 {
-        let judgement = Judgement {
+        let judgement = AuditedDecision {
             entries: vec![entry("allowed")],
-            ..Judgement::default()
+            ..AuditedDecision::default()
         };
-        store.judge(judgement).await.unwrap();
+        store.record_decision(judgement).await.unwrap();
     }
     store.close().await;
     for number in [1, 3, 5] {
@@ -383,8 +386,8 @@ async fn a_damaged_audit_entry_is_named_where_the_chain_comes_to_it() {
         let change = "UPDATE audit SET by = 'someone' WHERE seq";
         alter(&copy, &format!("{change} = {number}"));
         let store = copy.open();
-        let mut chain = Chain::new(None);
-        let problem = store.follow_audit(&mut chain).await.unwrap().unwrap();
+        let mut chain = AuditChain::new(None);
+        let problem = store.verify_audit(&mut chain).await.unwrap().unwrap();
         let named = format!("Entry {number} of the audit record is damaged");
         assert!(problem.starts_with(&named), "{problem}");
         let list = store.list_audit(AuditListParams::default()).await.unwrap();
@@ -393,9 +396,9 @@ async fn a_damaged_audit_entry_is_named_where_the_chain_comes_to_it() {
         // The row and the chain.
         assert_eq!(verify(&copy.database()).problems.len(), 2);
     }
-    let mut chain = Chain::new(None);
+    let mut chain = AuditChain::new(None);
     let store = home.open();
-    assert_eq!(store.follow_audit(&mut chain).await.unwrap(), None);
+    assert_eq!(store.verify_audit(&mut chain).await.unwrap(), None);
     assert_eq!(chain.entries(), 5);
     store.close().await;
 }
@@ -407,7 +410,7 @@ async fn a_changed_byte_of_the_file_costs_one_row_and_not_the_store() {
     let home = Home::new();
     let store = home.open();
     store
-        .judge(rule("aaaaaaaaaaaa", RuleDecision::Allow))
+        .record_decision(rule("aaaaaaaaaaaa", RuleDecision::Allow))
         .await
         .unwrap();
     store.create("chat:main").await;

@@ -1,8 +1,8 @@
 //! What happens to a home whose files are missing, foreign, torn or rotten.
 
 use crate::support::{Home, Open, text_to, wait_for};
-use hob_kit::dice::Dice;
-use hob_store::{NewOutput, Store, StoreError};
+use hob_kit::randomness::Randomness;
+use hob_store::{NewToolOutput, Store, StoreError};
 use hob_wire::rooms::daemon::StoreState;
 use std::fs;
 
@@ -65,9 +65,9 @@ async fn a_missing_or_empty_database_is_never_a_fresh_start() {
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(home.file(&format!("hob.db{suffix}")));
     }
-    for had_life in [true, false] {
+    for had_database in [true, false] {
         // The mark tells even if the lock file went away.
-        let said = refusal(home.try_open(had_life));
+        let said = refusal(home.try_open(had_database));
         assert!(
             said.contains("hob.db") && said.contains("missing"),
             "{said}"
@@ -136,20 +136,21 @@ async fn a_newer_schema_is_refused_and_untouched() {
 async fn a_torn_log_keeps_its_prefix_and_tells_the_loss() {
     const MESSAGES: usize = 30;
     let seed = u64::from(std::process::id());
-    let dice = Dice::seeded(seed);
+    let randomness = Randomness::seeded(seed);
     let sample = killed(MESSAGES).await;
     let whole = fs::read(sample.file("hob.db-wal")).unwrap();
     let length = whole.len() as u64;
     for turn in 0..24 {
         let place = format!("seed {seed}, turn {turn}");
         let home = sample.remains();
-        let at = usize::try_from(dice.below(length)).unwrap();
+        let at = usize::try_from(randomness.below(length)).unwrap();
         let mut log = whole.clone();
         match turn % 3 {
             0 => log.truncate(at),
-            1 => log[at] ^= 1 << dice.below(8),
+            1 => log[at] ^= 1 << randomness.below(8),
             _ => {
-                let end = (at + 1 + usize::try_from(dice.below(8_192)).unwrap()).min(log.len());
+                let end =
+                    (at + 1 + usize::try_from(randomness.below(8_192)).unwrap()).min(log.len());
                 log[at..end].fill(0);
             }
         }
@@ -313,14 +314,14 @@ async fn writes_without_an_event_are_missed_when_they_are_lost() {
     store.send("s", "x").await;
     let before = home.remains();
     // A write that changes rows and tells nobody.
-    let output = NewOutput {
+    let output = NewToolOutput {
         session: None,
         run: None,
         tool: "exec".to_owned(),
         is_cut: false,
         total_bytes_max: 1_000,
     };
-    store.keep_output(output, b"x".to_vec()).await.unwrap();
+    store.store_output(output, b"x".to_vec()).await.unwrap();
     let after = home.remains();
     store.close().await;
     for name in ["hob.db", "hob.db-wal"] {

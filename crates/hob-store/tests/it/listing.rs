@@ -4,7 +4,7 @@ use crate::support::{Home, named};
 use hob_kit::clock::Clock;
 use hob_store::StoreError;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::session::{CreateParams, ListParams};
+use hob_wire::rooms::session::{SessionCreateParams, SessionListParams};
 use serde_json::json;
 
 #[tokio::test]
@@ -20,12 +20,12 @@ async fn the_list_is_recent_first_and_its_cursor_survives_writes() {
         params.kind = Some(if number % 3 == 0 { "cron" } else { "main" }.to_owned());
         store.create_session(params).await.unwrap();
     }
-    let page = |before: Option<String>, kind: Option<&str>| ListParams {
+    let page = |before: Option<String>, kind: Option<&str>| SessionListParams {
         kind: kind.map(ToOwned::to_owned),
         limit: Some(5),
         before,
     };
-    let keys = |sessions: &hob_wire::rooms::session::Sessions| {
+    let keys = |sessions: &hob_wire::rooms::session::SessionListResult| {
         let keys = sessions.sessions.iter().map(|s| s.session_key.clone());
         keys.collect::<Vec<_>>()
     };
@@ -63,7 +63,7 @@ async fn a_list_of_heavy_sessions_stays_below_a_frame() {
     let home = Home::new();
     let store = home.open();
     for number in 0..80 {
-        let params = CreateParams {
+        let params = SessionCreateParams {
             metadata: json!({ "m": "x".repeat(60_000) }).as_object().cloned(),
             ..named(&format!("s{number}"))
         };
@@ -73,7 +73,7 @@ async fn a_list_of_heavy_sessions_stays_below_a_frame() {
     let mut seen = 0;
     loop {
         let page = store
-            .list_sessions(ListParams {
+            .list_sessions(SessionListParams {
                 kind: None,
                 limit: Some(500),
                 before,

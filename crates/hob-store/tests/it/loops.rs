@@ -3,15 +3,15 @@
 use crate::runs::rig::{in_state, run as new_run};
 use crate::support::{Home, Open};
 use hob_store::{
-    Ended, MemoryKind, NewLoop, Prompted, Remember, Started, StepWrite, StoreError, Under,
-    WhichStart,
+    FinishedIteration, IterationPrompt, LoopResumePoint, LoopStart, LoopStartResult, MemoryKind,
+    MemoryUpdate, NewLoopRow, StepWrite, StoreError,
 };
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{Cost, RunState};
-use hob_wire::rooms::loops::{HistoryParams, LoopConfig, LoopEnd, MonitorOutput, WorkOutcome};
+use hob_wire::rooms::loops::{LoopConfig, LoopEnd, LoopHistoryParams, MonitorOutput, WorkOutcome};
 
 async fn make(store: &Open, name: &str) {
-    let new = NewLoop {
+    let new = NewLoopRow {
         name: name.to_owned(),
         config: LoopConfig::default(),
         persistent: String::new(),
@@ -22,8 +22,8 @@ async fn make(store: &Open, name: &str) {
     store.create_loop(new).await.unwrap();
 }
 
-fn ended(number: u32, success: bool, end: Option<LoopEnd>) -> Ended {
-    Ended {
+fn ended(number: u32, success: bool, end: Option<LoopEnd>) -> FinishedIteration {
+    FinishedIteration {
         name: "l".to_owned(),
         number,
         success,
@@ -36,7 +36,7 @@ fn ended(number: u32, success: bool, end: Option<LoopEnd>) -> Ended {
         message: (!success).then(|| "it broke".to_owned()),
         denied_calls: 0,
         failed_calls: 0,
-        told: true,
+        is_reported: true,
         errors: u32::from(!success),
         cost: Cost::default(),
         next_at: Some(77),
@@ -50,7 +50,7 @@ async fn ask(store: &Open, number: u32) -> RunId {
     store.show_memories("l", number).await.unwrap();
     let run = new_run(&format!("loop:l:{number}"), &format!("prompt {number}"));
     let run = store.accept_run(run).await.unwrap().run;
-    let prompted = || Prompted {
+    let prompted = || IterationPrompt {
         name: "l".to_owned(),
         number,
         run: run.id,
@@ -78,22 +78,28 @@ async fn an_iteration_is_written_once_whoever_repeats_it() {
     let home = Home::new();
     let store = home.open();
     make(&store, "l").await;
-    let again = || WhichStart::Again;
+    let again = || LoopStart::Continuous;
     let started = store.start_loop("l", again()).await.unwrap();
-    assert_eq!(started, Started::Now { iteration: 0 });
+    assert_eq!(started, LoopStartResult::Now { iteration: 0 });
     let second = store.start_loop("l", again()).await.unwrap_err();
     assert!(matches!(second, StoreError::Conflict(_)));
-    assert_eq!(store.loop_under_way("l").await.unwrap(), Under::Started);
+    assert_eq!(
+        store.loop_resume_point("l").await.unwrap(),
+        LoopResumePoint::Started
+    );
     let skipped = store.begin_iteration("l", 2).await.unwrap_err();
     assert!(matches!(skipped, StoreError::Conflict(_)));
     let run = ask(&store, 1).await;
-    assert_eq!(store.loop_under_way("l").await.unwrap(), Under::Asking);
+    assert_eq!(
+        store.loop_resume_point("l").await.unwrap(),
+        LoopResumePoint::Asking
+    );
     answer(&store, run, "well").await;
     for _ in 0..2 {
         store.end_iteration(ended(1, true, None)).await.unwrap();
     }
-    let asleep = Under::Asleep { next_at: 77 };
-    assert_eq!(store.loop_under_way("l").await.unwrap(), asleep);
+    let asleep = LoopResumePoint::Asleep { next_at: 77 };
+    assert_eq!(store.loop_resume_point("l").await.unwrap(), asleep);
     let shown = store.get_loop("l").await.unwrap();
     assert_eq!((shown.working.revision, &*shown.working.text), (2, ""));
     assert_eq!(shown.state.last_response.as_deref(), Some("well"));
@@ -120,20 +126,29 @@ async fn what_a_crash_leaves_says_what_was_under_way() {
     let home = Home::new();
     let store = home.open();
     make(&store, "l").await;
-    let once = || WhichStart::Once {
+    let once = || LoopStart::Once {
         key: Some("slot".to_owned()),
     };
     store.start_loop("l", once()).await.unwrap();
     store.begin_iteration("l", 1).await.unwrap();
     let left = home.remains();
     let next = left.try_open(true).unwrap();
-    assert_eq!(next.awake_loops().await.unwrap(), ["l"]);
-    assert_eq!(next.loop_under_way("l").await.unwrap(), Under::Opened);
-    assert_eq!(next.start_loop("l", once()).await.unwrap(), Started::Before);
+    assert_eq!(next.running_loops().await.unwrap(), ["l"]);
+    assert_eq!(
+        next.loop_resume_point("l").await.unwrap(),
+        LoopResumePoint::Opened
+    );
+    assert_eq!(
+        next.start_loop("l", once()).await.unwrap(),
+        LoopStartResult::AlreadyRequested
+    );
     let over = ended(1, false, Some(LoopEnd::Once));
     next.end_iteration(over).await.unwrap();
-    assert!(next.awake_loops().await.unwrap().is_empty());
-    assert_eq!(next.start_loop("l", once()).await.unwrap(), Started::Before);
+    assert!(next.running_loops().await.unwrap().is_empty());
+    assert_eq!(
+        next.start_loop("l", once()).await.unwrap(),
+        LoopStartResult::AlreadyRequested
+    );
     let state = next.get_loop("l").await.unwrap().state;
     assert_eq!((state.stopped, state.next_at), (Some(LoopEnd::Once), None));
     assert_eq!(state.last_error.as_deref(), Some("it broke"));
@@ -146,9 +161,9 @@ async fn only_the_memory_that_was_shown_is_cleared() {
     let home = Home::new();
     let store = home.open();
     make(&store, "l").await;
-    store.start_loop("l", WhichStart::Again).await.unwrap();
+    store.start_loop("l", LoopStart::Continuous).await.unwrap();
     let run = ask(&store, 1).await;
-    let typed = Remember {
+    let typed = MemoryUpdate {
         name: "l".to_owned(),
         kind: MemoryKind::Working,
         text: Some("later".to_owned()),
@@ -156,7 +171,7 @@ async fn only_the_memory_that_was_shown_is_cleared() {
         if_revision: None,
         key: None,
     };
-    store.remember(typed).await.unwrap();
+    store.update_memory(typed).await.unwrap();
     answer(&store, run, "well").await;
     store.end_iteration(ended(1, true, None)).await.unwrap();
     let shown = store.get_loop("l").await.unwrap();
@@ -169,7 +184,7 @@ async fn a_keyed_change_happens_once_and_old_revisions_go() {
     let home = Home::new();
     let store = home.open();
     make(&store, "l").await;
-    let set = |number: u32| Remember {
+    let set = |number: u32| MemoryUpdate {
         name: "l".to_owned(),
         kind: MemoryKind::Persistent,
         text: Some(format!("text {number}")),
@@ -179,7 +194,7 @@ async fn a_keyed_change_happens_once_and_old_revisions_go() {
     };
     for number in 1..=120 {
         for _ in 0..2 {
-            let made = store.remember(set(number)).await.unwrap();
+            let made = store.update_memory(set(number)).await.unwrap();
             assert_eq!(made.revision, u64::from(number));
         }
     }
@@ -196,7 +211,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
     let home = Home::new();
     let store = home.open();
     make(&store, "l").await;
-    store.start_loop("l", WhichStart::Again).await.unwrap();
+    store.start_loop("l", LoopStart::Continuous).await.unwrap();
     for number in 1..=5 {
         let run = ask(&store, number).await;
         answer(&store, run, &format!("answer {number}")).await;
@@ -205,7 +220,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
             .await
             .unwrap();
     }
-    let page = |before| HistoryParams {
+    let page = |before| LoopHistoryParams {
         name: "l".to_owned(),
         before,
         limit: Some(2),
@@ -221,7 +236,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
     assert_eq!((last.iterations.len(), last.more), (1, false));
     let busy = store.delete_loop("l", Vec::new()).await.unwrap_err();
     assert!(matches!(busy, StoreError::Conflict(_)));
-    assert!(!store.drop_iterations("l", 2).await.unwrap());
+    assert!(!store.delete_iterations("l", 2).await.unwrap());
     let left = store.loop_history(page(None)).await.unwrap();
     let numbers: Vec<u32> = left.iterations.iter().map(|it| it.iteration).collect();
     assert_eq!((numbers, left.more), (vec![5, 4], false));
@@ -230,7 +245,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
         .end_loop("l", LoopEnd::Stopped, "It was stopped.")
         .await
         .unwrap();
-    store.drop_iterations("l", 0).await.unwrap();
+    store.delete_iterations("l", 0).await.unwrap();
     store.delete_loop("l", Vec::new()).await.unwrap();
     assert!(store.loop_row("l").await.unwrap().is_none());
     assert_eq!(store.session_count().await.unwrap(), 0);

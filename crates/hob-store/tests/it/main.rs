@@ -1,11 +1,11 @@
-//! The store over real files, through its public face.
+//! The store over real files, through its public interface.
 
+#[cfg(test)]
+mod audit;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod files;
-#[cfg(test)]
-mod judgements;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use crate::support::{Home, keyed, named, text_to};
 use hob_store::StoreError;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::session::{AnnotateParams, CreateParams, HistoryParams, LabelParams};
-use hob_wire::{Content, Part, Role, ToolCall};
+use hob_wire::rooms::session::{
+    SessionAnnotateParams, SessionCreateParams, SessionHistoryParams, SessionLabelParams,
+};
+use hob_wire::{ContentPart, MessageContent, Role, ToolCall};
 use serde_json::json;
 
 fn by_key(key: &str) -> SessionRef {
@@ -16,7 +18,7 @@ async fn creating_again_returns_the_session_and_wipes_nothing() {
     let home = Home::new();
     let store = home.open();
     let first = store
-        .create_session(CreateParams {
+        .create_session(SessionCreateParams {
             session_key: Some("chat:main".to_owned()),
             kind: Some("main".to_owned()),
             metadata: json!({ "a": [1, 2] }).as_object().cloned(),
@@ -31,7 +33,7 @@ async fn creating_again_returns_the_session_and_wipes_nothing() {
     store.send("chat:main", "hello").await;
 
     let again = store
-        .create_session(CreateParams {
+        .create_session(SessionCreateParams {
             kind: Some("cron".to_owned()),
             metadata: json!({ "b": 1 }).as_object().cloned(),
             ..named("chat:main")
@@ -58,14 +60,14 @@ async fn a_session_without_a_key_is_named_by_its_id() {
     let home = Home::new();
     let store = home.open();
     let made = store
-        .create_session(CreateParams::default())
+        .create_session(SessionCreateParams::default())
         .await
         .unwrap()
         .session;
     assert_eq!(made.session_key, made.id.to_string());
     assert_eq!(made.kind, "main");
     let child = store
-        .create_session(CreateParams {
+        .create_session(SessionCreateParams {
             parent: Some(made.session_key.clone()),
             ..named("child")
         })
@@ -83,9 +85,9 @@ async fn what_is_out_of_bounds_is_refused_by_name() {
     let home = Home::new();
     let store = home.open();
     let free_id = "01890a5d-ac96-774b-bcce-b302099a8057";
-    let with_kind = |kind: &str| CreateParams {
+    let with_kind = |kind: &str| SessionCreateParams {
         kind: Some(kind.to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     let cases = [
         (named(""), "sessionKey"),
@@ -96,16 +98,16 @@ async fn what_is_out_of_bounds_is_refused_by_name() {
         (with_kind(""), "kind"),
         (with_kind(&"k".repeat(33)), "kind"),
         (
-            CreateParams {
+            SessionCreateParams {
                 label: Some("l".repeat(257)),
-                ..CreateParams::default()
+                ..SessionCreateParams::default()
             },
             "label",
         ),
         (
-            CreateParams {
+            SessionCreateParams {
                 metadata: json!({ "m": "x".repeat(64 * 1024) }).as_object().cloned(),
-                ..CreateParams::default()
+                ..SessionCreateParams::default()
             },
             "metadata",
         ),
@@ -117,9 +119,9 @@ async fn what_is_out_of_bounds_is_refused_by_name() {
         };
         assert!(message.contains(names), "{names}: {message}");
     }
-    let orphan = CreateParams {
+    let orphan = SessionCreateParams {
         parent: Some("nobody".to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     let error = store.create_session(orphan).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound(_)), "{error:?}");
@@ -146,7 +148,7 @@ async fn history_pages_back_and_export_forward() {
     let mut pages = Vec::new();
     loop {
         let page = store
-            .history(HistoryParams {
+            .history(SessionHistoryParams {
                 session_key: "s".to_owned(),
                 limit: Some(10),
                 before,
@@ -169,8 +171,8 @@ async fn history_pages_back_and_export_forward() {
     );
     let all = store.messages("s").await;
     assert_eq!(all.len(), 25);
-    assert_eq!(all[24].content, Content::from("m25"));
-    let zero = HistoryParams {
+    assert_eq!(all[24].content, MessageContent::from("m25"));
+    let zero = SessionHistoryParams {
         session_key: "s".to_owned(),
         limit: Some(0),
         before: None,
@@ -192,7 +194,7 @@ async fn large_messages_make_small_pages() {
         store.send("s", &text).await;
     }
     let page = store
-        .history(HistoryParams {
+        .history(SessionHistoryParams {
             session_key: "s".to_owned(),
             limit: None,
             before: None,
@@ -213,11 +215,11 @@ async fn parts_come_back_as_they_were_sent() {
     let home = Home::new();
     let store = home.open();
     store.create("s").await;
-    let content = Content::Parts(vec![
-        Part::Text {
+    let content = MessageContent::Parts(vec![
+        ContentPart::Text {
             text: "zwölf \u{1F600} \"\\ \u{7f}".to_owned(),
         },
-        Part::ToolCall(ToolCall {
+        ContentPart::ToolCall(ToolCall {
             id: "1".to_owned(),
             name: "fs.read".to_owned(),
             args: json!({ "z": 1, "a": { "deep": [null, 1.5] } }),
@@ -293,7 +295,7 @@ async fn a_label_is_set_and_taken_away() {
     let home = Home::new();
     let store = home.open();
     store.create("s").await;
-    let label = |label: Option<&str>| LabelParams {
+    let label = |label: Option<&str>| SessionLabelParams {
         session_key: "s".to_owned(),
         label: label.map(ToOwned::to_owned),
     };
@@ -337,9 +339,9 @@ async fn a_caller_may_choose_the_id() {
     let home = Home::new();
     let store = home.open();
     let id: hob_wire::SessionId = "0c0ffee0-1111-4222-8333-444455556666".parse().unwrap();
-    let chosen = || CreateParams {
+    let chosen = || SessionCreateParams {
         id: Some(id),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     let made = store.create_session(chosen()).await.unwrap();
     assert!(made.created);
@@ -347,7 +349,7 @@ async fn a_caller_may_choose_the_id() {
     store.send(&id.to_string(), "hello").await;
     let again = store.create_session(chosen()).await.unwrap();
     assert_eq!((again.created, again.session.messages), (false, 1));
-    let both = CreateParams {
+    let both = SessionCreateParams {
         id: Some(id),
         ..named("chat:main")
     };
@@ -360,12 +362,12 @@ async fn a_caller_may_choose_the_id() {
 async fn metadata_is_set_entry_by_entry() {
     let home = Home::new();
     let store = home.open();
-    let made = CreateParams {
+    let made = SessionCreateParams {
         metadata: json!({ "a": 1, "b": 2 }).as_object().cloned(),
         ..named("s")
     };
     store.create_session(made).await.unwrap();
-    let annotate = |entries: serde_json::Value| AnnotateParams {
+    let annotate = |entries: serde_json::Value| SessionAnnotateParams {
         session_key: "s".to_owned(),
         metadata: entries.as_object().cloned().unwrap(),
     };

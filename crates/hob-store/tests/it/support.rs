@@ -2,11 +2,13 @@
 
 use hob_bus::{LoggedEvent, publisher};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::tasks::Tasks;
+use hob_kit::randomness::Randomness;
+use hob_kit::tasks::TaskGroup;
 use hob_store::{Store, StoreError, StoreOptions};
-use hob_wire::rooms::session::{CreateParams, Created, ExportParams, SendParams};
-use hob_wire::{Content, Message, Role};
+use hob_wire::rooms::session::{
+    SessionCreateParams, SessionCreateResult, SessionExportParams, SessionSendParams,
+};
+use hob_wire::{Message, MessageContent, Role};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -45,18 +47,18 @@ impl Home {
         self.try_open(false).unwrap()
     }
 
-    pub(crate) fn try_open(&self, had_life: bool) -> Result<Open, StoreError> {
+    pub(crate) fn try_open(&self, had_database: bool) -> Result<Open, StoreError> {
         let (to_bus, mut inbox) = publisher();
         let store = Store::open(StoreOptions {
             database: self.database(),
             clock: self.clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             publisher: to_bus,
-            had_life,
+            had_database,
         })?;
         let published = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&published);
-        Tasks::new().spawn("published", async move {
+        TaskGroup::new().spawn("published", async move {
             while let Some(batch) = inbox.next().await {
                 seen.lock().unwrap().extend(batch);
             }
@@ -115,7 +117,7 @@ impl Open {
         self.published()
     }
 
-    pub(crate) async fn create(&self, key: &str) -> Created {
+    pub(crate) async fn create(&self, key: &str) -> SessionCreateResult {
         self.create_session(named(key)).await.unwrap()
     }
 
@@ -130,7 +132,7 @@ impl Open {
         let mut after = None;
         loop {
             let page = self
-                .export(ExportParams {
+                .export(SessionExportParams {
                     session_key: key.to_owned(),
                     after,
                     limit: None,
@@ -162,24 +164,24 @@ impl Open {
     }
 }
 
-pub(crate) fn named(key: &str) -> CreateParams {
-    CreateParams {
+pub(crate) fn named(key: &str) -> SessionCreateParams {
+    SessionCreateParams {
         session_key: Some(key.to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     }
 }
 
-pub(crate) fn text_to(key: &str, text: &str) -> SendParams {
-    SendParams {
+pub(crate) fn text_to(key: &str, text: &str) -> SessionSendParams {
+    SessionSendParams {
         session_key: key.to_owned(),
-        content: Content::from(text),
+        content: MessageContent::from(text),
         role: None,
         idempotency_key: None,
     }
 }
 
-pub(crate) fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams {
-    SendParams {
+pub(crate) fn keyed(key: &str, text: &str, idempotency_key: &str) -> SessionSendParams {
+    SessionSendParams {
         idempotency_key: Some(idempotency_key.to_owned()),
         role: Some(Role::User),
         ..text_to(key, text)
@@ -193,7 +195,7 @@ where
     F: Fn(usize) -> Fut,
     Fut: Future<Output = T> + Send + 'static,
 {
-    let tasks = Tasks::new();
+    let tasks = TaskGroup::new();
     let results = Arc::new(Mutex::new(Vec::new()));
     for number in 0..count {
         let (future, results) = (work(number), Arc::clone(&results));

@@ -1,7 +1,7 @@
 //! Group commit: order, one bad row alone, many at once, fencing.
 
 use crate::support::{Home, keyed, named, text_to, together};
-use hob_kit::tasks::Tasks;
+use hob_kit::tasks::TaskGroup;
 use hob_store::StoreError;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -136,7 +136,7 @@ async fn closing_commits_what_is_queued() {
     let store = home.open();
     store.create("s").await;
     let handle = (*store).clone();
-    let tasks = Tasks::new();
+    let tasks = TaskGroup::new();
     let acked = Arc::new(Mutex::new(0_usize));
     for number in 0..AT_ONCE {
         let (store, acked) = (handle.clone(), Arc::clone(&acked));

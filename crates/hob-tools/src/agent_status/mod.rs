@@ -1,19 +1,19 @@
-//! `agent_status`: how the caller's own run stands, and how busy the house is.
+//! `agent_status`: the state of the caller's own run, and the number of runs in all.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::agent;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(status(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(status(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 fn spec() -> ToolSpec {
@@ -28,14 +28,14 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "Tell how this run stands".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn status(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
+async fn status(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
     let mut lines = Vec::new();
     let mut run = None;
     if let Some(run_id) = work.context.run_id {
@@ -43,7 +43,7 @@ async fn status(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
             session_key: None,
             run_id: Some(run_id),
         };
-        let view = ask::<agent::Status>(ground, &own).await?;
+        let view = call_room::<agent::Status>(env, &own).await?;
         let model = view.model.as_deref().unwrap_or("no model yet");
         lines.push(format!(
             "This run: {run_id} of {}, step {}, {model}.",
@@ -54,10 +54,10 @@ async fn status(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
             "model": view.model, "cost": view.cost,
         }));
     }
-    let stats = ask::<agent::Stats>(ground, &agent::StatsParams::default()).await?;
+    let stats = call_room::<agent::Stats>(env, &agent::AgentStatsParams::default()).await?;
     lines.push(format!(
         "Runs: {} active, {} waiting, {} in all.",
         stats.active, stats.queued, stats.runs
     ));
-    Ok(told(&lines, &json!({ "run": run, "stats": stats })))
+    Ok(answer_lines(&lines, &json!({ "run": run, "stats": stats })))
 }

@@ -1,18 +1,18 @@
-//! Reading an expression and its value at once.
+//! Parses and evaluates an expression in one pass.
 //!
-//! Invariants: the depth is bounded, so no expression exhausts the stack; every step is exact or
-//! an error.
+//! Invariants: the depth is bounded, so no expression exhausts the stack; every operation is exact
+//! or an error.
 
 use super::ratio::Ratio;
 
-/// Parentheses, signs and powers within each other.
+/// Levels of nested parentheses, signs and powers.
 const DEPTH_MAX: usize = 64;
 
-type Value = Result<Ratio, String>;
+type EvalResult = Result<Ratio, String>;
 
-/// The value of an expression, or what is wrong with it.
-pub(super) fn value(text: &str) -> Value {
-    let mut reader = Reader {
+/// The value of an expression, or a sentence about its error.
+pub(super) fn value(text: &str) -> EvalResult {
+    let mut reader = ExpressionParser {
         rest: text,
         length: text.len(),
         depth: 0,
@@ -20,36 +20,36 @@ pub(super) fn value(text: &str) -> Value {
     let value = reader.sum()?;
     match reader.peek() {
         None => Ok(value),
-        Some(letter) => Err(reader.odd(letter)),
+        Some(letter) => Err(reader.unexpected(letter)),
     }
 }
 
-struct Reader<'t> {
+struct ExpressionParser<'t> {
     rest: &'t str,
     length: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn sum(&mut self) -> Value {
+impl ExpressionParser<'_> {
+    fn sum(&mut self) -> EvalResult {
         let mut value = self.product()?;
         loop {
             value = match self.peek() {
-                Some('+') => value.add(self.after(Reader::product)?),
-                Some('-') => value.add(self.after(Reader::product)?.negate()),
+                Some('+') => value.add(self.after(ExpressionParser::product)?),
+                Some('-') => value.add(self.after(ExpressionParser::product)?.negate()),
                 _ => return Ok(value),
             }
             .ok_or_else(too_large)?;
         }
     }
 
-    fn product(&mut self) -> Value {
+    fn product(&mut self) -> EvalResult {
         let mut value = self.signed()?;
         loop {
             let Some(sign @ ('*' | '/' | '%' | '×' | '÷')) = self.peek() else {
                 return Ok(value);
             };
-            let other = self.after(Reader::signed)?;
+            let other = self.after(ExpressionParser::signed)?;
             if matches!(sign, '/' | '%' | '÷') && other.is_zero() {
                 return Err("This divides by zero.".to_owned());
             }
@@ -62,20 +62,20 @@ impl Reader<'_> {
         }
     }
 
-    fn signed(&mut self) -> Value {
+    fn signed(&mut self) -> EvalResult {
         self.deeper(|reader| match reader.peek() {
-            Some('-') => Ok(reader.after(Reader::signed)?.negate()),
-            Some('+') => reader.after(Reader::signed),
+            Some('-') => Ok(reader.after(ExpressionParser::signed)?.negate()),
+            Some('+') => reader.after(ExpressionParser::signed),
             _ => reader.power(),
         })
     }
 
-    fn power(&mut self) -> Value {
+    fn power(&mut self) -> EvalResult {
         let base = self.atom()?;
         if self.peek() != Some('^') {
             return Ok(base);
         }
-        let exponent = self.after(Reader::signed)?;
+        let exponent = self.after(ExpressionParser::signed)?;
         if base.is_zero() && exponent.is_below(Ratio::whole(0).ok_or_else(too_large)?) == Some(true)
         {
             return Err("This divides by zero.".to_owned());
@@ -85,21 +85,21 @@ impl Reader<'_> {
         base.power(exponent).ok_or_else(refused)
     }
 
-    fn atom(&mut self) -> Value {
+    fn atom(&mut self) -> EvalResult {
         match self.peek() {
             Some('(') => {
-                let value = self.after(Reader::sum)?;
+                let value = self.after(ExpressionParser::sum)?;
                 self.close()?;
                 Ok(value)
             }
             Some(letter) if letter.is_ascii_digit() || letter == '.' => self.number(),
             Some(letter) if letter.is_ascii_alphabetic() => self.function(),
-            Some(letter) => Err(self.odd(letter)),
+            Some(letter) => Err(self.unexpected(letter)),
             None => Err("The expression ends where a number should follow.".to_owned()),
         }
     }
 
-    fn function(&mut self) -> Value {
+    fn function(&mut self) -> EvalResult {
         let end = self.rest.find(|letter: char| !letter.is_ascii_alphabetic());
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let known = ["abs", "floor", "ceil", "round", "min", "max"];
@@ -112,9 +112,9 @@ impl Reader<'_> {
         if self.peek() != Some('(') {
             return Err(format!("A parenthesis should follow '{name}'."));
         }
-        let mut value = apply(name, self.after(Reader::sum)?)?;
+        let mut value = apply(name, self.after(ExpressionParser::sum)?)?;
         while self.peek() == Some(',') {
-            let other = self.after(Reader::sum)?;
+            let other = self.after(ExpressionParser::sum)?;
             let is_less = other.is_below(value).ok_or_else(too_large)?;
             value = match (name, is_less) {
                 ("min", true) | ("max", false) => other,
@@ -126,7 +126,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn number(&mut self) -> Value {
+    fn number(&mut self) -> EvalResult {
         let is_part = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '_');
         let end = self.rest.find(|letter| !is_part(letter));
         let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -151,14 +151,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes the letter at hand and reads on.
-    fn after(&mut self, read: fn(&mut Self) -> Value) -> Value {
+    /// Consumes the current character and parses on.
+    fn after(&mut self, read: fn(&mut Self) -> EvalResult) -> EvalResult {
         let letter = self.rest.chars().next().map_or(0, char::len_utf8);
         self.rest = &self.rest[letter..];
         self.deeper(read)
     }
 
-    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Value) -> Value {
+    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> EvalResult) -> EvalResult {
         self.depth += 1;
         if self.depth > 2 * DEPTH_MAX {
             return Err(format!(
@@ -170,13 +170,13 @@ impl Reader<'_> {
         value
     }
 
-    /// The next letter that is no space.
+    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
     }
 
-    fn odd(&self, letter: char) -> String {
+    fn unexpected(&self, letter: char) -> String {
         let at = self.length - self.rest.len();
         format!(
             "'{}' at {at} does not belong there.",
@@ -185,13 +185,13 @@ impl Reader<'_> {
     }
 }
 
-fn apply(name: &str, value: Ratio) -> Value {
+fn apply(name: &str, value: Ratio) -> EvalResult {
     let half = Ratio::new(1, 2).ok_or_else(too_large)?;
     Ok(match name {
         "abs" => value.abs(),
         "floor" => value.floor(),
         "ceil" => value.negate().floor().negate(),
-        // Half goes away from zero, as people do it.
+        // Half rounds away from zero, as taught in school.
         "round" => {
             let rounded = value.abs().add(half).ok_or_else(too_large)?.floor();
             let is_below = value.is_below(Ratio::whole(0).ok_or_else(too_large)?);

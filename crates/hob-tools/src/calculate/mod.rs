@@ -1,10 +1,10 @@
-//! `calculate`: arithmetic, exactly. Models guess at digits.
+//! `calculate`: exact arithmetic, because models guess at digits.
 
-use crate::outcome::{failed, said};
-use crate::{Entry, Running};
-use hob_core::permission::Work;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use crate::outcome::{failed, succeeded};
+use crate::{ToolEntry, ToolFuture};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde_json::json;
 
 mod expression;
@@ -13,11 +13,11 @@ mod ratio;
 /// Letters of one expression.
 const EXPRESSION_CHARS_MAX: usize = 1_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, _| -> Running { Box::pin(async move { calculate(call.call()) }) },
+    run: |call, _| -> ToolFuture { Box::pin(async move { calculate(call.call()) }) },
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 fn spec() -> ToolSpec {
@@ -40,19 +40,19 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "Calculate {expression}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn calculate(work: &Work) -> Executed {
+fn calculate(work: &PreparedCall) -> ToolExecuteResult {
     let text = work.args["expression"].as_str().unwrap_or_default();
     match expression::value(text) {
-        Ok(value) => Executed {
+        Ok(value) => ToolExecuteResult {
             metadata: Some(json!({ "exact": value.exact() })),
-            ..said(value.to_string())
+            ..succeeded(value.to_string())
         },
         Err(reason) => failed(reason),
     }

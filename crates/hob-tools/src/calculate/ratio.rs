@@ -1,10 +1,10 @@
-//! Fractions of whole numbers of 127 bits; what does not fit is an error, never a rounded value.
+//! Fractions of 127-bit integers; an overflow is an error, never a rounded value.
 //!
 //! Invariant: the denominator is positive and shares no factor with the numerator.
 
 use std::fmt;
 
-/// Digits after the point of a value that has no end.
+/// Decimal places shown of a value with endless digits.
 const DIGITS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// `above / below` in lowest terms; none when it does not fit or `below` is zero.
+    /// `above / below` in lowest terms; `None` on overflow or if `below` is zero.
     pub(super) fn new(above: i128, below: i128) -> Option<Ratio> {
         if below == 0 || above == i128::MIN || below == i128::MIN {
             return None;
@@ -46,7 +46,7 @@ impl Ratio {
     }
 
     pub(super) fn negate(self) -> Ratio {
-        // The least number is never an `above`, so its opposite always fits.
+        // `new` refuses `i128::MIN`, so the negation cannot overflow.
         Ratio {
             above: -self.above,
             below: self.below,
@@ -54,7 +54,7 @@ impl Ratio {
     }
 
     pub(super) fn multiply(self, other: Ratio) -> Option<Ratio> {
-        // Shared factors first, so that what fits in the end does not fail on the way.
+        // Common factors are cancelled first, so that a result that fits does not overflow on the way.
         let one = Ratio::new(self.above, other.below)?;
         let two = Ratio::new(other.above, self.below)?;
         let above = one.above.checked_mul(two.above)?;
@@ -65,7 +65,7 @@ impl Ratio {
         self.multiply(Ratio::new(other.below, other.above)?)
     }
 
-    /// What is left after taking `other` away a whole number of times; it has the sign of `other`.
+    /// The remainder of a floored division; it has the sign of `other`.
     pub(super) fn modulo(self, other: Ratio) -> Option<Ratio> {
         let times = self.divide(other)?.floor();
         self.add(times.multiply(other)?.negate())
@@ -112,7 +112,7 @@ impl Ratio {
         }
     }
 
-    /// The value as a fraction or a whole number.
+    /// The value as a fraction or an integer.
     pub(super) fn exact(self) -> String {
         match self.below {
             1 => self.above.to_string(),
@@ -120,7 +120,7 @@ impl Ratio {
         }
     }
 
-    /// Whether its decimal digits end, and the digits as far as they are shown.
+    /// The decimal digits up to `DIGITS` places, and true if they end there.
     fn decimal(self) -> (String, bool) {
         let below = self.below.unsigned_abs();
         let above = self.above.unsigned_abs();
@@ -131,7 +131,7 @@ impl Ratio {
         }
         let mut digits = 0;
         while rest > 0 && digits < DIGITS {
-            // Ten times the rest may not fit; then the digits end here, without a claim.
+            // Ten times the rest may overflow; the digits then end here and count as inexact.
             let Some(tenfold) = rest.checked_mul(10) else {
                 break;
             };

@@ -1,33 +1,37 @@
 //! What a call may say.
 
 use super::*;
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 
-fn checked(trial: &Trial, command: &str, cwd: Option<&str>) -> Result<Errand, Refused> {
+fn checked(
+    trial: &TestWorkspace,
+    command: &str,
+    cwd: Option<&str>,
+) -> Result<SandboxedCommand, ToolRefusal> {
     let work = trial.work("exec", json!({}));
     let network = NetworkGrant::Off;
-    Errand::new(
+    SandboxedCommand::new(
         &work,
-        Said {
+        CommandArguments {
             command,
             cwd,
             network,
             hosts: None,
         },
-        &trial.ground,
+        &trial.env,
     )
 }
 
 #[test]
 fn a_folder_below_the_workspace_is_taken_and_no_other() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("sub/x", "");
     std::os::unix::fs::symlink(trial.outside(""), trial.path("link")).expect("links");
     let real = |path: PathBuf| std::fs::canonicalize(path).expect("is there");
-    let errand = checked(&trial, "true", Some("sub")).expect("is below");
-    assert_eq!(errand.cwd, real(trial.path("sub")));
-    assert_eq!(errand.root, real(trial.path("")));
+    let sandboxed = checked(&trial, "true", Some("sub")).expect("is below");
+    assert_eq!(sandboxed.cwd, real(trial.path("sub")));
+    assert_eq!(sandboxed.root, real(trial.path("")));
     let absolute = trial.path("sub");
     checked(&trial, "true", absolute.to_str()).expect("is below");
     for cwd in [
@@ -49,9 +53,9 @@ fn a_folder_below_the_workspace_is_taken_and_no_other() {
 
 #[test]
 fn settings_become_limits() {
-    let catalog = Arc::new(hob_kit::settings::Catalog::new(&[KEYS]));
+    let catalog = Arc::new(hob_kit::settings::SettingsCatalog::new(&[KEYS]));
     let text = "[exec]\nmemory_mib = 0\nfile_mib = 3\ncpu = \"1500ms\"\n";
-    let env = hob_kit::world::Env::default();
+    let env = hob_kit::host_environment::EnvVars::default();
     let settings = Settings::load(&catalog, "test", text, &env).expect("loads");
     let limits = limits(&settings);
     assert_eq!(limits.memory_bytes, None);

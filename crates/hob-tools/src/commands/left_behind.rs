@@ -1,13 +1,13 @@
-//! What a run left behind that would run by itself, in sentences for the model and the person. Pure.
+//! Notes about new files of a run that would run by themselves, for the model and the person. Pure.
 
 use hob_exec::LeftBehind;
-use hob_wire::rooms::tool::Executed;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Adds the sentences to an answer's text, and the paths to its metadata.
-pub(crate) fn told(answer: &mut Executed, left: &LeftBehind) {
+/// Appends the notes to the text of an answer, and the paths to its metadata.
+pub(crate) fn append_left_behind(answer: &mut ToolExecuteResult, left: &LeftBehind) {
     let text = left_behind_note(left);
     if text.is_empty() {
         return;
@@ -29,7 +29,7 @@ pub(crate) fn told(answer: &mut Executed, left: &LeftBehind) {
     });
 }
 
-/// The sentences; empty where nothing was left behind.
+/// The notes; empty if nothing was left behind.
 pub fn left_behind_note(left: &LeftBehind) -> String {
     let mut text = String::new();
     for found in &left.quarantined {

@@ -1,21 +1,21 @@
-//! What is told of what a run left behind.
+//! Notes about files that a run left behind.
 
 use super::*;
-use crate::outcome::said;
+use crate::outcome::succeeded;
 use crate::trial::words;
-use hob_exec::Quarantined;
+use hob_exec::QuarantinedRepository;
 
 #[test]
 fn nothing_is_told_of_nothing() {
-    let mut answer = said("x");
-    told(&mut answer, &LeftBehind::default());
+    let mut answer = succeeded("x");
+    append_left_behind(&mut answer, &LeftBehind::default());
     assert_eq!((words(&answer).as_str(), answer.metadata), ("x", None));
 }
 
 #[test]
 fn each_finding_has_a_sentence() {
-    let mut answer = said("x");
-    let found = |renamed: Option<&str>| Quarantined {
+    let mut answer = succeeded("x");
+    let found = |renamed: Option<&str>| QuarantinedRepository {
         path: "/w/a/.git".into(),
         renamed: renamed.map(Into::into),
         reason: "core.fsmonitor".to_owned(),
@@ -25,7 +25,7 @@ fn each_finding_has_a_sentence() {
         created: vec!["/w/.envrc".into()],
         is_incomplete: true,
     };
-    told(&mut answer, &left);
+    append_left_behind(&mut answer, &left);
     let text = words(&answer);
     for part in [
         "core.fsmonitor",

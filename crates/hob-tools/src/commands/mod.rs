@@ -1,181 +1,93 @@
-//! What `exec` and `process` share: what is to be run, behind which walls, within which limits, and
-//! what a person is shown of it.
+//! Shared by `exec` and `process`: the command, its sandbox, its limits and its preview.
 //!
-//! - [`Errand`]: a command line in a folder of the workspace, checked
-//! - [`OwnCommand`]: a person's own command line, under the same policy
-//! - `walls`: the one sandbox policy of all of them
-//! - `scripts`: the files a command line runs, so that a person sees them and the run gets no
-//!   others; `script_calls` and `command_words` find their names
-//! - `network`: which network a command has, and the proxy that is its exit
-//! - `left_behind`: what a run left behind, in sentences
+//! - [`SandboxedCommand`]: a checked command line in a folder of the workspace
+//! - [`UserCommand`]: a command line that a person set, under the same policy
+//! - `sandbox_policy`: the one sandbox policy of all commands
+//! - `scripts`: the files a command line runs; a person sees them and the run gets no others;
+//!   `script_calls` and `shell_words` find their names
+//! - `network`: the network access of a command, and its proxy
+//! - `left_behind`: notes about new files that would run by themselves
 //!
-//! Invariant: what cannot be enforced here is refused with the remedy, never run weaker.
+//! Invariant: a command whose sandbox cannot be enforced is refused with the remedy; it never runs
+//! with less.
 
-mod command_words;
 mod left_behind;
 mod network;
-mod own;
+mod sandbox_policy;
 mod script_calls;
 pub(crate) mod scripts;
-mod walls;
+mod setting_keys;
+mod shell_words;
+mod user_command;
 
+pub(crate) use left_behind::append_left_behind;
 pub use left_behind::left_behind_note;
-pub(crate) use left_behind::told as left_behind;
-pub use network::{ProxyReport, Spawned};
-pub use own::OwnCommand;
+pub use network::{ProxyReport, SpawnedCommand};
+pub use setting_keys::KEYS;
+pub use user_command::UserCommand;
 
-use crate::beneath;
 use crate::outcome::failed;
-use crate::process::Owners;
-use crate::spot::{Refused, hash};
-use crate::{Ground, Look};
-use hob_core::permission::Work;
+use crate::process::ProcessOwners;
+use crate::workspace_dir;
+use crate::workspace_path::{ToolRefusal, sha256_hex};
+use crate::{CallPreview, ToolEnv};
+use hob_core::permission::PreparedCall;
 use hob_exec::home_view::HOME_NOTE;
 use hob_exec::protected_paths::PersonHome;
-use hob_exec::{Level, Limits, Plan, Spawner, Walls};
-use hob_kit::settings::{Key, Kind, Settings};
-use hob_net::Web;
+use hob_exec::{ResourceLimits, SandboxLevel, SandboxMode, SpawnPlan, Spawner};
+use hob_kit::settings::Settings;
+use hob_net::WebClient;
 use hob_wire::NetworkGrant;
-use hob_wire::rooms::tool::Executed;
-pub(crate) use network::{Network, parameters as network_parameters};
-use scripts::{ScriptPlace, Scripts};
+use hob_wire::rooms::tool::ToolExecuteResult;
+pub(crate) use network::{CommandNetwork, parameters as network_parameters};
+use scripts::{CommandScripts, ScriptContext};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Letters of one command line; the kernel takes 128 KiB of bytes.
+/// Characters of one command line; the kernel limits one argument to 128 KiB.
 pub const COMMAND_CHARS_MAX: usize = 30_000;
-/// The longest time a command may take; the tool room waits a little longer.
+/// The longest timeout of a command.
 pub(crate) const TIMEOUT_MS_MAX: u64 = 230_000;
-/// What the room waits: a command's own deadline always comes first.
+/// The timeout of the tool room; longer, so that the deadline of the command comes first.
 pub(crate) const ROOM_TIMEOUT_MS: u64 = 240_000;
 
 const MIB: u64 = 1024 * 1024;
 
-pub const KEYS: &[Key] = &[
-    Key::new(
-        "exec.timeout",
-        Kind::Duration {
-            min_ms: 1_000,
-            max_ms: TIMEOUT_MS_MAX,
-        },
-        "120s",
-        "How long a command may take, unless the call says less or more; then it is ended with everything it started.",
-    )
-    .live(),
-    Key::new(
-        "exec.memory_mib",
-        Kind::Integer {
-            min: 0,
-            max: 1_048_576,
-        },
-        "16384",
-        "Address space of one process of a command, in MiB; 0 is no limit.",
-    )
-    .live(),
-    Key::new(
-        "exec.processes",
-        Kind::Integer {
-            min: 8,
-            max: 32_768,
-        },
-        "512",
-        "Processes and threads of one command at once.",
-    )
-    .live(),
-    Key::new(
-        "exec.cpu",
-        Kind::Duration {
-            min_ms: 0,
-            max_ms: 86_400_000,
-        },
-        "30m",
-        "Processor time of one process of a command; 0s is no limit.",
-    )
-    .live(),
-    Key::new(
-        "exec.file_mib",
-        Kind::Integer {
-            min: 1,
-            max: 1_048_576,
-        },
-        "4096",
-        "The largest file a command may write, in MiB.",
-    )
-    .live(),
-    Key::new(
-        "exec.tmp_mib",
-        Kind::Integer {
-            min: 1,
-            max: 65_536,
-        },
-        "512",
-        "What a command's own /tmp holds, in MiB; it goes with the command.",
-    )
-    .live(),
-    Key::new(
-        "exec.shown_bytes",
-        Kind::Integer {
-            min: 1_024,
-            max: 131_072,
-        },
-        "32768",
-        "How much of each of a command's streams the model is shown, its beginning and its end.",
-    )
-    .live(),
-    Key::new(
-        "exec.output_mib",
-        Kind::Integer { min: 1, max: 1_024 },
-        "64",
-        "How much of a command's whole output is kept when it is longer than what is shown, in MiB.",
-    )
-    .live(),
-    Key::new(
-        "exec.kept_mib",
-        Kind::Integer {
-            min: 1,
-            max: 1_048_576,
-        },
-        "512",
-        "How much of outputs that were too long to be shown is kept in all, in MiB; the oldest go first.",
-    )
-    .live(),
-];
-
-/// How programs are run; cheap to clone.
+/// Runs programs; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Commands {
+pub struct CommandRunner {
     pub(crate) spawner: Spawner,
     /// For the keys of `exec.*`.
     pub(crate) settings: watch::Receiver<Arc<Settings>>,
     person_home: Option<PersonHome>,
-    /// What the proxy of a command's network reaches the world by.
-    web: Option<Web>,
-    /// Whose each background process is.
-    pub(crate) owners: Owners,
+    /// The client that the egress proxy of a command uses.
+    web: Option<WebClient>,
+    /// The owners of the background processes.
+    pub(crate) owners: ProcessOwners,
 }
 
-impl Commands {
-    /// `person_home` is the person's own, whose start-up files are protected.
+impl CommandRunner {
+    /// `person_home` is the person's home folder, whose start-up files are protected.
     pub fn new(
         spawner: Spawner,
         settings: watch::Receiver<Arc<Settings>>,
         person_home: Option<&Path>,
-    ) -> Commands {
-        Commands {
+    ) -> CommandRunner {
+        CommandRunner {
             spawner,
             settings,
             person_home: person_home.map(PersonHome::new),
             web: None,
-            owners: Owners::default(),
+            owners: ProcessOwners::default(),
         }
     }
 
-    /// The same, where commands may have a network that leads through a proxy.
+    /// Lets commands have network access through a proxy.
     #[must_use]
-    pub fn with_web(mut self, web: Web) -> Commands {
+    pub fn with_web(mut self, web: WebClient) -> CommandRunner {
         self.web = Some(web);
         self
     }
@@ -189,82 +101,90 @@ impl Commands {
         self.home().map(PersonHome::path)
     }
 
-    /// What starts them.
+    /// The spawner of all programs.
     pub fn spawner(&self) -> &Spawner {
         &self.spawner
     }
 }
 
-/// A command line and where it runs.
+/// A command line with its folder, network and scripts.
 #[derive(Clone, Debug)]
-pub(crate) struct Errand {
+pub(crate) struct SandboxedCommand {
     command: String,
-    /// The workspace, as the kernel has it.
+    /// The real path of the workspace.
     root: PathBuf,
-    /// A folder in it.
+    /// The working directory, in the workspace.
     cwd: PathBuf,
-    network: Network,
-    scripts: Scripts,
+    network: CommandNetwork,
+    scripts: CommandScripts,
 }
 
-/// What a call says.
+/// The arguments of a call that runs a command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct CommandArguments<'a> {
     pub(crate) command: &'a str,
     pub(crate) cwd: Option<&'a str>,
     pub(crate) network: NetworkGrant,
-    /// The only hosts that it asks to reach.
+    /// The only hosts it asks to reach.
     pub(crate) hosts: Option<&'a [String]>,
 }
 
-impl Errand {
-    /// Checks what a call says, and reads the scripts it names. Blocks.
-    pub(crate) fn new(work: &Work, said: Said<'_>, ground: &Ground) -> Result<Errand, Refused> {
-        let mut errand = Errand::within(work.context.workspace.as_deref(), said)?;
-        let home = ground.commands().and_then(Commands::person_home);
-        let place = ScriptPlace {
-            root: &errand.root,
-            folder: Some(&errand.cwd),
+impl SandboxedCommand {
+    /// Checks the arguments and reads the scripts that the command line names. Blocks.
+    pub(crate) fn new(
+        work: &PreparedCall,
+        arguments: CommandArguments<'_>,
+        env: &ToolEnv,
+    ) -> Result<SandboxedCommand, ToolRefusal> {
+        let mut sandboxed =
+            SandboxedCommand::in_workspace(work.context.workspace.as_deref(), arguments)?;
+        let home = env.commands().and_then(CommandRunner::person_home);
+        let place = ScriptContext {
+            root: &sandboxed.root,
+            folder: Some(&sandboxed.cwd),
             home,
-            hidden: ground.hidden(),
+            hidden: env.hidden(),
         };
-        errand.scripts = Scripts::of(said.command, &place);
-        Ok(errand)
+        sandboxed.scripts = CommandScripts::find(arguments.command, &place);
+        Ok(sandboxed)
     }
 
-    /// Checks what is said to be run in a workspace. Blocks.
-    fn within(workspace: Option<&str>, said: Said<'_>) -> Result<Errand, Refused> {
-        check_command(said.command)?;
-        let network = Network::new(said.network, said.hosts)?;
-        let (root, workspace) = beneath::root(workspace)?;
-        let cwd = said.cwd.unwrap_or(".");
-        beneath::check_path(cwd)?;
-        let outside = || beneath::NotOpened::Outside(beneath::shorten(cwd));
-        let below = beneath::below(workspace, cwd).ok_or_else(outside)?;
-        let folder = beneath::folder(&root, &below).map_err(|error| match error {
+    /// Checks the arguments against a workspace. Blocks.
+    fn in_workspace(
+        workspace: Option<&str>,
+        arguments: CommandArguments<'_>,
+    ) -> Result<SandboxedCommand, ToolRefusal> {
+        check_command(arguments.command)?;
+        let network = CommandNetwork::new(arguments.network, arguments.hosts)?;
+        let (root, workspace) = workspace_dir::open_workspace(workspace)?;
+        let cwd = arguments.cwd.unwrap_or(".");
+        workspace_dir::check_path(cwd)?;
+        let outside = || workspace_dir::WorkspaceOpenError::Outside(workspace_dir::shorten(cwd));
+        let below = workspace_dir::relative_path(workspace, cwd).ok_or_else(outside)?;
+        let folder = workspace_dir::open_folder(&root, &below).map_err(|error| match error {
             rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => {
-                let shown = beneath::shorten(cwd);
-                Refused(format!("There is no folder '{shown}' in the workspace."))
+                let shown = workspace_dir::shorten(cwd);
+                ToolRefusal(format!("There is no folder '{shown}' in the workspace."))
             }
-            error => beneath::refused(cwd, error).into(),
+            error => workspace_dir::open_error(cwd, error).into(),
         })?;
         let real = |handle| {
-            let failed = |error: std::io::Error| Refused(format!("'{cwd}' is lost: {error}."));
-            beneath::real_path(handle).map_err(failed)
+            let failed = |error: std::io::Error| ToolRefusal(format!("'{cwd}' is lost: {error}."));
+            workspace_dir::real_path(handle).map_err(failed)
         };
-        Ok(Errand {
-            command: said.command.to_owned(),
-            scripts: Scripts::default(),
+        Ok(SandboxedCommand {
+            command: arguments.command.to_owned(),
+            scripts: CommandScripts::default(),
             root: real(&root)?,
             cwd: real(&folder)?,
             network,
         })
     }
 
-    /// What a person is shown, and what the approval is bound to. Blocks.
-    pub(crate) fn look(&self, ground: &Ground) -> Result<(String, String), Refused> {
-        let commands = commands(ground)?;
-        let level = self.level(commands, ground)?;
+    /// The preview for a person, and the state that the approval is bound to. Blocks.
+    pub(crate) fn preview(&self, env: &ToolEnv) -> Result<(String, String), ToolRefusal> {
+        let commands = command_runner(env)?;
+        let level = self.level(commands, env)?;
         let argv = serde_json::to_string(&self.argv()).unwrap_or_default();
         let mut text = format!("argv: {argv}\n");
         let network = self.network.question();
@@ -282,38 +202,42 @@ impl Errand {
         if self.is_home(commands) {
             let _ = writeln!(text, "home folder: {HOME_NOTE}");
         }
-        text.push_str(&self.scripts.shown(true));
+        text.push_str(&self.scripts.preview(true));
         let state = format!(
             "{}|{}|{}|{network}|{}",
             level.name(),
             self.root.display(),
             self.cwd.display(),
-            self.scripts.mark(),
+            self.scripts.fingerprint(),
         );
-        Ok((text, hash(state.as_bytes())))
+        Ok((text, sha256_hex(state.as_bytes())))
     }
 
-    /// Whether the workspace is the person's home folder or holds it.
-    pub(crate) fn is_home(&self, commands: &Commands) -> bool {
+    /// Returns true if the workspace is the person's home folder or holds it.
+    pub(crate) fn is_home(&self, commands: &CommandRunner) -> bool {
         let home = commands.person_home.as_ref();
         home.is_some_and(|home| home.inside(&self.root).is_some())
     }
 
-    /// The plan of a run. Waits for the disk, and at the first run for what the machine can enforce.
-    pub(crate) async fn plan(&self, ground: &Ground) -> Result<Plan, Refused> {
-        let commands = commands(ground)?;
-        let (errand, seen) = (self.clone(), ground.clone());
-        let made = tokio::task::spawn_blocking(move || errand.policy(&seen, true));
-        let interrupted = |_| Err(Refused("Looking around was interrupted.".to_owned()));
+    /// Plans a run. Waits for the disk, and the first time for the probe of the sandbox support.
+    pub(crate) async fn plan(&self, env: &ToolEnv) -> Result<SpawnPlan, ToolRefusal> {
+        let commands = command_runner(env)?;
+        let (sandboxed, seen) = (self.clone(), env.clone());
+        let made = tokio::task::spawn_blocking(move || sandboxed.policy(&seen, true));
+        let interrupted = |_| {
+            Err(ToolRefusal(
+                "Checking the workspace was interrupted.".to_owned(),
+            ))
+        };
         let policy = made.await.unwrap_or_else(interrupted)?;
         let argv = self.argv().iter().map(Into::into).collect();
-        let mut plan = Plan::new(argv, self.cwd.clone(), Walls::Policy(policy));
+        let mut plan = SpawnPlan::new(argv, self.cwd.clone(), SandboxMode::Policy(policy));
         plan.limits = limits(&commands.settings.borrow());
         Ok(plan)
     }
 
-    /// Which network it asks for.
-    pub(crate) fn network(&self) -> &Network {
+    /// The network access it asks for.
+    pub(crate) fn network(&self) -> &CommandNetwork {
         &self.network
     }
 
@@ -321,18 +245,19 @@ impl Errand {
         argv(&self.command)
     }
 
-    /// Which level the walls would have, or why they cannot stand. Blocks.
-    fn level(&self, commands: &Commands, ground: &Ground) -> Result<Level, Refused> {
-        let facts = tokio::runtime::Handle::current().block_on(commands.spawner.facts());
-        self.policy(ground, false)?;
-        Ok(facts?.choose()?)
+    /// The sandbox level, or why the sandbox is impossible. Blocks.
+    fn level(&self, commands: &CommandRunner, env: &ToolEnv) -> Result<SandboxLevel, ToolRefusal> {
+        // Previews run on a blocking thread, so blocking on the runtime is safe here.
+        let facts = tokio::runtime::Handle::current().block_on(commands.spawner.sandbox_support());
+        self.policy(env, false)?;
+        Ok(facts?.require_level()?)
     }
 
-    fn policy(&self, ground: &Ground, whole: bool) -> Result<hob_exec::Policy, Refused> {
-        let home = commands(ground)?.person_home.as_ref();
-        let mut policy = walls::policy(&self.root, home, ground.hidden())?;
+    fn policy(&self, env: &ToolEnv, whole: bool) -> Result<hob_exec::SandboxPolicy, ToolRefusal> {
+        let home = command_runner(env)?.person_home.as_ref();
+        let mut policy = sandbox_policy::workspace_policy(&self.root, home, env.hidden())?;
         if whole {
-            walls::protect_below(&mut policy, &self.root, home)?;
+            sandbox_policy::protect_below(&mut policy, &self.root, home)?;
         }
         policy.bound_files = self.scripts.bound_files();
         policy.network = self.network.access();
@@ -344,70 +269,73 @@ fn argv(command: &str) -> [&str; 3] {
     ["bash", "-c", command]
 }
 
-fn check_command(command: &str) -> Result<(), Refused> {
+fn check_command(command: &str) -> Result<(), ToolRefusal> {
     if command.contains('\0') || command.trim().is_empty() {
-        return Err(Refused("There is no command to run.".to_owned()));
+        return Err(ToolRefusal("There is no command to run.".to_owned()));
     }
     if command.chars().count() > COMMAND_CHARS_MAX {
-        return Err(Refused(format!(
-            "The command has more than {COMMAND_CHARS_MAX} letters; put it into a script."
+        return Err(ToolRefusal(format!(
+            "The command has more than {COMMAND_CHARS_MAX} characters; put it into a script."
         )));
     }
     Ok(())
 }
 
-/// What a call would do now.
-pub(crate) fn look(errand: Result<&Errand, Refused>, ground: &Ground) -> Look {
-    match errand.and_then(|errand| errand.look(ground)) {
-        Ok((preview, state)) => Look {
+/// Previews a call.
+pub(crate) fn preview(
+    sandboxed: Result<&SandboxedCommand, ToolRefusal>,
+    env: &ToolEnv,
+) -> CallPreview {
+    match sandboxed.and_then(|sandboxed| sandboxed.preview(env)) {
+        Ok((preview, state)) => CallPreview {
             preview,
             state,
             would_fail: None,
             asks_always: false,
         },
-        Err(Refused(reason)) => Look::failing(reason),
+        Err(ToolRefusal(reason)) => CallPreview::failing(reason),
     }
 }
 
-impl Look {
-    /// A call that would do nothing.
-    pub(crate) fn failing(reason: String) -> Look {
-        Look {
+impl CallPreview {
+    /// The preview of a call that would fail.
+    pub(crate) fn failing(reason: String) -> CallPreview {
+        CallPreview {
             preview: String::new(),
-            state: format!("refused:{}", hash(reason.as_bytes())),
+            state: format!("refused:{}", sha256_hex(reason.as_bytes())),
             would_fail: Some(reason),
             asks_always: false,
         }
     }
 }
 
-/// Whether a call is still what its approval was bound to. Blocks.
-pub(crate) fn check_state(work: &Work, look: &Look) -> Result<(), Refused> {
-    match (&work.state, &look.would_fail) {
-        (Some(state), _) if *state != look.state => Err(Refused(
-            "What would run is not what was approved any more; nothing was run.".to_owned(),
+/// Checks that a call is still what was approved. Blocks.
+pub(crate) fn check_state(work: &PreparedCall, preview: &CallPreview) -> Result<(), ToolRefusal> {
+    match (&work.state, &preview.would_fail) {
+        (Some(state), _) if *state != preview.state => Err(ToolRefusal(
+            "The command or its scripts changed after the approval; nothing was run.".to_owned(),
         )),
-        // Nobody was asked about a call that was to fail, so it does.
-        (Some(_), Some(reason)) => Err(Refused(reason.clone())),
+        // Nobody was asked about a call that would fail, so it must not run even if it could now.
+        (Some(_), Some(reason)) => Err(ToolRefusal(reason.clone())),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn commands(ground: &Ground) -> Result<&Commands, Refused> {
-    let missing = || Refused("No programs are run here.".to_owned());
-    ground.commands().ok_or_else(missing)
+pub(crate) fn command_runner(env: &ToolEnv) -> Result<&CommandRunner, ToolRefusal> {
+    let missing = || ToolRefusal("Programs cannot be run here.".to_owned());
+    env.commands().ok_or_else(missing)
 }
 
-/// The time a command may take.
-pub(crate) fn deadline(commands: &Commands, asked_ms: Option<u64>) -> Duration {
+/// The time limit of a command.
+pub(crate) fn deadline(commands: &CommandRunner, asked_ms: Option<u64>) -> Duration {
     let usual = || commands.settings.borrow().duration_ms("exec.timeout");
     Duration::from_millis(asked_ms.unwrap_or_else(usual).clamp(1, TIMEOUT_MS_MAX))
 }
 
-/// What a person chose as bounds of one run.
-fn limits(settings: &Settings) -> Limits {
+/// The resource limits of one run, from the settings.
+fn limits(settings: &Settings) -> ResourceLimits {
     let above_zero = |value: u64| Some(value).filter(|value| *value > 0);
-    Limits {
+    ResourceLimits {
         processes: settings.u64("exec.processes"),
         file_bytes: settings.u64("exec.file_mib") * MIB,
         tmp_bytes: settings.u64("exec.tmp_mib") * MIB,
@@ -415,13 +343,13 @@ fn limits(settings: &Settings) -> Limits {
         memory_bytes: above_zero(settings.u64("exec.memory_mib") * MIB),
         kept_output_bytes: settings.usize("exec.shown_bytes"),
         file_output_bytes: settings.u64("exec.output_mib") * MIB,
-        ..Limits::default()
+        ..ResourceLimits::default()
     }
 }
 
-/// A refusal as the model is told it.
-pub(crate) fn told(refused: Refused) -> Executed {
-    let Refused(reason) = refused;
+/// The answer to the model for a refusal.
+pub(crate) fn refusal_answer(refused: ToolRefusal) -> ToolExecuteResult {
+    let ToolRefusal(reason) = refused;
     failed(reason)
 }
 

@@ -1,34 +1,38 @@
-//! Which network a command has: what a person is asked, and the proxy that is its only exit.
+//! The network access of a command: the question for a person, and the proxy as its only exit.
 //!
-//! Invariants: a command whose network leads through the proxy has one that serves it from its start
-//! to its end; without a proxy such a command is not started.
+//! Invariants: a command with proxy access has a proxy from its start to its end; without a proxy
+//! such a command is not started.
 
-use super::Commands;
-use crate::spot::Refused;
-use hob_exec::{Child, ExecError, NetworkAccess, Plan, Walls};
-use hob_net::{AllowedHosts, HOSTS_MAX, Openings, Proxy};
+use super::CommandRunner;
+use crate::workspace_path::ToolRefusal;
+use hob_exec::{Child, ExecError, NetworkAccess, SandboxMode, SpawnPlan};
+use hob_net::{AllowedHosts, EgressProxy, HOSTS_MAX, PrivateHosts};
 use hob_wire::NetworkGrant;
 use serde_json::{Value, json};
 
-/// The network that a call asks for, checked.
+/// The checked network access that a call asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Network {
+pub(crate) struct CommandNetwork {
     grant: NetworkGrant,
-    /// The only hosts it reaches through the proxy, as they were named; any when empty.
+    /// The only hosts it may reach through the proxy; any host if empty.
     hosts: Vec<String>,
 }
 
-impl Network {
-    pub(crate) fn new(grant: NetworkGrant, hosts: Option<&[String]>) -> Result<Network, Refused> {
+impl CommandNetwork {
+    pub(crate) fn new(
+        grant: NetworkGrant,
+        hosts: Option<&[String]>,
+    ) -> Result<CommandNetwork, ToolRefusal> {
         let hosts = hosts.unwrap_or_default();
         if !hosts.is_empty() {
             if grant != NetworkGrant::Proxy {
                 let why = "`hosts` limits `network: true`; give both, or leave `hosts` out.";
-                return Err(Refused(why.to_owned()));
+                return Err(ToolRefusal(why.to_owned()));
             }
-            AllowedHosts::new(hosts).map_err(Refused)?;
+            // Checked now, so that an invalid host is refused before a person is asked.
+            AllowedHosts::new(hosts).map_err(ToolRefusal)?;
         }
-        Ok(Network {
+        Ok(CommandNetwork {
             grant,
             hosts: hosts.to_vec(),
         })
@@ -42,7 +46,7 @@ impl Network {
         &self.hosts
     }
 
-    /// What a person is asked to allow.
+    /// The access in words, for the question to a person.
     pub(crate) fn question(&self) -> String {
         match self.grant {
             NetworkGrant::Off => "off".to_owned(),
@@ -85,17 +89,17 @@ pub(crate) fn parameters(before: &str) -> (Value, Value) {
 
 /// A started command.
 #[derive(Debug)]
-pub struct Spawned {
+pub struct SpawnedCommand {
     pub child: Child,
-    /// What its network was, if it has one.
+    /// The report about its network, if it has one.
     pub report: Option<ProxyReport>,
 }
 
-/// What became of a command's network; cheap to clone.
+/// The network use of a command; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ProxyReport {
-    /// None: it has this machine's own network.
-    proxy: Option<Proxy>,
+    /// None if it has this machine's own network.
+    proxy: Option<EgressProxy>,
 }
 
 impl ProxyReport {
@@ -119,7 +123,7 @@ impl ProxyReport {
         line
     }
 
-    /// The line, if hosts were refused: for results that are not a model's.
+    /// The line, only if hosts were refused; for results that no model reads.
     pub fn refusal(&self) -> Option<String> {
         let is_refused = self
             .proxy
@@ -128,7 +132,7 @@ impl ProxyReport {
         is_refused.then(|| self.line())
     }
 
-    /// For a result's metadata.
+    /// Adds the report to the metadata of a result.
     pub(crate) fn add_to(&self, metadata: &mut Value) {
         let Some(proxy) = &self.proxy else {
             metadata["network"] = json!("host");
@@ -142,18 +146,22 @@ impl ProxyReport {
     }
 }
 
-impl Commands {
-    /// Starts a plan, with the proxy that its policy asks for. `hosts` are the only ones it reaches
-    /// through it; any when empty.
-    pub async fn spawn(&self, plan: Plan, hosts: &[String]) -> Result<Spawned, ExecError> {
-        let access = match &plan.walls {
-            Walls::Policy(policy) => policy.network,
-            Walls::Unsandboxed { .. } => NetworkAccess::Off,
+impl CommandRunner {
+    /// Starts a plan, with a proxy if its policy asks for one. `hosts` are the only hosts it may
+    /// reach through the proxy; any host if empty.
+    pub async fn spawn(
+        &self,
+        plan: SpawnPlan,
+        hosts: &[String],
+    ) -> Result<SpawnedCommand, ExecError> {
+        let access = match &plan.sandbox {
+            SandboxMode::Policy(policy) => policy.network,
+            SandboxMode::Unsandboxed { .. } => NetworkAccess::Off,
         };
         let proxy = match access {
             NetworkAccess::Off => {
                 let child = self.spawner.spawn(plan).await?;
-                return Ok(Spawned {
+                return Ok(SpawnedCommand {
                     child,
                     report: None,
                 });
@@ -167,10 +175,10 @@ impl Commands {
             self.spawner.tasks().spawn_until_stop("proxy", served);
         }
         let report = Some(ProxyReport { proxy });
-        Ok(Spawned { child, report })
+        Ok(SpawnedCommand { child, report })
     }
 
-    fn proxy(&self, hosts: &[String]) -> Result<Proxy, ExecError> {
+    fn proxy(&self, hosts: &[String]) -> Result<EgressProxy, ExecError> {
         let Some(web) = self.web.clone() else {
             let why = "There is no way to the network here.";
             return Err(ExecError::Policy(why.to_owned()));
@@ -181,8 +189,8 @@ impl Commands {
         };
         let settings = self.settings.borrow();
         let opened = settings.list("web.private_hosts").iter();
-        let openings = Openings::new(opened.map(String::as_str));
-        Ok(Proxy::new(web, openings, hosts))
+        let private_hosts = PrivateHosts::new(opened.map(String::as_str));
+        Ok(EgressProxy::new(web, private_hosts, hosts))
     }
 }
 

@@ -9,7 +9,7 @@ fn named(hosts: &[&str]) -> Vec<String> {
 #[test]
 fn a_person_is_told_how_far_a_network_reaches() {
     let question = |grant, hosts: &[&str]| {
-        let network = Network::new(grant, Some(&named(hosts)));
+        let network = CommandNetwork::new(grant, Some(&named(hosts)));
         network.expect("is sound").question()
     };
     assert_eq!(question(NetworkGrant::Off, &[]), "off");
@@ -28,12 +28,13 @@ fn a_person_is_told_how_far_a_network_reaches() {
 fn hosts_go_with_the_proxy_alone() {
     let hosts = named(&["a.test"]);
     for grant in [NetworkGrant::Off, NetworkGrant::Host] {
-        let Refused(why) = Network::new(grant, Some(&hosts)).expect_err("is refused");
+        let ToolRefusal(why) = CommandNetwork::new(grant, Some(&hosts)).expect_err("is refused");
         assert!(why.contains("`hosts` limits"), "{why}");
     }
-    let network = Network::new(NetworkGrant::Proxy, Some(&hosts)).expect("is sound");
+    let network = CommandNetwork::new(NetworkGrant::Proxy, Some(&hosts)).expect("is sound");
     assert_eq!(network.access(), NetworkAccess::Proxy);
     assert_eq!(network.hosts(), hosts);
-    let Refused(why) = Network::new(NetworkGrant::Proxy, Some(&named(&["*"]))).expect_err("any");
+    let ToolRefusal(why) =
+        CommandNetwork::new(NetworkGrant::Proxy, Some(&named(&["*"]))).expect_err("any");
     assert!(why.contains("`hosts` takes"), "{why}");
 }

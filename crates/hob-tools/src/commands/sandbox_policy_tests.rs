@@ -1,7 +1,7 @@
 //! What is protected where, and what is refused.
 
 use super::*;
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 
 fn home(path: &Path) -> PersonHome {
     PersonHome::new(path)
@@ -9,12 +9,12 @@ fn home(path: &Path) -> PersonHome {
 
 #[test]
 fn what_is_there_and_protected_is_added_to_the_policy() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     for name in [".git/config", "lib/.envrc", "plain/.github/workflows/a"] {
         trial.put(name, "x");
     }
     let root = trial.path("");
-    let mut made = policy(&root, None, &[]).expect("stands");
+    let mut made = workspace_policy(&root, None, &[]).expect("stands");
     protect_below(&mut made, &root, None).expect("is small");
     for name in [".git", "lib/.envrc", "plain/.github/workflows"] {
         assert!(made.protected.contains(&trial.path(name)), "{name}");
@@ -32,10 +32,10 @@ fn a_protected_workspace_is_refused_and_hobs_usual_homes_are_hidden() {
         "work/.husky",
     ] {
         let root = person.path().join(name);
-        policy(&root, Some(&person), &[]).expect_err(name);
+        workspace_policy(&root, Some(&person), &[]).expect_err(name);
     }
     let own = [PathBuf::from("/srv/hob")];
-    let made = policy(work, Some(&person), &own).expect("stands");
+    let made = workspace_policy(work, Some(&person), &own).expect("stands");
     for hidden in [
         "/srv/hob",
         "/home/someone/.config/hob",
@@ -48,7 +48,7 @@ fn a_protected_workspace_is_refused_and_hobs_usual_homes_are_hidden() {
 
 #[test]
 fn in_a_home_folder_only_what_is_there_can_be_changed() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     for name in ["docs/.git/x", ".config/x", "bin/x", "a.txt", "store/HEAD"] {
         trial.put(name, "x");
     }
@@ -56,7 +56,7 @@ fn in_a_home_folder_only_what_is_there_can_be_changed() {
     trial.put("store/refs/x", "x");
     let root = trial.path("").canonicalize().expect("is there");
     let person = home(&root);
-    let mut made = policy(&root, Some(&person), &[]).expect("stands");
+    let mut made = workspace_policy(&root, Some(&person), &[]).expect("stands");
     let names = ["a.txt", "docs", "store"].map(|name| root.join(name));
     assert_eq!(made.write, names);
     protect_below(&mut made, &root, Some(&person)).expect("is small");

@@ -1,30 +1,30 @@
-//! Which words of a simple command are files that it runs. Pure.
+//! Finds the words of a simple command that are files it runs. Pure.
 
-use super::command_words::{SimpleCommand, Word, inner_commands};
+use super::shell_words::{CommandWord, SimpleCommand, inner_commands};
 
-/// Lines within the line of a command: `bash -c`, `eval`.
+/// Levels of nested command lines: `bash -c`, `eval`.
 const INNER_DEPTH_MAX: usize = 3;
 
-/// What a simple command does, as far as scripts are concerned.
+/// The effect of a simple command as far as scripts are concerned.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Call {
-    /// Later commands run in this folder; none where it is not known.
-    ChangeFolder(Option<Word>),
-    /// It runs another line.
+pub(super) enum ScriptUse {
+    /// Later commands run in this folder; none if it is unknown.
+    ChangeFolder(Option<CommandWord>),
+    /// It runs another command line.
     Inner(Vec<SimpleCommand>),
-    /// These files are run.
-    Scripts(Vec<Word>),
-    /// It runs files that cannot be told from the line; a sentence.
+    /// It runs files.
+    Scripts(Vec<CommandWord>),
+    /// It runs files that the line does not name; a sentence about them.
     NotShown(String),
     Other,
 }
 
-/// Words of the shell's grammar before a command.
+/// Shell keywords before a command.
 const KEYWORDS: &[&str] = &[
     "!", "{", "do", "elif", "else", "if", "then", "until", "while",
 ];
 
-/// Programs that run the program behind them, with those of their options that take a word.
+/// Programs that run the program after them, with their options that take a value.
 const WRAPPERS: &[(&str, &[&str])] = &[
     ("builtin", &[]),
     ("busybox", &[]),
@@ -47,19 +47,18 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("xargs", &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"]),
 ];
 
-/// Programs whose first word is a script, with those of their options that take a word and those
-/// behind which the program itself stands.
-struct Interpreter {
+/// Programs whose first word is a script, and their options.
+struct ScriptInterpreter {
     names: &'static [&'static str],
     valued: &'static [&'static str],
-    /// The option's word is the program itself.
+    /// Options whose value is the program text.
     inline: &'static [&'static str],
-    /// The option's word is a file that is run.
+    /// Options whose value is a file that is run.
     file: &'static [&'static str],
 }
 
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
+const INTERPRETERS: &[ScriptInterpreter] = &[
+    ScriptInterpreter {
         names: &[
             "bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash",
         ],
@@ -67,37 +66,37 @@ const INTERPRETERS: &[Interpreter] = &[
         inline: &["-c"],
         file: &["--rcfile", "--init-file"],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["python", "pypy"],
         valued: &["-W", "-X", "--check-hash-based-pycs"],
         inline: &["-c"],
         file: &[],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["node", "nodejs", "bun", "deno", "tsx", "ts-node"],
         valued: &["-C", "--conditions", "--env-file", "--config"],
         inline: &["-e", "-p", "--eval", "--print"],
         file: &["-r", "--require", "--import", "--loader"],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["perl"],
         valued: &["-I"],
         inline: &["-e", "-E"],
         file: &[],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["ruby"],
         valued: &["-I", "-C", "-E"],
         inline: &["-e"],
         file: &["-r"],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["php"],
         valued: &["-c", "-d", "-S", "-t", "-z"],
         inline: &["-r"],
         file: &["-f"],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &[
             "lua", "luajit", "tclsh", "rscript", "guile", "elixir", "julia", "groovy",
         ],
@@ -105,13 +104,13 @@ const INTERPRETERS: &[Interpreter] = &[
         inline: &["-e"],
         file: &[],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &["awk", "gawk", "mawk", "sed"],
         valued: &["-F", "-v", "-e"],
         inline: &[],
         file: &["-f", "--file"],
     },
-    Interpreter {
+    ScriptInterpreter {
         names: &[".", "source"],
         valued: &[],
         inline: &[],
@@ -119,14 +118,14 @@ const INTERPRETERS: &[Interpreter] = &[
     },
 ];
 
-/// Programs that run what a project's own files say.
+/// Programs that run commands from files of the project.
 const PROJECT_RUNNERS: &[&str] = &[
     "ant", "bazel", "bundle", "cargo", "cmake", "composer", "go", "gradle", "gradlew", "just",
     "make", "gmake", "meson", "mvn", "ninja", "npm", "npx", "pnpm", "poetry", "pytest", "rake",
     "task", "tox", "uv", "yarn",
 ];
 
-pub(super) fn call_of(command: &SimpleCommand) -> Call {
+pub(super) fn script_use(command: &SimpleCommand) -> ScriptUse {
     let mut words = &command.words[..];
     while let Some((first, rest)) = words.split_first() {
         let name = program_name(&first.text);
@@ -135,21 +134,21 @@ pub(super) fn call_of(command: &SimpleCommand) -> Call {
         } else if let Some((_, valued)) = WRAPPERS.iter().find(|(known, _)| *known == name) {
             words = match behind_wrapper(&name, valued, rest) {
                 Ok(words) => words,
-                Err(note) => return Call::NotShown(note),
+                Err(note) => return ScriptUse::NotShown(note),
             };
         } else {
             return program_call(command, first, &name, rest);
         }
     }
-    Call::Other
+    ScriptUse::Other
 }
 
-/// The words behind a wrapper's own.
+/// The words after the wrapper's own options.
 fn behind_wrapper<'w>(
     name: &str,
     valued: &[&str],
-    words: &'w [Word],
-) -> Result<&'w [Word], String> {
+    words: &'w [CommandWord],
+) -> Result<&'w [CommandWord], String> {
     let mut left = words;
     while let Some((first, rest)) = left.split_first() {
         let text = first.text.as_str();
@@ -170,20 +169,25 @@ fn behind_wrapper<'w>(
             break;
         }
     }
-    // `timeout` has the time before the program.
+    // `timeout` takes the duration before the program.
     if name == "timeout" {
         left = left.get(1..).unwrap_or_default();
     }
     Ok(left)
 }
 
-fn program_call(command: &SimpleCommand, program: &Word, name: &str, rest: &[Word]) -> Call {
+fn program_call(
+    command: &SimpleCommand,
+    program: &CommandWord,
+    name: &str,
+    rest: &[CommandWord],
+) -> ScriptUse {
     match name {
         "cd" | "pushd" => {
             let into = rest.iter().find(|word| !is_option(word));
-            return Call::ChangeFolder(into.filter(|word| word.text != "-").cloned());
+            return ScriptUse::ChangeFolder(into.filter(|word| word.text != "-").cloned());
         }
-        "popd" => return Call::ChangeFolder(None),
+        "popd" => return ScriptUse::ChangeFolder(None),
         "eval" => {
             let is_known = rest.iter().all(|word| word.is_known);
             let text: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
@@ -195,27 +199,27 @@ fn program_call(command: &SimpleCommand, program: &Word, name: &str, rest: &[Wor
     if let Some(known) = INTERPRETERS.iter().find(|known| known.fits(name)) {
         let own = (program.text.contains('/')).then(|| program.clone());
         return match known.call(command, name, rest) {
-            Call::Scripts(mut scripts) => {
+            ScriptUse::Scripts(mut scripts) => {
                 scripts.extend(own);
-                Call::Scripts(scripts)
+                ScriptUse::Scripts(scripts)
             }
-            Call::Other => own.map_or(Call::Other, |own| Call::Scripts(vec![own])),
+            ScriptUse::Other => own.map_or(ScriptUse::Other, |own| ScriptUse::Scripts(vec![own])),
             other => other,
         };
     }
     if program.text.contains('/') || !program.is_known {
-        return Call::Scripts(vec![program.clone()]);
+        return ScriptUse::Scripts(vec![program.clone()]);
     }
     if PROJECT_RUNNERS.contains(&name) {
-        return Call::NotShown(format!(
+        return ScriptUse::NotShown(format!(
             "What '{name}' runs comes from files of the project, which are not shown and not bound."
         ));
     }
-    Call::Other
+    ScriptUse::Other
 }
 
 /// The programs of `find -exec`.
-fn find_call(rest: &[Word]) -> Call {
+fn find_call(rest: &[CommandWord]) -> ScriptUse {
     let runs = ["-exec", "-execdir", "-ok", "-okdir"];
     let mut commands = Vec::new();
     for (at, word) in rest.iter().enumerate() {
@@ -229,21 +233,21 @@ fn find_call(rest: &[Word]) -> Call {
         }
     }
     if commands.is_empty() {
-        Call::Other
+        ScriptUse::Other
     } else {
-        Call::Inner(commands)
+        ScriptUse::Inner(commands)
     }
 }
 
-impl Interpreter {
-    /// Whether a program is this one, whatever version its name ends with.
+impl ScriptInterpreter {
+    /// Returns true if a program is this one; a version suffix is ignored.
     fn fits(&self, name: &str) -> bool {
         let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         let mut names = self.names.iter();
         names.any(|known| *known == name || !plain.is_empty() && *known == plain)
     }
 
-    fn call(&self, command: &SimpleCommand, name: &str, words: &[Word]) -> Call {
+    fn call(&self, command: &SimpleCommand, name: &str, words: &[CommandWord]) -> ScriptUse {
         let mut files = Vec::new();
         let mut left = words;
         let mut ends_options = false;
@@ -257,14 +261,14 @@ impl Interpreter {
             if ends_options || !is_option(word) && !text.starts_with('+') {
                 break;
             }
-            // Short options of a shell may stand together: `-ec`.
+            // Short options of a shell may be combined: `-ec`.
             let is_shell = self.names.contains(&"bash");
             let is_inline = self.inline.contains(&text)
                 || is_shell && !text.starts_with("--") && text.ends_with('c');
             if is_inline {
                 return match rest.first() {
                     Some(line) if is_shell => inner(&line.text, line.is_known, command.depth),
-                    _ => Call::Scripts(files),
+                    _ => ScriptUse::Scripts(files),
                 };
             }
             if text == "-m" && self.names.contains(&"python") {
@@ -285,47 +289,47 @@ impl Interpreter {
                 left = &left[1..];
             }
         }
-        // `awk` and `sed` take their program from the line where no file is named.
+        // Without `-f`, `awk` and `sed` take their program from the line, so the first word is no file.
         if !self.names.contains(&"awk") {
             files.extend(left.first().filter(|word| word.text != "-").cloned());
         }
         if !files.is_empty() {
-            return Call::Scripts(files);
+            return ScriptUse::Scripts(files);
         }
         if let Some(input) = &command.input {
-            return Call::Scripts(vec![input.clone()]);
+            return ScriptUse::Scripts(vec![input.clone()]);
         }
         if command.is_piped && !self.names.contains(&"awk") {
-            return Call::NotShown(format!(
+            return ScriptUse::NotShown(format!(
                 "'{name}' runs what another program prints, which is not shown and not bound."
             ));
         }
-        Call::Other
+        ScriptUse::Other
     }
 }
 
-fn not_shown_module(module: Option<&Word>) -> Call {
+fn not_shown_module(module: Option<&CommandWord>) -> ScriptUse {
     let name = module.map_or("", |word| word.text.as_str());
-    Call::NotShown(format!(
+    ScriptUse::NotShown(format!(
         "The Python module '{name}' may be a file of the project; it is not shown and not bound."
     ))
 }
 
-fn inner(line: &str, is_known: bool, depth: usize) -> Call {
+fn inner(line: &str, is_known: bool, depth: usize) -> ScriptUse {
     if !is_known {
-        return Call::NotShown(
+        return ScriptUse::NotShown(
             "A part of the line is decided when it runs; what that runs is not shown and not bound."
                 .to_owned(),
         );
     }
-    Call::Inner(inner_commands(line, depth + 1, INNER_DEPTH_MAX))
+    ScriptUse::Inner(inner_commands(line, depth + 1, INNER_DEPTH_MAX))
 }
 
-fn is_option(word: &Word) -> bool {
+fn is_option(word: &CommandWord) -> bool {
     word.text.starts_with('-') && word.text != "-"
 }
 
-fn is_assignment(word: &Word) -> bool {
+fn is_assignment(word: &CommandWord) -> bool {
     let Some((name, _)) = word.text.split_once('=') else {
         return false;
     };

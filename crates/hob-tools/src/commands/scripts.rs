@@ -1,14 +1,14 @@
-//! The files that a command line runs, as far as it names them. A person sees what is in them, and
-//! the run gets those very bytes.
+//! The files that a command line names and runs. A person sees their content, and the run gets
+//! exactly those bytes.
 //!
-//! Invariants: bounded in files and bytes; only plain files below the given root are opened; a
-//! file that is named and cannot be shown or bound is said to be so. What a script loads, and what
-//! a Makefile or a package's scripts run, is not looked at.
+//! Invariants: files and bytes are bounded; only regular files below the given root are opened; a
+//! named file that cannot be shown or bound is reported. Files that a script loads, and commands
+//! of a Makefile or of package scripts, are not examined.
 
-use super::command_words::{self, SimpleCommand, Word};
-use super::script_calls::{Call, call_of};
-use crate::beneath;
-use crate::spot::hash;
+use super::script_calls::{ScriptUse, script_use};
+use super::shell_words::{self, CommandWord, SimpleCommand};
+use crate::workspace_dir;
+use crate::workspace_path::sha256_hex;
 use hob_exec::BoundFile;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use std::fmt::Write as _;
@@ -19,33 +19,33 @@ use std::path::{Component, Path, PathBuf};
 
 /// Scripts shown of one command line.
 const SCRIPTS_MAX: usize = 8;
-/// Bytes shown of one.
+/// Bytes shown of one script.
 const SHOWN_BYTES_MAX: usize = 8 * 1024;
 /// Bytes of all scripts of a line together.
 const SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
-/// Lines within lines.
+/// Levels of nested command lines.
 const NESTING_MAX: usize = 4;
-/// Sentences about what is not shown.
+/// Notes about files that are not shown.
 const NOTES_MAX: usize = 8;
-/// Said of every script.
+/// A note for every script.
 pub(crate) const LOADS_NOTE: &str = "Files that the script loads are not shown and not bound.";
 
-/// Where a line runs.
+/// The context in which a command line runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ScriptPlace<'p> {
-    /// Only files below it are opened; a real path.
+pub(crate) struct ScriptContext<'p> {
+    /// A real path; only files below it are opened.
     pub(crate) root: &'p Path,
-    /// The folder the line starts in; none where that is not known.
+    /// The initial working directory; none if it is unknown.
     pub(crate) folder: Option<&'p Path>,
     pub(crate) home: Option<&'p Path>,
-    /// Trees nothing of which is shown.
+    /// Folders that are never shown.
     pub(crate) hidden: &'p [PathBuf],
 }
 
-/// A file that would be run.
+/// A file that the command would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Script {
-    /// As a person is shown it.
+pub(crate) struct ScriptFile {
+    /// The path as a person sees it.
     path: String,
     named: PathBuf,
     real: PathBuf,
@@ -53,27 +53,27 @@ pub(crate) struct Script {
     mode: u32,
 }
 
-/// What a line runs.
+/// The scripts of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scripts {
-    found: Vec<Script>,
-    /// What is named and cannot be shown, in sentences.
+pub(crate) struct CommandScripts {
+    found: Vec<ScriptFile>,
+    /// Notes about named files that cannot be shown.
     notes: Vec<String>,
-    /// Whether the line is one command that opens its one script first of all.
+    /// True if the line is one command that opens its one script first.
     opens_at_start: bool,
 }
 
-impl Scripts {
+impl CommandScripts {
     /// The files that `command` names.
-    pub(crate) fn of(command: &str, place: &ScriptPlace<'_>) -> Scripts {
-        let mut reader = Reader {
+    pub(crate) fn find(command: &str, place: &ScriptContext<'_>) -> CommandScripts {
+        let mut reader = ScriptFinder {
             place,
             folders: vec![place.folder.map(Path::to_owned)],
             bytes_left: SCRIPT_BYTES_MAX,
             nesting: 0,
-            scripts: Scripts::default(),
+            scripts: CommandScripts::default(),
         };
-        let commands = command_words::simple_commands(command);
+        let commands = shell_words::simple_commands(command);
         for command in &commands {
             reader.take(command);
         }
@@ -82,12 +82,12 @@ impl Scripts {
         scripts
     }
 
-    /// What a person is shown of them; empty where nothing is named.
-    pub(crate) fn shown(&self, is_bound: bool) -> String {
+    /// The text for a person; empty if nothing is named.
+    pub(crate) fn preview(&self, is_bound: bool) -> String {
         let mut text = String::new();
         for script in &self.found {
             // Writing to a string cannot fail.
-            let _ = write!(text, "\n--- {} ---\n{}", script.path, script.shown());
+            let _ = write!(text, "\n--- {} ---\n{}", script.path, script.preview());
         }
         if self.found.is_empty() && self.notes.is_empty() {
             return text;
@@ -107,16 +107,16 @@ impl Scripts {
         text
     }
 
-    /// What tells these from any others.
-    pub(crate) fn mark(&self) -> String {
-        let found = self.found.iter().map(Script::mark);
+    /// A string that differs for different scripts.
+    pub(crate) fn fingerprint(&self) -> String {
+        let found = self.found.iter().map(ScriptFile::fingerprint);
         let all = found.chain(self.notes.iter().cloned());
         all.collect::<Vec<_>>().join("|")
     }
 
     /// The files as a sandbox binds them.
     pub(crate) fn bound_files(&self) -> Vec<BoundFile> {
-        let bound = |script: &Script| BoundFile {
+        let bound = |script: &ScriptFile| BoundFile {
             path: script.real.clone(),
             named: script.named.clone(),
             bytes: script.bytes.clone(),
@@ -135,9 +135,9 @@ impl Scripts {
     }
 }
 
-impl Script {
-    /// Its beginning, as text.
-    fn shown(&self) -> String {
+impl ScriptFile {
+    /// The beginning of the file, as text.
+    fn preview(&self) -> String {
         if self.bytes.contains(&0) {
             return format!("(a program of {} bytes)\n", self.bytes.len());
         }
@@ -153,54 +153,54 @@ impl Script {
         text
     }
 
-    fn mark(&self) -> String {
-        format!("{}={:o}:{}", self.path, self.mode, hash(&self.bytes))
+    fn fingerprint(&self) -> String {
+        format!("{}={:o}:{}", self.path, self.mode, sha256_hex(&self.bytes))
     }
 }
 
-struct Reader<'p> {
-    place: &'p ScriptPlace<'p>,
-    /// The folder that commands run in, one for each parenthesis around them.
+struct ScriptFinder<'p> {
+    place: &'p ScriptContext<'p>,
+    /// The working directory for each level of subshell.
     folders: Vec<Option<PathBuf>>,
     bytes_left: u64,
-    /// Lines around the one that is read: of `bash -c`, `eval`.
+    /// The current level of nested command lines: `bash -c`, `eval`.
     nesting: usize,
-    scripts: Scripts,
+    scripts: CommandScripts,
 }
 
-impl Reader<'_> {
+impl ScriptFinder<'_> {
     fn take(&mut self, command: &SimpleCommand) {
         let outer = self.folders.last().cloned().flatten();
         self.folders.resize(command.depth + 1, outer);
-        match call_of(command) {
-            Call::ChangeFolder(into) => {
+        match script_use(command) {
+            ScriptUse::ChangeFolder(into) => {
                 let folder = into.and_then(|into| self.path(&into).ok());
                 if let Some(last) = self.folders.last_mut() {
                     *last = folder;
                 }
             }
-            Call::Inner(_) if self.nesting == NESTING_MAX => {
+            ScriptUse::Inner(_) if self.nesting == NESTING_MAX => {
                 self.note("Lines within lines are not shown and not bound.".to_owned());
             }
-            Call::Inner(commands) => {
+            ScriptUse::Inner(commands) => {
                 self.nesting += 1;
                 for command in &commands {
                     self.take(command);
                 }
                 self.nesting -= 1;
             }
-            Call::Scripts(named) => {
+            ScriptUse::Scripts(named) => {
                 for named in &named {
                     self.add(named);
                 }
             }
-            Call::NotShown(note) => self.note(note),
-            Call::Other => {}
+            ScriptUse::NotShown(note) => self.note(note),
+            ScriptUse::Other => {}
         }
     }
 
-    fn add(&mut self, named: &Word) {
-        let shown = beneath::shorten(&named.text.replace('\0', "$"));
+    fn add(&mut self, named: &CommandWord) {
+        let shown = workspace_dir::shorten(&named.text.replace('\0', "$"));
         if !named.is_known {
             self.note(format!(
                 "'{shown}' is a script whose name is decided when it runs: it is not shown and not bound."
@@ -229,7 +229,7 @@ impl Reader<'_> {
                     ));
                 }
             }
-            // A program of the system, which no command can change.
+            // A program of the system, which no sandboxed command can change.
             Ok(None) => {}
             Err(why) => self.note(format!("'{shown}' {why}: it is not shown and not bound.")),
         }
@@ -242,17 +242,17 @@ impl Reader<'_> {
         }
     }
 
-    /// The absolute path of a word, as bash takes it from the folder it is in.
-    fn path(&self, word: &Word) -> Result<PathBuf, ()> {
+    /// The absolute path of a word, relative to the current working directory.
+    fn path(&self, word: &CommandWord) -> Result<PathBuf, ()> {
         if !word.is_known {
             return Err(());
         }
         let folder = self.folders.last().and_then(Option::as_deref);
         let text = &word.text;
-        let path = if let Some(rest) = text.strip_prefix(command_words::PWD) {
+        let path = if let Some(rest) = text.strip_prefix(shell_words::PWD) {
             let folder = folder.ok_or(())?;
             PathBuf::from(format!("{}{rest}", folder.display()))
-        } else if let Some(rest) = text.strip_prefix(command_words::HOME) {
+        } else if let Some(rest) = text.strip_prefix(shell_words::HOME) {
             let home = self.place.home.ok_or(())?;
             PathBuf::from(format!("{}{rest}", home.display()))
         } else if text.starts_with('/') {
@@ -266,8 +266,8 @@ impl Reader<'_> {
         Ok(path)
     }
 
-    /// Reads a file. None for one outside the root; an error says why it cannot be shown.
-    fn read(&self, named: &Path) -> Result<Option<Script>, String> {
+    /// Reads a file; `None` for one outside the root. The error says why it cannot be shown.
+    fn read(&self, named: &Path) -> Result<Option<ScriptFile>, String> {
         let place = self.place;
         let Ok(real) = std::fs::canonicalize(named) else {
             let missing = "does not exist yet, so what it will hold is not known".to_owned();
@@ -291,7 +291,7 @@ impl Reader<'_> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(place.root, flags, Mode::empty());
         let root = root.map_err(|error| failed(&error))?;
-        // Without waiting for the other end of a pipe; nothing but a file is read.
+        // NONBLOCK: a pipe without a writer must not block; the type is checked after opening.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let opened = rustix::fs::openat2(&root, below, flags, Mode::empty(), within);
@@ -307,7 +307,7 @@ impl Reader<'_> {
                 "is larger than the {SCRIPT_BYTES_MAX} bytes that are bound"
             ));
         }
-        Ok(Some(Script {
+        Ok(Some(ScriptFile {
             path: below.display().to_string(),
             named: named.to_owned(),
             real,
@@ -317,7 +317,7 @@ impl Reader<'_> {
     }
 }
 
-/// A path without `.` and `..`, by its words.
+/// Removes `.` and `..` from a path without reading the disk.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for step in path.components() {

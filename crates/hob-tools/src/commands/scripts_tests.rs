@@ -1,24 +1,24 @@
 //! Which files a command line runs, in all the ways to call one.
 
 use super::*;
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use std::os::unix::fs::symlink;
 
-fn scripts(trial: &Trial, command: &str, below: &str) -> Scripts {
+fn scripts(trial: &TestWorkspace, command: &str, below: &str) -> CommandScripts {
     let real = |path: PathBuf| path.canonicalize().expect("is there");
     let (root, folder) = (real(trial.path("")), real(trial.path(below)));
     let around = real(trial.around.path().to_owned());
-    let place = ScriptPlace {
+    let place = ScriptContext {
         root: &root,
         folder: Some(&folder),
         home: Some(&around),
         hidden: &[],
     };
-    Scripts::of(command, &place)
+    CommandScripts::find(command, &place)
 }
 
-fn trial() -> Trial {
-    let trial = Trial::new();
+fn trial() -> TestWorkspace {
+    let trial = TestWorkspace::new();
     trial.put("x.sh", "#!/bin/sh\nmake\n");
     trial.put("x y.sh", "echo\n");
     trial.put("x.py", "print(1)\n");
@@ -133,22 +133,22 @@ fn what_is_named_and_not_shown_is_said() {
         ("env -C tools ./gen.py", "in another folder"),
     ] {
         let found = scripts(&trial, way, ".");
-        assert!(found.shown(true).contains(part), "{way}: {found:?}");
+        assert!(found.preview(true).contains(part), "{way}: {found:?}");
         assert!(found.paths().is_empty(), "{way}: {found:?}");
     }
     trial.put("large", vec![b'x'; 1024 * 1024 + 1]);
     let large = scripts(&trial, "./large", ".");
-    assert!(large.shown(true).contains("is larger than"), "{large:?}");
+    assert!(large.preview(true).contains("is larger than"), "{large:?}");
     let hidden = [trial.path("tools").canonicalize().expect("is there")];
     let root = trial.path("").canonicalize().expect("is there");
-    let place = ScriptPlace {
+    let place = ScriptContext {
         root: &root,
         folder: Some(&root),
         home: None,
         hidden: &hidden,
     };
-    let own = Scripts::of("python3 tools/gen.py", &place);
-    assert!(own.shown(true).contains("belongs to hob"), "{own:?}");
+    let own = CommandScripts::find("python3 tools/gen.py", &place);
+    assert!(own.preview(true).contains("belongs to hob"), "{own:?}");
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn nothing_is_said_where_no_script_is_named() {
         "bash -c 'echo hi'",
     ] {
         let found = scripts(&trial, way, ".");
-        assert_eq!(found, Scripts::default(), "{way}");
-        assert_eq!(found.shown(true), "", "{way}");
+        assert_eq!(found, CommandScripts::default(), "{way}");
+        assert_eq!(found.preview(true), "", "{way}");
     }
 }
 
@@ -175,11 +175,11 @@ fn nothing_is_said_where_no_script_is_named() {
 fn what_is_shown_says_what_is_bound() {
     let trial = trial();
     let found = scripts(&trial, "./x.sh", ".");
-    let shown = found.shown(true);
+    let shown = found.preview(true);
     assert!(shown.contains("--- x.sh ---\n#!/bin/sh\nmake\n"), "{shown}");
     assert!(shown.contains("These bytes are what runs."), "{shown}");
     assert!(shown.contains(LOADS_NOTE), "{shown}");
-    let open = found.shown(false);
+    let open = found.preview(false);
     assert!(open.contains("is not bound"), "{open}");
     let bound = found.bound_files();
     assert_eq!(bound[0].bytes, b"#!/bin/sh\nmake\n");
@@ -190,7 +190,7 @@ fn what_is_shown_says_what_is_bound() {
 
 #[test]
 fn what_is_shown_is_bounded_and_bound_to_every_byte() {
-    let script = |bytes: Vec<u8>| Script {
+    let script = |bytes: Vec<u8>| ScriptFile {
         path: "a".to_owned(),
         named: "/a".into(),
         real: "/a".into(),
@@ -198,12 +198,12 @@ fn what_is_shown_is_bounded_and_bound_to_every_byte() {
         mode: 0o755,
     };
     let long = script(vec![b'x'; SHOWN_BYTES_MAX + 7]);
-    assert!(long.shown().ends_with("(7 more bytes)\n"));
+    assert!(long.preview().ends_with("(7 more bytes)\n"));
     let mut other = long.clone();
     other.bytes[SHOWN_BYTES_MAX + 6] = b'y';
-    assert_eq!(long.shown(), other.shown());
-    assert_ne!(long.mark(), other.mark());
-    assert_eq!(script(vec![0; 3]).shown(), "(a program of 3 bytes)\n");
+    assert_eq!(long.preview(), other.preview());
+    assert_ne!(long.fingerprint(), other.fingerprint());
+    assert_eq!(script(vec![0; 3]).preview(), "(a program of 3 bytes)\n");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_line_cannot_make_the_reading_endless() {
     let evals = format!("{}./x.sh", "eval ".repeat(5_000));
     let found = scripts(&trial, &evals, ".");
     assert!(
-        found.shown(true).contains("Lines within lines"),
+        found.preview(true).contains("Lines within lines"),
         "{found:?}"
     );
     let many: Vec<String> = (0..100).map(|number| format!("./{number}.sh")).collect();

@@ -1,34 +1,34 @@
-//! Takes a command line apart into simple commands and their words, as bash would read them. Pure.
+//! Splits a command line into simple commands and words, as bash does. Pure.
 //!
-//! Invariant: a word is known only if nothing in it depends on the moment of the run; the few
-//! variables that hob knows (`PWD`, `HOME`, `~`) are filled in.
+//! Invariant: a word is known only if nothing in it depends on the time of the run; the variables
+//! that hob knows (`PWD`, `HOME`, `~`) are marked for later expansion.
 
-/// Commands looked at in one line.
+/// Commands examined in one line.
 const COMMANDS_MAX: usize = 64;
-/// Lines within lines: `bash -c`, `eval`, `$(…)`.
+/// Levels of nested command lines: `bash -c`, `eval`, `$(…)`.
 const DEPTH_MAX: usize = 4;
 
-/// One word.
+/// One word of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct CommandWord {
     pub(super) text: String,
-    /// False where a substitution, a variable or a pattern decides what it is.
+    /// False if a substitution, a variable or a pattern decides its value.
     pub(super) is_known: bool,
 }
 
 /// A program with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
-    pub(super) words: Vec<Word>,
-    /// The file it reads as its input: `< file`.
-    pub(super) input: Option<Word>,
-    /// Whether its input is the output of the command before it.
+    pub(super) words: Vec<CommandWord>,
+    /// The file of its standard input: `< file`.
+    pub(super) input: Option<CommandWord>,
+    /// True if its input is the output of the command before it.
     pub(super) is_piped: bool,
-    /// How many parentheses are around it: what it changes ends with them.
+    /// The subshell level: a change of the working directory ends with the subshell.
     pub(super) depth: usize,
 }
 
-/// What stands for a folder in words: written so that no path can be mistaken for it.
+/// Markers for known folders; the NUL cannot occur in a path.
 pub(super) const PWD: &str = "\u{0}PWD";
 pub(super) const HOME: &str = "\u{0}HOME";
 
@@ -39,7 +39,7 @@ pub(super) fn simple_commands(line: &str) -> Vec<SimpleCommand> {
     found
 }
 
-/// The same for a line inside another.
+/// The simple commands of a nested line.
 pub(super) fn inner_commands(line: &str, depth: usize, left: usize) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
     read_line(line, depth, left, &mut found);
@@ -50,14 +50,14 @@ fn read_line(line: &str, depth: usize, left: usize, found: &mut Vec<SimpleComman
     let Some(left) = left.checked_sub(1) else {
         return;
     };
-    let mut reader = Reader {
+    let mut reader = ShellLineReader {
         letters: line.chars().collect(),
         at: 0,
         depth,
         left,
         command: SimpleCommand::default(),
         word: None,
-        redirect: Redirect::None,
+        redirect: RedirectKind::None,
         is_piped: false,
         found,
     };
@@ -65,25 +65,25 @@ fn read_line(line: &str, depth: usize, left: usize, found: &mut Vec<SimpleComman
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Redirect {
+enum RedirectKind {
     None,
     Input,
     Other,
 }
 
-struct Reader<'f> {
+struct ShellLineReader<'f> {
     letters: Vec<char>,
     at: usize,
     depth: usize,
     left: usize,
     command: SimpleCommand,
-    word: Option<Word>,
-    redirect: Redirect,
+    word: Option<CommandWord>,
+    redirect: RedirectKind,
     is_piped: bool,
     found: &'f mut Vec<SimpleCommand>,
 }
 
-impl Reader<'_> {
+impl ShellLineReader<'_> {
     fn peek(&self) -> Option<char> {
         self.letters.get(self.at).copied()
     }
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 }
                 '*' | '?' | '[' => {
                     self.push(letter);
-                    self.not_known();
+                    self.mark_unknown();
                 }
                 '<' | '>' => self.redirection(letter),
                 '(' => {
@@ -146,12 +146,12 @@ impl Reader<'_> {
         self.word().text.push_str(text);
     }
 
-    fn not_known(&mut self) {
+    fn mark_unknown(&mut self) {
         self.word().is_known = false;
     }
 
-    fn word(&mut self) -> &mut Word {
-        let begin = || Word {
+    fn word(&mut self) -> &mut CommandWord {
+        let begin = || CommandWord {
             text: String::new(),
             is_known: true,
         };
@@ -197,14 +197,14 @@ impl Reader<'_> {
             Some('(') => {
                 self.at += 1;
                 let inner = self.until_closing();
-                self.not_known();
+                self.mark_unknown();
                 read_line(&inner, self.depth + 1, self.left, self.found);
             }
             Some('\'') => {
-                // `$'…'` has escapes of its own.
+                // `$'…'` has its own escapes, which are not decoded here.
                 self.at += 1;
                 self.single_quotes();
-                self.not_known();
+                self.mark_unknown();
             }
             Some('"') => {}
             _ => {
@@ -213,7 +213,7 @@ impl Reader<'_> {
                     "PWD" => self.push_text(PWD),
                     "HOME" => self.push_text(HOME),
                     "" => self.push('$'),
-                    _ => self.not_known(),
+                    _ => self.mark_unknown(),
                 }
             }
         }
@@ -245,11 +245,11 @@ impl Reader<'_> {
         while let Some(letter) = self.next().filter(|letter| *letter != '`') {
             inner.push(letter);
         }
-        self.not_known();
+        self.mark_unknown();
         read_line(&inner, self.depth + 1, self.left, self.found);
     }
 
-    /// The text up to the parenthesis that closes, quotes left out.
+    /// The text up to the closing parenthesis; parentheses in quotes do not count.
     fn until_closing(&mut self) -> String {
         let mut open = 1;
         let mut quote = None;
@@ -271,16 +271,17 @@ impl Reader<'_> {
     }
 
     fn redirection(&mut self, sign: char) {
-        // A number before it is a descriptor.
-        let is_number = |word: &Word| word.text.chars().all(|letter| letter.is_ascii_digit());
+        // A number before the sign is a file descriptor, not a word.
+        let is_number =
+            |word: &CommandWord| word.text.chars().all(|letter| letter.is_ascii_digit());
         if self.word.as_ref().is_some_and(is_number) {
             self.word = None;
         } else {
             self.end_word();
         }
         if self.peek() == Some('(') {
-            // `<(…)` is a word that names what the commands in it print.
-            self.not_known();
+            // `<(…)` is a word whose value is known only at run time.
+            self.mark_unknown();
             self.end_word();
             return;
         }
@@ -289,9 +290,9 @@ impl Reader<'_> {
             self.at += 1;
         }
         self.redirect = if is_plain_input {
-            Redirect::Input
+            RedirectKind::Input
         } else {
-            Redirect::Other
+            RedirectKind::Other
         };
     }
 
@@ -299,16 +300,16 @@ impl Reader<'_> {
         let Some(word) = self.word.take() else {
             return;
         };
-        match std::mem::replace(&mut self.redirect, Redirect::None) {
-            Redirect::None => self.command.words.push(word),
-            Redirect::Input => self.command.input = Some(word),
-            Redirect::Other => {}
+        match std::mem::replace(&mut self.redirect, RedirectKind::None) {
+            RedirectKind::None => self.command.words.push(word),
+            RedirectKind::Input => self.command.input = Some(word),
+            RedirectKind::Other => {}
         }
     }
 
     fn end_command(&mut self, pipes: bool) {
         self.end_word();
-        self.redirect = Redirect::None;
+        self.redirect = RedirectKind::None;
         let mut command = std::mem::take(&mut self.command);
         command.is_piped = self.is_piped;
         command.depth = self.depth;
@@ -320,5 +321,5 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-#[path = "command_words_tests.rs"]
+#[path = "shell_words_tests.rs"]
 mod tests;

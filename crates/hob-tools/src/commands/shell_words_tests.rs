@@ -3,7 +3,7 @@
 use super::*;
 
 fn shown(line: &str) -> Vec<String> {
-    let word = |word: &Word| {
+    let word = |word: &CommandWord| {
         let mark = if word.is_known { "" } else { "?" };
         format!("{}{mark}", word.text.replace('\0', "$"))
     };

@@ -1,62 +1,69 @@
-//! A person's own command line: what a loop watches with, or what a job runs. Nobody is asked for
-//! it, because setting it was the person's act; it runs behind the walls of every other command.
+//! A command line that a person set: the check of a loop, or the command of a job. It runs without
+//! a question, because the person set it, and in the same sandbox as every other command.
 //!
-//! Invariant: what runs is the string as it was set, and nothing else.
+//! Invariant: exactly the string that was set runs.
 
-use super::{Errand, Said, argv, check_command, commands, limits, network, walls};
-use crate::Ground;
-use crate::spot::Refused;
-use hob_exec::{Plan, Walls};
+use super::{
+    CommandArguments, SandboxedCommand, argv, check_command, command_runner, limits, network,
+    sandbox_policy,
+};
+use crate::ToolEnv;
+use crate::workspace_path::ToolRefusal;
+use hob_exec::{SandboxMode, SpawnPlan};
 use hob_wire::NetworkGrant;
 use std::path::PathBuf;
 
 /// A command line that a person set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnCommand {
-    /// For bash.
+pub struct UserCommand {
+    /// The command line, for bash.
     pub command: String,
     /// The folder it runs in and may change; without one it runs in `/` and changes nothing.
     pub workspace: Option<String>,
     pub network: NetworkGrant,
 }
 
-impl OwnCommand {
-    /// Whether it could ever be run, or the reason.
+impl UserCommand {
+    /// Checks whether it can ever run; the error is the reason.
     pub fn check(&self) -> Result<(), String> {
-        check_command(&self.command).map_err(|Refused(reason)| reason)
+        check_command(&self.command).map_err(|ToolRefusal(reason)| reason)
     }
 
-    /// The plan of a run, or why there is none. Waits for the disk, and at the first run for what
-    /// the machine can enforce.
-    pub async fn plan(&self, ground: &Ground) -> Result<Plan, String> {
-        let planned = self.planned(ground).await;
-        planned.map_err(|Refused(reason)| reason)
+    /// Plans a run. Waits for the disk, and the first time for the probe of the sandbox support.
+    pub async fn plan(&self, env: &ToolEnv) -> Result<SpawnPlan, String> {
+        let planned = self.planned(env).await;
+        planned.map_err(|ToolRefusal(reason)| reason)
     }
 
-    async fn planned(&self, ground: &Ground) -> Result<Plan, Refused> {
+    async fn planned(&self, env: &ToolEnv) -> Result<SpawnPlan, ToolRefusal> {
         check_command(&self.command)?;
-        let commands = commands(ground)?;
+        let commands = command_runner(env)?;
+        // Without a workspace there is nothing to scan, so the policy is made without waiting for the disk.
         if self.workspace.is_none() {
             let home = commands.home();
-            let mut policy = walls::looking_only(home, ground.hidden());
+            let mut policy = sandbox_policy::read_only_policy(home, env.hidden());
             policy.network = network::access(self.network);
             let argv = argv(&self.command).iter().map(Into::into).collect();
-            let mut plan = Plan::new(argv, PathBuf::from("/"), Walls::Policy(policy));
+            let mut plan = SpawnPlan::new(argv, PathBuf::from("/"), SandboxMode::Policy(policy));
             plan.limits = limits(&commands.settings.borrow());
             return Ok(plan);
         }
         let own = self.clone();
         let checked = tokio::task::spawn_blocking(move || {
-            let said = Said {
+            let arguments = CommandArguments {
                 command: &own.command,
                 cwd: None,
                 network: own.network,
                 hosts: None,
             };
-            Errand::within(own.workspace.as_deref(), said)
+            SandboxedCommand::in_workspace(own.workspace.as_deref(), arguments)
         });
-        let interrupted = |_| Err(Refused("Looking around was interrupted.".to_owned()));
-        let errand = checked.await.unwrap_or_else(interrupted)?;
-        errand.plan(ground).await
+        let interrupted = |_| {
+            Err(ToolRefusal(
+                "Checking the workspace was interrupted.".to_owned(),
+            ))
+        };
+        let sandboxed = checked.await.unwrap_or_else(interrupted)?;
+        sandboxed.plan(env).await
     }
 }

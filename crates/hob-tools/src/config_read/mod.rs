@@ -1,26 +1,26 @@
-//! `config_read`: the settings of this house, without anything that looks like a secret.
+//! `config_read`: the settings, without anything that looks like a secret.
 
 mod secrets;
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::config;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(read(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(read(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct ConfigReadArguments {
     key: Option<String>,
 }
 
@@ -42,28 +42,28 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::House, "key")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::House, "key")],
         approval: "Show the settings".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn read(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn read(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: ConfigReadArguments = arguments(work)?;
     let is_all = args.key.is_none();
-    let params = config::GetParams { key: args.key };
-    let mut settings = ask::<config::Get>(ground, &params).await?.settings;
-    settings.retain(|one| !is_all || one.origin != config::Origin::Default);
+    let params = config::ConfigGetParams { key: args.key };
+    let mut settings = call_room::<config::Get>(env, &params).await?.settings;
+    settings.retain(|one| !is_all || one.origin != config::ConfigOrigin::Default);
     for one in &mut settings {
-        one.value = secrets::shown(&one.key, &one.value, ground.mask());
+        one.value = secrets::redact(&one.key, &one.value, env.mask());
     }
     let mut lines: Vec<String> = settings
         .iter()
         .map(|one| format!("{} = {}", one.key, one.value))
         .collect();
     if lines.is_empty() {
-        lines.push("Every setting is as it comes.".to_owned());
+        lines.push("All settings have their default values.".to_owned());
     }
-    Ok(told(&lines, &json!({ "settings": settings })))
+    Ok(answer_lines(&lines, &json!({ "settings": settings })))
 }

@@ -1,15 +1,15 @@
-//! What of a setting's value may be told. Pure.
+//! Redacts secrets in values of settings. Pure.
 //!
-//! Invariant: when in doubt it is hidden. A setting's name decides first, then each text of the
-//! value goes without what an address carries as a credential and without the secrets of the house.
+//! Invariant: in doubt a value is hidden. The name of a setting decides first; then credentials in
+//! URLs and known secrets are removed from each string of the value.
 
-use hob_kit::mask::{MASKED, Mask};
+use hob_kit::mask::{MASKED, SecretMask};
 use serde_json::Value;
 
-/// What stands where a whole value is kept back.
+/// The placeholder of a hidden value.
 pub(super) const HIDDEN: &str = "(not shown)";
 
-/// Parts of a setting's name that keep its value from being shown.
+/// Parts of a name that hide the value.
 const SECRET_PARTS: &[&str] = &[
     "token",
     "secret",
@@ -18,29 +18,29 @@ const SECRET_PARTS: &[&str] = &[
     "credential",
     "apikey",
 ];
-/// Whole words of a setting's name that do; inside other words they say nothing.
+/// Whole words of a name that hide the value; inside other words they mean nothing.
 const SECRET_WORDS: &[&str] = &["key", "keys", "pin", "auth"];
-/// A setting of this name holds the name of a variable.
+/// A setting with this suffix holds the name of an environment variable.
 const VARIABLE_SUFFIX: &str = "_env";
 
-/// The value as it may be told.
-pub(super) fn shown(name: &str, value: &Value, mask: &Mask) -> Value {
+/// The value as a model may see it.
+pub(super) fn redact(name: &str, value: &Value, mask: &SecretMask) -> Value {
     let name = name.to_ascii_lowercase();
-    // A bound such as `agent.tokens` is a number, and a number opens nothing.
+    // A limit such as `agent.tokens` is a number, and a number is no credential.
     let is_plain = matches!(value, Value::Number(_) | Value::Bool(_) | Value::Null);
-    if speaks_of_a_secret(&name) && !is_plain && !is_variable(&name, value) {
+    if names_a_secret(&name) && !is_plain && !is_variable(&name, value) {
         return Value::String(HIDDEN.to_owned());
     }
     masked(value, mask)
 }
 
-fn speaks_of_a_secret(name: &str) -> bool {
+fn names_a_secret(name: &str) -> bool {
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     SECRET_PARTS.iter().any(|part| name.contains(part))
         || words.any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// Whether this is the name of a variable where one belongs, and not a key put there by mistake.
+/// Returns true for the name of a variable, and false for a key that was put there by mistake.
 fn is_variable(name: &str, value: &Value) -> bool {
     let is_name = |text: &str| {
         text.bytes()
@@ -49,17 +49,17 @@ fn is_variable(name: &str, value: &Value) -> bool {
     name.ends_with(VARIABLE_SUFFIX) && value.as_str().is_some_and(is_name)
 }
 
-fn masked(value: &Value, mask: &Mask) -> Value {
+fn masked(value: &Value, mask: &SecretMask) -> Value {
     match value {
         Value::String(text) => Value::String(mask.apply(&without_credentials(text)).into_owned()),
         Value::Array(items) => items.iter().map(|item| masked(item, mask)).collect(),
-        // No kind of setting is a table; one that comes to be is told when it is known here.
+        // No setting is a table today; a new kind stays hidden until it is handled here.
         Value::Object(_) => Value::String(HIDDEN.to_owned()),
         plain => plain.clone(),
     }
 }
 
-/// An address without the name and password before its host and without what follows `?`.
+/// A URL without user, password and query.
 fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();

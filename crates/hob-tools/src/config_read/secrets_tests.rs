@@ -1,13 +1,13 @@
-//! A table of settings and what is told of them.
+//! A table of settings and their redacted values.
 
-use super::{HIDDEN, shown};
-use hob_kit::mask::Mask;
+use super::{HIDDEN, redact};
+use hob_kit::mask::SecretMask;
 use serde_json::{Value, json};
 
 fn told(name: &str, value: &Value) -> Value {
-    let mask = Mask::new();
+    let mask = SecretMask::new();
     mask.add("canary-1");
-    shown(name, value, &mask)
+    redact(name, value, &mask)
 }
 
 #[test]

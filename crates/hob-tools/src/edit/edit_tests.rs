@@ -1,12 +1,12 @@
 //! Edits that fit, and edits that leave everything as it is.
 
-use crate::trial::{Trial, entry};
+use crate::trial::{TestWorkspace, entry};
 use serde_json::{Value, json};
 
 const TEXT: &str = "one\ntwo\ntwo\nthree\n";
 
 async fn edited(args: Value) -> (String, bool, String) {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a.txt", TEXT);
     let mut args = args;
     args["path"] = json!("a.txt");
@@ -82,7 +82,7 @@ async fn all_of_it_applies_or_nothing() {
 
 #[tokio::test]
 async fn what_is_missing_or_no_text_is_not_edited() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("binary", [0xff, 0xfe]);
     let args = |path: &str| json!({ "path": path, "oldText": "a", "newText": "b" });
     assert!(
@@ -103,21 +103,23 @@ async fn what_is_missing_or_no_text_is_not_edited() {
 
 #[tokio::test]
 async fn what_changed_after_the_look_is_not_edited() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a.txt", TEXT);
     let mut work = trial.work(
         "edit",
         json!({ "path": "a.txt", "oldText": "one", "newText": "1" }),
     );
-    let look = entry("edit").looks.unwrap().look;
-    let seen = look(&work, &trial.ground);
+    let preview = entry("edit").effect_hooks.unwrap().preview;
+    let seen = preview(&work, &trial.env);
     assert!(seen.preview.contains("-one\n+1"), "{}", seen.preview);
     assert_eq!(seen.would_fail, None);
     work.state = Some(seen.state.clone());
     trial.put("a.txt", "one\nsomebody else's\n");
-    assert_ne!(look(&work, &trial.ground).state, seen.state);
+    assert_ne!(preview(&work, &trial.env).state, seen.state);
     let answer = trial.execute(work).await;
-    assert!(answer.is_error && crate::trial::words(&answer).contains("after it was approved"));
+    assert!(
+        answer.is_error && crate::trial::words(&answer).contains("after this call was approved")
+    );
     assert_eq!(
         trial.get("a.txt").as_deref(),
         Some("one\nsomebody else's\n")
@@ -127,7 +129,7 @@ async fn what_changed_after_the_look_is_not_edited() {
 #[tokio::test]
 async fn a_text_that_was_masked_does_not_fit_and_the_reason_says_why() {
     const KEY: &str = "sk-live-0123456789abcdef";
-    let trial = Trial::with_secret(KEY);
+    let trial = TestWorkspace::with_secret(KEY);
     let held = format!("name=a\nkey={KEY}\n");
     trial.put(".env", &held);
     for args in [

@@ -1,50 +1,50 @@
-//! `edit`: parts of a file replaced, by exact text or by a unified patch; all of the edits or none.
+//! `edit`: replaces parts of a file by exact text or a unified patch; all edits apply, or none.
 
-use crate::change::{self, Plan, Step};
-use crate::outcome::said;
-use crate::spot::{Node, Refused, Spot, hash};
+use crate::file_change::{self, ChangePlan, ChangeStep};
+use crate::outcome::succeeded;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath, sha256_hex};
 use crate::write::not_a_file;
-use crate::{Entry, Ground, Looks, arguments, diff, lookup};
-use hob_core::permission::Work;
+use crate::{EffectHooks, ToolEntry, ToolEnv, arguments, crash_probe, diff};
+use hob_core::permission::PreparedCall;
 use hob_kit::mask::MASKED;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
 mod patch;
 
-/// Edits of one call.
+/// Edits in one call.
 const EDITS_MAX: usize = 100;
-/// Letters of one text.
+/// Characters of one text.
 const TEXT_CHARS_MAX: usize = 1024 * 1024;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| change::run(call, ground, plan),
+    run: |call, env| file_change::run(call, env, plan),
     check: None,
-    looks: Some(Looks {
-        look: |work, ground| change::look(work, ground, plan),
-        probe: |work, ground| lookup::probe(work, ground, plan_done),
+    effect_hooks: Some(EffectHooks {
+        preview: |work, env| file_change::preview(work, env, plan),
+        probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct EditArguments {
     path: String,
     old_text: Option<String>,
     new_text: Option<String>,
     #[serde(default)]
     all: bool,
     #[serde(default)]
-    edits: Vec<Edit>,
+    edits: Vec<TextEdit>,
     patch: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Edit {
+struct TextEdit {
     old_text: String,
     new_text: String,
     #[serde(default)]
@@ -97,82 +97,86 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Probeable,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Probeable,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Edit {path}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
-    let args: Args = arguments(work)?;
+fn plan(work: &PreparedCall, env: &ToolEnv) -> Result<ChangePlan, ToolRefusal> {
+    let args: EditArguments = arguments(work)?;
     let edits = args.edits()?;
-    let spot = Spot::find(work.context.workspace.as_deref(), &args.path, ground)?;
-    let before = spot.look()?;
-    let Node::File { bytes, mode } = &before else {
-        return Err(not_a_file(&spot, &before));
+    let place = WorkspacePath::resolve(work.context.workspace.as_deref(), &args.path, env)?;
+    let before = place.read_node()?;
+    let FsNode::File { bytes, mode } = &before else {
+        return Err(not_a_file(&place, &before));
     };
-    let shown = &spot.shown;
+    let shown = &place.shown;
     let text = std::str::from_utf8(bytes)
-        .map_err(|_| Refused(format!("'{shown}' is not text, so it cannot be edited.")))?;
+        .map_err(|_| ToolRefusal(format!("'{shown}' is not text, so it cannot be edited.")))?;
     let changed = match &args.patch {
-        Some(patch) => patch::apply(text, patch).map_err(Refused),
+        Some(patch) => patch::apply(text, patch).map_err(ToolRefusal),
         None => replace(text, &edits, shown),
     };
     let (after, count) = changed.map_err(|refused| hint_at_mask(refused, work))?;
     if after == text {
-        return Err(Refused(format!("This would leave '{shown}' as it is.")));
+        return Err(ToolRefusal(format!("This would leave '{shown}' as it is.")));
     }
-    if after.len() as u64 > crate::spot::FILE_BYTES_MAX {
-        return Err(Refused(format!("'{shown}' would become too large.")));
+    if after.len() as u64 > crate::workspace_path::FILE_BYTES_MAX {
+        return Err(ToolRefusal(format!("'{shown}' would become too large.")));
     }
     let after = after.into_bytes();
-    let mut done = told(shown, count);
-    done.metadata = Some(json!({ "path": shown, "edits": count, "sha256": hash(&after) }));
-    Ok(Plan {
+    let mut done = done_answer(shown, count);
+    done.metadata = Some(json!({ "path": shown, "edits": count, "sha256": sha256_hex(&after) }));
+    Ok(ChangePlan {
         preview: diff::unified(shown, Some(bytes), &after),
         done,
         asks_always: false,
-        steps: vec![Step::File {
+        steps: vec![ChangeStep::Write {
             mode: *mode,
             bytes: after,
             before,
-            spot,
+            place,
         }],
     })
 }
 
-fn plan_done(work: &Work) -> Option<Executed> {
-    let args: Args = arguments(work).ok()?;
-    Some(told(&args.path, args.edits().ok()?.len().max(1)))
+fn answer_after_crash(work: &PreparedCall) -> Option<ToolExecuteResult> {
+    let args: EditArguments = arguments(work).ok()?;
+    Some(done_answer(&args.path, args.edits().ok()?.len().max(1)))
 }
 
-fn told(path: &str, count: usize) -> Executed {
+fn done_answer(path: &str, count: usize) -> ToolExecuteResult {
     let places = if count == 1 { "place" } else { "places" };
-    said(format!("Edited '{path}' in {count} {places}."))
+    succeeded(format!("Edited '{path}' in {count} {places}."))
 }
 
-impl Args {
-    /// What was asked for, in one of its three forms.
-    fn edits(&self) -> Result<Vec<Edit>, Refused> {
+impl EditArguments {
+    /// The edits, from one of the three argument forms; empty for a patch.
+    fn edits(&self) -> Result<Vec<TextEdit>, ToolRefusal> {
         let one = match (&self.old_text, &self.new_text) {
-            (Some(old), Some(new)) => Some(Edit {
+            (Some(old), Some(new)) => Some(TextEdit {
                 old_text: old.clone(),
                 new_text: new.clone(),
                 all: self.all,
             }),
             (None, None) => None,
-            _ => return Err(Refused("oldText and newText belong together.".to_owned())),
+            _ => {
+                return Err(ToolRefusal(
+                    "oldText and newText belong together.".to_owned(),
+                ));
+            }
         };
         let forms = [one.is_some(), !self.edits.is_empty(), self.patch.is_some()];
         if forms.into_iter().filter(|form| *form).count() != 1 {
-            return Err(Refused(
+            return Err(ToolRefusal(
                 "Give either oldText and newText, or edits, or a patch.".to_owned(),
             ));
         }
-        let edits: Vec<Edit> = one.into_iter().chain(self.edits.clone()).collect();
+        let edits: Vec<TextEdit> = one.into_iter().chain(self.edits.clone()).collect();
         if edits.iter().any(|edit| edit.old_text.is_empty()) {
-            return Err(Refused(
+            return Err(ToolRefusal(
                 "oldText is empty; say which text to replace.".to_owned(),
             ));
         }
@@ -180,10 +184,10 @@ impl Args {
     }
 }
 
-/// Says why a text copied from an answer may not be in the file: its secret was not shown.
-fn hint_at_mask(Refused(reason): Refused, work: &Work) -> Refused {
+/// Adds a hint that a text copied from an answer holds a mask instead of the secret.
+fn hint_at_mask(ToolRefusal(reason): ToolRefusal, work: &PreparedCall) -> ToolRefusal {
     let is_masked = work.args.to_string().contains(MASKED);
-    Refused(if is_masked {
+    ToolRefusal(if is_masked {
         format!(
             "{reason} Where you were shown {MASKED}, the file holds a secret; name only text beside it."
         )
@@ -192,8 +196,8 @@ fn hint_at_mask(Refused(reason): Refused, work: &Work) -> Refused {
     })
 }
 
-/// The text after every edit, and how many places changed.
-fn replace(text: &str, edits: &[Edit], shown: &str) -> Result<(String, usize), Refused> {
+/// Applies the edits; returns the text and the number of replaced places.
+fn replace(text: &str, edits: &[TextEdit], shown: &str) -> Result<(String, usize), ToolRefusal> {
     let mut text = text.to_owned();
     let mut count = 0;
     for (number, edit) in edits.iter().enumerate() {
@@ -204,21 +208,22 @@ fn replace(text: &str, edits: &[Edit], shown: &str) -> Result<(String, usize), R
         };
         match found {
             0 => {
-                return Err(Refused(format!(
+                return Err(ToolRefusal(format!(
                     "{which}The text to replace is not in '{shown}'. Read the file and copy the text exactly, with its spaces and line ends."
                 )));
             }
             1 => {}
             _ if edit.all => {}
             some => {
-                return Err(Refused(format!(
+                return Err(ToolRefusal(format!(
                     "{which}The text to replace occurs {some} times in '{shown}'. Take more of its surroundings along, or set all."
                 )));
             }
         }
+        // Checked before replacing: `all` with a short old text could multiply the file in memory.
         let grown = found.saturating_mul(edit.new_text.len());
-        if text.len().saturating_add(grown) as u64 > crate::spot::FILE_BYTES_MAX {
-            return Err(Refused(format!("'{shown}' would become too large.")));
+        if text.len().saturating_add(grown) as u64 > crate::workspace_path::FILE_BYTES_MAX {
+            return Err(ToolRefusal(format!("'{shown}' would become too large.")));
         }
         text = text.replace(&edit.old_text, &edit.new_text);
         count += found;

@@ -1,12 +1,13 @@
-//! Applying a unified diff to a text. A hunk must fit exactly; where its lines say, or at the one
-//! place where it does fit, because models count lines badly.
+//! Applies a unified diff to a text. A hunk must match exactly, at its line number or at the only
+//! other place that matches, because models count lines badly.
 
-/// The text after every hunk and how many there were, or why they do not fit.
+/// Applies all hunks; returns the text and their number, or why they do not match.
 pub(super) fn apply(text: &str, patch: &str) -> Result<(String, usize), String> {
     let hunks = hunks(patch)?;
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut shift = 0_isize;
     for (number, hunk) in hunks.iter().enumerate() {
+        // Line numbers refer to the original file; earlier hunks shift them.
         let wanted = hunk.first.saturating_add_signed(shift);
         let at = find(&lines, &hunk.old, wanted)
             .map_err(|reason| format!("Hunk {} of the patch {reason}", number + 1))?;
@@ -17,31 +18,31 @@ pub(super) fn apply(text: &str, patch: &str) -> Result<(String, usize), String> 
     Ok((lines.concat(), hunks.len()))
 }
 
-/// Lines that go and lines that come.
+/// Removed and added lines.
 #[derive(Debug, Default)]
-struct Hunk<'p> {
-    /// Where it begins, counted from 0.
+struct PatchHunk<'p> {
+    /// The first line, counted from 0.
     first: usize,
     old: Vec<&'p str>,
     new: Vec<&'p str>,
 }
 
-fn hunks(patch: &str) -> Result<Vec<Hunk<'_>>, String> {
-    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+fn hunks(patch: &str) -> Result<Vec<PatchHunk<'_>>, String> {
+    let mut hunks: Vec<PatchHunk<'_>> = Vec::new();
     let mut files = 0;
     let mut before = ' ';
     for line in patch.split_inclusive('\n') {
         if let Some(head) = line.strip_prefix("@@") {
             let first = first_line(head)
                 .ok_or("The patch has a hunk whose head is not of the form '@@ -1,2 +1,2 @@'.")?;
-            hunks.push(Hunk {
+            hunks.push(PatchHunk {
                 first,
-                ..Hunk::default()
+                ..PatchHunk::default()
             });
             continue;
         }
         let Some(hunk) = hunks.last_mut() else {
-            // What comes before the first hunk names files, which `path` does already.
+            // Lines before the first hunk only name files; `path` decides which file is edited.
             files += usize::from(line.starts_with("+++ "));
             continue;
         };
@@ -53,8 +54,8 @@ fn hunks(patch: &str) -> Result<Vec<Hunk<'_>>, String> {
                 hunk.old.push(rest);
                 hunk.new.push(rest);
             }
-            Some(("\\", _)) => unend(hunk, last),
-            // An empty line of context that lost its space.
+            Some(("\\", _)) => drop_final_newline(hunk, last),
+            // Models often drop the space of an empty context line.
             _ if line.trim_end_matches(['\r', '\n']).is_empty() => {
                 hunk.old.push(line);
                 hunk.new.push(line);
@@ -75,8 +76,8 @@ fn hunks(patch: &str) -> Result<Vec<Hunk<'_>>, String> {
     Ok(hunks)
 }
 
-/// `\ No newline at end of file` is about the line before it, on whichever side it stands.
-fn unend(hunk: &mut Hunk<'_>, last: char) {
+/// `\ No newline at end of file` applies to the line before it, on its side of the diff.
+fn drop_final_newline(hunk: &mut PatchHunk<'_>, last: char) {
     let cut = |side: &mut Vec<&str>| {
         if let Some(line) = side.last_mut() {
             *line = line.strip_suffix('\n').unwrap_or(line);
@@ -90,7 +91,7 @@ fn unend(hunk: &mut Hunk<'_>, last: char) {
     }
 }
 
-/// The line that ` -12,3 +12,4 @@` begins at, counted from 0.
+/// The first line in ` -12,3 +12,4 @@`, counted from 0.
 fn first_line(head: &str) -> Option<usize> {
     let old = head.trim_start().strip_prefix('-')?;
     let digits = old.split([',', ' ']).next()?;

@@ -1,23 +1,23 @@
-//! What is shown and refused before anything runs, and how an end is told. Real commands run in the
+//! Previews and refusals before a command runs, and the answers after it. Real commands run in the
 //! tests of the tool room, which has a shim to start.
 
 use super::*;
-use crate::trial::{Trial, words};
-use hob_exec::Level;
-use hob_exec::order::Usage;
+use crate::trial::{TestWorkspace, words};
+use hob_exec::SandboxLevel;
+use hob_exec::shim_protocol::ResourceUsage;
 use std::time::Duration;
 
-fn exit(ended: Ended, cause: Cause, stdout: &str, stderr: &str) -> Exit {
-    let kept = |text: &str| Kept {
+fn exit(ended: WaitStatus, cause: ExitCause, stdout: &str, stderr: &str) -> ChildExit {
+    let kept = |text: &str| KeptOutput {
         head: text.to_owned(),
         total_bytes: text.len() as u64,
-        ..Kept::default()
+        ..KeptOutput::default()
     };
-    Exit {
-        ended,
+    ChildExit {
+        status: ended,
         cause,
-        level: Level::Landlock,
-        usage: Usage::default(),
+        level: SandboxLevel::Landlock,
+        usage: ResourceUsage::default(),
         duration: Duration::from_millis(7),
         stdout: kept(stdout),
         stderr: kept(stderr),
@@ -30,39 +30,45 @@ fn exit(ended: Ended, cause: Cause, stdout: &str, stderr: &str) -> Exit {
 #[test]
 fn an_end_is_told_in_words_and_in_metadata() {
     let ends = [
-        (Ended::Code(0), Cause::Itself, "", "(no output)", false),
-        (Ended::Code(0), Cause::Itself, "a", "a\n", false),
         (
-            Ended::Code(3),
-            Cause::Itself,
+            WaitStatus::Code(0),
+            ExitCause::Itself,
+            "",
+            "(no output)",
+            false,
+        ),
+        (WaitStatus::Code(0), ExitCause::Itself, "a", "a\n", false),
+        (
+            WaitStatus::Code(3),
+            ExitCause::Itself,
             "a\n",
             "a\n(exit code 3)",
             false,
         ),
         (
-            Ended::Signal(11),
-            Cause::Itself,
+            WaitStatus::Signal(11),
+            ExitCause::Itself,
             "",
             "(ended by signal 11)",
             false,
         ),
     ];
     for (ended, cause, printed, told, is_error) in ends {
-        let answer = answer(&exit(ended, cause, printed, ""), 500, None);
+        let answer = exec_answer(&exit(ended, cause, printed, ""), 500, None);
         assert_eq!((words(&answer).as_str(), answer.is_error), (told, is_error));
     }
     for cause in [
-        Cause::Cancelled,
-        Cause::Deadline,
-        Cause::Processes,
-        Cause::Disk,
-        Cause::Replaced,
+        ExitCause::Cancelled,
+        ExitCause::Deadline,
+        ExitCause::Processes,
+        ExitCause::Disk,
+        ExitCause::Replaced,
     ] {
-        let answer = answer(&exit(Ended::Signal(9), cause, "x", ""), 500, None);
+        let answer = exec_answer(&exit(WaitStatus::Signal(9), cause, "x", ""), 500, None);
         assert!(answer.is_error && words(&answer).contains("was ended with everything"));
     }
-    let metadata = answer(
-        &exit(Ended::Signal(9), Cause::Deadline, "ab", "c"),
+    let metadata = exec_answer(
+        &exit(WaitStatus::Signal(9), ExitCause::Deadline, "ab", "c"),
         500,
         None,
     )
@@ -76,8 +82,8 @@ fn an_end_is_told_in_words_and_in_metadata() {
 
 #[test]
 fn both_streams_are_told_apart() {
-    let answer = answer(
-        &exit(Ended::Code(0), Cause::Itself, "out", "err"),
+    let answer = exec_answer(
+        &exit(WaitStatus::Code(0), ExitCause::Itself, "out", "err"),
         500,
         None,
     );
@@ -86,7 +92,10 @@ fn both_streams_are_told_apart() {
 
 #[tokio::test]
 async fn without_a_spawner_nothing_runs() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let (text, failed) = trial.say("exec", json!({ "command": "true" })).await;
-    assert_eq!((text.as_str(), failed), ("No programs are run here.", true));
+    assert_eq!(
+        (text.as_str(), failed),
+        ("Programs cannot be run here.", true)
+    );
 }

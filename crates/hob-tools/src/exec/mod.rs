@@ -1,39 +1,40 @@
-//! `exec`: a command line in the sandbox, with a real exit code.
+//! `exec`: runs a command line in the sandbox and returns its exit code.
 //!
-//! Invariants: nothing of a command outlives its call; what the model is shown is bounded; the
-//! answer says behind which walls it ran and why it ended.
+//! Invariants: no process of a command outlives its call; the shown output is bounded; the answer
+//! names the sandbox level and why the command ended.
 
 use crate::commands::{
-    self, COMMAND_CHARS_MAX, Errand, ProxyReport, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX,
+    self, COMMAND_CHARS_MAX, CommandArguments, ProxyReport, ROOM_TIMEOUT_MS, SandboxedCommand,
+    TIMEOUT_MS_MAX,
 };
-use crate::outcome::{append, said};
-use crate::spot::Refused;
-use crate::{Entry, Ground, Look, Looks, Running, arguments, kept};
-use hob_core::permission::{Approved, Work};
+use crate::outcome::{append, succeeded};
+use crate::workspace_path::ToolRefusal;
+use crate::{CallPreview, EffectHooks, ToolEntry, ToolEnv, ToolFuture, arguments, stored_output};
+use hob_core::permission::{Approved, PreparedCall};
 use hob_exec::home_view::HOME_NOTE;
-use hob_exec::order::{Cause, Ended};
-use hob_exec::output::{Kept, Source};
-use hob_exec::{Child, Exit, Feed};
+use hob_exec::output::{ChildStream, KeptOutput};
+use hob_exec::shim_protocol::{ExitCause, WaitStatus};
+use hob_exec::{Child, ChildExit, OutputMode};
 use hob_store::Store;
 use hob_wire::NetworkGrant;
-use hob_wire::rooms::tool::{Executed, OutputStream, Probed};
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::{OutputStream, ToolExecuteResult, ToolProbeResult};
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-/// What programs say of a file system that is read-only.
+/// The error text of programs on a read-only file system.
 const READ_ONLY: &str = "Read-only file system";
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: Some(Looks {
-        look,
+    effect_hooks: Some(EffectHooks {
+        preview,
         probe: |_, _| {
             Box::pin(async {
-                Probed::Unknown {
+                ToolProbeResult::Unknown {
                     known: "A command that was cut off may have done anything up to its end."
                         .to_owned(),
                 }
@@ -44,7 +45,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct ExecArguments {
     command: String,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
@@ -53,9 +54,9 @@ struct Args {
     hosts: Option<Vec<String>>,
 }
 
-impl Args {
-    fn said(&self) -> Said<'_> {
-        Said {
+impl ExecArguments {
+    fn command_arguments(&self) -> CommandArguments<'_> {
+        CommandArguments {
             command: &self.command,
             cwd: self.cwd.as_deref(),
             network: self.network,
@@ -97,148 +98,157 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Exec,
-        effect: Effect::Opaque,
+        effect: Idempotency::Opaque,
         needs: vec![
-            Need::new(NeedKind::Command, "command"),
-            Need::new(NeedKind::Path, "cwd"),
-            Need::new(NeedKind::Network, "network"),
-            Need::new(NeedKind::Hosts, "hosts"),
+            ResourceNeed::new(NeedKind::Command, "command"),
+            ResourceNeed::new(NeedKind::Path, "cwd"),
+            ResourceNeed::new(NeedKind::Network, "network"),
+            ResourceNeed::new(NeedKind::Hosts, "hosts"),
         ],
         approval: "Run {command}".to_owned(),
         timeout_ms: Some(ROOM_TIMEOUT_MS),
     }
 }
 
-fn look(work: &Work, ground: &Ground) -> Look {
-    let errand = errand(work, ground).map(|(_, errand)| errand);
-    commands::look(errand.as_ref().map_err(Refused::clone), ground)
+fn preview(work: &PreparedCall, env: &ToolEnv) -> CallPreview {
+    let sandboxed = sandboxed_command(work, env).map(|(_, sandboxed)| sandboxed);
+    commands::preview(sandboxed.as_ref().map_err(ToolRefusal::clone), env)
 }
 
-fn errand(work: &Work, ground: &Ground) -> Result<(Args, Errand), Refused> {
-    let args: Args = arguments(work)?;
-    let errand = Errand::new(work, args.said(), ground)?;
-    Ok((args, errand))
+fn sandboxed_command(
+    work: &PreparedCall,
+    env: &ToolEnv,
+) -> Result<(ExecArguments, SandboxedCommand), ToolRefusal> {
+    let args: ExecArguments = arguments(work)?;
+    let sandboxed = SandboxedCommand::new(work, args.command_arguments(), env)?;
+    Ok((args, sandboxed))
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
-        let ran = try_run(call.into_call(), &ground).await;
-        ran.unwrap_or_else(commands::told)
+        let ran = try_run(call.into_call(), &env).await;
+        ran.unwrap_or_else(commands::refusal_answer)
     })
 }
 
-async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
-    let seen = ground.clone();
+async fn try_run(work: PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let seen = env.clone();
     let context = work.context.clone();
     let planned = tokio::task::spawn_blocking(move || {
-        // What is compared is what runs: the scripts are not read again.
-        let (args, errand) = errand(&work, &seen)?;
-        commands::check_state(&work, &commands::look(Ok(&errand), &seen))?;
-        Ok((args, errand))
+        // The compared scripts are the ones that run: they are not read again.
+        let (args, sandboxed) = sandboxed_command(&work, &seen)?;
+        commands::check_state(&work, &commands::preview(Ok(&sandboxed), &seen))?;
+        Ok((args, sandboxed))
     });
-    let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
-    let (args, errand) = planned.await.unwrap_or_else(interrupted)?;
-    let commands = commands::commands(ground)?;
-    let mut plan = errand.plan(ground).await?;
+    let interrupted = |_| Err(ToolRefusal("Starting it was interrupted.".to_owned()));
+    let (args, sandboxed) = planned.await.unwrap_or_else(interrupted)?;
+    let commands = commands::command_runner(env)?;
+    let mut plan = sandboxed.plan(env).await?;
     let deadline = commands::deadline(commands, args.timeout_ms);
     plan.deadline = Some(deadline);
-    plan.feed = Feed::Chunks;
-    plan.mask = Some(ground.mask().clone());
-    let draft = ground.store().map(Store::output_draft);
+    plan.output_mode = OutputMode::Chunks;
+    plan.mask = Some(env.mask().clone());
+    let draft = env.store().map(Store::output_draft);
     plan.output_file = draft.as_ref().map(|draft| draft.path().to_owned());
-    let spawned = commands.spawn(plan, errand.network().hosts()).await?;
-    let exit = watch(&spawned.child, ground).await?;
-    let mut answer = answer(&exit, deadline.as_millis(), spawned.report.as_ref());
-    // A line may go on after a refusal, so its exit code alone does not tell.
+    let spawned = commands.spawn(plan, sandboxed.network().hosts()).await?;
+    let exit = watch(&spawned.child, env).await?;
+    let mut answer = exec_answer(&exit, deadline.as_millis(), spawned.report.as_ref());
+    // A command line may continue after a write error, so its exit code alone is not enough.
     let was_refused = !exit.is_success() || exit.stderr.text().contains(READ_ONLY);
-    if was_refused && errand.is_home(commands) {
+    if was_refused && sandboxed.is_home(commands) {
         append(&mut answer, &format!("({HOME_NOTE})"));
     }
-    commands::left_behind(&mut answer, &exit.left_behind);
+    commands::append_left_behind(&mut answer, &exit.left_behind);
+    // The full output is stored only if the shown one is cut; otherwise the draft is dropped.
     let is_cut = exit.stdout.is_truncated() || exit.stderr.is_truncated();
     if let Some(draft) = draft.filter(|_| is_cut) {
         let lacks = exit.output_file.is_none_or(|(_, lacks)| lacks);
-        let new = kept::output_of("exec", &context, lacks, ground);
-        if let Some(id) = kept::keep_draft(draft, new, ground).await {
-            kept::name_it(&mut answer, id);
+        let new = stored_output::new_output("exec", &context, lacks, env);
+        if let Some(id) = stored_output::store_draft(draft, new, env).await {
+            stored_output::append_output_id(&mut answer, id);
         }
     }
     Ok(answer)
 }
 
-/// Hands on what it prints until it ends; ends it when the call is stopped.
-async fn watch(child: &Child, ground: &Ground) -> Result<Arc<Exit>, hob_exec::ExecError> {
-    let mut is_told = false;
+/// Forwards the output until the child ends; ends the child when the call is stopped.
+async fn watch(child: &Child, env: &ToolEnv) -> Result<Arc<ChildExit>, hob_exec::ExecError> {
+    let mut is_cancelling = false;
     loop {
         tokio::select! {
-            piece = child.next() => match (piece, ground.outlet()) {
-                (Some(piece), Some(outlet)) => outlet.print(stream(piece.source), &piece.text),
+            piece = child.next_output() => match (piece, env.live_output()) {
+                (Some(piece), Some(live_output)) => live_output.print(stream(piece.stream), &piece.text),
                 (Some(_), None) => {}
                 (None, _) => return child.wait().await,
             },
-            () = ground.stop().cancelled(), if !is_told => {
-                child.tell_to_end();
-                is_told = true;
+            // After the request the loop goes on until the child ends, so that its last output is sent.
+            () = env.stop().cancelled(), if !is_cancelling => {
+                child.request_cancel();
+                is_cancelling = true;
             }
         }
     }
 }
 
-pub(crate) fn stream(source: Source) -> OutputStream {
+pub(crate) fn stream(source: ChildStream) -> OutputStream {
     match source {
-        Source::Stdout => OutputStream::Stdout,
-        Source::Stderr => OutputStream::Stderr,
+        ChildStream::Stdout => OutputStream::Stdout,
+        ChildStream::Stderr => OutputStream::Stderr,
     }
 }
 
-fn answer(exit: &Exit, deadline_ms: u128, network: Option<&ProxyReport>) -> Executed {
-    let mut text = printed(&exit.stdout, &exit.stderr);
+fn exec_answer(
+    exit: &ChildExit,
+    deadline_ms: u128,
+    network: Option<&ProxyReport>,
+) -> ToolExecuteResult {
+    let mut text = streams_text(&exit.stdout, &exit.stderr);
     let why = match exit.cause {
-        Cause::Itself => None,
-        Cause::Cancelled => Some("It was stopped".to_owned()),
-        Cause::Deadline => Some(format!("It took longer than {deadline_ms} ms")),
-        Cause::Processes => Some("It had too many processes".to_owned()),
-        Cause::Disk => Some("A disk it writes to was nearly full".to_owned()),
-        Cause::Replaced => {
+        ExitCause::Itself => None,
+        ExitCause::Cancelled => Some("It was stopped".to_owned()),
+        ExitCause::Deadline => Some(format!("It took longer than {deadline_ms} ms")),
+        ExitCause::Processes => Some("It had too many processes".to_owned()),
+        ExitCause::Disk => Some("A disk it writes to was nearly full".to_owned()),
+        ExitCause::Replaced => {
             Some("The script that was approved was replaced while it ran".to_owned())
         }
     };
     let is_error = why.is_some();
-    let last = match (why, exit.ended) {
+    let last = match (why, exit.status) {
         (Some(why), _) => format!("({why}: it was ended with everything it had started.)"),
-        (None, Ended::Code(0)) if text.is_empty() => "(no output)".to_owned(),
-        (None, Ended::Code(0)) => String::new(),
-        (None, Ended::Code(code)) => format!("(exit code {code})"),
-        (None, Ended::Signal(signal)) => format!("(ended by signal {signal})"),
+        (None, WaitStatus::Code(0)) if text.is_empty() => "(no output)".to_owned(),
+        (None, WaitStatus::Code(0)) => String::new(),
+        (None, WaitStatus::Code(code)) => format!("(exit code {code})"),
+        (None, WaitStatus::Signal(signal)) => format!("(ended by signal {signal})"),
     };
     text.push_str(&last);
     if let Some(network) = network {
-        text = format!("{}({})", ended(text), network.line());
+        text = format!("{}({})", with_line_end(text), network.line());
     }
     let mut metadata = json!({
-        "exitCode": exit.ended.code(),
+        "exitCode": exit.status.code(),
         "cause": exit.cause,
         "sandbox": exit.level.name(),
         "durationMs": u64::try_from(exit.duration.as_millis()).unwrap_or(u64::MAX),
         "bytes": exit.stdout.total_bytes + exit.stderr.total_bytes,
     });
-    if let Ended::Signal(signal) = exit.ended {
+    if let WaitStatus::Signal(signal) = exit.status {
         metadata["signal"] = json!(signal);
     }
     if let Some(network) = network {
         network.add_to(&mut metadata);
     }
-    Executed {
+    ToolExecuteResult {
         is_error,
         metadata: Some(metadata),
-        ..said(text)
+        ..succeeded(text)
     }
 }
 
-/// Both streams for the model, each ending with a line's end.
-pub(crate) fn printed(stdout: &Kept, stderr: &Kept) -> String {
-    let mut text = ended(stdout.text());
-    let stderr = ended(stderr.text());
+/// Both streams for the model, each with a final newline.
+pub(crate) fn streams_text(stdout: &KeptOutput, stderr: &KeptOutput) -> String {
+    let mut text = with_line_end(stdout.text());
+    let stderr = with_line_end(stderr.text());
     if !stderr.is_empty() {
         text.push_str("[stderr]\n");
         text.push_str(&stderr);
@@ -246,7 +256,7 @@ pub(crate) fn printed(stdout: &Kept, stderr: &Kept) -> String {
     text
 }
 
-fn ended(mut text: String) -> String {
+fn with_line_end(mut text: String) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

@@ -1,10 +1,10 @@
 //! Patterns of paths.
 
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 
-fn furnished() -> Trial {
-    let trial = Trial::new();
+fn furnished() -> TestWorkspace {
+    let trial = TestWorkspace::new();
     for path in [
         "a.rs",
         "src/b.rs",
@@ -41,7 +41,7 @@ async fn paths_fit_or_do_not() {
             json!({ "pattern": "deep/*", "path": "./src/" }),
             "src/deep/c.rs",
         ),
-        (json!({ "pattern": "*.zig" }), "No file fits."),
+        (json!({ "pattern": "*.zig" }), "No file matches."),
     ] {
         let (words, is_error) = trial.say("glob", args).await;
         assert!(!is_error, "{words}");

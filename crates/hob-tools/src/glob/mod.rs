@@ -1,35 +1,35 @@
-//! `glob`: files of the workspace by the pattern of their paths.
+//! `glob`: finds files of the workspace by a pattern of their paths.
 
-use crate::list::plain;
-use crate::outcome::{failed, said};
-use crate::spot::Refused;
-use crate::walk::{End, Stop, Way, walk};
-use crate::{Entry, Ground, arguments, looking};
+use crate::list::escape_controls;
+use crate::outcome::{failed, succeeded};
+use crate::walk::{StopFlag, WalkEnd, WalkOptions, walk};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments, run_search};
 use globset::{GlobBuilder, GlobMatcher};
-use hob_core::permission::Work;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::json;
 use std::ops::ControlFlow;
 
-/// Paths of one answer, unless told.
+/// Default number of paths in an answer.
 const PATHS_DEFAULT: usize = 500;
-/// Paths of one answer, at the most.
+/// Most paths in an answer.
 const PATHS_MAX: usize = 5_000;
-/// Letters of a pattern.
+/// Characters of a pattern.
 const PATTERN_CHARS_MAX: usize = 1_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| looking(call, ground, glob),
+    run: |call, env| run_search(call, env, glob),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct GlobArguments {
     pattern: String,
     path: Option<String>,
     limit: Option<usize>,
@@ -65,27 +65,28 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Find {pattern}".to_owned(),
         timeout_ms: None,
     }
 }
 
-/// A pattern that paths are held against.
-pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, Refused> {
+/// Compiles a pattern; one without a slash matches in every folder.
+pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, ToolRefusal> {
     let anywhere = if pattern.contains('/') {
         pattern.trim_start_matches("./").to_owned()
     } else {
         format!("**/{pattern}")
     };
     let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
-    let odd = |error: globset::Error| Refused(format!("'{pattern}' is not a pattern: {error}."));
+    let odd =
+        |error: globset::Error| ToolRefusal(format!("'{pattern}' is not a pattern: {error}."));
     Ok(built.map_err(odd)?.compile_matcher())
 }
 
-/// `path` as it is seen from the folder `from`, both below the workspace.
-pub(crate) fn from_folder<'p>(path: &'p str, from: &str) -> &'p str {
+/// `path` relative to the folder `from`; both are relative to the workspace.
+pub(crate) fn relative_to<'p>(path: &'p str, from: &str) -> &'p str {
     let from = from.trim_matches('/').trim_start_matches("./");
     match from {
         "" | "." => path,
@@ -96,25 +97,30 @@ pub(crate) fn from_folder<'p>(path: &'p str, from: &str) -> &'p str {
     }
 }
 
-fn glob(work: &Work, ground: &Ground, stop: &Stop) -> Executed {
-    try_glob(work, ground, stop).unwrap_or_else(|Refused(reason)| failed(reason))
+fn glob(work: &PreparedCall, env: &ToolEnv, stop: &StopFlag) -> ToolExecuteResult {
+    try_glob(work, env, stop).unwrap_or_else(|ToolRefusal(reason)| failed(reason))
 }
 
-fn try_glob(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+fn try_glob(
+    work: &PreparedCall,
+    env: &ToolEnv,
+    stop: &StopFlag,
+) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: GlobArguments = arguments(work)?;
     let wanted = matcher(&args.pattern)?;
     let limit = args.limit.unwrap_or(PATHS_DEFAULT).min(PATHS_MAX);
     let from = args.path.as_deref().unwrap_or("");
     let mut paths: Vec<String> = Vec::new();
     let mut more = false;
-    let way = Way {
+    let options = WalkOptions {
         workspace: work.context.workspace.as_deref(),
         from: args.path.as_deref(),
-        ground,
+        env,
         stop,
     };
-    let end = walk(way, &mut |met| {
-        let fits = met.kind != FileType::Directory && wanted.is_match(from_folder(met.path, from));
+    let end = walk(options, &mut |entry| {
+        let fits =
+            entry.kind != FileType::Directory && wanted.is_match(relative_to(entry.path, from));
         if !fits {
             return ControlFlow::Continue(());
         }
@@ -122,12 +128,12 @@ fn try_glob(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refus
             more = true;
             return ControlFlow::Break(());
         }
-        paths.push(plain(met.path));
+        paths.push(escape_controls(entry.path));
         ControlFlow::Continue(())
     })?;
     let count = paths.len();
     let mut text = match count {
-        0 => "No file fits.".to_owned(),
+        0 => "No file matches.".to_owned(),
         _ => paths.join("\n"),
     };
     if more {
@@ -136,12 +142,12 @@ fn try_glob(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refus
         );
         text.push_str(&added);
     }
-    if end == End::TooMuch {
-        text.push_str("\n(the folder is too large; not all of it was looked at)");
+    if end == WalkEnd::TooMuch {
+        text.push_str("\n(the folder is too large; not all of it was searched)");
     }
-    Ok(Executed {
-        metadata: Some(json!({ "paths": count, "more": more || end == End::TooMuch })),
-        ..said(text)
+    Ok(ToolExecuteResult {
+        metadata: Some(json!({ "paths": count, "more": more || end == WalkEnd::TooMuch })),
+        ..succeeded(text)
     })
 }
 

@@ -1,11 +1,11 @@
 //! Lines found, and files left out.
 
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 
 #[tokio::test]
 async fn lines_are_found_with_their_places() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a.rs", "fn one() {}\nfn two() {}\n");
     trial.put("src/b.txt", "before\nFN ONE\nafter\n");
     for (args, expected) in [
@@ -37,7 +37,7 @@ async fn lines_are_found_with_their_places() {
             json!({ "pattern": "two", "path": "a.rs" }),
             "a.rs:2:fn two() {}",
         ),
-        (json!({ "pattern": "nowhere" }), "No line fits."),
+        (json!({ "pattern": "nowhere" }), "No line matches."),
     ] {
         let (words, is_error) = trial.say("grep", args).await;
         assert!(!is_error, "{words}");
@@ -49,7 +49,7 @@ async fn lines_are_found_with_their_places() {
 
 #[tokio::test]
 async fn what_is_ignored_binary_or_a_link_is_left_out() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put(".gitignore", "*.log\n/build\n!keep.log\n");
     trial.put("sub/.gitignore", "secret.txt\n");
     for path in [
@@ -76,7 +76,7 @@ async fn what_is_ignored_binary_or_a_link_is_left_out() {
 
 #[tokio::test]
 async fn answers_are_bounded() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("many", "needle\n".repeat(10_000));
     trial.put("long", format!("needle{}\n", "x".repeat(1_000_000)));
     let (words, _) = trial
@@ -92,7 +92,7 @@ async fn answers_are_bounded() {
 #[tokio::test]
 async fn a_secret_is_masked_before_its_line_is_cut() {
     const KEY: &str = "sk-live-0123456789abcdef";
-    let trial = Trial::with_secret(KEY);
+    let trial = TestWorkspace::with_secret(KEY);
     trial.put("short", format!("needle {KEY} end\n"));
     // A line is cut after 500 bytes.
     trial.put("long", format!("needle{}{KEY}\n", "x".repeat(480)));

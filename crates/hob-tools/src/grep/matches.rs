@@ -1,31 +1,31 @@
-//! What was found, as lines of `path:number:text`, within bounds.
+//! Collects matches as lines of `path:number:text`, within bounds.
 
-use crate::list::plain;
-use crate::walk::Stop;
+use crate::list::escape_controls;
+use crate::walk::StopFlag;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
-use hob_kit::mask::Mask;
+use hob_kit::mask::SecretMask;
 use std::io;
 
-/// Bytes of one line that are shown.
+/// Bytes shown of one line.
 const LINE_BYTES_MAX: usize = 500;
 /// Bytes of the whole answer.
 const TEXT_BYTES_MAX: usize = 128 * 1024;
 
-pub(super) struct Found<'s> {
+pub(super) struct GrepMatches<'s> {
     pub(super) text: String,
     pub(super) matches: usize,
     pub(super) files: usize,
     matches_max: usize,
-    stop: &'s Stop,
-    mask: &'s Mask,
+    stop: &'s StopFlag,
+    mask: &'s SecretMask,
     path: String,
-    /// Where the text of the file at hand begins, and what was counted before it.
+    /// The text length and the match count before the current file.
     begun: (usize, usize),
 }
 
-impl<'s> Found<'s> {
-    pub(super) fn new(matches_max: usize, stop: &'s Stop, mask: &'s Mask) -> Self {
-        Found {
+impl<'s> GrepMatches<'s> {
+    pub(super) fn new(matches_max: usize, stop: &'s StopFlag, mask: &'s SecretMask) -> Self {
+        GrepMatches {
             text: String::new(),
             matches: 0,
             files: 0,
@@ -38,7 +38,7 @@ impl<'s> Found<'s> {
     }
 
     pub(super) fn begin(&mut self, path: &str) {
-        self.path = plain(path);
+        self.path = escape_controls(path);
         self.begun = (self.text.len(), self.matches);
     }
 
@@ -50,7 +50,7 @@ impl<'s> Found<'s> {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = String::from_utf8_lossy(line);
-        // Before it is cut, so that no half of a secret is left.
+        // Masked before the cut, so that no half of a secret is left.
         let line = self.mask.apply_exact(&line);
         let shown = &line[..line.floor_char_boundary(LINE_BYTES_MAX)];
         if !self.text.is_empty() {
@@ -66,13 +66,13 @@ impl<'s> Found<'s> {
     }
 }
 
-impl Sink for Found<'_> {
+impl Sink for GrepMatches<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.push(':', found.line_number(), found.bytes());
         self.matches += 1;
-        Ok(!self.is_full() && !self.stop.is_told())
+        Ok(!self.is_full() && !self.stop.is_set())
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
@@ -83,7 +83,7 @@ impl Sink for Found<'_> {
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> io::Result<()> {
         let (text, matches) = self.begun;
         if end.binary_byte_offset().is_some() {
-            // It is no text after all: what looked like lines before that is none.
+            // The file is binary, so the matches before the NUL byte are dropped.
             self.text.truncate(text);
             self.matches = matches;
         }

@@ -1,49 +1,49 @@
-//! `grep`: lines of the workspace's files that a regular expression fits.
+//! `grep`: finds lines in workspace files by a regular expression.
 
-use crate::beneath::{self, NotOpened};
-use crate::glob::{from_folder, matcher};
-use crate::outcome::{failed, said};
-use crate::spot::Refused;
-use crate::walk::{End, Stop, Way, walk};
-use crate::{Entry, Ground, arguments, looking};
-use found::Found;
+use crate::glob::{matcher, relative_to};
+use crate::outcome::{failed, succeeded};
+use crate::walk::{StopFlag, WalkEnd, WalkOptions, walk};
+use crate::workspace_dir::{self, WorkspaceOpenError};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments, run_search};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use hob_core::permission::Work;
-use hob_kit::mask::Mask;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_core::permission::PreparedCall;
+use hob_kit::mask::SecretMask;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
+use matches::GrepMatches;
 use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::json;
 use std::fs::File;
 use std::ops::ControlFlow;
 
-mod found;
+mod matches;
 
-/// Matches of one answer, unless told.
+/// Default number of matches in an answer.
 const MATCHES_DEFAULT: usize = 200;
-/// Matches of one answer, at the most.
+/// Most matches in an answer.
 const MATCHES_MAX: usize = 2_000;
-/// Lines around a match.
+/// Context lines around a match.
 const CONTEXT_MAX: usize = 20;
-/// Letters of an expression.
+/// Characters of an expression.
 const PATTERN_CHARS_MAX: usize = 2_000;
-/// Bytes an expression may take when it is compiled.
+/// Bytes of a compiled expression.
 const REGEX_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// Bytes of one line held at once; files with longer ones are left out.
+/// Bytes of one line in memory; files with longer lines are skipped.
 const HEAP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| looking(call, ground, grep),
+    run: |call, env| run_search(call, env, grep),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct GrepArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -103,44 +103,48 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Search for {pattern}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn grep(work: &Work, ground: &Ground, stop: &Stop) -> Executed {
-    try_grep(work, ground, stop).unwrap_or_else(|Refused(reason)| failed(reason))
+fn grep(work: &PreparedCall, env: &ToolEnv, stop: &StopFlag) -> ToolExecuteResult {
+    try_grep(work, env, stop).unwrap_or_else(|ToolRefusal(reason)| failed(reason))
 }
 
-fn try_grep(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
-    let mut search = Search::new(&args, stop, ground.mask())?;
+fn try_grep(
+    work: &PreparedCall,
+    env: &ToolEnv,
+    stop: &StopFlag,
+) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: GrepArguments = arguments(work)?;
+    let mut search = GrepSearch::new(&args, stop, env.mask())?;
     let workspace = work.context.workspace.as_deref();
-    let single = single_file(workspace, args.path.as_deref(), ground)?;
+    let single = single_file(workspace, args.path.as_deref(), env)?;
     let end = if let Some((path, file)) = single {
         search.search(path, &file);
-        End::Whole
+        WalkEnd::Complete
     } else {
         let wanted = args.glob.as_deref().map(matcher).transpose()?;
         let from = args.path.as_deref().unwrap_or("");
-        let way = Way {
+        let options = WalkOptions {
             workspace,
             from: args.path.as_deref(),
-            ground,
+            env,
             stop,
         };
-        walk(way, &mut |met| {
+        walk(options, &mut |entry| {
             let fits = |path: &str| {
                 let wanted = wanted.as_ref();
-                wanted.is_none_or(|wanted| wanted.is_match(from_folder(path, from)))
+                wanted.is_none_or(|wanted| wanted.is_match(relative_to(path, from)))
             };
-            if met.kind == FileType::RegularFile
-                && fits(met.path)
-                && let Some(file) = met.open()
+            if entry.kind == FileType::RegularFile
+                && fits(entry.path)
+                && let Some(file) = entry.open()
             {
-                search.search(met.path, &file);
+                search.search(entry.path, &file);
             }
             if search.found.is_full() {
                 ControlFlow::Break(())
@@ -149,33 +153,37 @@ fn try_grep(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refus
             }
         })?
     };
-    Ok(search.tell(end))
+    Ok(search.finish(end))
 }
 
 /// The file that `path` names, if it names one and not a folder.
 fn single_file<'p>(
     workspace: Option<&str>,
     path: Option<&'p str>,
-    ground: &Ground,
-) -> Result<Option<(&'p str, File)>, Refused> {
+    env: &ToolEnv,
+) -> Result<Option<(&'p str, File)>, ToolRefusal> {
     let Some(path) = path else {
         return Ok(None);
     };
-    match beneath::open(workspace, path, ground.hidden()) {
+    match workspace_dir::open_file(workspace, path, env.hidden()) {
         Ok(opened) => Ok(Some((path, opened.file))),
-        Err(NotOpened::Folder(_)) => Ok(None),
+        Err(WorkspaceOpenError::Folder(_)) => Ok(None),
         Err(refusal) => Err(refusal.into()),
     }
 }
 
-struct Search<'s> {
+struct GrepSearch<'s> {
     matcher: RegexMatcher,
     searcher: Searcher,
-    found: Found<'s>,
+    found: GrepMatches<'s>,
 }
 
-impl<'s> Search<'s> {
-    fn new(args: &Args, stop: &'s Stop, mask: &'s Mask) -> Result<Self, Refused> {
+impl<'s> GrepSearch<'s> {
+    fn new(
+        args: &GrepArguments,
+        stop: &'s StopFlag,
+        mask: &'s SecretMask,
+    ) -> Result<Self, ToolRefusal> {
         let mut builder = RegexMatcherBuilder::new();
         builder
             .case_insensitive(args.ignore_case)
@@ -184,12 +192,12 @@ impl<'s> Search<'s> {
             .size_limit(REGEX_BYTES_MAX)
             .dfa_size_limit(REGEX_BYTES_MAX);
         let odd = |error: grep_regex::Error| {
-            Refused(format!(
+            ToolRefusal(format!(
                 "The pattern is not a regular expression that can be used here: {error}. To look for plain text, set literal."
             ))
         };
         let context = args.context.min(CONTEXT_MAX);
-        Ok(Search {
+        Ok(GrepSearch {
             matcher: builder.build(&args.pattern).map_err(odd)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
@@ -198,7 +206,7 @@ impl<'s> Search<'s> {
                 .binary_detection(BinaryDetection::quit(0))
                 .heap_limit(Some(HEAP_BYTES_MAX))
                 .build(),
-            found: Found::new(
+            found: GrepMatches::new(
                 args.limit.unwrap_or(MATCHES_DEFAULT).min(MATCHES_MAX),
                 stop,
                 mask,
@@ -208,16 +216,16 @@ impl<'s> Search<'s> {
 
     fn search(&mut self, path: &str, file: &File) {
         self.found.begin(path);
-        // A file that cannot be read to its end has shown what it had.
+        // A read error keeps the matches found before it.
         let _ = self
             .searcher
             .search_file(&self.matcher, file, &mut self.found);
     }
 
-    fn tell(self, end: End) -> Executed {
+    fn finish(self, end: WalkEnd) -> ToolExecuteResult {
         let found = self.found;
         let mut text = match found.matches {
-            0 => "No line fits.".to_owned(),
+            0 => "No line matches.".to_owned(),
             _ => found.text.clone(),
         };
         if found.is_full() {
@@ -227,16 +235,16 @@ impl<'s> Search<'s> {
             );
             text.push_str(&added);
         }
-        if end == End::TooMuch {
-            text.push_str("\n(the folder is too large; not all of it was looked at)");
+        if end == WalkEnd::TooMuch {
+            text.push_str("\n(the folder is too large; not all of it was searched)");
         }
-        Executed {
+        ToolExecuteResult {
             metadata: Some(json!({
                 "matches": found.matches,
                 "files": found.files,
-                "more": found.is_full() || end == End::TooMuch,
+                "more": found.is_full() || end == WalkEnd::TooMuch,
             })),
-            ..said(text)
+            ..succeeded(text)
         }
     }
 }

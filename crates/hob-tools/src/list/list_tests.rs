@@ -1,11 +1,11 @@
 //! Folders listed.
 
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_folder_is_listed_by_kind_and_size() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("b.txt", "12345");
     trial.put("a/x", "");
     trial.put("c\nd", "");
@@ -21,7 +21,7 @@ async fn a_folder_is_listed_by_kind_and_size() {
 
 #[tokio::test]
 async fn a_huge_folder_is_cut() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     for number in 0..2_100 {
         trial.put(&format!("{number:05}"), "");
     }

@@ -1,29 +1,29 @@
-//! `list`: what is in a folder of the workspace.
+//! `list`: lists a folder of the workspace.
 
-use crate::beneath;
-use crate::outcome::{failed, said};
-use crate::spot::Refused;
-use crate::tree::names;
-use crate::{Entry, Ground, arguments, looking};
-use hob_core::permission::Work;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use crate::folder_tree::folder_names;
+use crate::outcome::{failed, succeeded};
+use crate::workspace_dir;
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments, run_search};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use rustix::fs::{AtFlags, FileType, statat};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Entries of one answer.
+/// Entries in an answer.
 const ENTRIES_MAX: usize = 2_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| looking(call, ground, |work, ground, _| list(work, ground)),
+    run: |call, env| run_search(call, env, |work, env, _| list(work, env)),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct ListArguments {
     path: Option<String>,
 }
 
@@ -44,33 +44,32 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "List {path}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn list(work: &Work, ground: &Ground) -> Executed {
-    try_list(work, ground).unwrap_or_else(|Refused(reason)| failed(reason))
+fn list(work: &PreparedCall, env: &ToolEnv) -> ToolExecuteResult {
+    try_list(work, env).unwrap_or_else(|ToolRefusal(reason)| failed(reason))
 }
 
-fn try_list(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+fn try_list(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: ListArguments = arguments(work)?;
     let path = args.path.as_deref().unwrap_or(".");
-    let (root, workspace) = beneath::root(work.context.workspace.as_deref())?;
-    beneath::check_path(path)?;
-    let outside = || beneath::NotOpened::Outside(beneath::shorten(path));
-    let below = beneath::below(workspace, path).ok_or_else(outside)?;
-    let told = |error| Refused::from(beneath::refused(path, error));
-    let folder = beneath::folder(&root, &below).map_err(told)?;
-    let real = beneath::real_path(&folder).map_err(|error| Refused(error.to_string()))?;
-    let is_hidden =
-        |place: &std::path::Path| ground.hidden().iter().any(|it| place.starts_with(it));
+    let (root, workspace) = workspace_dir::open_workspace(work.context.workspace.as_deref())?;
+    workspace_dir::check_path(path)?;
+    let outside = || workspace_dir::WorkspaceOpenError::Outside(workspace_dir::shorten(path));
+    let below = workspace_dir::relative_path(workspace, path).ok_or_else(outside)?;
+    let to_refusal = |error| ToolRefusal::from(workspace_dir::open_error(path, error));
+    let folder = workspace_dir::open_folder(&root, &below).map_err(to_refusal)?;
+    let real = workspace_dir::real_path(&folder).map_err(|error| ToolRefusal(error.to_string()))?;
+    let is_hidden = |place: &std::path::Path| env.hidden().iter().any(|it| place.starts_with(it));
     if is_hidden(&real) {
-        return Err(beneath::NotOpened::Hidden(beneath::shorten(path)).into());
+        return Err(workspace_dir::WorkspaceOpenError::Hidden(workspace_dir::shorten(path)).into());
     }
-    let names = names(&folder).map_err(told)?;
+    let names = folder_names(&folder).map_err(to_refusal)?;
     let count = names.len();
     let mut lines = Vec::new();
     for name in names.into_iter().take(ENTRIES_MAX) {
@@ -78,19 +77,19 @@ fn try_list(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
             lines.push("(a name that is not text)".to_owned());
             continue;
         };
-        // What went meanwhile is not there.
+        // The entry was removed meanwhile.
         let Ok(found) = statat(&folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
         if is_hidden(&real.join(&name)) {
             continue;
         }
-        let name = plain(&name);
+        let name = escape_controls(&name);
         lines.push(match FileType::from_raw_mode(found.st_mode) {
             FileType::Directory => format!("{name}/"),
             FileType::Symlink => format!("{name}@"),
             FileType::RegularFile => format!("{name}\t{}", found.st_size),
-            other => format!("{name}\t({})", beneath::kind(other)),
+            other => format!("{name}\t({})", workspace_dir::file_type_name(other)),
         });
     }
     if count > ENTRIES_MAX {
@@ -101,14 +100,14 @@ fn try_list(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     } else {
         lines.join("\n")
     };
-    Ok(Executed {
+    Ok(ToolExecuteResult {
         metadata: Some(json!({ "entries": count })),
-        ..said(text)
+        ..succeeded(text)
     })
 }
 
-/// A name on one line, whatever it holds.
-pub(crate) fn plain(name: &str) -> String {
+/// A name on one line: control characters are escaped.
+pub(crate) fn escape_controls(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for letter in name.chars() {
         match letter {

@@ -1,12 +1,12 @@
 //! Whose memory is meant, and how it grows.
 
 use super::*;
-use crate::trial::Trial;
-use hob_wire::rooms::loops::Memory;
+use crate::trial::TestWorkspace;
+use hob_wire::rooms::loops::LoopMemory;
 
 #[test]
 fn the_session_says_whose_memory_it_is_and_the_model_does_not() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let mut work = trial.work("loop_memory", json!({ "action": "show" }));
     for (session, name) in [
         (Some("loop:build:7"), Some("build")),
@@ -16,23 +16,23 @@ fn the_session_says_whose_memory_it_is_and_the_model_does_not() {
         (None, None),
     ] {
         work.context.session_key = session.map(str::to_owned);
-        let found = own(&work).ok().map(|params| params.name);
+        let found = memory_of_session(&work).ok().map(|params| params.name);
         assert_eq!(found.as_deref(), name, "{session:?}");
     }
 }
 
 #[test]
 fn what_is_appended_stands_on_its_own_line_and_is_bounded() {
-    let known = |text: &str| Memories {
-        memory: Memory {
+    let known = |text: &str| LoopPersistentResult {
+        memory: LoopMemory {
             text: text.to_owned(),
-            ..Memory::default()
+            ..LoopMemory::default()
         },
         earlier: Vec::new(),
     };
-    assert_eq!(longer(&known(""), "a").ok().as_deref(), Some("a"));
-    assert_eq!(longer(&known("a"), "b").ok().as_deref(), Some("a\nb"));
-    assert_eq!(longer(&known("a\n"), "b").ok().as_deref(), Some("a\nb"));
+    assert_eq!(appended(&known(""), "a").ok().as_deref(), Some("a"));
+    assert_eq!(appended(&known("a"), "b").ok().as_deref(), Some("a\nb"));
+    assert_eq!(appended(&known("a\n"), "b").ok().as_deref(), Some("a\nb"));
     let full = "x".repeat(LOOP_TEXT_BYTES_MAX);
-    assert!(longer(&known(&full), "b").is_err());
+    assert!(appended(&known(&full), "b").is_err());
 }

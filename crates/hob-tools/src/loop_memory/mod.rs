@@ -1,36 +1,38 @@
-//! `loop_memory`: a loop's own persistent memory, for the loop itself.
+//! `loop_memory`: the persistent memory of a loop, for the loop itself.
 //!
-//! Invariant: which loop is meant comes from the call's session, never from the model.
+//! Invariant: the loop is derived from the session of the call, never from the model.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
-use hob_wire::rooms::loops::{KIND, LOOP_TEXT_BYTES_MAX, Memories, Persistent, PersistentParams};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::loops::{
+    KIND, LOOP_TEXT_BYTES_MAX, LoopPersistentParams, LoopPersistentResult, Persistent,
+};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Letters of one text a model may write.
+/// Characters of one text a model may write.
 const TEXT_CHARS_MAX: usize = 32_768;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(act(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(perform(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
-    action: Action,
+struct LoopMemoryArguments {
+    action: LoopMemoryAction,
     text: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum LoopMemoryAction {
     Show,
     Set,
     Append,
@@ -61,79 +63,81 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Keyed,
+        effect: Idempotency::Keyed,
         needs: Vec::new(),
         approval: "Change the loop's memory ({action}): {text}".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn act(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
-    let params = own(work)?;
+async fn perform(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: LoopMemoryArguments = arguments(work)?;
+    let params = memory_of_session(work)?;
     let changed = match (args.action, args.text) {
-        (Action::Show, _) => params.clone(),
-        (Action::Undo, _) => PersistentParams {
+        (LoopMemoryAction::Show, _) => params.clone(),
+        (LoopMemoryAction::Undo, _) => LoopPersistentParams {
             undo: true,
             ..params.clone()
         },
-        (Action::Set, Some(text)) => PersistentParams {
+        (LoopMemoryAction::Set, Some(text)) => LoopPersistentParams {
             text: Some(text),
             ..params.clone()
         },
-        (Action::Append, Some(text)) => {
-            let show = PersistentParams {
+        (LoopMemoryAction::Append, Some(text)) => {
+            // The idempotency key belongs to the write only.
+            let show = LoopPersistentParams {
                 idempotency_key: None,
                 ..params.clone()
             };
-            let known = ask::<Persistent>(ground, &show).await?;
-            PersistentParams {
-                text: Some(longer(&known, &text)?),
+            let known = call_room::<Persistent>(env, &show).await?;
+            LoopPersistentParams {
+                text: Some(appended(&known, &text)?),
+                // Fails if another change came between the read and this write.
                 if_revision: Some(known.memory.revision),
                 ..params.clone()
             }
         }
-        (Action::Set | Action::Append, None) => {
-            return Err(Refused("'text' is missing.".to_owned()));
+        (LoopMemoryAction::Set | LoopMemoryAction::Append, None) => {
+            return Err(ToolRefusal("'text' is missing.".to_owned()));
         }
     };
-    let memory = ask::<Persistent>(ground, &changed).await?;
-    Ok(shown(args.action, &memory))
+    let memory = call_room::<Persistent>(env, &changed).await?;
+    Ok(memory_answer(args.action, &memory))
 }
 
-/// The memory of the loop that this call's session belongs to.
-fn own(work: &Work) -> Result<PersistentParams, Refused> {
-    let none = || Refused("This session belongs to no loop, so there is no memory.".to_owned());
+/// The parameters for the memory of the loop that the session of this call belongs to.
+fn memory_of_session(work: &PreparedCall) -> Result<LoopPersistentParams, ToolRefusal> {
+    let none = || ToolRefusal("This session belongs to no loop, so there is no memory.".to_owned());
     let session = work.context.session_key.as_deref().ok_or_else(none)?;
     let mut steps = session.split(':');
     let (kind, name) = (steps.next(), steps.next());
     let name = name.filter(|_| kind == Some(KIND)).ok_or_else(none)?;
-    Ok(PersistentParams {
+    Ok(LoopPersistentParams {
         name: name.to_owned(),
         session_key: Some(session.to_owned()),
         idempotency_key: work.context.key.clone(),
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     })
 }
 
-fn longer(known: &Memories, text: &str) -> Result<String, Refused> {
+fn appended(known: &LoopPersistentResult, text: &str) -> Result<String, ToolRefusal> {
     let mut longer = known.memory.text.clone();
     if !longer.is_empty() && !longer.ends_with('\n') {
         longer.push('\n');
     }
     longer.push_str(text);
     if longer.len() > LOOP_TEXT_BYTES_MAX {
-        return Err(Refused(format!(
+        return Err(ToolRefusal(format!(
             "The memory would have more than {LOOP_TEXT_BYTES_MAX} bytes. Set it to something shorter first."
         )));
     }
     Ok(longer)
 }
 
-fn shown(action: Action, memories: &Memories) -> Executed {
+fn memory_answer(action: LoopMemoryAction, memories: &LoopPersistentResult) -> ToolExecuteResult {
     let memory = &memories.memory;
     let head = match action {
-        Action::Show => format!("Revision {}:", memory.revision),
+        LoopMemoryAction::Show => format!("Revision {}:", memory.revision),
         _ => format!("It is at revision {} now:", memory.revision),
     };
     let text = if memory.text.is_empty() {
@@ -141,7 +145,7 @@ fn shown(action: Action, memories: &Memories) -> Executed {
     } else {
         memory.text.clone()
     };
-    told(&[head, text], &json!({ "revision": memory.revision }))
+    answer_lines(&[head, text], &json!({ "revision": memory.revision }))
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! `model_list`: which models can be asked, by name.
+//! `model_list`: lists the available models by name.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::model;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde_json::json;
 
-/// Models of one answer.
+/// Models in an answer.
 const MODELS_MAX: usize = 300;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(list(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(list(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 fn spec() -> ToolSpec {
@@ -31,15 +31,15 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "List the models".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn list(_: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let found = ask::<model::List>(ground, &model::ListParams::default()).await?;
+async fn list(_: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let found = call_room::<model::List>(env, &model::ModelListParams::default()).await?;
     let ready = |name: &str| {
         found
             .providers
@@ -58,7 +58,7 @@ async fn list(_: &Work, ground: &Ground) -> Result<Executed, Refused> {
     if lines.is_empty() {
         lines.push("No model can be asked now.".to_owned());
     }
-    Ok(told(
+    Ok(answer_lines(
         &lines,
         &json!({ "models": names, "aliases": found.aliases }),
     ))

@@ -1,28 +1,28 @@
-//! `move`: a file or folder to another place of the workspace, where nothing is yet.
+//! `move`: moves a file or folder to a path of the workspace where nothing exists.
 
-use crate::change::{self, Plan, Step};
-use crate::outcome::said;
-use crate::spot::{Node, Refused, Spot};
+use crate::file_change::{self, ChangePlan, ChangeStep};
+use crate::outcome::succeeded;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath};
 use crate::write::not_a_file;
-use crate::{Entry, Ground, Looks, arguments, lookup, moved_thing, tree};
-use hob_core::permission::Work;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use crate::{EffectHooks, ToolEntry, ToolEnv, arguments, crash_probe, folder_tree, moved_entry};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| change::run(call, ground, plan),
+    run: |call, env| file_change::run(call, env, plan),
     check: None,
-    looks: Some(Looks {
-        look: |work, ground| change::look(work, ground, plan),
-        probe: |work, ground| lookup::probe(work, ground, plan_done),
+    effect_hooks: Some(EffectHooks {
+        preview: |work, env| file_change::preview(work, env, plan),
+        probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct MoveArguments {
     from: String,
     to: String,
 }
@@ -31,7 +31,7 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "move".to_owned(),
         aliases: vec!["fs.move".to_owned()],
-        description: "Moves or renames a file or folder of the workspace. Nothing is ever overwritten; folders that miss are made."
+        description: "Moves or renames a file or folder of the workspace. Nothing is ever overwritten; missing folders are created."
             .to_owned(),
         parameters: json!({
             "type": "object",
@@ -49,44 +49,46 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Probeable,
-        needs: vec![Need::new(NeedKind::Path, "from"), Need::new(NeedKind::Path, "to")],
+        effect: Idempotency::Probeable,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "from"), ResourceNeed::new(NeedKind::Path, "to")],
         approval: "Move {from} to {to}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
-    let args: Args = arguments(work)?;
+fn plan(work: &PreparedCall, env: &ToolEnv) -> Result<ChangePlan, ToolRefusal> {
+    let args: MoveArguments = arguments(work)?;
     let workspace = work.context.workspace.as_deref();
-    let from = Spot::find(workspace, &args.from, ground)?;
-    let to = Spot::find(workspace, &args.to, ground)?;
-    let before = from.look()?;
+    let from = WorkspacePath::resolve(workspace, &args.from, env)?;
+    let to = WorkspacePath::resolve(workspace, &args.to, env)?;
+    let before = from.read_node()?;
     let mut tree = None;
     let what = match &before {
-        Node::Nothing => return Err(not_a_file(&from, &before)),
-        Node::Folder { .. } => {
-            let held = tree.insert(tree::survey(&from, Some(&to))?);
+        FsNode::Nothing => return Err(not_a_file(&from, &before)),
+        FsNode::Folder { .. } => {
+            let held = tree.insert(folder_tree::measure_folder(&from, Some(&to))?);
             format!("a folder with {} files, {} bytes", held.files, held.bytes)
         }
-        Node::File { bytes, .. } => format!("{} bytes", bytes.len()),
-        Node::Link { .. } => "a link".to_owned(),
+        FsNode::File { bytes, .. } => format!("{} bytes", bytes.len()),
+        FsNode::Link { .. } => "a link".to_owned(),
     };
-    if to.look()? != Node::Nothing {
-        return Err(Refused(format!(
+    if to.read_node()? != FsNode::Nothing {
+        return Err(ToolRefusal(format!(
             "There is something at '{}' already; nothing is overwritten. Remove it first or choose another path.",
             to.shown
         )));
     }
     if to.real.starts_with(&from.real) {
-        return Err(Refused("A folder cannot be moved into itself.".to_owned()));
+        return Err(ToolRefusal(
+            "A folder cannot be moved into itself.".to_owned(),
+        ));
     }
-    Ok(Plan {
+    Ok(ChangePlan {
         preview: format!("{} → {} ({what})", from.shown, to.shown),
-        done: told(&from.shown, &to.shown),
+        done: done_answer(&from.shown, &to.shown),
         asks_always: tree.as_ref().is_some_and(|tree| tree.asks_always),
-        steps: vec![Step::Moved {
-            mark: moved_thing::mark(&from, &before, tree.as_ref()),
+        steps: vec![ChangeStep::Move {
+            mark: moved_entry::fingerprint(&from, &before, tree.as_ref()),
             from,
             to,
             before,
@@ -94,15 +96,15 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     })
 }
 
-fn plan_done(work: &Work) -> Option<Executed> {
-    let args: Args = arguments(work).ok()?;
-    Some(told(&args.from, &args.to))
+fn answer_after_crash(work: &PreparedCall) -> Option<ToolExecuteResult> {
+    let args: MoveArguments = arguments(work).ok()?;
+    Some(done_answer(&args.from, &args.to))
 }
 
-fn told(from: &str, to: &str) -> Executed {
-    Executed {
+fn done_answer(from: &str, to: &str) -> ToolExecuteResult {
+    ToolExecuteResult {
         metadata: Some(json!({ "from": from, "to": to })),
-        ..said(format!("Moved '{from}' to '{to}'."))
+        ..succeeded(format!("Moved '{from}' to '{to}'."))
     }
 }
 

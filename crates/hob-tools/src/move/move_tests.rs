@@ -1,11 +1,11 @@
 //! Moving, and what is never overwritten.
 
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 
 #[tokio::test]
 async fn files_and_folders_move_and_nothing_is_overwritten() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a.txt", "a");
     trial.put("b.txt", "b");
     trial.put("folder/c.txt", "c");
@@ -34,7 +34,7 @@ async fn files_and_folders_move_and_nothing_is_overwritten() {
 
 #[tokio::test]
 async fn a_folder_may_not_become_one_that_runs_by_itself() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("innocent/autostart/x.desktop", "x");
     trial.put("repo/.git/config", "x");
     for (from, to) in [

@@ -1,31 +1,31 @@
-//! `output`: lines of what a tool said at length, or a command printed, earlier in the session.
+//! `output`: reads lines of a long output that was stored earlier in the session.
 
-use crate::kept;
-use crate::outcome::{failed, said};
-use crate::read::lines::{Lines, Page};
-use crate::spot::Refused;
-use crate::{Entry, Ground, Running, arguments, commands};
-use hob_core::permission::{Approved, Work};
+use crate::outcome::{failed, succeeded};
+use crate::read::lines::{LinePage, PageReader};
+use crate::stored_output;
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, ToolFuture, arguments, commands};
+use hob_core::permission::{Approved, PreparedCall};
 use hob_kit::known_secrets::MaskedRead;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Lines of one answer, unless told.
+/// Default number of lines in an answer.
 const LINES_DEFAULT: usize = 500;
-/// Lines of one answer, at the most.
+/// Most lines in an answer.
 const LINES_MAX: usize = 5_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct OutputArguments {
     id: String,
     line: Option<usize>,
     lines: Option<usize>,
@@ -61,38 +61,38 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "Read the output {id}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
-        let read = read(call.call(), &ground).await;
-        read.unwrap_or_else(commands::told)
+        let read = read(call.call(), &env).await;
+        read.unwrap_or_else(commands::refusal_answer)
     })
 }
 
-async fn read(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
-    let missing = || Refused(format!("There is no output '{}' in this session.", args.id));
-    let id = kept::meant(&args.id).ok_or_else(missing)?;
-    let store = ground.store().ok_or_else(missing)?;
+async fn read(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: OutputArguments = arguments(work)?;
+    let missing = || ToolRefusal(format!("There is no output '{}' in this session.", args.id));
+    let id = stored_output::parse_output_id(&args.id).ok_or_else(missing)?;
+    let store = env.store().ok_or_else(missing)?;
     let output = store.output(id, work.context.session_key.as_deref()).await;
-    let output = output.map_err(|error| Refused(error.to_string()))?;
+    let output = output.map_err(|error| ToolRefusal(error.to_string()))?;
     let first = args.line.unwrap_or(1).max(1);
     let count = args.lines.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
-    // It was masked when it was kept, unless a former version of hob kept it.
-    let file = MaskedRead::new(output.file, ground.mask());
-    let paged = tokio::task::spawn_blocking(move || Lines::new(file).page(first, count)).await;
-    let page = paged.map_err(|_| Refused("Reading was interrupted.".to_owned()))?;
-    let page = page.map_err(|error| Refused(format!("It cannot be read: {error}.")))?;
-    Ok(shown(&page, first, output.is_cut))
+    // Masked again: an older version of hob stored outputs unmasked.
+    let file = MaskedRead::new(output.file, env.mask());
+    let paged = tokio::task::spawn_blocking(move || PageReader::new(file).page(first, count)).await;
+    let page = paged.map_err(|_| ToolRefusal("Reading was interrupted.".to_owned()))?;
+    let page = page.map_err(|error| ToolRefusal(format!("It cannot be read: {error}.")))?;
+    Ok(page_answer(&page, first, output.is_cut))
 }
 
-fn shown(page: &Page, first: usize, is_cut: bool) -> Executed {
+fn page_answer(page: &LinePage, first: usize, is_cut: bool) -> ToolExecuteResult {
     let end = if is_cut {
         "(there was more, which is not kept)"
     } else {
@@ -113,9 +113,9 @@ fn shown(page: &Page, first: usize, is_cut: bool) -> Executed {
     } else {
         text.push_str(end);
     }
-    Executed {
+    ToolExecuteResult {
         metadata: Some(json!({ "firstLine": first, "lastLine": last, "more": page.more })),
-        ..said(text)
+        ..succeeded(text)
     }
 }
 

@@ -1,19 +1,19 @@
 //! Pages of what is kept, for its own session.
 
-use crate::kept::{bounded_and_kept, meant};
-use crate::outcome::{TEXT_BYTES_MAX, said};
-use crate::trial::{Trial, words};
+use crate::outcome::{TEXT_BYTES_MAX, succeeded};
+use crate::stored_output::{bound_and_store, parse_output_id};
+use crate::trial::{TestWorkspace, words};
 use serde_json::json;
 
 #[tokio::test]
 async fn a_long_answer_is_kept_whole_and_read_in_pages() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     let line = |number: usize| format!("line {number} {}\n", "x".repeat(90));
     let whole: String = (1..=10_000).map(line).collect();
     assert!(whole.len() > TEXT_BYTES_MAX);
     let mut work = trial.work("grep", json!({}));
     work.context.session_key = Some("chat:main".to_owned());
-    let told = bounded_and_kept(said(whole), "grep", &work.context, &trial.ground).await;
+    let told = bound_and_store(succeeded(whole), "grep", &work.context, &trial.env).await;
     let id = told.metadata.as_ref().expect("is there")["outputId"].clone();
     assert!(words(&told).ends_with(&format!("id {id}.)")), "names it");
     let mut ask = trial.work("output", json!({ "id": id, "line": 5_000, "lines": 2 }));
@@ -32,9 +32,9 @@ async fn a_long_answer_is_kept_whole_and_read_in_pages() {
 
 #[tokio::test]
 async fn a_short_answer_is_kept_nowhere() {
-    let (trial, store) = Trial::with_store();
+    let (trial, store) = TestWorkspace::with_store();
     let work = trial.work("grep", json!({}));
-    let told = bounded_and_kept(said("short"), "grep", &work.context, &trial.ground).await;
+    let told = bound_and_store(succeeded("short"), "grep", &work.context, &trial.env).await;
     assert_eq!((words(&told).as_str(), told.metadata), ("short", None));
     for id in ["o1", "1", "x", ""] {
         let (text, failed) = trial.say("output", json!({ "id": id })).await;
@@ -46,7 +46,12 @@ async fn a_short_answer_is_kept_nowhere() {
 #[test]
 fn ids_are_read_as_models_write_them() {
     assert_eq!(
-        [meant("o12"), meant(" 12 "), meant("o"), meant("-")],
+        [
+            parse_output_id("o12"),
+            parse_output_id(" 12 "),
+            parse_output_id("o"),
+            parse_output_id("-")
+        ],
         [Some(12), Some(12), None, None]
     );
 }

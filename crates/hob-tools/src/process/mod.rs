@@ -1,33 +1,33 @@
-//! `process`: programs that run on in the background, in the same sandbox as `exec`.
+//! `process`: background programs, in the same sandbox as `exec`.
 //!
-//! Invariants: a process belongs to the session that started it, and no other sees it; none outlives
-//! the daemon; what is kept of its output is bounded.
+//! Invariants: a process belongs to the session that started it, and no other session sees it; no
+//! process outlives the daemon; its kept output is bounded.
 
-mod running;
+mod session_processes;
 
-use crate::commands::{self, COMMAND_CHARS_MAX, Errand, Said};
-use crate::outcome::said;
-use crate::spot::{Refused, hash};
-use crate::{Entry, Ground, Look, Looks, Running, arguments};
-use hob_core::permission::{Approved, Work};
+use crate::commands::{self, COMMAND_CHARS_MAX, CommandArguments, SandboxedCommand};
+use crate::outcome::succeeded;
+use crate::workspace_path::{ToolRefusal, sha256_hex};
+use crate::{CallPreview, EffectHooks, ToolEntry, ToolEnv, ToolFuture, arguments};
+use hob_core::permission::{Approved, PreparedCall};
 use hob_wire::NetworkGrant;
-use hob_wire::rooms::tool::{Executed, Probed};
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
-pub(crate) use running::Owners;
+use hob_wire::rooms::tool::{ToolExecuteResult, ToolProbeResult};
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
+pub(crate) use session_processes::ProcessOwners;
 
-/// Letters written to a process at once.
+/// Characters written to a process at once.
 const TEXT_CHARS_MAX: usize = 64 * 1024;
-/// How long a poll may wait for something new.
+/// The longest wait of a poll for new output.
 const WAIT_MS_MAX: u64 = 30_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: Some(Looks {
-        look,
+    effect_hooks: Some(EffectHooks {
+        preview,
         probe: |work, _| {
             let probed = probe(&work);
             Box::pin(async { probed })
@@ -37,8 +37,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
-    action: Action,
+struct ProcessArguments {
+    action: ProcessAction,
     command: Option<String>,
     cwd: Option<String>,
     #[serde(default)]
@@ -52,7 +52,7 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum ProcessAction {
     Start,
     Poll,
     Write,
@@ -108,132 +108,146 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Exec,
-        effect: Effect::Probeable,
+        effect: Idempotency::Probeable,
         needs: vec![
-            Need::new(NeedKind::Command, "command"),
-            Need::new(NeedKind::Path, "cwd"),
-            Need::new(NeedKind::Network, "network"),
-            Need::new(NeedKind::Hosts, "hosts"),
+            ResourceNeed::new(NeedKind::Command, "command"),
+            ResourceNeed::new(NeedKind::Path, "cwd"),
+            ResourceNeed::new(NeedKind::Network, "network"),
+            ResourceNeed::new(NeedKind::Hosts, "hosts"),
         ],
         approval: "Background process: {action}".to_owned(),
         timeout_ms: None,
     }
 }
 
-impl Args {
-    fn errand(&self, work: &Work, ground: &Ground) -> Result<Errand, Refused> {
-        let missing = || Refused("To start something, give the command.".to_owned());
-        let said = Said {
+impl ProcessArguments {
+    fn sandboxed_command(
+        &self,
+        work: &PreparedCall,
+        env: &ToolEnv,
+    ) -> Result<SandboxedCommand, ToolRefusal> {
+        let missing = || ToolRefusal("To start something, give the command.".to_owned());
+        let arguments = CommandArguments {
             command: self.command.as_deref().ok_or_else(missing)?,
             cwd: self.cwd.as_deref(),
             network: self.network,
             hosts: self.hosts.as_deref(),
         };
-        Errand::new(work, said, ground)
+        SandboxedCommand::new(work, arguments, env)
     }
 
-    fn id(&self) -> Result<u64, Refused> {
-        let missing = || Refused("Say which process: give its id.".to_owned());
+    fn id(&self) -> Result<u64, ToolRefusal> {
+        let missing = || ToolRefusal("Say which process: give its id.".to_owned());
         self.id.ok_or_else(missing)
     }
 }
 
-fn look(work: &Work, ground: &Ground) -> Look {
-    let nothing = Look::failing;
-    // It runs, and there is nothing to show of it.
-    let plain = |about: &str| Look {
+fn preview(work: &PreparedCall, env: &ToolEnv) -> CallPreview {
+    let nothing = CallPreview::failing;
+    // The call runs, and there is nothing to preview.
+    let plain = |about: &str| CallPreview {
         would_fail: None,
-        ..Look::failing(about.to_owned())
+        ..CallPreview::failing(about.to_owned())
     };
-    let args: Args = match arguments(work) {
+    let args: ProcessArguments = match arguments(work) {
         Ok(args) => args,
-        Err(Refused(reason)) => return nothing(reason),
+        Err(ToolRefusal(reason)) => return nothing(reason),
     };
     match args.action {
-        Action::Start => {
-            let errand = args.errand(work, ground);
-            commands::look(errand.as_ref().map_err(Refused::clone), ground)
+        ProcessAction::Start => {
+            let sandboxed = args.sandboxed_command(work, env);
+            commands::preview(sandboxed.as_ref().map_err(ToolRefusal::clone), env)
         }
-        // What a session started it may look at and end without asking anybody again.
-        Action::Poll | Action::List => plain("It only looks at what this session started."),
-        Action::Kill => plain("It only ends what this session started."),
-        Action::Write => match seen(work, &args, ground) {
-            Ok(command) => Look {
+        // A session may inspect and end its own processes without another question.
+        ProcessAction::Poll | ProcessAction::List => {
+            plain("It only looks at what this session started.")
+        }
+        ProcessAction::Kill => plain("It only ends what this session started."),
+        ProcessAction::Write => match process_command(work, &args, env) {
+            Ok(command) => CallPreview {
                 preview: format!(
                     "write to the process {}\n  {command}\nthis:\n{}",
                     args.id.unwrap_or(0),
                     args.text.as_deref().unwrap_or_default()
                 ),
-                state: hash(command.as_bytes()),
+                state: sha256_hex(command.as_bytes()),
                 would_fail: None,
                 asks_always: false,
             },
-            Err(Refused(reason)) => nothing(reason),
+            Err(ToolRefusal(reason)) => nothing(reason),
         },
     }
 }
 
-fn seen(work: &Work, args: &Args, ground: &Ground) -> Result<String, Refused> {
+fn process_command(
+    work: &PreparedCall,
+    args: &ProcessArguments,
+    env: &ToolEnv,
+) -> Result<String, ToolRefusal> {
     let session = work.context.session_key.as_deref();
-    let found = commands::commands(ground)?.find(session, args.id()?)?;
+    let found = commands::command_runner(env)?.find(session, args.id()?)?;
     Ok(found.child.command().to_owned())
 }
 
-/// Background processes end with the daemon, so a look after a crash finds none of them.
-fn probe(work: &Work) -> Probed {
-    let action = arguments::<Args>(work).map(|args| args.action);
+/// Background processes end with the daemon, so a probe after a crash finds none of them.
+fn probe(work: &PreparedCall) -> ToolProbeResult {
+    let action = arguments::<ProcessArguments>(work).map(|args| args.action);
     match action {
-        Ok(Action::Poll | Action::List | Action::Kill) => Probed::No,
-        _ => Probed::Unknown {
+        Ok(ProcessAction::Poll | ProcessAction::List | ProcessAction::Kill) => ToolProbeResult::No,
+        _ => ToolProbeResult::Unknown {
             known: "It ended with hob; what it did until then is not known.".to_owned(),
         },
     }
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
-        let done = act(call.into_call(), &ground).await;
-        done.unwrap_or_else(commands::told)
+        let done = perform(call.into_call(), &env).await;
+        done.unwrap_or_else(commands::refusal_answer)
     })
 }
 
-async fn act(work: Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(&work)?;
-    let commands = commands::commands(ground)?;
+async fn perform(work: PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: ProcessArguments = arguments(&work)?;
+    let commands = commands::command_runner(env)?;
     let session = work.context.session_key.clone();
     let session = session.as_deref();
     match args.action {
-        Action::Start => start(work, args, ground).await,
-        Action::List => Ok(commands.listed(session)),
-        Action::Poll => {
+        ProcessAction::Start => start(work, args, env).await,
+        ProcessAction::List => Ok(commands.list_processes(session)),
+        ProcessAction::Poll => {
             let wait_ms = args.wait_ms.unwrap_or(0).min(WAIT_MS_MAX);
             commands.poll(session, args.id()?, wait_ms).await
         }
-        Action::Kill => commands.kill(session, args.id()?).await,
-        Action::Write => {
+        ProcessAction::Kill => commands.kill(session, args.id()?).await,
+        ProcessAction::Write => {
             let found = commands.find(session, args.id()?)?;
             let text = args.text.as_deref().unwrap_or_default();
             found.write(text, args.close == Some(true)).await?;
-            Ok(said("Written."))
+            Ok(succeeded("Written."))
         }
     }
 }
 
-async fn start(work: Work, args: Args, ground: &Ground) -> Result<Executed, Refused> {
-    let seen = ground.clone();
+async fn start(
+    work: PreparedCall,
+    args: ProcessArguments,
+    env: &ToolEnv,
+) -> Result<ToolExecuteResult, ToolRefusal> {
+    let seen = env.clone();
     let session = work.context.session_key.clone();
     let planned = tokio::task::spawn_blocking(move || {
-        // What is compared is what runs: the scripts are not read again.
-        let errand = args.errand(&work, &seen)?;
-        commands::check_state(&work, &commands::look(Ok(&errand), &seen))?;
-        Ok(errand)
+        // The compared scripts are the ones that run: they are not read again.
+        let sandboxed = args.sandboxed_command(&work, &seen)?;
+        commands::check_state(&work, &commands::preview(Ok(&sandboxed), &seen))?;
+        Ok(sandboxed)
     });
-    let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
-    let errand = planned.await.unwrap_or_else(interrupted)?;
-    let mut plan = errand.plan(ground).await?;
-    plan.mask = Some(ground.mask().clone());
-    let hosts = errand.network().hosts();
-    commands::commands(ground)?
+    let interrupted = |_| Err(ToolRefusal("Starting it was interrupted.".to_owned()));
+    let sandboxed = planned.await.unwrap_or_else(interrupted)?;
+    let mut plan = sandboxed.plan(env).await?;
+    plan.mask = Some(env.mask().clone());
+    let hosts = sandboxed.network().hosts();
+    commands::command_runner(env)?
         .start(session, plan, hosts)
         .await
 }

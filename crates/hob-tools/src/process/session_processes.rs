@@ -1,16 +1,16 @@
 //! The background processes of each session.
 //!
-//! Invariants: only the session that started a process finds it; what ended and was told is
-//! forgotten; what ended and was not makes room when it is needed.
+//! Invariants: only the session that started a process finds it; an ended process is forgotten
+//! once its end is reported; an unreported one is forgotten when its slot is needed.
 
-use crate::commands::{Commands, ProxyReport, Spawned, left_behind};
-use crate::outcome::said;
-use crate::spot::Refused;
-use hob_exec::order::{Cause, Ended};
-use hob_exec::output::Source;
+use crate::commands::{CommandRunner, ProxyReport, SpawnedCommand, append_left_behind};
+use crate::outcome::succeeded;
+use crate::workspace_path::ToolRefusal;
+use hob_exec::output::ChildStream;
+use hob_exec::shim_protocol::{ExitCause, WaitStatus};
 use hob_exec::spawner::BACKGROUND_MAX;
-use hob_exec::{Child, Exit, Plan, ProcessId, Stdin};
-use hob_wire::rooms::tool::Executed;
+use hob_exec::{Child, ChildExit, ProcessId, SpawnPlan, StdinSource};
+use hob_wire::rooms::tool::ToolExecuteResult;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,42 +18,42 @@ use std::time::Duration;
 
 /// Processes of one session at once.
 const OF_SESSION_MAX: usize = 16;
-/// How long a process may take to read what is written to it.
+/// The longest wait for a process to read its input.
 const WRITE_WAIT: Duration = Duration::from_secs(10);
-/// How often a poll that waits looks again.
+/// The interval at which a waiting poll checks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Whose each process is, and how far it was polled; cheap to clone.
+/// The owner and the poll positions of each process; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Owners(Arc<Mutex<BTreeMap<u64, Owned>>>);
+pub(crate) struct ProcessOwners(Arc<Mutex<BTreeMap<u64, OwnedProcess>>>);
 
 #[derive(Clone, Debug)]
-struct Owned {
+struct OwnedProcess {
     session: Option<String>,
     stdout_at: u64,
     stderr_at: u64,
     network: Option<ProxyReport>,
 }
 
-impl Owners {
+impl ProcessOwners {
     // A std mutex: held to look up or change the table, never over an await.
-    fn table(&self) -> MutexGuard<'_, BTreeMap<u64, Owned>> {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<u64, OwnedProcess>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A process that was found.
+/// A process of the calling session.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundProcess {
     pub(super) child: Arc<Child>,
 }
 
-impl Found {
-    pub(super) async fn write(&self, text: &str, close: bool) -> Result<(), Refused> {
+impl FoundProcess {
+    pub(super) async fn write(&self, text: &str, close: bool) -> Result<(), ToolRefusal> {
         let written = self.child.write_stdin(text.as_bytes());
         let Ok(written) = tokio::time::timeout(WRITE_WAIT, written).await else {
-            let told = "It does not read its input; a part may have been written.";
-            return Err(Refused(told.to_owned()));
+            let reason = "It does not read its input; a part may have been written.";
+            return Err(ToolRefusal(reason.to_owned()));
         };
         written?;
         if close {
@@ -63,25 +63,25 @@ impl Found {
     }
 }
 
-impl Commands {
+impl CommandRunner {
     pub(super) async fn start(
         &self,
         session: Option<String>,
-        mut plan: Plan,
+        mut plan: SpawnPlan,
         hosts: &[String],
-    ) -> Result<Executed, Refused> {
-        let mine = |owned: &&Owned| owned.session == session;
+    ) -> Result<ToolExecuteResult, ToolRefusal> {
+        let mine = |owned: &&OwnedProcess| owned.session == session;
         if self.owners.table().values().filter(mine).count() >= OF_SESSION_MAX {
-            return Err(Refused(format!(
+            return Err(ToolRefusal(format!(
                 "This session has {OF_SESSION_MAX} processes, which is the most; kill or poll one first."
             )));
         }
-        plan.stdin = Stdin::Open;
-        self.make_room();
-        let Spawned { child, report } = self.spawn(plan, hosts).await?;
+        plan.stdin = StdinSource::Open;
+        self.forget_oldest_ended();
+        let SpawnedCommand { child, report } = self.spawn(plan, hosts).await?;
         let level = child.level();
-        let ProcessId(id) = self.spawner.keep(child)?;
-        let owned = Owned {
+        let ProcessId(id) = self.spawner.keep_in_background(child)?;
+        let owned = OwnedProcess {
             session,
             stdout_at: 0,
             stderr_at: 0,
@@ -94,27 +94,27 @@ impl Commands {
             network.add_to(&mut metadata);
             text = format!("{text}\n({})", network.line());
         }
-        Ok(Executed {
+        Ok(ToolExecuteResult {
             metadata: Some(metadata),
-            ..said(text)
+            ..succeeded(text)
         })
     }
 
     /// A process of this session.
-    pub(super) fn find(&self, session: Option<&str>, id: u64) -> Result<Found, Refused> {
-        let mine = |owned: &Owned| owned.session.as_deref() == session;
+    pub(super) fn find(&self, session: Option<&str>, id: u64) -> Result<FoundProcess, ToolRefusal> {
+        let mine = |owned: &OwnedProcess| owned.session.as_deref() == session;
         let is_mine = self.owners.table().get(&id).is_some_and(mine);
         let child = self.spawner.process(ProcessId(id)).filter(|_| is_mine);
         let missing = || {
-            Refused(format!(
-                "There is no process {id} in this session, or its end was told already."
+            ToolRefusal(format!(
+                "There is no process {id} in this session, or its end was reported already."
             ))
         };
         let child = child.ok_or_else(missing)?;
-        Ok(Found { child })
+        Ok(FoundProcess { child })
     }
 
-    pub(super) fn listed(&self, session: Option<&str>) -> Executed {
+    pub(super) fn list_processes(&self, session: Option<&str>) -> ToolExecuteResult {
         let mut lines = Vec::new();
         let mut processes = Vec::new();
         for (ProcessId(id), child) in self.spawner.processes() {
@@ -131,27 +131,27 @@ impl Commands {
         } else {
             lines.join("\n")
         };
-        Executed {
+        ToolExecuteResult {
             metadata: Some(json!({ "processes": processes })),
-            ..said(text)
+            ..succeeded(text)
         }
     }
 
-    /// What a process printed since the last poll; how it ended, if it did.
+    /// Returns the output since the last poll, and the exit if the process ended.
     pub(super) async fn poll(
         &self,
         session: Option<&str>,
         id: u64,
         wait_ms: u64,
-    ) -> Result<Executed, Refused> {
-        let Found { child } = self.find(session, id)?;
+    ) -> Result<ToolExecuteResult, ToolRefusal> {
+        let FoundProcess { child } = self.find(session, id)?;
         let until = tokio::time::Instant::now() + Duration::from_millis(wait_ms);
         loop {
-            // Looked at before the output, so that what came last is not missed.
+            // The state is read before the output, so that the last output is not missed.
             let runs = child.is_running();
-            let (text, bytes) = self.since(id, &child);
+            let (text, bytes) = self.new_output(id, &child);
             if !runs {
-                return self.ended(id, &child, text).await;
+                return self.finish(id, &child, text).await;
             }
             if bytes > 0 || tokio::time::Instant::now() >= until {
                 let text = if text.is_empty() {
@@ -159,25 +159,35 @@ impl Commands {
                 } else {
                     format!("{text}(it runs)")
                 };
-                return Ok(Executed {
+                return Ok(ToolExecuteResult {
                     metadata: Some(json!({ "id": id, "running": true })),
-                    ..said(text)
+                    ..succeeded(text)
                 });
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
-    pub(super) async fn kill(&self, session: Option<&str>, id: u64) -> Result<Executed, Refused> {
-        let Found { child } = self.find(session, id)?;
-        // How it ended is told below.
+    pub(super) async fn kill(
+        &self,
+        session: Option<&str>,
+        id: u64,
+    ) -> Result<ToolExecuteResult, ToolRefusal> {
+        let FoundProcess { child } = self.find(session, id)?;
+        // `finish` reports how it ended.
         let _ = child.cancel().await;
-        let (text, _) = self.since(id, &child);
-        self.ended(id, &child, text).await
+        let (text, _) = self.new_output(id, &child);
+        self.finish(id, &child, text).await
     }
 
-    /// Tells how a process ended, and forgets it.
-    async fn ended(&self, id: u64, child: &Child, text: String) -> Result<Executed, Refused> {
+    /// Reports how a process ended, and forgets it.
+    async fn finish(
+        &self,
+        id: u64,
+        child: &Child,
+        text: String,
+    ) -> Result<ToolExecuteResult, ToolRefusal> {
+        // Forgotten even if the wait fails, so that a broken process does not keep its slot.
         let exit = child.wait().await;
         self.spawner.forget(ProcessId(id));
         let network = self.owners.table().remove(&id).and_then(|it| it.network);
@@ -185,25 +195,25 @@ impl Commands {
         let mut metadata = json!({
             "id": id,
             "running": false,
-            "exitCode": exit.ended.code(),
+            "exitCode": exit.status.code(),
             "cause": exit.cause,
             "sandbox": exit.level.name(),
         });
-        let mut text = format!("{text}({})", end(&exit));
+        let mut text = format!("{text}({})", exit_sentence(&exit));
         if let Some(network) = &network {
             network.add_to(&mut metadata);
             text = format!("{text}\n({})", network.line());
         }
-        let mut answer = Executed {
+        let mut answer = ToolExecuteResult {
             metadata: Some(metadata),
-            ..said(text)
+            ..succeeded(text)
         };
-        left_behind(&mut answer, &exit.left_behind);
+        append_left_behind(&mut answer, &exit.left_behind);
         Ok(answer)
     }
 
-    /// What came since the last poll, and how many bytes.
-    fn since(&self, id: u64, child: &Child) -> (String, u64) {
+    /// The output since the last poll, and its bytes.
+    fn new_output(&self, id: u64, child: &Child) -> (String, u64) {
         let mut table = self.owners.table();
         let Some(owned) = table.get_mut(&id) else {
             return (String::new(), 0);
@@ -211,11 +221,11 @@ impl Commands {
         let mut text = String::new();
         let mut bytes = 0;
         let streams = [
-            (Source::Stdout, &mut owned.stdout_at, ""),
-            (Source::Stderr, &mut owned.stderr_at, "[stderr]\n"),
+            (ChildStream::Stdout, &mut owned.stdout_at, ""),
+            (ChildStream::Stderr, &mut owned.stderr_at, "[stderr]\n"),
         ];
         for (source, at, title) in streams {
-            let since = child.since(source, *at);
+            let since = child.output_since(source, *at);
             bytes += since.next - *at;
             *at = since.next;
             if since.text.is_empty() && since.missed_bytes == 0 {
@@ -236,8 +246,8 @@ impl Commands {
         (text, bytes)
     }
 
-    /// Forgets the oldest process that ended, when there are too many.
-    fn make_room(&self) {
+    /// Forgets the oldest ended process if there are too many.
+    fn forget_oldest_ended(&self) {
         let processes = self.spawner.processes();
         if processes.len() < BACKGROUND_MAX {
             return;
@@ -250,14 +260,18 @@ impl Commands {
     }
 }
 
-fn end(exit: &Exit) -> String {
-    match (exit.cause, exit.ended) {
-        (Cause::Itself, Ended::Code(code)) => format!("it ended with exit code {code}"),
-        (Cause::Itself, Ended::Signal(signal)) => format!("it was ended by signal {signal}"),
-        (Cause::Processes, _) => "it had too many processes and was ended".to_owned(),
-        (Cause::Replaced, _) => "its script was replaced while it ran, so it was ended".to_owned(),
-        (Cause::Disk, _) => "a disk was nearly full, so it was ended".to_owned(),
-        (Cause::Cancelled | Cause::Deadline, _) => {
+fn exit_sentence(exit: &ChildExit) -> String {
+    match (exit.cause, exit.status) {
+        (ExitCause::Itself, WaitStatus::Code(code)) => format!("it ended with exit code {code}"),
+        (ExitCause::Itself, WaitStatus::Signal(signal)) => {
+            format!("it was ended by signal {signal}")
+        }
+        (ExitCause::Processes, _) => "it had too many processes and was ended".to_owned(),
+        (ExitCause::Replaced, _) => {
+            "its script was replaced while it ran, so it was ended".to_owned()
+        }
+        (ExitCause::Disk, _) => "a disk was nearly full, so it was ended".to_owned(),
+        (ExitCause::Cancelled | ExitCause::Deadline, _) => {
             "it was ended with everything it had started".to_owned()
         }
     }

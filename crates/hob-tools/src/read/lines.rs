@@ -1,46 +1,46 @@
-//! Some lines out of the middle of a file, without holding the file.
+//! Reads a page of lines from a file without loading the file.
 //!
-//! Invariants: memory is bounded by a page whatever the file holds; a long line is cut and says
-//! so; text that is not UTF-8 comes out with marks in its place.
+//! Invariants: memory is bounded by one page; a long line is cut and says so; invalid UTF-8 becomes
+//! replacement characters.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Bytes of one line that are shown.
+/// Bytes shown of one line.
 const LINE_BYTES_MAX: usize = 2_000;
 /// Bytes of one page.
 const PAGE_BYTES_MAX: usize = 128 * 1024;
-/// Bytes looked through to reach a line and its page.
+/// Bytes read to reach a line and its page.
 const SCAN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What was found.
+/// A page of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct LinePage {
     pub(crate) text: String,
     /// Lines in `text`.
     pub(crate) lines: usize,
-    /// Lines the file was seen to have, as far as it was read.
+    /// Lines of the file read so far.
     pub(crate) seen: usize,
-    /// Whether lines follow.
+    /// True if more lines follow.
     pub(crate) more: bool,
 }
 
-pub(crate) struct Lines<R: Read> {
+pub(crate) struct PageReader<R: Read> {
     source: BufReader<io::Take<R>>,
-    /// How much of the line at hand was left out.
+    /// Bytes left out of the current line.
     cut_bytes: usize,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> PageReader<R> {
     pub(crate) fn new(source: R) -> Self {
-        Lines {
+        PageReader {
             source: BufReader::new(source.take(SCAN_BYTES_MAX)),
             cut_bytes: 0,
         }
     }
 
-    /// `count` lines from line `first` on, counted from 1.
-    pub(crate) fn page(mut self, first: usize, count: usize) -> io::Result<Page> {
-        let mut page = Page::default();
+    /// Reads `count` lines from line `first`, counted from 1.
+    pub(crate) fn page(mut self, first: usize, count: usize) -> io::Result<LinePage> {
+        let mut page = LinePage::default();
         let mut line = Vec::new();
         while self.next_line(&mut line)? {
             page.seen += 1;
@@ -61,7 +61,7 @@ impl<R: Read> Lines<R> {
         Ok(page)
     }
 
-    fn push(&self, page: &mut Page, line: &[u8]) {
+    fn push(&self, page: &mut LinePage, line: &[u8]) {
         page.lines += 1;
         page.text.push_str(&String::from_utf8_lossy(line));
         if self.cut_bytes > 0 {
@@ -73,7 +73,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads one line with its end; false at the end of the file.
+    /// Reads one line with its newline; returns false at the end of the file.
     fn next_line(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
         line.clear();
         self.cut_bytes = 0;

@@ -1,44 +1,44 @@
-//! `read`: lines of a file of the workspace, or a picture.
+//! `read`: reads lines of a workspace file, or an image.
 //!
-//! Invariants: never more than the bounds below, whatever the file; a file that is neither text
-//! nor a picture is described, not shown; secrets are masked before long lines are cut.
+//! Invariants: the answer stays within the bounds below for every file; a file that is neither text
+//! nor an image is described, not shown; secrets are masked before long lines are cut.
 
-use crate::beneath::{self, Opened};
-use crate::outcome::{failed, said};
-use crate::{Entry, Ground, Running};
+use crate::outcome::{failed, succeeded};
+use crate::workspace_dir::{self, WorkspaceFile};
+use crate::{ToolEntry, ToolEnv, ToolFuture};
 use data_encoding::BASE64;
-use hob_core::permission::{Approved, Work};
-use hob_core::picture;
+use hob_core::image_type;
+use hob_core::permission::{Approved, PreparedCall};
 use hob_kit::known_secrets::MaskedRead;
-use hob_kit::mask::Mask;
-use hob_wire::content::Part;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
-use lines::{Lines, Page};
+use hob_kit::mask::SecretMask;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
+use lines::{LinePage, PageReader};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, Read, Seek};
 
 pub(crate) mod lines;
 
-/// Lines of one answer, unless told.
+/// Default number of lines in an answer.
 const LINES_DEFAULT: usize = 1_000;
-/// Lines of one answer, at the most.
+/// Most lines in an answer.
 const LINES_MAX: usize = 5_000;
-/// Bytes of the largest picture: its base64 must fit a message.
+/// Bytes of the largest image: its base64 must fit a message.
 const IMAGE_BYTES_MAX: u64 = 2_500_000;
-/// Bytes looked at to tell what a file is.
+/// Bytes examined to detect the type of a file.
 const HEAD_BYTES: usize = 8_192;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct ReadArguments {
     path: String,
     offset: Option<usize>,
     limit: Option<usize>,
@@ -74,44 +74,49 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Read {path}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
-        // A file system may be slow or dead; only this thread then waits for it.
-        let read = tokio::task::spawn_blocking(move || read(call.call(), &ground));
+        // A file system may be slow or hang; only this thread waits for it.
+        let read = tokio::task::spawn_blocking(move || read(call.call(), &env));
         read.await
             .unwrap_or_else(|_| failed("Reading was interrupted. Try again."))
     })
 }
 
-fn read(work: &Work, ground: &Ground) -> Executed {
-    let args = match Args::deserialize(&work.args) {
+fn read(work: &PreparedCall, env: &ToolEnv) -> ToolExecuteResult {
+    let args = match ReadArguments::deserialize(&work.args) {
         Ok(args) => args,
         Err(error) => return failed(format!("The arguments do not fit: {error}.")),
     };
     let workspace = work.context.workspace.as_deref();
-    let opened = match beneath::open(workspace, &args.path, ground.hidden()) {
+    let opened = match workspace_dir::open_file(workspace, &args.path, env.hidden()) {
         Ok(opened) => opened,
         Err(refusal) => return failed(refusal.to_string()),
     };
-    show(opened, &args, ground.mask())
+    show(opened, &args, env.mask())
         .unwrap_or_else(|error| failed(format!("'{}' cannot be read: {error}.", args.path)))
 }
 
-fn show(mut opened: Opened, args: &Args, mask: &Mask) -> io::Result<Executed> {
+fn show(
+    mut opened: WorkspaceFile,
+    args: &ReadArguments,
+    mask: &SecretMask,
+) -> io::Result<ToolExecuteResult> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     let limit = HEAD_BYTES as u64;
     (&mut opened.file).take(limit).read_to_end(&mut head)?;
     opened.file.rewind()?;
-    if let Some(mime_type) = picture::mime_type(&head) {
+    if let Some(mime_type) = image_type::mime_type(&head) {
         return show_picture(opened, mime_type, args);
     }
+    // A NUL byte near the beginning marks a binary file, as in git and grep.
     if head.contains(&0) {
         return Ok(failed(format!(
             "'{}' is no text and no picture that can be shown ({} bytes).",
@@ -120,11 +125,15 @@ fn show(mut opened: Opened, args: &Args, mask: &Mask) -> io::Result<Executed> {
     }
     let first = args.offset.unwrap_or(1).max(1);
     let count = args.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
-    let page = Lines::new(MaskedRead::new(opened.file, mask)).page(first, count)?;
+    let page = PageReader::new(MaskedRead::new(opened.file, mask)).page(first, count)?;
     Ok(show_page(&page, first, &args.path))
 }
 
-fn show_picture(mut opened: Opened, mime_type: &str, args: &Args) -> io::Result<Executed> {
+fn show_picture(
+    mut opened: WorkspaceFile,
+    mime_type: &str,
+    args: &ReadArguments,
+) -> io::Result<ToolExecuteResult> {
     let mut bytes = Vec::new();
     let within = (&mut opened.file).take(IMAGE_BYTES_MAX + 1);
     let count = { within }.read_to_end(&mut bytes)?;
@@ -135,8 +144,8 @@ fn show_picture(mut opened: Opened, mime_type: &str, args: &Args) -> io::Result<
         )));
     }
     let data = BASE64.encode(&bytes);
-    Ok(Executed {
-        content: vec![Part::Image {
+    Ok(ToolExecuteResult {
+        content: vec![ContentPart::Image {
             mime_type: mime_type.to_owned(),
             data,
         }],
@@ -145,9 +154,9 @@ fn show_picture(mut opened: Opened, mime_type: &str, args: &Args) -> io::Result<
     })
 }
 
-fn show_page(page: &Page, first: usize, path: &str) -> Executed {
+fn show_page(page: &LinePage, first: usize, path: &str) -> ToolExecuteResult {
     if page.lines == 0 && page.seen == 0 {
-        return said(format!("'{path}' is empty."));
+        return succeeded(format!("'{path}' is empty."));
     }
     if page.lines == 0 {
         let reached = page.seen;
@@ -165,9 +174,9 @@ fn show_page(page: &Page, first: usize, path: &str) -> Executed {
         let hint = format!("(lines {first} to {last}; more follow: go on with offset {next})");
         text.push_str(&hint);
     }
-    Executed {
+    ToolExecuteResult {
         metadata: Some(json!({ "firstLine": first, "lastLine": last, "more": page.more })),
-        ..said(text)
+        ..succeeded(text)
     }
 }
 

@@ -5,8 +5,8 @@ use hob_wire::work::ToolContext;
 use serde_json::Value;
 use std::path::Path;
 
-fn in_folder(folder: &Path, args: Value) -> Executed {
-    let work = Work {
+fn in_folder(folder: &Path, args: Value) -> ToolExecuteResult {
+    let work = PreparedCall {
         tool: "read".to_owned(),
         fingerprint: String::new(),
         args,
@@ -16,18 +16,18 @@ fn in_folder(folder: &Path, args: Value) -> Executed {
         },
         state: None,
     };
-    let ground = Ground::new(hob_kit::clock::Clock::manual(0), []);
-    read(&work, &ground)
+    let env = ToolEnv::new(hob_kit::clock::Clock::manual(0), []);
+    read(&work, &env)
 }
 
-fn words(answer: &Executed) -> &str {
+fn words(answer: &ToolExecuteResult) -> &str {
     match &answer.content[..] {
-        [Part::Text { text }] => text,
+        [ContentPart::Text { text }] => text,
         other => panic!("one text: {other:?}"),
     }
 }
 
-fn of_text(text: &[u8], args: Value) -> Executed {
+fn of_text(text: &[u8], args: Value) -> ToolExecuteResult {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.txt"), text).expect("writes");
     let mut args = args;
@@ -99,7 +99,7 @@ fn what_is_neither_text_nor_picture_is_described() {
 #[test]
 fn a_picture_becomes_a_part_the_model_sees() {
     let answer = of_text(b"\x89PNG\r\n\x1a\n\0\0\0", json!({}));
-    let expected = Part::Image {
+    let expected = ContentPart::Image {
         mime_type: "image/png".to_owned(),
         data: "iVBORw0KGgoAAAA=".to_owned(),
     };
@@ -138,7 +138,7 @@ fn what_lies_outside_is_refused_in_words() {
 #[tokio::test]
 async fn a_secret_is_masked_before_its_line_is_cut() {
     const KEY: &str = "sk-live-0123456789abcdef";
-    let trial = crate::trial::Trial::with_secret(KEY);
+    let trial = crate::trial::TestWorkspace::with_secret(KEY);
     // A line is cut after 2,000 bytes, wherever the secret stands.
     for before in 1_970..2_010 {
         trial.put(

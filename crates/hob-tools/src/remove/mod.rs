@@ -1,32 +1,31 @@
-//! `remove`: a file or folder of the workspace goes; for a run it is kept, so that undoing the run
-//! brings it back.
+//! `remove`: removes a file or folder of the workspace; undoing the run restores it.
 
-use crate::change::{self, Plan, Step};
-use crate::outcome::said;
-use crate::spot::{Node, Refused, Spot};
+use crate::file_change::{self, ChangePlan, ChangeStep};
+use crate::outcome::succeeded;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath};
 use crate::write::not_a_file;
-use crate::{Entry, Ground, Looks, arguments, lookup, tree};
-use hob_core::permission::Work;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use crate::{EffectHooks, ToolEntry, ToolEnv, arguments, crash_probe, folder_tree};
+use hob_core::permission::PreparedCall;
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Paths shown of a folder.
+/// Paths shown in the preview of a folder.
 const SHOWN_MAX: usize = 100;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| change::run(call, ground, plan),
+    run: |call, env| file_change::run(call, env, plan),
     check: None,
-    looks: Some(Looks {
-        look: |work, ground| change::look(work, ground, plan),
-        probe: |work, ground| lookup::probe(work, ground, plan_done),
+    effect_hooks: Some(EffectHooks {
+        preview: |work, env| file_change::preview(work, env, plan),
+        probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct RemoveArguments {
     path: String,
     #[serde(default)]
     recursive: bool,
@@ -54,24 +53,24 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Probeable,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Probeable,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Remove {path}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
-    let args: Args = arguments(work)?;
-    let spot = Spot::find(work.context.workspace.as_deref(), &args.path, ground)?;
-    let before = spot.look()?;
-    let shown = spot.shown.clone();
+fn plan(work: &PreparedCall, env: &ToolEnv) -> Result<ChangePlan, ToolRefusal> {
+    let args: RemoveArguments = arguments(work)?;
+    let place = WorkspacePath::resolve(work.context.workspace.as_deref(), &args.path, env)?;
+    let before = place.read_node()?;
+    let shown = place.shown.clone();
     let (steps, size) = match &before {
-        Node::Nothing => return Err(not_a_file(&spot, &before)),
-        Node::Folder { .. } => {
-            let (steps, tree) = tree::removal(&spot, &before)?;
+        FsNode::Nothing => return Err(not_a_file(&place, &before)),
+        FsNode::Folder { .. } => {
+            let (steps, tree) = folder_tree::plan_removal(&place, &before)?;
             if tree.files > 0 && !args.recursive {
-                return Err(Refused(format!(
+                return Err(ToolRefusal(format!(
                     "'{shown}' is a folder with {} files. To remove it with everything in it, set recursive.",
                     tree.files
                 )));
@@ -81,30 +80,33 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
                 format!("a folder with {} files, {} bytes", tree.files, tree.bytes),
             )
         }
-        Node::File { bytes, .. } => {
+        FsNode::File { bytes, .. } => {
             let size = format!("{} bytes", bytes.len());
-            (vec![Step::Gone { spot, before }], size)
+            (vec![ChangeStep::Remove { place, before }], size)
         }
-        Node::Link { .. } => (vec![Step::Gone { spot, before }], "a link".to_owned()),
+        FsNode::Link { .. } => (
+            vec![ChangeStep::Remove { place, before }],
+            "a link".to_owned(),
+        ),
     };
-    Ok(Plan {
+    Ok(ChangePlan {
         preview: preview(&shown, &size, &steps),
-        done: told(&shown),
+        done: done_answer(&shown),
         asks_always: false,
         steps,
     })
 }
 
-fn preview(shown: &str, size: &str, steps: &[Step]) -> String {
+fn preview(shown: &str, size: &str, steps: &[ChangeStep]) -> String {
     let mut text = format!("remove {shown} ({size})");
     if steps.len() > 1 {
         for step in steps.iter().take(SHOWN_MAX) {
-            if let Step::Gone { spot, before } = step {
+            if let ChangeStep::Remove { place, before } = step {
                 let size = match before {
-                    Node::File { bytes, .. } => format!(" ({} bytes)", bytes.len()),
+                    FsNode::File { bytes, .. } => format!(" ({} bytes)", bytes.len()),
                     _ => String::new(),
                 };
-                let added = format!("\n{}{size}", spot.shown);
+                let added = format!("\n{}{size}", place.shown);
                 text.push_str(&added);
             }
         }
@@ -116,15 +118,15 @@ fn preview(shown: &str, size: &str, steps: &[Step]) -> String {
     text
 }
 
-fn plan_done(work: &Work) -> Option<Executed> {
-    let args: Args = arguments(work).ok()?;
-    Some(told(&args.path))
+fn answer_after_crash(work: &PreparedCall) -> Option<ToolExecuteResult> {
+    let args: RemoveArguments = arguments(work).ok()?;
+    Some(done_answer(&args.path))
 }
 
-fn told(path: &str) -> Executed {
-    Executed {
+fn done_answer(path: &str) -> ToolExecuteResult {
+    ToolExecuteResult {
         metadata: Some(json!({ "path": path })),
-        ..said(format!("Removed '{path}'."))
+        ..succeeded(format!("Removed '{path}'."))
     }
 }
 

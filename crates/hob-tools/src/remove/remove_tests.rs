@@ -1,11 +1,11 @@
 //! Removing files, links and whole folders.
 
-use crate::trial::{Trial, entry};
+use crate::trial::{TestWorkspace, entry};
 use serde_json::json;
 
 #[tokio::test]
 async fn files_and_links_go_and_what_they_lead_to_stays() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("a.txt", "a");
     std::os::unix::fs::symlink("a.txt", trial.path("link")).unwrap();
     let (words, is_error) = trial.say("remove", json!({ "path": "link" })).await;
@@ -19,15 +19,15 @@ async fn files_and_links_go_and_what_they_lead_to_stays() {
 
 #[tokio::test]
 async fn a_folder_goes_when_that_is_meant() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("folder/deep/a.txt", "aaaa");
     std::os::unix::fs::symlink(trial.outside(""), trial.path("folder/out")).unwrap();
     std::fs::write(trial.outside("kept"), "x").unwrap();
     let (words, is_error) = trial.say("remove", json!({ "path": "folder" })).await;
     assert!(is_error && words.contains("set recursive"), "{words}");
     let args = json!({ "path": "folder", "recursive": true });
-    let look = entry("remove").looks.unwrap().look;
-    let seen = look(&trial.work("remove", args.clone()), &trial.ground).preview;
+    let preview = entry("remove").effect_hooks.unwrap().preview;
+    let seen = preview(&trial.work("remove", args.clone()), &trial.env).preview;
     for part in [
         "3 files, 4 bytes",
         "folder/deep/a.txt (4 bytes)",
@@ -43,7 +43,7 @@ async fn a_folder_goes_when_that_is_meant() {
 
 #[tokio::test]
 async fn a_folder_that_holds_something_protected_stays() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("repo/.git/config", "x");
     trial.put("repo/a.txt", "a");
     let (words, is_error) = trial

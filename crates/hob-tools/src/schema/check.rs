@@ -1,15 +1,15 @@
-//! Whether a value fits a schema that is known to be sound.
+//! Checks a value against a valid schema.
 
 use super::keywords::target;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Reasons told at once.
+/// Reasons reported at once.
 const REASONS_MAX: usize = 5;
-/// Schemas looked at for one value: references and choices multiply.
+/// Schemas visited for one value: references and alternatives multiply.
 const STEPS_MAX: u32 = 50_000;
-/// How deep references may lead.
+/// Levels of nesting in the value, and of references.
 const DEPTH_MAX: usize = 96;
 
 pub(super) fn check(
@@ -17,14 +17,14 @@ pub(super) fn check(
     patterns: &BTreeMap<String, Regex>,
     value: &Value,
 ) -> Result<(), Vec<String>> {
-    let mut checker = Checker {
+    let mut checker = SchemaChecker {
         root,
         patterns,
         steps: 0,
         references: 0,
         reasons: Vec::new(),
     };
-    checker.schema(root, value, &Place::Top);
+    checker.schema(root, value, &ValuePath::Top);
     if checker.reasons.is_empty() {
         Ok(())
     } else {
@@ -32,42 +32,42 @@ pub(super) fn check(
     }
 }
 
-/// Where in the value the checker is.
-enum Place<'p> {
+/// The position in the value.
+enum ValuePath<'p> {
     Top,
-    Field(&'p Place<'p>, &'p str),
-    Item(&'p Place<'p>, usize),
+    Field(&'p ValuePath<'p>, &'p str),
+    Item(&'p ValuePath<'p>, usize),
 }
 
-impl Place<'_> {
+impl ValuePath<'_> {
     fn depth(&self) -> usize {
         match self {
-            Place::Top => 0,
-            Place::Field(above, _) | Place::Item(above, _) => above.depth() + 1,
+            ValuePath::Top => 0,
+            ValuePath::Field(above, _) | ValuePath::Item(above, _) => above.depth() + 1,
         }
     }
 
     fn name(&self) -> String {
         match self {
-            Place::Top => "the whole".to_owned(),
-            Place::Field(Place::Top, name) => format!("'{name}'"),
-            Place::Field(above, name) => format!("'{name}' of {}", above.name()),
-            Place::Item(above, index) => format!("item {} of {}", index + 1, above.name()),
+            ValuePath::Top => "the whole".to_owned(),
+            ValuePath::Field(ValuePath::Top, name) => format!("'{name}'"),
+            ValuePath::Field(above, name) => format!("'{name}' of {}", above.name()),
+            ValuePath::Item(above, index) => format!("item {} of {}", index + 1, above.name()),
         }
     }
 }
 
-struct Checker<'s> {
+struct SchemaChecker<'s> {
     root: &'s Value,
     patterns: &'s BTreeMap<String, Regex>,
     steps: u32,
-    /// References that are being followed.
+    /// References that are being followed now.
     references: usize,
     reasons: Vec<String>,
 }
 
-impl Checker<'_> {
-    fn schema(&mut self, schema: &Value, value: &Value, place: &Place<'_>) {
+impl SchemaChecker<'_> {
+    fn schema(&mut self, schema: &Value, value: &Value, place: &ValuePath<'_>) {
         self.steps += 1;
         if self.steps > STEPS_MAX || place.depth() > DEPTH_MAX {
             return self.refuse(place, "is too much to check");
@@ -89,7 +89,7 @@ impl Checker<'_> {
         }
     }
 
-    fn simple(&mut self, keywords: &Map<String, Value>, value: &Value, place: &Place<'_>) {
+    fn simple(&mut self, keywords: &Map<String, Value>, value: &Value, place: &ValuePath<'_>) {
         if let Some(wanted) = keywords.get("type")
             && !has_type(wanted, value)
         {
@@ -117,7 +117,7 @@ impl Checker<'_> {
         }
     }
 
-    fn combined(&mut self, keywords: &Map<String, Value>, value: &Value, place: &Place<'_>) {
+    fn combined(&mut self, keywords: &Map<String, Value>, value: &Value, place: &ValuePath<'_>) {
         if let Some(Value::String(name)) = keywords.get("$ref")
             && let Some(schema) = target(self.root, name)
         {
@@ -148,8 +148,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Follows a reference. One that leads to itself nests without the value nesting.
-    fn follow(&mut self, schema: &Value, value: &Value, place: &Place<'_>) {
+    /// Follows a reference. A recursive one can nest without the value nesting, so it has its own bound.
+    fn follow(&mut self, schema: &Value, value: &Value, place: &ValuePath<'_>) {
         if self.references >= DEPTH_MAX {
             return self.refuse(place, "is too much to check");
         }
@@ -158,7 +158,8 @@ impl Checker<'_> {
         self.references -= 1;
     }
 
-    fn fits(&mut self, schema: &Value, value: &Value, place: &Place<'_>) -> bool {
+    fn fits(&mut self, schema: &Value, value: &Value, place: &ValuePath<'_>) -> bool {
+        // A failed alternative is no error by itself, so its reasons are dropped.
         let before = std::mem::take(&mut self.reasons);
         self.schema(schema, value, place);
         let reasons = std::mem::replace(&mut self.reasons, before);
@@ -169,11 +170,11 @@ impl Checker<'_> {
         &mut self,
         keywords: &Map<String, Value>,
         fields: &Map<String, Value>,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
     ) {
         for name in list(keywords, "required").iter().filter_map(Value::as_str) {
             if !fields.contains_key(name) {
-                self.refuse(&Place::Field(place, name), "is missing");
+                self.refuse(&ValuePath::Field(place, name), "is missing");
             }
         }
         self.size(
@@ -185,7 +186,7 @@ impl Checker<'_> {
         let declared = keywords.get("properties").and_then(Value::as_object);
         let others = keywords.get("additionalProperties");
         for (name, value) in fields {
-            let below = Place::Field(place, name);
+            let below = ValuePath::Field(place, name);
             match (declared.and_then(|declared| declared.get(name)), others) {
                 (None, Some(Value::Bool(false))) => {
                     let known = declared.into_iter().flat_map(Map::keys);
@@ -199,19 +200,22 @@ impl Checker<'_> {
         }
     }
 
-    fn array(&mut self, keywords: &Map<String, Value>, items: &[Value], place: &Place<'_>) {
+    fn array(&mut self, keywords: &Map<String, Value>, items: &[Value], place: &ValuePath<'_>) {
         self.size(keywords, ("minItems", "maxItems"), items.len(), place);
         let first = list(keywords, "prefixItems");
         for (index, item) in items.iter().enumerate() {
             let schema = first.get(index).or_else(|| keywords.get("items"));
             if let Some(schema) = schema {
-                self.schema(schema, item, &Place::Item(place, index));
+                self.schema(schema, item, &ValuePath::Item(place, index));
             }
         }
         let unique = keywords.get("uniqueItems") == Some(&Value::Bool(true));
         let mut seen: Vec<String> = Vec::new();
         if unique {
-            seen = items.iter().map(hob_core::permission::canonical).collect();
+            seen = items
+                .iter()
+                .map(hob_core::permission::canonical_json)
+                .collect();
             seen.sort_unstable();
         }
         if seen.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -219,7 +223,7 @@ impl Checker<'_> {
         }
     }
 
-    fn text(&mut self, keywords: &Map<String, Value>, text: &str, place: &Place<'_>) {
+    fn text(&mut self, keywords: &Map<String, Value>, text: &str, place: &ValuePath<'_>) {
         let letters = text.chars().count();
         self.size(keywords, ("minLength", "maxLength"), letters, place);
         if let Some(Value::String(pattern)) = keywords.get("pattern")
@@ -230,9 +234,9 @@ impl Checker<'_> {
         }
     }
 
-    fn number(&mut self, keywords: &Map<String, Value>, value: &Value, place: &Place<'_>) {
-        type Fails = fn(f64, f64) -> bool;
-        let bounds: [(&str, &str, Fails); 5] = [
+    fn number(&mut self, keywords: &Map<String, Value>, value: &Value, place: &ValuePath<'_>) {
+        type BoundTest = fn(f64, f64) -> bool;
+        let bounds: [(&str, &str, BoundTest); 5] = [
             ("minimum", "at least", |found, bound| found < bound),
             ("maximum", "at most", |found, bound| found > bound),
             ("exclusiveMinimum", "more than", |found, bound| {
@@ -260,7 +264,7 @@ impl Checker<'_> {
         keywords: &Map<String, Value>,
         (least, most): (&str, &str),
         found: usize,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
     ) {
         let bound = |name: &str| keywords.get(name).and_then(Value::as_u64);
         let found = found as u64;
@@ -272,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    fn refuse(&mut self, place: &Place<'_>, what: &str) {
+    fn refuse(&mut self, place: &ValuePath<'_>, what: &str) {
         if self.reasons.len() < REASONS_MAX {
             self.reasons.push(format!("{} {what}.", place.name()));
         }
@@ -308,7 +312,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Equality as JSON Schema means it: `1` and `1.0` are the same number.
+/// Equality as in JSON Schema: `1` and `1.0` are the same number.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

@@ -1,11 +1,11 @@
-//! Whether a schema itself is sound: known keywords, each with a value of its form.
+//! Validates a schema itself: only known keywords, each with a valid value.
 
 use super::SCHEMA_DEPTH_MAX;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What only describes.
+/// Keywords that only describe.
 const ANNOTATIONS: &[&str] = &[
     "$schema",
     "$id",
@@ -29,21 +29,21 @@ const TYPES: &[&str] = &[
 /// Compiled size of one pattern.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
-/// Reads a schema and all below it; `root` is what `#` stands for.
+/// Validates a schema and all schemas in it; `root` is the target of `#`.
 pub(super) fn read(
     root: &Value,
     schema: &Value,
     patterns: &mut BTreeMap<String, Regex>,
 ) -> Result<(), String> {
-    Reader { root, patterns }.schema(schema, 0)
+    SchemaReader { root, patterns }.schema(schema, 0)
 }
 
-struct Reader<'s> {
+struct SchemaReader<'s> {
     root: &'s Value,
     patterns: &'s mut BTreeMap<String, Regex>,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     fn schema(&mut self, schema: &Value, depth: usize) -> Result<(), String> {
         if depth > SCHEMA_DEPTH_MAX {
             return Err(format!("A schema may nest {SCHEMA_DEPTH_MAX} deep."));
@@ -60,7 +60,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads one keyword; an error without words means that its value is not of its form.
+    /// Validates one keyword; an error without a text means that its value is invalid.
     fn keyword(&mut self, name: &str, value: &Value, depth: usize) -> Result<(), Option<String>> {
         let sound = match name {
             _ if ANNOTATIONS.contains(&name) => true,
@@ -131,7 +131,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a local reference (`#`, `#/$defs/x`) names.
+/// The target of a local reference (`#`, `#/$defs/x`).
 pub(super) fn target<'s>(root: &'s Value, name: &str) -> Option<&'s Value> {
     root.pointer(name.strip_prefix('#')?)
 }

@@ -1,19 +1,19 @@
-//! `service_status`: what a local service is doing, or all of them.
+//! `service_status`: the status of one local service, or of all.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::service::{self, ServiceStatus};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(look(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(status(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 fn spec() -> ToolSpec {
@@ -29,27 +29,27 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "Look at the local services".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn look(call: &Work, ground: &Ground) -> Result<Executed, Refused> {
+async fn status(call: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
     let name = call.args.get("name").and_then(|name| name.as_str());
     let statuses: Vec<ServiceStatus> = if let Some(name) = name {
         let name = name.to_owned();
-        vec![ask::<service::Status>(ground, &service::NameParams { name }).await?]
+        vec![call_room::<service::Status>(env, &service::ServiceSelector { name }).await?]
     } else {
-        let all = ask::<service::List>(ground, &service::ListParams::default()).await?;
+        let all = call_room::<service::List>(env, &service::ServiceListParams::default()).await?;
         all.services.into_iter().map(|it| it.status).collect()
     };
     let mut lines: Vec<String> = statuses.iter().map(line).collect();
     if lines.is_empty() {
         lines.push("There is no service.".to_owned());
     }
-    Ok(told(&lines, &statuses))
+    Ok(answer_lines(&lines, &statuses))
 }
 
 fn line(status: &ServiceStatus) -> String {

@@ -1,28 +1,28 @@
-//! `sessions_delete`: another conversation goes, with all that was said in it.
+//! `sessions_delete`: deletes another session with all its messages.
 //!
-//! Invariant: a run never deletes the conversation it works in.
+//! Invariant: a run never deletes its own session.
 
-use crate::outcome::said;
-use crate::rooms::{ask, ask_if_there, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
+use crate::outcome::succeeded;
+use crate::room_calls::{answer_lines, call_room, call_room_optional, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::session;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(delete(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(delete(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct SessionsDeleteArguments {
     session_key: String,
 }
 
@@ -46,36 +46,36 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Keyed,
-        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
+        effect: Idempotency::Keyed,
+        needs: vec![ResourceNeed::new(NeedKind::Session, "sessionKey")],
         approval: "Delete the session {sessionKey}".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn delete(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn delete(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: SessionsDeleteArguments = arguments(work)?;
     let found = |session_key: &str| {
         let session_key = session_key.to_owned();
-        let params = session::GetParams { session_key };
-        async move { ask_if_there::<session::Get>(ground, &params).await }
+        let params = session::SessionGetParams { session_key };
+        async move { call_room_optional::<session::Get>(env, &params).await }
     };
     let Some(session) = found(&args.session_key).await? else {
-        // A repeat of a call that a crash cut off comes here.
+        // A repeat of a call that a crash interrupted ends here.
         let line = format!("There is no session '{}' any more.", args.session_key);
-        return Ok(said(line));
+        return Ok(succeeded(line));
     };
-    // By its id, because a session has two names.
+    // Compared by id, because a session has two names.
     if let Some(own) = work.context.session_key.as_deref()
         && found(own).await?.is_some_and(|own| own.id == session.id)
     {
         let message = "That is the session you work in; it cannot be deleted from within.";
-        return Err(Refused(message.to_owned()));
+        return Err(ToolRefusal(message.to_owned()));
     }
-    let params = session::DeleteParams {
+    let params = session::SessionDeleteParams {
         session_key: args.session_key,
     };
-    let deleted = ask::<session::Delete>(ground, &params).await?;
+    let deleted = call_room::<session::Delete>(env, &params).await?;
     let lines = [format!("The session {} is deleted.", session.session_key)];
-    Ok(told(&lines, &deleted))
+    Ok(answer_lines(&lines, &deleted))
 }

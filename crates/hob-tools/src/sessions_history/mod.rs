@@ -1,33 +1,33 @@
-//! `sessions_history`: what was said in a conversation. Another one than the caller's own is asked
-//! for: it may be private.
+//! `sessions_history`: shows the messages of a session. Reading another session than the caller's
+//! own needs permission, because it may be private.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
-use hob_wire::content::{Content, Part, Role};
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
+use hob_wire::content::{ContentPart, MessageContent, Role};
 use hob_wire::rooms::session;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Messages of one answer, when nothing else is said and at the most.
+/// Messages in an answer: default and maximum.
 const MESSAGES: u32 = 20;
 const MESSAGES_MAX: u32 = 200;
-/// Letters of one message.
+/// Characters of one message.
 const MESSAGE_CHARS_MAX: usize = 4_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(history(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(history(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct SessionsHistoryArguments {
     session_key: Option<String>,
     limit: Option<u32>,
     #[serde(default)]
@@ -63,28 +63,28 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Session, "sessionKey")],
         approval: "Read what was said in {sessionKey}".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn history(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn history(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: SessionsHistoryArguments = arguments(work)?;
     let own = || work.context.session_key.clone();
     let Some(session_key) = args.session_key.or_else(own) else {
-        return Err(Refused("Name a session with sessionKey.".to_owned()));
+        return Err(ToolRefusal("Name a session with sessionKey.".to_owned()));
     };
-    let params = session::HistoryParams {
+    let params = session::SessionHistoryParams {
         session_key,
         limit: Some(args.limit.unwrap_or(MESSAGES).min(MESSAGES_MAX)),
         before: None,
     };
-    let messages = ask::<session::History>(ground, &params).await?.messages;
+    let messages = call_room::<session::History>(env, &params).await?.messages;
     let mut lines = Vec::new();
     for message in &messages {
-        let text = words(&message.content, args.include_tools);
+        let text = message_text(&message.content, args.include_tools);
         if !text.is_empty() {
             let role = match message.role {
                 Role::User => "user",
@@ -96,25 +96,25 @@ async fn history(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
         }
     }
     if lines.is_empty() {
-        lines.push("Nothing was said there yet.".to_owned());
+        lines.push("There are no messages yet.".to_owned());
     }
-    Ok(told(&lines, &json!({ "messages": messages.len() })))
+    Ok(answer_lines(&lines, &json!({ "messages": messages.len() })))
 }
 
-fn words(content: &Content, with_tools: bool) -> String {
+fn message_text(content: &MessageContent, with_tools: bool) -> String {
     let parts = match content {
-        Content::Text(text) => return cut(text),
-        Content::Parts(parts) => parts,
+        MessageContent::Text(text) => return cut(text),
+        MessageContent::Parts(parts) => parts,
     };
-    let word = |part: &Part| match part {
-        Part::Text { text } => Some(cut(text)),
-        Part::Image { .. } => Some("(a picture)".to_owned()),
-        Part::Thinking { .. } => None,
-        Part::ToolCall(call) => {
+    let word = |part: &ContentPart| match part {
+        ContentPart::Text { text } => Some(cut(text)),
+        ContentPart::Image { .. } => Some("(a picture)".to_owned()),
+        ContentPart::Thinking { .. } => None,
+        ContentPart::ToolCall(call) => {
             with_tools.then(|| cut(&format!("(calls {} {})", call.name, call.args)))
         }
-        Part::ToolResult(result) => {
-            with_tools.then(|| words(&Content::Parts(result.content.clone()), false))
+        ContentPart::ToolResult(result) => {
+            with_tools.then(|| message_text(&MessageContent::Parts(result.content.clone()), false))
         }
     };
     parts.iter().filter_map(word).collect::<Vec<_>>().join("\n")

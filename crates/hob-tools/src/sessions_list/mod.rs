@@ -1,28 +1,28 @@
-//! `sessions_list`: which conversations there are, without what was said in them.
+//! `sessions_list`: lists the sessions without their messages.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
 use hob_wire::rooms::session;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Sessions of one answer, when nothing else is said and at the most.
+/// Sessions in an answer: default and maximum.
 const SESSIONS: u32 = 20;
 const SESSIONS_MAX: u32 = 100;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(list(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(list(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct SessionsListArguments {
     kind: Option<String>,
     limit: Option<u32>,
 }
@@ -51,21 +51,21 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::House, "kind")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::House, "kind")],
         approval: "List the sessions".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn list(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
-    let params = session::ListParams {
+async fn list(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: SessionsListArguments = arguments(work)?;
+    let params = session::SessionListParams {
         kind: args.kind,
         limit: Some(args.limit.unwrap_or(SESSIONS).min(SESSIONS_MAX)),
         before: None,
     };
-    let sessions = ask::<session::List>(ground, &params).await?.sessions;
+    let sessions = call_room::<session::List>(env, &params).await?.sessions;
     let mut lines = Vec::new();
     let mut all = Vec::new();
     for one in &sessions {
@@ -84,5 +84,5 @@ async fn list(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     if lines.is_empty() {
         lines.push("There are no such sessions.".to_owned());
     }
-    Ok(told(&lines, &json!({ "sessions": all })))
+    Ok(answer_lines(&lines, &json!({ "sessions": all })))
 }

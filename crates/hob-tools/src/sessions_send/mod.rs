@@ -1,26 +1,26 @@
-//! `sessions_send`: a message into another conversation, marked with where it comes from.
+//! `sessions_send`: adds a message to another session, marked with its origin.
 
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
-use hob_wire::content::Content;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
+use hob_wire::content::MessageContent;
 use hob_wire::rooms::session;
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(send(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(send(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct SessionsSendArguments {
     session_key: String,
     message: String,
 }
@@ -51,26 +51,27 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Keyed,
-        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
+        effect: Idempotency::Keyed,
+        needs: vec![ResourceNeed::new(NeedKind::Session, "sessionKey")],
         approval: "Say in {sessionKey}: {message}".to_owned(),
         timeout_ms: None,
     }
 }
 
-async fn send(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn send(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: SessionsSendArguments = arguments(work)?;
     let from = work.context.session_key.as_deref().unwrap_or("a person");
-    let params = session::SendParams {
+    let params = session::SessionSendParams {
         session_key: args.session_key.clone(),
-        content: Content::Text(format!("[{from}] {}", args.message)),
+        content: MessageContent::Text(format!("[{from}] {}", args.message)),
         role: None,
+        // The key keeps a repeated call from adding the message twice.
         idempotency_key: work.context.key.clone(),
     };
-    let sent = ask::<session::Send>(ground, &params).await?;
+    let sent = call_room::<session::Send>(env, &params).await?;
     let lines = [format!(
         "It is message {} of {}.",
         sent.seq, args.session_key
     )];
-    Ok(told(&lines, &sent))
+    Ok(answer_lines(&lines, &sent))
 }

@@ -1,34 +1,34 @@
-//! `sessions_spawn`: a task for a sub-agent, and its answer.
+//! `sessions_spawn`: gives a task to a sub-agent and returns its answer.
 //!
-//! Invariant: a repeat of the same call finds the same sub-agent.
+//! Invariant: a repeated call finds the same sub-agent.
 
 use crate::outcome::failed;
-use crate::rooms::{ask, or_failed, told};
-use crate::spot::Refused;
-use crate::{Entry, Ground, arguments};
-use hob_core::permission::Work;
+use crate::room_calls::{answer_lines, call_room, or_failed};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, arguments};
+use hob_core::permission::PreparedCall;
 use hob_wire::RunId;
-use hob_wire::rooms::agent::{self, RunParams, RunState, RunView};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Budget, Cause, Effect, Tier, ToolSpec};
+use hob_wire::rooms::agent::{self, AgentRunParams, RunState, RunView};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Budget, Idempotency, RunEndCause, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-/// How long a call waits for its sub-agent, unless told less; below the time of any call.
+/// The longest wait of a call for its sub-agent; below the timeout of a call.
 const WAIT_MS_MAX: u64 = 200_000;
-/// The time of a call: the wait, and the way there and back.
+/// The timeout of a call: the wait plus the time of the room calls.
 const TIMEOUT_MS: u64 = 240_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| Box::pin(async move { or_failed(spawn(call.call(), &ground).await) }),
+    run: |call, env| Box::pin(async move { or_failed(spawn(call.call(), &env).await) }),
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct SessionsSpawnArguments {
     task: Option<String>,
     label: Option<String>,
     model: Option<String>,
@@ -93,43 +93,43 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Keyed,
+        effect: Idempotency::Keyed,
         needs: Vec::new(),
         approval: "Start a sub-agent: {task}".to_owned(),
         timeout_ms: Some(TIMEOUT_MS),
     }
 }
 
-async fn spawn(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn spawn(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: SessionsSpawnArguments = arguments(work)?;
     let wait_ms = args.wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
     let Some(parent) = work.context.run_id else {
         let message = "Only a run can start a sub-agent; start a run of your own instead.";
-        return Err(Refused(message.to_owned()));
+        return Err(ToolRefusal(message.to_owned()));
     };
     let run_id = match (&args.run_id, &args.task) {
-        (None, Some(task)) => start(work, ground, parent, (task, &args)).await?,
-        (Some(run_id), None) => own_child(ground, parent, run_id).await?,
+        (None, Some(task)) => start(work, env, parent, (task, &args)).await?,
+        (Some(run_id), None) => own_child(env, parent, run_id).await?,
         _ => {
             let message = "Give either a `task` for a new sub-agent or the `runId` of one.";
-            return Err(Refused(message.to_owned()));
+            return Err(ToolRefusal(message.to_owned()));
         }
     };
-    let wait = agent::WaitParams {
+    let wait = agent::AgentWaitParams {
         run_id,
         wait_ms: Some(wait_ms),
     };
-    let view = ask::<agent::Wait>(ground, &wait).await?;
+    let view = call_room::<agent::Wait>(env, &wait).await?;
     Ok(answer(&view))
 }
 
 async fn start(
-    work: &Work,
-    ground: &Ground,
+    work: &PreparedCall,
+    env: &ToolEnv,
     parent: RunId,
-    (task, args): (&str, &Args),
-) -> Result<RunId, Refused> {
-    let params = RunParams {
+    (task, args): (&str, &SessionsSpawnArguments),
+) -> Result<RunId, ToolRefusal> {
+    let params = AgentRunParams {
         session_key: work.context.session_key.clone().unwrap_or_default(),
         task: task.to_owned(),
         model: args.model.clone(),
@@ -139,21 +139,22 @@ async fn start(
             steps: Some(steps),
             ..Budget::default()
         }),
+        // The key makes a repeated call find the sub-agent that it started before.
         idempotency_key: work.context.key.clone(),
         parent: Some(parent),
-        ..RunParams::default()
+        ..AgentRunParams::default()
     };
-    Ok(ask::<agent::Run>(ground, &params).await?.run_id)
+    Ok(call_room::<agent::Run>(env, &params).await?.run_id)
 }
 
-/// A sub-agent that this very run started.
-async fn own_child(ground: &Ground, parent: RunId, run_id: &str) -> Result<RunId, Refused> {
-    let none = || Refused(format!("You have started no sub-agent '{run_id}'."));
+/// Finds a sub-agent that this run itself started.
+async fn own_child(env: &ToolEnv, parent: RunId, run_id: &str) -> Result<RunId, ToolRefusal> {
+    let none = || ToolRefusal(format!("You did not start a sub-agent '{run_id}'."));
     let selector = agent::RunSelector {
         session_key: None,
         run_id: Some(run_id.parse().map_err(|_| none())?),
     };
-    let view = ask::<agent::Status>(ground, &selector).await?;
+    let view = call_room::<agent::Status>(env, &selector).await?;
     if view.parent == Some(parent) {
         Ok(view.run_id)
     } else {
@@ -161,8 +162,8 @@ async fn own_child(ground: &Ground, parent: RunId, run_id: &str) -> Result<RunId
     }
 }
 
-/// What became of a sub-agent, for the one that started it.
-fn answer(view: &RunView) -> Executed {
+/// The state or the result of a sub-agent, for its parent.
+fn answer(view: &RunView) -> ToolExecuteResult {
     let facts = json!({
         "runId": view.run_id, "sessionKey": view.session_key, "state": view.state,
         "cause": view.cause, "cost": view.cost, "model": view.model,
@@ -179,10 +180,10 @@ fn answer(view: &RunView) -> Executed {
             "The sub-agent {state}, at step {}. It goes on; to wait for its end, call sessions_spawn with {{\"runId\": \"{run_id}\"}}.",
             view.step
         );
-        return told(&[line], &facts);
+        return answer_lines(&[line], &facts);
     };
-    if cause == Cause::Answered {
-        return told(std::slice::from_ref(&view.text), &facts);
+    if cause == RunEndCause::Answered {
+        return answer_lines(std::slice::from_ref(&view.text), &facts);
     }
     let word = json!(cause);
     let word = word.as_str().unwrap_or("unknown");
@@ -191,7 +192,7 @@ fn answer(view: &RunView) -> Executed {
     if !view.text.is_empty() {
         lines.push(format!("The last it said:\n{}", view.text));
     }
-    Executed {
+    ToolExecuteResult {
         metadata: Some(facts),
         ..failed(lines.join("\n"))
     }

@@ -1,137 +1,144 @@
-//! One command of a model's in a terminal: ordered, watched, and told.
+//! Runs one command of a model in a terminal and follows it to its end.
 //!
-//! Invariants: what was ordered under a call's key is looked up by it, never ordered twice; what
-//! it printed is masked before it is handed on.
+//! Invariants: a command that was accepted under a call's key is looked up by the key and never
+//! typed twice; its output is masked before it is passed on.
 
-use super::{Order, shown};
-use crate::Ground;
-use crate::outcome::said;
-use crate::rooms::ask;
-use crate::spot::Refused;
-use hob_core::permission::Work;
-use hob_kit::mask::Mask;
+use super::{TerminalCommandLine, presentation};
+use crate::ToolEnv;
+use crate::outcome::succeeded;
+use crate::room_calls::call_room;
+use crate::workspace_path::ToolRefusal;
+use hob_core::permission::PreparedCall;
+use hob_kit::mask::SecretMask;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{
-    Cancel, CancelParams, Command, CommandParams, CommandState, Execute, ExecuteParams, History,
-    HistoryParams, TerminalCommand,
+    Cancel, Command, CommandState, Execute, History, TerminalCancelParams, TerminalCommand,
+    TerminalCommandParams, TerminalExecuteParams, TerminalHistoryParams,
 };
-use hob_wire::rooms::tool::{Executed, OutputStream, Probed};
+use hob_wire::rooms::tool::{OutputStream, ToolExecuteResult, ToolProbeResult};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How long a call waits for the end of a command that has no deadline of its own; below what the
-/// tool room allows.
+/// The longest wait of a call for the end of a command; below the timeout of the tool room.
 const WAIT: Duration = Duration::from_secs(200);
-/// Between two looks at what it has printed: soon at first, then as often as people read.
+/// The interval between two reads of the output: short at first, then doubled up to the maximum.
 const LOOK_MS_MIN: u64 = 100;
 const LOOK_MS_MAX: u64 = 1_000;
-/// How long a look after a crash waits for the end; below what a probe may take.
+/// The longest wait of a probe after a crash; below the timeout of a probe.
 const PROBE_WAIT: Duration = Duration::from_secs(20);
-/// How long a stopped command may take to end before the answer goes without its end.
+/// The time a stopped command has to end before the answer is sent without its end.
 const STOP_WAIT: Duration = Duration::from_millis(500);
 
-/// Runs a command and answers with what came of it.
+/// Runs a command and returns its result.
 pub(super) async fn run(
-    work: &Work,
-    ground: &Ground,
+    work: &PreparedCall,
+    env: &ToolEnv,
     name: &str,
-    order: Order,
-) -> Result<Executed, Refused> {
-    let params = ExecuteParams {
+    line: TerminalCommandLine,
+) -> Result<ToolExecuteResult, ToolRefusal> {
+    let params = TerminalExecuteParams {
         name: Some(name.to_owned()),
-        command: Some(order.command),
+        command: Some(line.command),
+        // Detached: this call polls, so that it can forward output and stop early.
         detach: true,
-        timeout_ms: order.timeout_ms,
-        reason: Some(order.reason),
+        timeout_ms: line.timeout_ms,
+        reason: Some(line.reason),
         idempotency_key: work.context.key.clone(),
         run_id: work.context.run_id,
-        ..ExecuteParams::default()
+        ..TerminalExecuteParams::default()
     };
-    let ordered = ask::<Execute>(ground, &params).await?;
-    let Some(command) = ordered.commands.into_iter().next() else {
-        return Err(Refused("The terminal took no command.".to_owned()));
+    let accepted = call_room::<Execute>(env, &params).await?;
+    let Some(command) = accepted.commands.into_iter().next() else {
+        return Err(ToolRefusal("The terminal took no command.".to_owned()));
     };
-    watch(ground, masked(command, ground.mask()), WAIT).await
+    watch(env, masked(command, env.mask()), WAIT).await
 }
 
-/// Follows a command to its end, as long as `wait`.
+/// Follows a command to its end, for at most `wait`.
 async fn watch(
-    ground: &Ground,
+    env: &ToolEnv,
     mut command: TerminalCommand,
     wait: Duration,
-) -> Result<Executed, Refused> {
+) -> Result<ToolExecuteResult, ToolRefusal> {
     let until = Instant::now() + wait;
     let mut look_ms = LOOK_MS_MIN;
     let mut printed = String::new();
     loop {
-        print_new(ground, &mut printed, command.output.as_deref());
+        print_new(env, &mut printed, command.output.as_deref());
         if command.state.is_final() {
-            // What the order or an event tells of it may lack what it printed.
+            // The reply to the start of a command may lack its output.
             let whole = match command.output {
                 Some(_) => command,
-                None => seen(ground, command.id, 0).await?,
+                None => fetch_command(env, command.id, 0).await?,
             };
-            print_new(ground, &mut printed, whole.output.as_deref());
-            return Ok(shown::ended(&whole));
+            print_new(env, &mut printed, whole.output.as_deref());
+            return Ok(presentation::ended_answer(&whole));
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return leave(ground, command).await;
+            return stop_waiting(env, command).await;
         }
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         let wait_ms = look_ms.min(left_ms.max(1));
         look_ms = (look_ms * 2).min(LOOK_MS_MAX);
         command = tokio::select! {
-            seen = seen(ground, command.id, wait_ms) => seen?,
-            () = ground.stop().cancelled() => return stop(ground, command).await,
+            seen = fetch_command(env, command.id, wait_ms) => seen?,
+            () = env.stop().cancelled() => return stop(env, command).await,
         };
     }
 }
 
-/// The time is over: what runs goes on, what waits is dropped.
-async fn leave(ground: &Ground, command: TerminalCommand) -> Result<Executed, Refused> {
+/// The wait is over: a running command continues, a queued one is cancelled.
+async fn stop_waiting(
+    env: &ToolEnv,
+    command: TerminalCommand,
+) -> Result<ToolExecuteResult, ToolRefusal> {
     if command.state != CommandState::Queued {
-        return Ok(shown::runs_on(&command));
+        return Ok(presentation::still_running_answer(&command));
     }
-    cancel(ground, &command).await?;
-    let left = seen(ground, command.id, 0).await?;
-    Ok(shown::ended(&left))
+    cancel(env, &command).await?;
+    let left = fetch_command(env, command.id, 0).await?;
+    Ok(presentation::ended_answer(&left))
 }
 
-/// The call is stopped: so is its command.
-async fn stop(ground: &Ground, command: TerminalCommand) -> Result<Executed, Refused> {
+/// The call is stopped, so its command is cancelled.
+async fn stop(env: &ToolEnv, command: TerminalCommand) -> Result<ToolExecuteResult, ToolRefusal> {
     let ended = timeout(STOP_WAIT, async {
-        cancel(ground, &command).await?;
-        seen(ground, command.id, 0).await
+        cancel(env, &command).await?;
+        fetch_command(env, command.id, 0).await
     });
     match ended.await {
-        Ok(ended) => Ok(shown::ended(&ended?)),
-        Err(_) => Ok(said(
-            "It was told to stop and has not ended yet; what does not heed that is killed.",
+        Ok(ended) => Ok(presentation::ended_answer(&ended?)),
+        Err(_) => Ok(succeeded(
+            "It was told to stop and has not ended yet; it will be killed if it does not.",
         )),
     }
 }
 
-async fn cancel(ground: &Ground, command: &TerminalCommand) -> Result<(), Refused> {
-    let params = CancelParams {
+async fn cancel(env: &ToolEnv, command: &TerminalCommand) -> Result<(), ToolRefusal> {
+    let params = TerminalCancelParams {
         name: Some(command.terminal.clone()),
         id: Some(command.id),
     };
-    ask::<Cancel>(ground, &params).await.map(drop)
+    call_room::<Cancel>(env, &params).await.map(drop)
 }
 
-async fn seen(ground: &Ground, id: CommandId, wait_ms: u64) -> Result<TerminalCommand, Refused> {
-    let params = CommandParams {
+async fn fetch_command(
+    env: &ToolEnv,
+    id: CommandId,
+    wait_ms: u64,
+) -> Result<TerminalCommand, ToolRefusal> {
+    let params = TerminalCommandParams {
         id,
         wait_ms: Some(wait_ms),
     };
-    let command = ask::<Command>(ground, &params).await?;
-    Ok(masked(command, ground.mask()))
+    let command = call_room::<Command>(env, &params).await?;
+    Ok(masked(command, env.mask()))
 }
 
-/// A command without secrets in its output. One that still runs may have printed the half of a
-/// secret, which is left out until the rest comes.
-pub(super) fn masked(mut command: TerminalCommand, mask: &Mask) -> TerminalCommand {
+/// Masks secrets in the output of a command. A running command may have printed half of a secret,
+/// which is left out until the rest comes.
+pub(super) fn masked(mut command: TerminalCommand, mask: &SecretMask) -> TerminalCommand {
     if let Some(output) = &mut command.output {
         let mut stream = mask.stream();
         let mut shown = stream.push(output.as_bytes()).into_owned();
@@ -143,45 +150,47 @@ pub(super) fn masked(mut command: TerminalCommand, mask: &Mask) -> TerminalComma
     command
 }
 
-/// Hands on what was printed since the last look. What changed before that, as a progress bar
-/// does, is not told again.
-fn print_new(ground: &Ground, printed: &mut String, output: Option<&str>) {
+/// Forwards the output since the last read. Changes of earlier output, such as a progress bar,
+/// are not sent again.
+fn print_new(env: &ToolEnv, printed: &mut String, output: Option<&str>) {
     let Some(output) = output else {
         return;
     };
-    if let (Some(new), Some(outlet)) = (output.strip_prefix(printed.as_str()), ground.outlet()) {
-        outlet.print(OutputStream::Stdout, new);
+    if let (Some(new), Some(live_output)) =
+        (output.strip_prefix(printed.as_str()), env.live_output())
+    {
+        live_output.print(OutputStream::Stdout, new);
     }
     output.clone_into(printed);
 }
 
-/// What the terminal's record has under the call's key.
-pub(super) async fn probe(work: &Work, ground: &Ground, name: &str) -> Probed {
+/// Looks up the command in the terminal's history by the call's key.
+pub(super) async fn probe(work: &PreparedCall, env: &ToolEnv, name: &str) -> ToolProbeResult {
     let Some(key) = work.context.key.clone() else {
-        return Probed::Unknown {
+        return ToolProbeResult::Unknown {
             known: "The call has no key by which it could be looked up.".to_owned(),
         };
     };
-    let params = HistoryParams {
+    let params = TerminalHistoryParams {
         name: Some(name.to_owned()),
         limit: Some(1),
         idempotency_key: Some(key),
-        ..HistoryParams::default()
+        ..TerminalHistoryParams::default()
     };
-    let found = match ask::<History>(ground, &params).await {
+    let found = match call_room::<History>(env, &params).await {
         Ok(found) => found.commands.into_iter().next(),
-        Err(Refused(reason)) => {
-            return Probed::Unknown {
+        Err(ToolRefusal(reason)) => {
+            return ToolProbeResult::Unknown {
                 known: format!("The terminal's record could not be read: {reason}"),
             };
         }
     };
     let Some(command) = found else {
-        return Probed::No;
+        return ToolProbeResult::No;
     };
-    match watch(ground, masked(command, ground.mask()), PROBE_WAIT).await {
-        Ok(outcome) => Probed::Yes { outcome },
-        Err(Refused(reason)) => Probed::Unknown {
+    match watch(env, masked(command, env.mask()), PROBE_WAIT).await {
+        Ok(outcome) => ToolProbeResult::Yes { outcome },
+        Err(ToolRefusal(reason)) => ToolProbeResult::Unknown {
             known: format!("It is on record, and then: {reason}"),
         },
     }

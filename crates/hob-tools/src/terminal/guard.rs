@@ -1,19 +1,18 @@
-//! Command lines that would end the shared terminal, or nest tmux in it. Pure.
+//! Refuses command lines that would end the shared terminal, or nest tmux in it. Pure.
 //!
-//! This keeps a terminal alive against a slip; it is no wall, and a shell knows more ways to leave
-//! than are named here. What a line does beside is for the person who is asked.
+//! This protects against mistakes; it is no security boundary, because a shell has more ways to
+//! exit than are listed here. The person who is asked judges the rest of the line.
 
-use crate::spot::Refused;
+use crate::workspace_path::ToolRefusal;
 
-/// Words that come before a command and change nothing about which one it is.
+/// Words before a command that do not change which program runs.
 const BEFORE: &[&str] = &[
     "then", "do", "else", "elif", "if", "while", "until", "time", "!", "{", "builtin", "command",
     "nohup", "sudo",
 ];
-/// What ends a shell.
+/// Commands that end a shell.
 const LEAVING: &[&str] = &["exit", "logout"];
-/// What tmux does to the terminal it is typed in, and every beginning of a word that it takes for
-/// one of these.
+/// tmux commands that end, nest or replace the terminal; tmux also accepts unique prefixes of them.
 const TMUX_REFUSED: &[&str] = &[
     "kill-server",
     "kill-session",
@@ -29,13 +28,13 @@ const TMUX_REFUSED: &[&str] = &[
     "unlink-window",
     "pipe-pane",
 ];
-/// tmux's own short names of them, and what is clear enough.
+/// Short names of tmux for these commands.
 const TMUX_SHORT: &[&str] = &["a", "at", "att", "new", "detach"];
 /// Options of tmux that take a value.
 const TMUX_VALUED: &[&str] = &["-c", "-f", "-L", "-S", "-T"];
 
 /// Refuses a line that would end or nest the terminal.
-pub(super) fn check(line: &str) -> Result<(), Refused> {
+pub(super) fn check(line: &str) -> Result<(), ToolRefusal> {
     for words in commands(line) {
         let mut words = words.iter().map(String::as_str).peekable();
         while words
@@ -48,17 +47,17 @@ pub(super) fn check(line: &str) -> Result<(), Refused> {
         let rest: Vec<&str> = words.collect();
         let program = program.rsplit('/').next().unwrap_or(program);
         if LEAVING.contains(&program) {
-            return Err(Refused(format!(
+            return Err(ToolRefusal(format!(
                 "'{program}' would end the terminal that the person shares; it is not run. To end with a code, use a subshell: (exit 3)."
             )));
         }
         if program == "exec" && names_a_program(&rest) {
-            let told = "'exec' would replace the shell of the shared terminal; run the program without it.";
-            return Err(Refused(told.to_owned()));
+            let reason = "'exec' would replace the shell of the shared terminal; run the program without it.";
+            return Err(ToolRefusal(reason.to_owned()));
         }
         if program == "tmux" && ends_or_nests(&rest) {
-            let told = "This tmux command would end or nest the shared terminal; it is not run.";
-            return Err(Refused(told.to_owned()));
+            let reason = "This tmux command would end or nest the shared terminal; it is not run.";
+            return Err(ToolRefusal(reason.to_owned()));
         }
     }
     Ok(())
@@ -77,7 +76,7 @@ fn ends_or_nests(rest: &[&str]) -> bool {
             return TMUX_SHORT.contains(word) || TMUX_REFUSED.iter().any(is_one);
         }
     }
-    // Alone it opens a terminal in the terminal.
+    // `tmux` without a command opens a nested terminal.
     !asks_only
 }
 
@@ -92,7 +91,7 @@ fn is_assignment(word: &str) -> bool {
         && letters.all(|it| it.is_alphanumeric() || it == '_')
 }
 
-/// Whether anything but redirections stands behind `exec`.
+/// Returns true if `exec` has an argument that is no redirection.
 fn names_a_program(rest: &[&str]) -> bool {
     let mut words = rest.iter();
     while let Some(word) = words.next() {
@@ -101,17 +100,17 @@ fn names_a_program(rest: &[&str]) -> bool {
             return true;
         }
         if sign.ends_with(['<', '>']) {
-            // Its file is the next word.
+            // The next word is the file of the redirection.
             words.next();
         }
     }
     false
 }
 
-/// The commands of a line that its own shell would run, each as its words without quotes. What
-/// stands in a subshell or a substitution ends only that.
+/// The commands that the shell itself would run, each as unquoted words. Commands in a subshell or
+/// a substitution are left out: they can only end that.
 fn commands(line: &str) -> Vec<Vec<String>> {
-    let mut reader = Reader::default();
+    let mut reader = GuardLineReader::default();
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         reader.take(letter, &mut letters);
@@ -121,22 +120,22 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct GuardLineReader {
     commands: Vec<Vec<String>>,
     words: Vec<String>,
     word: String,
-    /// A quoted word may be empty and still be one.
+    /// True if a word began; a quoted word may be empty.
     has_word: bool,
-    /// Parentheses around what is read.
+    /// The current level of parentheses.
     depth: usize,
-    /// Whether a word began that is a comment.
+    /// True inside a comment.
     comment: bool,
 }
 
-type Letters<'l> = std::iter::Peekable<std::str::Chars<'l>>;
+type PeekableChars<'l> = std::iter::Peekable<std::str::Chars<'l>>;
 
-impl Reader {
-    fn take(&mut self, letter: char, rest: &mut Letters<'_>) {
+impl GuardLineReader {
+    fn take(&mut self, letter: char, rest: &mut PeekableChars<'_>) {
         if self.comment {
             self.comment = letter != '\n';
             return;
@@ -163,13 +162,13 @@ impl Reader {
         }
     }
 
-    /// Whether a sign is part of a redirection such as `2>&1` or `&>`.
-    fn joins(&self, letter: char, rest: &mut Letters<'_>) -> bool {
+    /// Returns true if a sign is part of a redirection such as `2>&1` or `&>`.
+    fn joins(&self, letter: char, rest: &mut PeekableChars<'_>) -> bool {
         let behind = self.word.ends_with(['>', '<']);
         letter != '&' || behind || rest.peek() == Some(&'>')
     }
 
-    fn quoted(&mut self, quote: char, rest: &mut Letters<'_>) {
+    fn quoted(&mut self, quote: char, rest: &mut PeekableChars<'_>) {
         self.has_word |= self.depth == 0;
         while let Some(letter) = rest.next() {
             if letter == quote {

@@ -1,73 +1,72 @@
-//! `terminal`: typing into a terminal that the person shares, and reading what comes of it.
+//! `terminal`: types into a terminal that the person shares, and reads its output.
 //!
-//! - `guard`: command lines that would end or nest the terminal
-//! - `running`: one command from its order to its end
-//! - `shown`: what a person is asked, and what the model is told
+//! - `guard`: refuses command lines that would end or nest the terminal
+//! - `command_run`: one command from its start to its end
+//! - `presentation`: the preview for a person, and the answers to the model
 //!
-//! Invariants: a command is typed once for one call, however often the call is made; nothing that a
-//! call asked for begins after its answer; which run it is for comes from the call's context, never
-//! from the model.
+//! Invariants: a command is typed once per call, even if the call is repeated; no command of a call
+//! begins after its answer; the run id comes from the context of the call, never from the model.
 
+mod command_run;
 mod guard;
-mod running;
-mod shown;
+mod presentation;
 
-use crate::commands::scripts::{ScriptPlace, Scripts};
-use crate::commands::{Commands, check_state};
+use crate::commands::scripts::{CommandScripts, ScriptContext};
+use crate::commands::{CommandRunner, check_state};
 use crate::outcome::failed;
-use crate::rooms::{ask, told};
-use crate::spot::{Refused, hash};
-use crate::{Entry, Ground, Look, Looks, Running, arguments};
-use hob_core::permission::{Approved, Work};
+use crate::room_calls::{answer_lines, call_room};
+use crate::workspace_path::{ToolRefusal, sha256_hex};
+use crate::{CallPreview, EffectHooks, ToolEntry, ToolEnv, ToolFuture, arguments};
+use hob_core::permission::{Approved, PreparedCall};
 use hob_exec::protected_paths::PersonHome;
 use hob_wire::limits::TERMINAL_COMMAND_CHARS_MAX;
 use hob_wire::rooms::terminal::{
-    Capture, CaptureParams, DEFAULT_TERMINAL, Keys, KeysParams, List, ListParams, Terminal,
-    TerminalState, Terminals,
+    Capture, DEFAULT_TERMINAL, Keys, List, TerminalCaptureParams, TerminalInfo, TerminalKeysParams,
+    TerminalListParams, TerminalListResult, TerminalState,
 };
-use hob_wire::rooms::tool::{Executed, Probed};
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use hob_wire::rooms::tool::{ToolExecuteResult, ToolProbeResult};
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Its name, which also says which tool runs that nobody watches are not told of.
+/// The name of the tool; runs that nobody watches are not offered it.
 pub const NAME: &str = "terminal";
 
-/// Letters of a terminal's name.
+/// Characters of a terminal's name.
 const NAME_CHARS_MAX: usize = 64;
-/// Letters of a reason: it is one line on a screen.
+/// Characters of a reason: it is one line on a screen.
 const REASON_CHARS_MAX: usize = 200;
-/// Letters typed at once.
+/// Characters typed at once.
 const TEXT_CHARS_MAX: usize = 4_096;
-/// Keys pressed at once, and letters of a key's name.
+/// Keys pressed at once, and characters of a key's name.
 const KEYS_MAX: usize = 32;
 const KEY_CHARS_MAX: usize = 32;
-/// Lines of the past that one look shows, unless it says less or more.
+/// Default number of scrollback lines in a capture.
 const LINES: u32 = 100;
 const LINES_MAX: u32 = 1_000;
-/// The longest time a command may be given.
+/// The longest timeout of a command.
 const TIMEOUT_MS_MAX: u64 = 3_600_000;
-/// What the tool room waits; the tool itself answers before.
+/// The timeout of the tool room; the tool itself answers before.
 const ROOM_TIMEOUT_MS: u64 = 240_000;
-/// How long a program may take to answer keys before the screen is looked at.
+/// The time a program has to react to keys before the screen is captured.
 const KEYS_SETTLE: Duration = Duration::from_millis(300);
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: Some(Looks {
-        look,
-        probe: |work, ground| Box::pin(async move { probe(&work, &ground).await }),
+    effect_hooks: Some(EffectHooks {
+        preview,
+        probe: |work, env| Box::pin(async move { probe(&work, &env).await }),
     }),
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
-    action: Action,
+struct TerminalArguments {
+    action: TerminalAction,
     name: Option<String>,
     command: Option<String>,
     reason: Option<String>,
@@ -79,25 +78,25 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum TerminalAction {
     Run,
     Keys,
     Capture,
     List,
 }
 
-/// What a call asks for, checked.
+/// A checked call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wish {
-    Run(Order),
+enum TerminalRequest {
+    Run(TerminalCommandLine),
     Keys { text: String, keys: Vec<String> },
     Capture { lines: u32 },
     List,
 }
 
-/// A command line to be run.
+/// A command line to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Order {
+struct TerminalCommandLine {
     command: String,
     reason: String,
     timeout_ms: Option<u64>,
@@ -163,25 +162,28 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Exec,
-        effect: Effect::Probeable,
-        needs: vec![Need::new(NeedKind::Command, "command")],
+        effect: Idempotency::Probeable,
+        needs: vec![ResourceNeed::new(NeedKind::Command, "command")],
         approval: "Shared terminal[ {name}][: run {command}][: type {text}][: press {keys}]"
             .to_owned(),
         timeout_ms: Some(ROOM_TIMEOUT_MS),
     }
 }
 
-impl Args {
+impl TerminalArguments {
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(DEFAULT_TERMINAL)
     }
 
-    /// What is asked for. Arguments of another action are refused: a rule that allows a command
-    /// must not let keys through beside it.
-    fn wish(&self) -> Result<Wish, Refused> {
+    /// Checks the arguments. Arguments of another action are refused: a rule that allows a command
+    /// must not let keys through with it.
+    fn request(&self) -> Result<TerminalRequest, ToolRefusal> {
         let stray = |name: &str, is_there: bool| (is_there).then(|| name.to_owned());
-        let (run, keys) = (self.action == Action::Run, self.action == Action::Keys);
-        let capture = self.action == Action::Capture;
+        let (run, keys) = (
+            self.action == TerminalAction::Run,
+            self.action == TerminalAction::Keys,
+        );
+        let capture = self.action == TerminalAction::Capture;
         let stray = [
             stray("command", !run && self.command.is_some()),
             stray("reason", !run && self.reason.is_some()),
@@ -191,45 +193,45 @@ impl Args {
             stray("lines", !capture && self.lines.is_some()),
         ];
         if let Some(name) = stray.into_iter().flatten().next() {
-            return Err(Refused(format!(
+            return Err(ToolRefusal(format!(
                 "'{name}' does not belong to this action; leave it out."
             )));
         }
         match self.action {
-            Action::Run => self.order().map(Wish::Run),
-            Action::Keys => {
+            TerminalAction::Run => self.command_line().map(TerminalRequest::Run),
+            TerminalAction::Keys => {
                 let text = self.text.clone().unwrap_or_default();
                 let keys = self.keys.clone().unwrap_or_default();
                 if text.is_empty() && keys.is_empty() {
-                    return Err(Refused("Give 'text', 'keys' or both.".to_owned()));
+                    return Err(ToolRefusal("Give 'text', 'keys' or both.".to_owned()));
                 }
-                Ok(Wish::Keys { text, keys })
+                Ok(TerminalRequest::Keys { text, keys })
             }
-            Action::Capture => Ok(Wish::Capture {
+            TerminalAction::Capture => Ok(TerminalRequest::Capture {
                 lines: self.lines.unwrap_or(LINES),
             }),
-            Action::List => Ok(Wish::List),
+            TerminalAction::List => Ok(TerminalRequest::List),
         }
     }
 
-    fn order(&self) -> Result<Order, Refused> {
+    fn command_line(&self) -> Result<TerminalCommandLine, ToolRefusal> {
         let given = |text: &Option<String>, missing: &str| {
             let text = text.as_deref().map(str::trim).unwrap_or_default();
             if text.is_empty() {
-                return Err(Refused(missing.to_owned()));
+                return Err(ToolRefusal(missing.to_owned()));
             }
             Ok(text.to_owned())
         };
         let command = given(&self.command, "Give the 'command' to run.")?;
         if command.contains('\0') {
-            return Err(Refused("A command line cannot hold a NUL.".to_owned()));
+            return Err(ToolRefusal("A command line cannot hold a NUL.".to_owned()));
         }
         guard::check(&command)?;
         let reason = given(
             &self.reason,
             "Say in 'reason' why it is to be run, in one line for the person.",
         )?;
-        Ok(Order {
+        Ok(TerminalCommandLine {
             command,
             reason,
             timeout_ms: self.timeout_ms,
@@ -237,139 +239,148 @@ impl Args {
     }
 }
 
-fn look(work: &Work, ground: &Ground) -> Look {
-    let seen = arguments::<Args>(work).and_then(|args| {
-        let wish = args.wish()?;
-        // A look has a thread of its own.
-        let found = tokio::runtime::Handle::current().block_on(find(ground, args.name()))?;
-        Ok((args, wish, found))
+fn preview(work: &PreparedCall, env: &ToolEnv) -> CallPreview {
+    let seen = arguments::<TerminalArguments>(work).and_then(|args| {
+        let request = args.request()?;
+        // Previews run on a blocking thread, so blocking on the runtime is safe here.
+        let found = tokio::runtime::Handle::current().block_on(find_terminal(env, args.name()))?;
+        Ok((args, request, found))
     });
     match seen {
-        Ok((args, wish, found)) => {
-            let scripts = scripts(&wish, found.as_ref(), ground);
-            let mut preview = shown::preview(args.name(), &wish, found.as_ref());
-            preview.push_str(&scripts.shown(false));
-            Look {
+        Ok((args, request, found)) => {
+            let scripts = scripts(&request, found.as_ref(), env);
+            let mut preview = presentation::preview(args.name(), &request, found.as_ref());
+            preview.push_str(&scripts.preview(false));
+            CallPreview {
                 preview,
                 state: state(args.name(), found.as_ref(), &scripts),
                 would_fail: None,
                 asks_always: false,
             }
         }
-        Err(Refused(reason)) => Look::failing(reason),
+        Err(ToolRefusal(reason)) => CallPreview::failing(reason),
     }
 }
 
-/// What an approval rests on: the terminal, the folder its shell is in, and the scripts it names.
-fn state(name: &str, found: Option<&Terminal>, scripts: &Scripts) -> String {
+/// The state an approval is bound to: the terminal, its working directory and the named scripts.
+fn state(name: &str, found: Option<&TerminalInfo>, scripts: &CommandScripts) -> String {
     let folder = found.map(|terminal| terminal.folder.as_deref().unwrap_or_default());
-    let scripts = scripts.mark();
-    hash(format!("{name}\n{folder:?}\n{scripts}").as_bytes())
+    let scripts = scripts.fingerprint();
+    sha256_hex(format!("{name}\n{folder:?}\n{scripts}").as_bytes())
 }
 
 /// The scripts that a line names. The shell is the person's own, so they may lie anywhere; its
-/// folder is known only while nothing else waits to be typed.
-fn scripts(wish: &Wish, found: Option<&Terminal>, ground: &Ground) -> Scripts {
-    let Wish::Run(order) = wish else {
-        return Scripts::default();
+/// working directory is known only while no other command is queued.
+fn scripts(
+    request: &TerminalRequest,
+    found: Option<&TerminalInfo>,
+    env: &ToolEnv,
+) -> CommandScripts {
+    let TerminalRequest::Run(line) = request else {
+        return CommandScripts::default();
     };
     let folder = found.and_then(|terminal| terminal.folder.as_deref());
-    let home = ground.commands().and_then(Commands::home);
-    let place = ScriptPlace {
+    let home = env.commands().and_then(CommandRunner::home);
+    let place = ScriptContext {
         root: Path::new("/"),
         folder: folder.map(Path::new).filter(|folder| folder.is_absolute()),
         home: home.map(PersonHome::path),
-        hidden: ground.hidden(),
+        hidden: env.hidden(),
     };
-    Scripts::of(&order.command, &place)
+    CommandScripts::find(&line.command, &place)
 }
 
-/// The terminal of that name, if it is there and alive.
-async fn find(ground: &Ground, name: &str) -> Result<Option<Terminal>, Refused> {
-    let all = all(ground).await?;
+/// The terminal of that name, if it exists and is alive.
+async fn find_terminal(env: &ToolEnv, name: &str) -> Result<Option<TerminalInfo>, ToolRefusal> {
+    let all = list_terminals(env).await?;
     if let Some(problem) = all.problem {
-        return Err(Refused(problem));
+        return Err(ToolRefusal(problem));
     }
     let mut found = all.terminals.into_iter().filter(is_alive);
     Ok(found.find(|terminal| terminal.name == name))
 }
 
-async fn all(ground: &Ground) -> Result<Terminals, Refused> {
-    ask::<List>(ground, &ListParams {}).await
+async fn list_terminals(env: &ToolEnv) -> Result<TerminalListResult, ToolRefusal> {
+    call_room::<List>(env, &TerminalListParams {}).await
 }
 
-fn is_alive(terminal: &Terminal) -> bool {
+fn is_alive(terminal: &TerminalInfo) -> bool {
     !matches!(terminal.state, TerminalState::Lost | TerminalState::Closed)
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
         let work = call.into_call();
-        let done = act(&work, &ground).await;
-        done.unwrap_or_else(|Refused(reason)| failed(reason))
+        let done = perform(&work, &env).await;
+        done.unwrap_or_else(|ToolRefusal(reason)| failed(reason))
     })
 }
 
-async fn act(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
+async fn perform(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: TerminalArguments = arguments(work)?;
     let name = args.name().to_owned();
-    match args.wish()? {
-        Wish::Run(order) => {
-            compare_again(work, ground).await?;
-            running::run(work, ground, &name, order).await
+    match args.request()? {
+        TerminalRequest::Run(line) => {
+            check_unchanged(work, env).await?;
+            command_run::run(work, env, &name, line).await
         }
-        Wish::Keys { text, keys } => {
-            let params = KeysParams {
+        TerminalRequest::Keys { text, keys } => {
+            let params = TerminalKeysParams {
                 name: Some(name.clone()),
                 text: Some(text).filter(|text| !text.is_empty()),
                 keys,
                 run_id: work.context.run_id,
             };
-            ask::<Keys>(ground, &params).await?;
+            call_room::<Keys>(env, &params).await?;
             tokio::time::sleep(KEYS_SETTLE).await;
-            captured(ground, name, 0).await
+            capture_screen(env, name, 0).await
         }
-        Wish::Capture { lines } => captured(ground, name, lines).await,
-        Wish::List => {
-            let all = all(ground).await?;
-            Ok(told(&shown::list(&all), &all))
+        TerminalRequest::Capture { lines } => capture_screen(env, name, lines).await,
+        TerminalRequest::List => {
+            let all = list_terminals(env).await?;
+            Ok(answer_lines(&presentation::terminal_lines(&all), &all))
         }
     }
 }
 
-/// Refuses a command whose scripts or folder changed since it was approved. There are no mounts
-/// around a terminal, so this is right before the line is handed over, and no later.
-async fn compare_again(work: &Work, ground: &Ground) -> Result<(), Refused> {
+/// Refuses a command whose scripts or folder changed since it was approved. A terminal has no
+/// sandbox that binds files, so this check right before typing is the last one possible.
+async fn check_unchanged(work: &PreparedCall, env: &ToolEnv) -> Result<(), ToolRefusal> {
     if work.state.is_none() {
         return Ok(());
     }
-    let (call, seen) = (work.clone(), ground.clone());
-    let looked = tokio::task::spawn_blocking(move || look(&call, &seen)).await;
-    let interrupted = |_| Refused("Looking at it was interrupted.".to_owned());
+    let (call, seen) = (work.clone(), env.clone());
+    let looked = tokio::task::spawn_blocking(move || preview(&call, &seen)).await;
+    let interrupted = |_| ToolRefusal("Looking at it was interrupted.".to_owned());
     check_state(work, &looked.map_err(interrupted)?)
 }
 
-async fn captured(ground: &Ground, name: String, lines: u32) -> Result<Executed, Refused> {
-    let params = CaptureParams {
+async fn capture_screen(
+    env: &ToolEnv,
+    name: String,
+    lines: u32,
+) -> Result<ToolExecuteResult, ToolRefusal> {
+    let params = TerminalCaptureParams {
         name: Some(name),
         lines: Some(lines),
     };
-    let mut screen = ask::<Capture>(ground, &params).await?;
-    screen.text = ground.mask().apply_to_screen(&screen.text).into_owned();
-    Ok(shown::screen(&screen))
+    let mut screen = call_room::<Capture>(env, &params).await?;
+    screen.text = env.mask().apply_to_screen(&screen.text).into_owned();
+    Ok(presentation::screen_answer(&screen))
 }
 
-/// Whether a call happened: a command is in the terminal's record under the call's key.
-async fn probe(work: &Work, ground: &Ground) -> Probed {
-    let wish = arguments::<Args>(work).and_then(|args| Ok((args.name().to_owned(), args.wish()?)));
-    match wish {
-        Ok((name, Wish::Run(_))) => running::probe(work, ground, &name).await,
-        Ok((_, Wish::Keys { .. })) => Probed::Unknown {
+/// Finds out whether a call happened: the terminal records a command under the call's key.
+async fn probe(work: &PreparedCall, env: &ToolEnv) -> ToolProbeResult {
+    let request = arguments::<TerminalArguments>(work)
+        .and_then(|args| Ok((args.name().to_owned(), args.request()?)));
+    match request {
+        Ok((name, TerminalRequest::Run(_))) => command_run::probe(work, env, &name).await,
+        Ok((_, TerminalRequest::Keys { .. })) => ToolProbeResult::Unknown {
             known: "The keys may have been typed or not; `hob terminal capture` shows the screen."
                 .to_owned(),
         },
-        // A look, or something that is refused: nothing can have happened.
-        _ => Probed::No,
+        // A capture, a list or a refused call: nothing can have happened.
+        _ => ToolProbeResult::No,
     }
 }
 

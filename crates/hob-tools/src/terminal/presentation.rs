@@ -1,61 +1,69 @@
-//! What a person is asked about a call, and what the model is told of its end. Pure.
+//! The preview of a call for a person, and the answers to the model. Pure.
 
-use super::Wish;
-use crate::outcome::{failed, said};
+use super::TerminalRequest;
+use crate::outcome::{failed, succeeded};
 use hob_wire::rooms::terminal::{
-    Captured, CommandState, Terminal, TerminalCommand, TerminalState, Terminals,
+    CommandState, TerminalCaptureResult, TerminalCommand, TerminalInfo, TerminalListResult,
+    TerminalState,
 };
-use hob_wire::rooms::tool::Executed;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use serde_json::{Value, json};
 
-/// What every approval says: nothing of `exec`'s sandbox is here.
-const NO_WALLS: &str = "walls: none; it runs as you, with all your shell can reach";
+/// A line in every approval: the sandbox of `exec` does not apply here.
+const NOT_SANDBOXED: &str = "Not sandboxed: runs with your full access";
 
-/// What a call would do, for a person.
-pub(super) fn preview(name: &str, wish: &Wish, found: Option<&Terminal>) -> String {
+/// Describes a call for a person.
+pub(super) fn preview(
+    name: &str,
+    request: &TerminalRequest,
+    found: Option<&TerminalInfo>,
+) -> String {
     let mut lines = Vec::new();
-    match wish {
-        Wish::Run(order) => {
-            lines.push(format!("$ {}", continued(&order.command)));
-            lines.push(format!("why: {}", order.reason.replace('\n', " ")));
-            if let Some(timeout_ms) = order.timeout_ms {
+    match request {
+        TerminalRequest::Run(line) => {
+            lines.push(format!("$ {}", mark_continuation_lines(&line.command)));
+            lines.push(format!("why: {}", line.reason.replace('\n', " ")));
+            if let Some(timeout_ms) = line.timeout_ms {
                 lines.push(format!("interrupted after: {timeout_ms} ms"));
             }
         }
-        Wish::Keys { text, keys } => {
+        TerminalRequest::Keys { text, keys } => {
             if !text.is_empty() {
-                lines.push(format!("types: {}", continued(text)));
+                lines.push(format!("types: {}", mark_continuation_lines(text)));
             }
             if !keys.is_empty() {
                 lines.push(format!("presses: {}", keys.join(" ")));
             }
         }
-        Wish::Capture { lines: past } => {
+        TerminalRequest::Capture { lines: past } => {
             lines.push(format!(
                 "looks at the screen and up to {past} lines before it"
             ));
         }
-        Wish::List => lines.push("lists the terminals and their folders".to_owned()),
+        TerminalRequest::List => lines.push("lists the terminals and their folders".to_owned()),
     }
-    if *wish != Wish::List {
-        lines.push(format!("terminal: {name} ({})", doing(found)));
+    if *request != TerminalRequest::List {
+        lines.push(format!("terminal: {name} ({})", terminal_activity(found)));
         let folder = found.map(|terminal| terminal.folder.as_deref().unwrap_or("not known yet"));
         lines.push(format!("in: {}", folder.unwrap_or("your home folder")));
     }
-    if matches!(wish, Wish::Run(_) | Wish::Keys { .. }) {
-        lines.push(NO_WALLS.to_owned());
+    if matches!(
+        request,
+        TerminalRequest::Run(_) | TerminalRequest::Keys { .. }
+    ) {
+        lines.push(NOT_SANDBOXED.to_owned());
     }
     lines.join("\n")
 }
 
-/// Text whose further lines show that they are: none can pass for a line of the approval.
-fn continued(text: &str) -> String {
+/// Prefixes continuation lines, so that none can pass for a line of the approval.
+fn mark_continuation_lines(text: &str) -> String {
     text.replace('\n', "\n> ")
 }
 
-fn doing(found: Option<&Terminal>) -> String {
+fn terminal_activity(found: Option<&TerminalInfo>) -> String {
     let Some(terminal) = found else {
-        return "not there yet; it is made".to_owned();
+        return "does not exist yet; it will be created".to_owned();
     };
     match (terminal.state, terminal.queued) {
         (TerminalState::Busy, 0) => "busy; it waits for its turn".to_owned(),
@@ -64,9 +72,9 @@ fn doing(found: Option<&Terminal>) -> String {
     }
 }
 
-/// A command that ended, as the model is told.
-pub(super) fn ended(command: &TerminalCommand) -> Executed {
-    let mut text = printed(command);
+/// The answer for a command that ended.
+pub(super) fn ended_answer(command: &TerminalCommand) -> ToolExecuteResult {
+    let mut text = output_text(command);
     let detail = command.detail.as_deref().unwrap_or_default();
     let or = |usual: &str| match detail {
         "" => format!("({usual})"),
@@ -85,28 +93,32 @@ pub(super) fn ended(command: &TerminalCommand) -> Executed {
         (CommandState::Cancelled, _) => or("it was interrupted"),
         (CommandState::Timeout, _) => or("it took longer than allowed and was interrupted"),
         (CommandState::Lost, _) => or("the terminal went away under it"),
-        (CommandState::Queued | CommandState::Running, _) => return runs_on(command),
+        (CommandState::Queued | CommandState::Running, _) => return still_running_answer(command),
     };
     text.push_str(&last);
     let is_error = command.state != CommandState::Done;
-    let told = if is_error { failed(text) } else { said(text) };
-    Executed {
-        metadata: Some(facts(command)),
-        ..told
+    let answer = if is_error {
+        failed(text)
+    } else {
+        succeeded(text)
+    };
+    ToolExecuteResult {
+        metadata: Some(command_metadata(command)),
+        ..answer
     }
 }
 
-/// A command that outlives its call.
-pub(super) fn runs_on(command: &TerminalCommand) -> Executed {
-    let mut text = printed(command);
+/// The answer for a command that outlives its call.
+pub(super) fn still_running_answer(command: &TerminalCommand) -> ToolExecuteResult {
+    let mut text = output_text(command);
     text.push_str("(It still runs and goes on; the action capture shows it.)");
-    Executed {
-        metadata: Some(facts(command)),
-        ..said(text)
+    ToolExecuteResult {
+        metadata: Some(command_metadata(command)),
+        ..succeeded(text)
     }
 }
 
-fn printed(command: &TerminalCommand) -> String {
+fn output_text(command: &TerminalCommand) -> String {
     let mut text = command.output.clone().unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -114,7 +126,7 @@ fn printed(command: &TerminalCommand) -> String {
     text
 }
 
-fn facts(command: &TerminalCommand) -> Value {
+fn command_metadata(command: &TerminalCommand) -> Value {
     json!({
         "terminal": command.terminal, "commandId": command.id, "state": command.state,
         "exitCode": command.exit_code, "durationMs": command.duration_ms,
@@ -122,8 +134,8 @@ fn facts(command: &TerminalCommand) -> Value {
     })
 }
 
-/// What a terminal shows.
-pub(super) fn screen(screen: &Captured) -> Executed {
+/// The answer with the screen of a terminal.
+pub(super) fn screen_answer(screen: &TerminalCaptureResult) -> ToolExecuteResult {
     let mut text = match screen.text.trim() {
         "" => "(it is empty)".to_owned(),
         _ => screen.text.clone(),
@@ -131,22 +143,22 @@ pub(super) fn screen(screen: &Captured) -> Executed {
     if screen.full_screen {
         text.push_str("\n(A program has the whole screen.)");
     }
-    Executed {
+    ToolExecuteResult {
         metadata: Some(json!({
             "terminal": screen.name, "lines": screen.lines, "fullScreen": screen.full_screen,
             "cursorRow": screen.cursor_row, "cursorColumn": screen.cursor_column,
         })),
-        ..said(text)
+        ..succeeded(text)
     }
 }
 
-/// The terminals there are, one a line.
-pub(super) fn list(all: &Terminals) -> Vec<String> {
+/// The terminals, one per line.
+pub(super) fn terminal_lines(all: &TerminalListResult) -> Vec<String> {
     if let Some(problem) = &all.problem {
         return vec![problem.clone()];
     }
     if all.terminals.is_empty() {
-        return vec!["There are no terminals; running something makes one.".to_owned()];
+        return vec!["There are no terminals; running a command creates one.".to_owned()];
     }
     let lines = all.terminals.iter().map(|terminal| {
         let state = json!(terminal.state);

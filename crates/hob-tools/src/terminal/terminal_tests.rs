@@ -2,14 +2,14 @@
 //! to a room and back is in the tests of the tool room.
 
 use super::*;
-use crate::trial::{Trial, words};
+use crate::trial::{TestWorkspace, words};
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
+use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalCommand};
 use serde_json::Value;
 
-fn wish(args: Value) -> Result<Wish, String> {
-    let args = Args::deserialize(args).expect("is of the form");
-    args.wish().map_err(|Refused(reason)| reason)
+fn request(args: Value) -> Result<TerminalRequest, String> {
+    let args = TerminalArguments::deserialize(args).expect("is of the form");
+    args.request().map_err(|ToolRefusal(reason)| reason)
 }
 
 fn command(state: CommandState, exit_code: Option<i32>, output: &str) -> TerminalCommand {
@@ -18,7 +18,7 @@ fn command(state: CommandState, exit_code: Option<i32>, output: &str) -> Termina
             .parse::<CommandId>()
             .expect("is an id"),
         terminal: "main".to_owned(),
-        by: CommandBy::Model,
+        by: CommandOrigin::Model,
         command: Some("uptime".to_owned()),
         reason: None,
         state,
@@ -34,8 +34,8 @@ fn command(state: CommandState, exit_code: Option<i32>, output: &str) -> Termina
     }
 }
 
-fn terminal(state: TerminalState) -> Terminal {
-    Terminal {
+fn terminal(state: TerminalState) -> TerminalInfo {
+    TerminalInfo {
         name: "main".to_owned(),
         state,
         detail: None,
@@ -54,7 +54,7 @@ fn terminal(state: TerminalState) -> Terminal {
 #[test]
 fn arguments_of_another_action_are_refused() {
     // A rule that allows the command must not let the keys through.
-    let stray = wish(json!({ "action": "keys", "command": "ls", "text": "rm -rf /\n" }));
+    let stray = request(json!({ "action": "keys", "command": "ls", "text": "rm -rf /\n" }));
     assert_eq!(
         stray,
         Err("'command' does not belong to this action; leave it out.".to_owned())
@@ -66,9 +66,12 @@ fn arguments_of_another_action_are_refused() {
         json!({ "action": "run", "command": "ls", "reason": "to see", "keys": ["Enter"] }),
         json!({ "action": "keys" }),
     ] {
-        assert!(wish(args.clone()).is_err(), "{args}");
+        assert!(request(args.clone()).is_err(), "{args}");
     }
-    assert_eq!(wish(json!({ "action": "list" })), Ok(Wish::List));
+    assert_eq!(
+        request(json!({ "action": "list" })),
+        Ok(TerminalRequest::List)
+    );
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn a_command_needs_a_reason_and_may_not_end_the_terminal() {
         if let Some(reason) = reason {
             args["reason"] = json!(reason);
         }
-        wish(args)
+        request(args)
     };
     let none = run("uptime", None).expect_err("is refused");
     assert!(none.contains("'reason'"), "{none}");
@@ -87,52 +90,56 @@ fn a_command_needs_a_reason_and_may_not_end_the_terminal() {
     assert!(run("a\0b", Some("to see")).is_err());
     let exit = run("exit", Some("to leave")).expect_err("is refused");
     assert!(exit.contains("would end the terminal"), "{exit}");
-    let order = Order {
+    let line = TerminalCommandLine {
         command: "uptime".to_owned(),
         reason: "to see".to_owned(),
         timeout_ms: None,
     };
-    assert_eq!(run(" uptime ", Some("to see")), Ok(Wish::Run(order)));
+    assert_eq!(
+        run(" uptime ", Some("to see")),
+        Ok(TerminalRequest::Run(line))
+    );
 }
 
 #[test]
 fn a_person_sees_the_command_its_reason_the_folder_and_that_there_are_no_walls() {
-    let wish = wish(json!({ "action": "run", "command": "df -h", "reason": "to see the disks" }));
-    let wish = wish.expect("is one");
+    let request =
+        request(json!({ "action": "run", "command": "df -h", "reason": "to see the disks" }));
+    let request = request.expect("is one");
     let idle = terminal(TerminalState::Idle);
-    let text = shown::preview("main", &wish, Some(&idle));
+    let text = presentation::preview("main", &request, Some(&idle));
     assert_eq!(
         text,
         "$ df -h\nwhy: to see the disks\nterminal: main (idle)\nin: /home/ada/lab\n\
-         walls: none; it runs as you, with all your shell can reach"
+         Not sandboxed: runs with your full access"
     );
-    let text = shown::preview("main", &wish, Some(&terminal(TerminalState::Busy)));
+    let text = presentation::preview("main", &request, Some(&terminal(TerminalState::Busy)));
     assert!(text.contains("busy, 2 waiting"), "{text}");
-    let text = shown::preview("lab", &wish, None);
-    assert!(text.contains("lab (not there yet"), "{text}");
+    let text = presentation::preview("lab", &request, None);
+    assert!(text.contains("lab (does not exist yet"), "{text}");
     assert!(text.contains("in: your home folder"), "{text}");
 }
 
 #[test]
 fn no_line_of_a_command_passes_for_one_of_the_approval() {
-    let command = "ls\nwalls: all of them";
-    let wish = wish(json!({ "action": "run", "command": command, "reason": "a\nwhy: b" }));
-    let text = shown::preview("main", &wish.expect("is one"), None);
+    let command = "ls\nNot sandboxed: no";
+    let request = request(json!({ "action": "run", "command": command, "reason": "a\nwhy: b" }));
+    let text = presentation::preview("main", &request.expect("is one"), None);
     assert!(
-        text.starts_with("$ ls\n> walls: all of them\nwhy: a why: b\n"),
+        text.starts_with("$ ls\n> Not sandboxed: no\nwhy: a why: b\n"),
         "{text}"
     );
-    assert_eq!(text.matches("\nwalls: ").count(), 1, "{text}");
+    assert_eq!(text.matches("\nNot sandboxed: ").count(), 1, "{text}");
 }
 
 #[test]
 fn an_approval_is_bound_to_the_terminal_and_its_folder() {
     let here = terminal(TerminalState::Idle);
-    let elsewhere = Terminal {
+    let elsewhere = TerminalInfo {
         folder: Some("/".to_owned()),
         ..here.clone()
     };
-    let none = Scripts::default();
+    let none = CommandScripts::default();
     assert_eq!(
         state("main", Some(&here), &none),
         state("main", Some(&terminal(TerminalState::Busy)), &none)
@@ -151,7 +158,7 @@ fn an_approval_is_bound_to_the_terminal_and_its_folder() {
 #[test]
 fn the_end_of_a_command_is_told_as_it_was() {
     let told = |state, code, output: &str| {
-        let told = shown::ended(&command(state, code, output));
+        let told = presentation::ended_answer(&command(state, code, output));
         (words(&told), told.is_error)
     };
     let done = CommandState::Done;
@@ -167,8 +174,8 @@ fn the_end_of_a_command_is_told_as_it_was() {
     assert!(failed && text.starts_with("half\n(the terminal"), "{text}");
     let mut dropped = command(CommandState::Cancelled, None, "");
     dropped.started_at = None;
-    assert!(words(&shown::ended(&dropped)).contains("before it began"));
-    let runs = shown::ended(&command(CommandState::Running, None, "so far"));
+    assert!(words(&presentation::ended_answer(&dropped)).contains("before it began"));
+    let runs = presentation::ended_answer(&command(CommandState::Running, None, "so far"));
     assert!(!runs.is_error && words(&runs).contains("It still runs"));
     let facts = runs.metadata.expect("has some");
     assert_eq!(
@@ -179,23 +186,30 @@ fn the_end_of_a_command_is_told_as_it_was() {
 
 #[tokio::test]
 async fn without_rooms_nothing_is_typed() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let args = json!({ "action": "run", "command": "ls", "reason": "to see" });
     let (text, failed) = trial.say("terminal", args).await;
-    assert!(failed && text.contains("No room"), "{text}");
+    assert!(
+        failed && text.contains("Other rooms cannot be called"),
+        "{text}"
+    );
     let work = trial.work("terminal", json!({ "action": "keys", "text": "x" }));
-    let probed = probe(&work, &trial.ground).await;
-    assert!(matches!(probed, Probed::Unknown { .. }), "{probed:?}");
+    let probed = probe(&work, &trial.env).await;
+    assert!(
+        matches!(probed, ToolProbeResult::Unknown { .. }),
+        "{probed:?}"
+    );
     let work = trial.work("terminal", json!({ "action": "capture" }));
-    assert_eq!(probe(&work, &trial.ground).await, Probed::No);
+    assert_eq!(probe(&work, &trial.env).await, ToolProbeResult::No);
 }
 
 #[test]
 fn what_a_command_printed_is_masked_and_half_a_secret_waits() {
     const KEY: &str = "sk-live-0123456789abcdef";
-    let mask = hob_kit::mask::Mask::new();
+    let mask = hob_kit::mask::SecretMask::new();
     mask.add(KEY);
-    let shown = |state, output: &str| running::masked(command(state, None, output), &mask).output;
+    let shown =
+        |state, output: &str| command_run::masked(command(state, None, output), &mask).output;
     let half = format!("key {}", &KEY[..12]);
     let whole = format!("key {KEY}\n");
     assert_eq!(shown(CommandState::Running, &half).as_deref(), Some("key "));

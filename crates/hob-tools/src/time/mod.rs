@@ -1,19 +1,19 @@
-//! `time`: what time it is. Models do not know, and guess.
+//! `time`: the current time, because models do not know it and guess.
 
-use crate::outcome::{failed, said};
-use crate::{Entry, Ground, Running};
-use hob_core::permission::{Approved, Work};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use crate::outcome::{failed, succeeded};
+use crate::{ToolEntry, ToolEnv, ToolFuture};
+use hob_core::permission::{Approved, PreparedCall};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: None,
-    looks: None,
+    effect_hooks: None,
 };
 
 fn spec() -> ToolSpec {
@@ -34,18 +34,18 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Read,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: "Tell the time".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
-    Box::pin(async move { tell(call.call(), &ground) })
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
+    Box::pin(async move { current_time(call.call(), &env) })
 }
 
-fn tell(work: &Work, ground: &Ground) -> Executed {
+fn current_time(work: &PreparedCall, env: &ToolEnv) -> ToolExecuteResult {
     let zone = match work.args["zone"].as_str() {
         None => TimeZone::system(),
         Some(name) => match TimeZone::get(name) {
@@ -57,19 +57,19 @@ fn tell(work: &Work, ground: &Ground) -> Executed {
             }
         },
     };
-    let wall_ms = ground.clock().wall_ms();
+    let wall_ms = env.clock().wall_ms();
     let at = i64::try_from(wall_ms).ok();
     let Some(at) = at.and_then(|ms| Timestamp::from_millisecond(ms).ok()) else {
         return failed("This machine's clock shows a time beyond the calendar.");
     };
     let local = at.to_zoned(zone);
     let words = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Z)").to_string();
-    Executed {
+    ToolExecuteResult {
         metadata: Some(json!({
             "iso": local.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
             "unixMs": wall_ms,
         })),
-        ..said(words)
+        ..succeeded(words)
     }
 }
 

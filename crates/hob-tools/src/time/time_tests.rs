@@ -1,21 +1,21 @@
 //! The time at a fixed moment, and zones that are none.
 
 use super::*;
-use hob_wire::content::Part;
+use hob_wire::content::ContentPart;
 use hob_wire::work::ToolContext;
 
 fn told(args: serde_json::Value) -> (String, bool) {
-    let work = Work {
+    let work = PreparedCall {
         tool: "time".to_owned(),
         fingerprint: String::new(),
         args,
         context: ToolContext::default(),
         state: None,
     };
-    let ground = Ground::new(hob_kit::clock::Clock::manual(1_794_787_200_123), []);
-    let answer = tell(&work, &ground);
+    let env = ToolEnv::new(hob_kit::clock::Clock::manual(1_794_787_200_123), []);
+    let answer = current_time(&work, &env);
     match &answer.content[..] {
-        [Part::Text { text }] => (text.clone(), answer.is_error),
+        [ContentPart::Text { text }] => (text.clone(), answer.is_error),
         other => panic!("one text: {other:?}"),
     }
 }

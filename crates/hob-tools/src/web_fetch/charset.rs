@@ -1,15 +1,15 @@
-//! Bytes of a page as text, in whatever letters it was written. Pure.
+//! Decodes the bytes of a page in its character encoding. Pure.
 
 use encoding_rs::{Encoding, UTF_8};
 
-/// Bytes at the beginning of a page in which it may say how it is written.
+/// Bytes at the beginning of a page that are searched for a `charset`.
 const PRESCAN_BYTES: usize = 2_048;
 
-/// The text: by its byte order mark, by what the server says, by what the page says, else UTF-8.
+/// Decodes by byte order mark, content type, `meta` tag, else as UTF-8, in this order.
 pub(super) fn text(bytes: &[u8], content_type: &str, is_html: bool) -> String {
-    let said = parameter(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
+    let labelled = parameter(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
     let in_page = || is_html.then(|| declared(bytes)).flatten();
-    let encoding = said.or_else(in_page).unwrap_or(UTF_8);
+    let encoding = labelled.or_else(in_page).unwrap_or(UTF_8);
     let (text, _, _) = encoding.decode(bytes);
     text.into_owned()
 }
@@ -22,7 +22,7 @@ fn parameter(content_type: &str) -> Option<&str> {
     Some(value.trim().trim_matches('"'))
 }
 
-/// What the page's own `meta` says.
+/// The encoding that the `meta` tag of the page declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(PRESCAN_BYTES)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
@@ -36,7 +36,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
             value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter));
         let label = &value[..end.unwrap_or(value.len())];
         let encoding = Encoding::for_label(label.as_bytes())?;
-        // A page that could be read this far is not written in two bytes a letter.
+        // The tag was readable as ASCII, so a declared UTF-16 must be wrong.
         Some(if encoding.is_ascii_compatible() {
             encoding
         } else {

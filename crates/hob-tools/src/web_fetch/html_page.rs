@@ -1,38 +1,39 @@
-//! A page of HTML to Markdown, in one pass over its tags. Pure.
+//! Converts HTML to Markdown in one pass over its tags. Pure.
 //!
-//! There is no tree: a page nested a million deep takes no more stack than a flat one. What a
-//! person would not see is left out: scripts, styles, comments, elements that are hidden. Links are
-//! made absolute; those that are not of the web stay words.
+//! No tree is built, so a deeply nested page takes no more stack than a flat one. Content that a
+//! person would not see is left out: scripts, styles, comments, hidden elements. Links become
+//! absolute; links with other schemes than http, https and mailto become plain text.
 //!
-//! Invariant: time is linear in the page, and the answer is bounded.
+//! Invariant: the time is linear in the size of the page, and the text is bounded.
 
-use super::writer::Writer;
+use super::html_elements::{attribute, ends_itself, is_block, is_foreign, is_unseen, is_void};
+use super::markdown_writer::MarkdownWriter;
 use hob_net::Url;
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
-/// Bytes of a link that is shown; a longer one is data, not a place.
+/// Bytes of a shown link; a longer one is embedded data.
 const LINK_BYTES_MAX: usize = 2_000;
-/// Letters of a title.
+/// Characters of a title.
 const TITLE_CHARS_MAX: usize = 300;
 
-/// What a page says.
+/// The title and text of a page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ExtractedPage {
     pub(super) title: Option<String>,
     pub(super) text: String,
-    /// Whether there was more.
+    /// True if text is missing at the end.
     pub(super) is_cut: bool,
 }
 
-/// Reads a page that came from `base`.
-pub(super) fn tell(html: &str, base: &Url, is_plain: bool, bytes_max: usize) -> Told {
-    let mut page = Page {
-        writer: Writer::new(is_plain, bytes_max),
+/// Converts a page that was fetched from `base`.
+pub(super) fn extract(html: &str, base: &Url, is_plain: bool, bytes_max: usize) -> ExtractedPage {
+    let mut page = PageExtractor {
+        writer: MarkdownWriter::new(is_plain, bytes_max),
         base: base.clone(),
         title: String::new(),
-        inside: Inside::Body,
+        inside: OpenElement::Body,
         link: None,
-        table: Table::default(),
+        table: TableState::default(),
     };
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
@@ -40,9 +41,9 @@ pub(super) fn tell(html: &str, base: &Url, is_plain: bool, bytes_max: usize) -> 
     let mut is_cut = false;
     for Ok(token) in tokens {
         match token {
-            Token::StartTag(tag) => page.opened(&tag),
-            Token::EndTag(tag) => page.closed(&String::from_utf8_lossy(&tag.name)),
-            Token::String(text) => page.said(&String::from_utf8_lossy(&text)),
+            Token::StartTag(tag) => page.open_tag(&tag),
+            Token::EndTag(tag) => page.close_tag(&String::from_utf8_lossy(&tag.name)),
+            Token::String(text) => page.push_text(&String::from_utf8_lossy(&text)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
         if page.writer.is_full() {
@@ -53,30 +54,30 @@ pub(super) fn tell(html: &str, base: &Url, is_plain: bool, bytes_max: usize) -> 
     page.leave_link();
     let words: Vec<&str> = page.title.split_whitespace().collect();
     let title: String = words.join(" ").chars().take(TITLE_CHARS_MAX).collect();
-    Told {
+    ExtractedPage {
         title: Some(title).filter(|title| !title.is_empty()),
         text: page.writer.finish(),
         is_cut,
     }
 }
 
-struct Page {
-    writer: Writer,
+struct PageExtractor {
+    writer: MarkdownWriter,
     base: Url,
     title: String,
-    inside: Inside,
-    /// Where the open link leads.
+    inside: OpenElement,
+    /// The target of the open link.
     link: Option<String>,
-    table: Table,
+    table: TableState,
 }
 
-/// What the present words are part of.
-enum Inside {
+/// The element that the current text belongs to.
+enum OpenElement {
     Body,
     Title,
-    /// Lines that stand as they are.
+    /// Preformatted text.
     Lines(String),
-    /// Something nobody sees, and how often its name is open.
+    /// A hidden element, and the number of open elements of its name.
     Hidden {
         name: String,
         depth: usize,
@@ -84,94 +85,96 @@ enum Inside {
 }
 
 #[derive(Default)]
-struct Table {
+struct TableState {
     depth: usize,
     rows: usize,
     cells: usize,
 }
 
-impl Page {
-    fn said(&mut self, text: &str) {
+impl PageExtractor {
+    fn push_text(&mut self, text: &str) {
         match &mut self.inside {
-            Inside::Hidden { .. } => {}
-            Inside::Title if self.title.len() > 4 * TITLE_CHARS_MAX => {}
-            Inside::Title => self.title.push_str(text),
-            Inside::Lines(lines) => lines.push_str(text),
-            Inside::Body => self.writer.words(text),
+            OpenElement::Hidden { .. } => {}
+            OpenElement::Title if self.title.len() > 4 * TITLE_CHARS_MAX => {}
+            OpenElement::Title => self.title.push_str(text),
+            OpenElement::Lines(lines) => lines.push_str(text),
+            OpenElement::Body => self.writer.words(text),
         }
     }
 
-    fn opened(&mut self, tag: &StartTag<()>) {
+    fn open_tag(&mut self, tag: &StartTag<()>) {
         let name = String::from_utf8_lossy(&tag.name).into_owned();
-        if let Inside::Hidden {
+        if let OpenElement::Hidden {
             name: hidden,
             depth,
         } = &mut self.inside
         {
             if *hidden == name && ends_itself(&name) {
-                self.inside = Inside::Body;
+                self.inside = OpenElement::Body;
             } else {
                 *depth += usize::from(*hidden == name && !tag.self_closing);
                 return;
             }
         }
         if is_unseen(&name, tag) {
-            // A picture drawn in the page may be closed at once, unlike what is HTML's own.
+            // `/>` closes svg and math elements; HTML ignores it on its own elements.
             let is_closed = is_void(&name) || (tag.self_closing && is_foreign(&name));
             if !is_closed {
-                self.inside = Inside::Hidden { name, depth: 1 };
+                self.inside = OpenElement::Hidden { name, depth: 1 };
             }
             return;
         }
-        if let Inside::Lines(lines) = &mut self.inside {
+        if let OpenElement::Lines(lines) = &mut self.inside {
             if name == "br" {
                 lines.push('\n');
             }
             return;
         }
         match name.as_str() {
-            "title" => self.inside = Inside::Title,
-            "base" => self.base = self.place(tag, "href").unwrap_or(self.base.clone()),
-            "pre" | "textarea" | "xmp" | "listing" => self.inside = Inside::Lines(String::new()),
+            "title" => self.inside = OpenElement::Title,
+            "base" => self.base = self.resolve_url(tag, "href").unwrap_or(self.base.clone()),
+            "pre" | "textarea" | "xmp" | "listing" => {
+                self.inside = OpenElement::Lines(String::new());
+            }
             "a" => self.enter_link(tag),
             "img" => self.picture(tag),
             "table" | "tr" | "td" | "th" => self.enter_table(&name),
-            _ => self.mark(&name, true),
+            _ => self.markup(&name, true),
         }
     }
 
-    fn closed(&mut self, name: &str) {
+    fn close_tag(&mut self, name: &str) {
         match &mut self.inside {
-            Inside::Hidden {
+            OpenElement::Hidden {
                 name: hidden,
                 depth,
             } => {
                 if hidden == name {
                     *depth -= 1;
                     if *depth == 0 {
-                        self.inside = Inside::Body;
+                        self.inside = OpenElement::Body;
                     }
                 }
                 return;
             }
-            Inside::Title => {
-                self.inside = Inside::Body;
+            OpenElement::Title => {
+                self.inside = OpenElement::Body;
                 return;
             }
-            Inside::Lines(lines) => {
+            OpenElement::Lines(lines) => {
                 if matches!(name, "pre" | "textarea" | "xmp" | "listing") {
                     let lines = std::mem::take(lines);
-                    self.inside = Inside::Body;
+                    self.inside = OpenElement::Body;
                     self.lines(&lines);
                 }
                 return;
             }
-            Inside::Body => {}
+            OpenElement::Body => {}
         }
         match name {
             "a" => self.leave_link(),
             "table" | "tr" | "td" | "th" => self.leave_table(name),
-            _ => self.mark(name, false),
+            _ => self.markup(name, false),
         }
     }
 
@@ -186,8 +189,8 @@ impl Page {
         }
     }
 
-    /// What needs no more than its name.
-    fn mark(&mut self, name: &str, opens: bool) {
+    /// Handles elements that need only their name.
+    fn markup(&mut self, name: &str, opens: bool) {
         let writer = &mut self.writer;
         let inline = match name {
             "b" | "strong" => Some("**"),
@@ -208,31 +211,31 @@ impl Page {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 let level = name[1..].parse().unwrap_or(1);
                 let sign = format!("{} ", "#".repeat(level));
-                writer.part(2);
+                writer.line_break(2);
                 if opens && !writer.in_cell {
                     writer.open(&sign);
                 } else {
                     writer.close(&sign, "");
                 }
             }
-            "p" | "dl" | "figure" | "article" | "section" => writer.part(2),
+            "p" | "dl" | "figure" | "article" | "section" => writer.line_break(2),
             "blockquote" => writer.quote(opens),
             "ul" | "menu" | "ol" if opens => writer.open_list((name == "ol").then_some(1)),
             "ul" | "menu" | "ol" => writer.close_list(),
             "li" if opens => writer.item(),
             "hr" if opens && !writer.in_cell => {
-                writer.part(2);
+                writer.line_break(2);
                 writer.put(if writer.is_plain() { "" } else { "---" });
-                writer.part(2);
+                writer.line_break(2);
             }
-            name if is_block(name) => writer.part(1),
+            name if is_block(name) => writer.line_break(1),
             _ => {}
         }
     }
 
     fn enter_link(&mut self, tag: &StartTag<()>) {
         self.leave_link();
-        self.link = self.place(tag, "href").map(String::from);
+        self.link = self.resolve_url(tag, "href").map(String::from);
         if self.link.is_some() {
             self.writer.open("[");
         }
@@ -251,7 +254,7 @@ impl Page {
             return;
         }
         let words = words.join(" ");
-        match self.place(tag, "src") {
+        match self.resolve_url(tag, "src") {
             Some(place) if !self.writer.is_plain() => {
                 self.writer.put(&format!("![{words}]({place})"));
             }
@@ -259,20 +262,20 @@ impl Page {
         }
     }
 
-    /// Only the outermost table is drawn; those within one of its cells are words.
+    /// Only the outermost table is drawn; nested tables become text.
     fn enter_table(&mut self, name: &str) {
         let table = &mut self.table;
         if name == "table" {
             table.depth += 1;
         }
         if table.depth != 1 {
-            self.writer.part(1);
+            self.writer.line_break(1);
             return;
         }
         match name {
             "table" => {
                 (table.rows, table.cells) = (0, 0);
-                self.writer.part(2);
+                self.writer.line_break(2);
             }
             "tr" => self.end_row(),
             _ => {
@@ -284,7 +287,7 @@ impl Page {
                     (false, _) => " | ",
                 };
                 if table.cells == 0 {
-                    self.writer.part(1);
+                    self.writer.line_break(1);
                 }
                 self.writer.edge(edge);
                 table.cells += 1;
@@ -299,7 +302,7 @@ impl Page {
                 "tr" => self.end_row(),
                 "table" => {
                     self.end_row();
-                    self.writer.part(2);
+                    self.writer.line_break(2);
                 }
                 _ => {}
             }
@@ -317,16 +320,16 @@ impl Page {
             if !self.writer.is_plain() {
                 self.writer.edge(" |");
                 if self.table.rows == 1 {
-                    self.writer.part(1);
+                    self.writer.line_break(1);
                     self.writer.put(&format!("|{}", " --- |".repeat(cells)));
                 }
             }
         }
-        self.writer.part(1);
+        self.writer.line_break(1);
     }
 
-    /// The place of the web that an attribute names.
-    fn place(&self, tag: &StartTag<()>, name: &str) -> Option<Url> {
+    /// The absolute URL in an attribute.
+    fn resolve_url(&self, tag: &StartTag<()>, name: &str) -> Option<Url> {
         let written = attribute(tag, name);
         if written.trim().is_empty() || written.len() > LINK_BYTES_MAX {
             return None;
@@ -337,122 +340,6 @@ impl Page {
     }
 }
 
-fn attribute(tag: &StartTag<()>, name: &str) -> String {
-    let value = tag.attributes.get(name.as_bytes());
-    value.map_or_else(String::new, |value| {
-        String::from_utf8_lossy(value).into_owned()
-    })
-}
-
-/// Whether nobody would see what is inside.
-fn is_unseen(name: &str, tag: &StartTag<()>) -> bool {
-    let never = matches!(
-        name,
-        "script"
-            | "style"
-            | "noscript"
-            | "template"
-            | "iframe"
-            | "noframes"
-            | "noembed"
-            | "object"
-            | "embed"
-            | "svg"
-            | "math"
-            | "canvas"
-            | "audio"
-            | "video"
-            | "select"
-            | "datalist"
-            | "dialog"
-    );
-    if never || tag.attributes.contains_key(b"hidden".as_slice()) {
-        return true;
-    }
-    if attribute(tag, "aria-hidden").eq_ignore_ascii_case("true") {
-        return true;
-    }
-    let style: String = attribute(tag, "style").to_ascii_lowercase();
-    let style: String = style
-        .chars()
-        .filter(|letter| !letter.is_whitespace())
-        .collect();
-    let mut rules = style.split(';');
-    rules.any(|rule| {
-        let rule = rule.trim_end_matches("!important");
-        let hides = [
-            "display:none",
-            "visibility:hidden",
-            "opacity:0",
-            "font-size:0",
-            "font-size:0px",
-        ];
-        hides.contains(&rule)
-    })
-}
-
-/// Whether the next of its name ends it.
-fn ends_itself(name: &str) -> bool {
-    matches!(
-        name,
-        "p" | "li" | "td" | "th" | "tr" | "dt" | "dd" | "option"
-    )
-}
-
-fn is_foreign(name: &str) -> bool {
-    matches!(name, "svg" | "math")
-}
-
-fn is_void(name: &str) -> bool {
-    matches!(
-        name,
-        "area"
-            | "base"
-            | "br"
-            | "col"
-            | "embed"
-            | "hr"
-            | "img"
-            | "input"
-            | "link"
-            | "meta"
-            | "source"
-            | "track"
-            | "wbr"
-    )
-}
-
-fn is_block(name: &str) -> bool {
-    matches!(
-        name,
-        "address"
-            | "aside"
-            | "body"
-            | "br"
-            | "caption"
-            | "center"
-            | "dd"
-            | "details"
-            | "div"
-            | "dt"
-            | "fieldset"
-            | "figcaption"
-            | "footer"
-            | "form"
-            | "header"
-            | "hgroup"
-            | "li"
-            | "main"
-            | "nav"
-            | "option"
-            | "search"
-            | "summary"
-            | "tbody"
-            | "tfoot"
-            | "thead"
-    )
-}
-
 #[cfg(test)]
-#[path = "page_tests.rs"]
+#[path = "html_page_tests.rs"]
 mod tests;

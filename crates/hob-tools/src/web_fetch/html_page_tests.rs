@@ -1,17 +1,17 @@
 //! What pages become.
 
-use super::{Told, tell};
+use super::{ExtractedPage, extract};
 use hob_net::Url;
 use proptest::prelude::*;
 
-fn told(html: &str) -> Told {
+fn told(html: &str) -> ExtractedPage {
     let base = Url::parse("https://example.com/docs/page?x=1").expect("is a URL");
-    tell(html, &base, false, 100_000)
+    extract(html, &base, false, 100_000)
 }
 
 fn plain(html: &str) -> String {
     let base = Url::parse("https://example.com/").expect("is a URL");
-    tell(html, &base, true, 100_000).text
+    extract(html, &base, true, 100_000).text
 }
 
 #[test]

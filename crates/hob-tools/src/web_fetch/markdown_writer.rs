@@ -1,18 +1,18 @@
-//! Words and marks to Markdown, one after the other. Pure.
+//! Writes words and markup as Markdown, in order. Pure.
 //!
-//! Marks wait for the first word they belong to, so that nothing empty is ever marked; breaks wait
-//! too, so that no more than one empty line stands anywhere. Text of a page is not escaped: a reader
-//! should see what it says.
+//! Markup is held back until the first word it applies to, so that it never encloses nothing. Line
+//! breaks are held back too, so that there is at most one empty line. The text of a page is not
+//! escaped: a reader should see it as it is.
 //!
-//! Invariant: the text never grows beyond its bound by more than one piece of it.
+//! Invariant: the text exceeds its bound by at most one piece.
 
-/// Levels of lists and quotes that are shown; deeper ones look like the last.
+/// Levels of lists and quotes; deeper ones look like the last.
 const LEVELS_MAX: usize = 12;
-/// Marks that wait or are open at once.
+/// Marks that wait at once.
 const MARKS_MAX: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct MarkdownWriter {
     text: String,
     bytes_max: usize,
     /// Plain text: no marks and no links.
@@ -20,22 +20,22 @@ pub(super) struct Writer {
     /// Line breaks before the next word: one, or two for an empty line.
     breaks: usize,
     space: bool,
-    /// Marks that no word followed yet.
+    /// Marks that no word has followed yet.
     waiting: Vec<String>,
-    /// A list's sign, written at the next word's line.
+    /// The bullet or number of a list item, written before the next word.
     sign: Option<String>,
-    /// Numbers of the open lists; none counts for one without.
+    /// The next numbers of the open lists; `None` for bullets.
     lists: Vec<Option<u32>>,
     quotes: usize,
-    /// How many were open at the last word.
+    /// The number of open quotes at the last word.
     quoted: usize,
-    /// Within a table's cell nothing breaks a line.
+    /// True in a table cell, which cannot hold line breaks.
     pub(super) in_cell: bool,
 }
 
-impl Writer {
-    pub(super) fn new(is_plain: bool, bytes_max: usize) -> Writer {
-        Writer {
+impl MarkdownWriter {
+    pub(super) fn new(is_plain: bool, bytes_max: usize) -> MarkdownWriter {
+        MarkdownWriter {
             text: String::new(),
             bytes_max,
             is_plain,
@@ -62,7 +62,7 @@ impl Writer {
         self.text
     }
 
-    /// Words of a paragraph: every stretch of white space is one space.
+    /// Writes words of a paragraph; white space collapses to one space.
     pub(super) fn words(&mut self, text: &str) {
         for (index, word) in text.split(char::is_whitespace).enumerate() {
             self.space |= index > 0;
@@ -73,12 +73,13 @@ impl Writer {
         }
     }
 
-    /// Text whose lines stand as they are, such as a program's.
+    /// Writes preformatted text as a fenced block.
     pub(super) fn block(&mut self, text: &str) {
+        // The fence is longer than any run of backticks in the text, so the text cannot close it.
         let longest = text.split(|letter| letter != '`').map(str::len).max();
         let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
         let fence = if self.is_plain { "" } else { &fence };
-        self.part(2);
+        self.line_break(2);
         self.begin();
         self.text.push_str(fence);
         for line in text.trim_matches('\n').split('\n') {
@@ -92,17 +93,17 @@ impl Writer {
         self.text.push('\n');
         self.indent();
         self.text.push_str(fence);
-        self.part(2);
+        self.line_break(2);
     }
 
-    /// A mark before the next word.
+    /// Opens a mark before the next word.
     pub(super) fn open(&mut self, mark: &str) {
         if !self.is_plain && self.waiting.len() < MARKS_MAX {
             self.waiting.push(mark.to_owned());
         }
     }
 
-    /// A mark after the last word; the one it closes goes if no word came.
+    /// Closes a mark after the last word; an empty mark is dropped.
     pub(super) fn close(&mut self, opened: &str, mark: &str) {
         if self.is_plain {
             return;
@@ -113,21 +114,21 @@ impl Writer {
         }
     }
 
-    /// Something that is no word, at the present place.
+    /// Writes text as it is.
     pub(super) fn put(&mut self, text: &str) {
         self.begin();
         self.text.push_str(text);
     }
 
-    /// The edge of a cell, right after the last word.
+    /// Writes the border of a cell right after the last word.
     pub(super) fn edge(&mut self, text: &str) {
         self.space = false;
         self.begin();
         self.text.push_str(text);
     }
 
-    /// At least so many line breaks before the next word.
-    pub(super) fn part(&mut self, breaks: usize) {
+    /// Requires at least this many line breaks before the next word.
+    pub(super) fn line_break(&mut self, breaks: usize) {
         if self.in_cell {
             self.space = true;
             return;
@@ -137,7 +138,7 @@ impl Writer {
     }
 
     pub(super) fn open_list(&mut self, number: Option<u32>) {
-        self.part(if self.lists.is_empty() { 2 } else { 1 });
+        self.line_break(if self.lists.is_empty() { 2 } else { 1 });
         if self.lists.len() < LEVELS_MAX {
             self.lists.push(number);
         }
@@ -146,11 +147,11 @@ impl Writer {
     pub(super) fn close_list(&mut self) {
         self.lists.pop();
         self.sign = None;
-        self.part(if self.lists.is_empty() { 2 } else { 1 });
+        self.line_break(if self.lists.is_empty() { 2 } else { 1 });
     }
 
     pub(super) fn item(&mut self) {
-        self.part(1);
+        self.line_break(1);
         self.sign = Some(match self.lists.last_mut() {
             Some(Some(number)) => {
                 let sign = format!("{number}. ");
@@ -162,7 +163,7 @@ impl Writer {
     }
 
     pub(super) fn quote(&mut self, opens: bool) {
-        self.part(2);
+        self.line_break(2);
         self.quotes = if opens {
             (self.quotes + 1).min(LEVELS_MAX)
         } else {
@@ -170,7 +171,7 @@ impl Writer {
         };
     }
 
-    /// Writes the breaks, the space and the marks that waited.
+    /// Writes the pending breaks, space and marks.
     fn begin(&mut self) {
         if self.text.is_empty() {
             self.breaks = 0;

@@ -1,60 +1,61 @@
-//! `web_fetch`: a page of the web as Markdown.
+//! `web_fetch`: fetches a web page as Markdown.
 //!
-//! What comes is somebody else's words. The answer says so, around them, with a mark that the words
-//! themselves cannot hold: it is made of their hash.
+//! A page is untrusted content. The answer frames it with a marker that the page cannot contain: it
+//! is made of the hash of the text.
 //!
-//! Invariant: nothing is asked but what `hob-net` lets through; bytes, time and letters are bounded.
+//! Invariant: only requests that `hob-net` allows are sent; bytes, time and characters are bounded.
 
 mod answer;
 mod charset;
-mod page;
-mod writer;
+mod html_elements;
+mod html_page;
+mod markdown_writer;
 
-use crate::outcome::{failed, said};
-use crate::spot::Refused;
-use crate::{Entry, Ground, Running, arguments};
-use answer::{Head, Nature, Words, nature, plain};
-use hob_core::permission::{Approved, Work};
-use hob_kit::settings::{Key, Kind};
-use hob_net::{NetError, PageRequest, Response, Visit};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use crate::outcome::{failed, succeeded};
+use crate::workspace_path::ToolRefusal;
+use crate::{ToolEntry, ToolEnv, ToolFuture, arguments};
+use answer::{BodyKind, PageText, ResponseHead, body_kind, one_line};
+use hob_core::permission::{Approved, PreparedCall};
+use hob_kit::settings::{SettingKey, SettingKind};
+use hob_net::{HttpResponse, NetError, PageOutcome, PageRequest};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 use std::time::Duration;
 
-/// Letters of an answer, when nothing else is said and at the most.
+/// Characters of an answer: default and maximum.
 const CHARS: usize = 50_000;
 const CHARS_MAX: usize = 200_000;
-/// Bytes that are taken of a page, unpacked.
+/// Bytes read of a page, after decompression.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// How long a head may take, how long a body may be silent, and how long all may take.
+/// Timeouts of the response head, of a silent body, and of the whole fetch.
 const HEAD_WAIT: Duration = Duration::from_secs(20);
 const IDLE_WAIT: Duration = Duration::from_secs(15);
 const WHOLE_WAIT: Duration = Duration::from_secs(45);
-/// The same for whoever waits for the tool; the words above come first.
+/// The timeout of the tool room; longer than the timeouts above, so that those come first.
 const TOOL_WAIT_MS: u64 = 60_000;
 const ACCEPT: &str =
     "text/markdown, text/html;q=0.9, text/plain;q=0.8, application/json;q=0.7, */*;q=0.1";
 
-pub const KEYS: &[Key] = &[Key::new(
+pub const KEYS: &[SettingKey] = &[SettingKey::new(
     "web.private_hosts",
-    Kind::List,
+    SettingKind::List,
     "",
     "Private hosts that web_fetch may ask although they are not on the open internet, each as host or host:port.",
 )
 .live()];
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
     run,
     check: Some(check),
-    looks: None,
+    effect_hooks: None,
 };
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Mode {
+enum ExtractMode {
     #[default]
     Markdown,
     Text,
@@ -62,10 +63,10 @@ enum Mode {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Args {
+struct WebFetchArguments {
     url: String,
     #[serde(default)]
-    extract_mode: Mode,
+    extract_mode: ExtractMode,
     max_chars: Option<usize>,
 }
 
@@ -99,35 +100,35 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::External,
-        effect: Effect::Pure,
-        needs: vec![Need::new(NeedKind::Host, "url")],
+        effect: Idempotency::Pure,
+        needs: vec![ResourceNeed::new(NeedKind::Host, "url")],
         approval: "Fetch {url}".to_owned(),
         timeout_ms: Some(TOOL_WAIT_MS),
     }
 }
 
-/// Refuses an address that may not be asked, as far as that is known without looking up a name:
-/// looking one up already tells somebody outside.
-fn check(work: &Work, ground: &Ground) -> Result<(), String> {
-    let args: Args = arguments(work).map_err(|Refused(reason)| reason)?;
-    let Some((web, openings)) = ground.web() else {
+/// Refuses a URL that may not be fetched, without a DNS lookup: a lookup already sends the name to
+/// somebody outside.
+fn check(work: &PreparedCall, env: &ToolEnv) -> Result<(), String> {
+    let args: WebFetchArguments = arguments(work).map_err(|ToolRefusal(reason)| reason)?;
+    let Some((web, private_hosts)) = env.web() else {
         return Ok(());
     };
-    let checked = web.check(&args.url, &openings);
-    checked.map_err(|error| told(&args.url, &error))
+    let checked = web.check(&args.url, &private_hosts);
+    checked.map_err(|error| fetch_error(&args.url, &error))
 }
 
-fn run(call: Approved<Work>, ground: Ground) -> Running {
+fn run(call: Approved<PreparedCall>, env: ToolEnv) -> ToolFuture {
     Box::pin(async move {
-        let fetched = fetch(call.call(), &ground).await;
-        fetched.unwrap_or_else(|Refused(reason)| failed(reason))
+        let fetched = fetch(call.call(), &env).await;
+        fetched.unwrap_or_else(|ToolRefusal(reason)| failed(reason))
     })
 }
 
-async fn fetch(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
-    let args: Args = arguments(work)?;
-    let Some((web, openings)) = ground.web() else {
-        return Err(Refused("No page can be fetched here.".to_owned()));
+async fn fetch(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, ToolRefusal> {
+    let args: WebFetchArguments = arguments(work)?;
+    let Some((web, private_hosts)) = env.web() else {
+        return Err(ToolRefusal("Pages cannot be fetched here.".to_owned()));
     };
     let asked = PageRequest {
         url: args.url.clone(),
@@ -135,15 +136,15 @@ async fn fetch(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
         head_timeout: HEAD_WAIT,
     };
     let whole = async {
-        match web.get(&asked, &openings).await? {
-            Visit::Elsewhere { url, status } => Ok(moved(&args.url, &url, status)),
-            Visit::Here { url, response } => show(&args, url, response).await,
+        match web.get(&asked, &private_hosts).await? {
+            PageOutcome::OtherHost { url, status } => Ok(moved_answer(&args.url, &url, status)),
+            PageOutcome::Page { url, response } => page_answer(&args, url, response).await,
         }
     };
     match tokio::time::timeout(WHOLE_WAIT, whole).await {
         Ok(Ok(executed)) => Ok(executed),
-        Ok(Err(error)) => Err(Refused(told(&args.url, &error))),
-        Err(_) => Err(Refused(format!(
+        Ok(Err(error)) => Err(ToolRefusal(fetch_error(&args.url, &error))),
+        Err(_) => Err(ToolRefusal(format!(
             "{} was not done after {} s, so it was given up.",
             args.url,
             WHOLE_WAIT.as_secs()
@@ -151,57 +152,62 @@ async fn fetch(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     }
 }
 
-fn told(url: &str, error: &NetError) -> String {
+fn fetch_error(url: &str, error: &NetError) -> String {
     match error {
         NetError::Refused(_) => format!("'{url}' was not fetched. {error}"),
         _ => format!("'{url}' could not be fetched: {error}"),
     }
 }
 
-fn moved(asked: &str, url: &str, status: u16) -> Executed {
+fn moved_answer(asked: &str, url: &str, status: u16) -> ToolExecuteResult {
     let text = format!(
         "{asked} answers with {status}: the page is at another host, which was not asked.\nNew URL: {url}\nCall web_fetch with that URL to go on."
     );
-    Executed {
+    ToolExecuteResult {
         metadata: Some(json!({ "url": asked, "status": status, "movedTo": url })),
-        ..said(text)
+        ..succeeded(text)
     }
 }
 
-/// Reads the body of an answer and puts it into words.
-async fn show(args: &Args, url: String, response: Response) -> Result<Executed, NetError> {
+/// Reads the body of a response and builds the answer.
+async fn page_answer(
+    args: &WebFetchArguments,
+    url: String,
+    response: HttpResponse,
+) -> Result<ToolExecuteResult, NetError> {
     let status = response.status();
-    let content_type = plain(response.header("content-type").unwrap_or_default());
-    let head = Head {
+    let content_type = one_line(response.header("content-type").unwrap_or_default());
+    let head = ResponseHead {
         asked: args.url.clone(),
         url,
         status,
         content_type,
     };
-    let mut nature = nature(&head.content_type);
-    if nature == Nature::Binary {
-        let length = response.header("content-length").map(plain);
+    let mut body_kind = body_kind(&head.content_type);
+    if body_kind == BodyKind::Binary {
+        let length = response.header("content-length").map(one_line);
         return Ok(head.binary(length.as_deref()));
     }
     let (bytes, is_short) = response.bytes(IDLE_WAIT, PAGE_BYTES_MAX).await?;
-    if nature == Nature::Unsaid {
+    if body_kind == BodyKind::Unknown {
         let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        nature = if begins == Some(&b'<') {
-            Nature::Page
+        body_kind = if begins == Some(&b'<') {
+            BodyKind::Page
         } else {
-            Nature::Text
+            BodyKind::Text
         };
     }
+    // NUL bytes mean binary data, except in UTF-16.
     let is_wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let says_wide = head.content_type.to_ascii_lowercase().contains("utf-16");
     if bytes.contains(&0) && !is_wide && !says_wide {
         return Ok(head.binary(Some(&bytes.len().to_string())));
     }
-    let is_plain = matches!(args.extract_mode, Mode::Text);
+    let is_plain = matches!(args.extract_mode, ExtractMode::Text);
     let chars_max = args.max_chars.unwrap_or(CHARS).min(CHARS_MAX);
-    // A page of megabytes takes a while.
+    // Converting megabytes of HTML would block the runtime.
     let shown = tokio::task::spawn_blocking(move || {
-        let words = Words::of(&bytes, &head, nature, is_plain, chars_max);
+        let words = PageText::extract(&bytes, &head, body_kind, is_plain, chars_max);
         head.show(&bytes, is_short, &words)
     });
     shown

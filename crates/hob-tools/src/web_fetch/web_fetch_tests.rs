@@ -1,12 +1,12 @@
 //! The tool over a real connection.
 
 use super::CHARS;
-use super::answer::{Nature, is_seen, nature};
-use crate::trial::{Trial, words};
+use super::answer::{BodyKind, body_kind, is_seen};
+use crate::trial::{TestWorkspace, words};
 use hob_kit::clock::Clock;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
-use hob_net::Web;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_net::WebClient;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -76,18 +76,18 @@ fn site(path: &str) -> (&'static str, Vec<u8>) {
     }
 }
 
-fn trial(hosts: &str) -> Trial {
-    let trial = Trial::new();
-    let catalog = Arc::new(Catalog::new(&[super::KEYS]));
+fn trial(hosts: &str) -> TestWorkspace {
+    let trial = TestWorkspace::new();
+    let catalog = Arc::new(SettingsCatalog::new(&[super::KEYS]));
     let text = format!("[web]\nprivate_hosts = [{hosts}]\n");
-    let env = Env::default();
+    let env = EnvVars::default();
     let settings = Settings::load(&catalog, "config.toml", &text, &env).expect("is sound");
     let (_, settings) = watch::channel(Arc::new(settings));
-    let ground = trial
-        .ground
+    let env = trial
+        .env
         .clone()
-        .with_web(Web::new(Clock::system()), settings);
-    Trial { ground, ..trial }
+        .with_web(WebClient::new(Clock::system()), settings);
+    TestWorkspace { env, ..trial }
 }
 
 #[tokio::test]
@@ -222,15 +222,15 @@ async fn nothing_of_the_house_is_asked_unless_it_is_opened() {
         let (text, failed) = trial.say("web_fetch", json!({ "url": url })).await;
         assert!(failed && text.contains("was not fetched"), "{url}: {text}");
     }
-    let (text, failed) = Trial::new()
+    let (text, failed) = TestWorkspace::new()
         .say("web_fetch", json!({ "url": "http://x.y/" }))
         .await;
-    assert!(failed && text.contains("No page can be fetched"), "{text}");
+    assert!(failed && text.contains("Pages cannot be fetched"), "{text}");
 }
 
 #[test]
 fn types_have_natures() {
-    use Nature::{Binary, Page, Text, Unsaid};
+    use BodyKind::{Binary, Page, Text, Unknown};
     for (kind, expected) in [
         ("text/html; charset=x", Page),
         ("Application/XHTML+xml", Page),
@@ -239,9 +239,9 @@ fn types_have_natures() {
         ("image/svg+xml", Text),
         ("application/pdf", Binary),
         ("application/octet-stream", Binary),
-        ("", Unsaid),
+        ("", Unknown),
     ] {
-        assert_eq!(nature(kind), expected, "{kind}");
+        assert_eq!(body_kind(kind), expected, "{kind}");
     }
     assert!(is_seen('é') && is_seen('\n') && !is_seen('\r') && !is_seen('\u{1b}'));
 }

@@ -1,32 +1,32 @@
-//! `write`: a file with this content, in the place of what was there. Missing folders are made.
+//! `write`: writes a whole file; missing folders are created.
 
-use crate::change::{self, Plan, Step};
-use crate::outcome::said;
-use crate::spot::{Node, Refused, Spot, hash};
-use crate::{Entry, Ground, Looks, arguments, diff, lookup};
-use hob_core::permission::Work;
-use hob_kit::mask::{MASKED, Mask};
-use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use crate::file_change::{self, ChangePlan, ChangeStep};
+use crate::outcome::succeeded;
+use crate::workspace_path::{FsNode, ToolRefusal, WorkspacePath, sha256_hex};
+use crate::{EffectHooks, ToolEntry, ToolEnv, arguments, crash_probe, diff};
+use hob_core::permission::PreparedCall;
+use hob_kit::mask::{MASKED, SecretMask};
+use hob_wire::rooms::tool::ToolExecuteResult;
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
 
-/// Letters of one new content.
+/// Characters of the new content.
 const CONTENT_CHARS_MAX: usize = 4 * 1024 * 1024;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ToolEntry = ToolEntry {
     spec,
-    run: |call, ground| change::run(call, ground, plan),
+    run: |call, env| file_change::run(call, env, plan),
     check: None,
-    looks: Some(Looks {
-        look: |work, ground| change::look(work, ground, plan),
-        probe: |work, ground| lookup::probe(work, ground, plan_done),
+    effect_hooks: Some(EffectHooks {
+        preview: |work, env| file_change::preview(work, env, plan),
+        probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
 };
 
 #[derive(Debug, Deserialize)]
-struct Args {
+struct WriteArguments {
     path: String,
     content: String,
 }
@@ -35,7 +35,7 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "write".to_owned(),
         aliases: vec!["fs.write".to_owned()],
-        description: "Writes a file of the workspace, replacing what it held; folders that miss are made. To change a part of a file, use edit."
+        description: "Writes a file of the workspace, replacing its content; missing folders are created. To change a part of a file, use edit."
             .to_owned(),
         parameters: json!({
             "type": "object",
@@ -54,34 +54,34 @@ fn spec() -> ToolSpec {
             "additionalProperties": false,
         }),
         tier: Tier::Write,
-        effect: Effect::Probeable,
-        needs: vec![Need::new(NeedKind::Path, "path")],
+        effect: Idempotency::Probeable,
+        needs: vec![ResourceNeed::new(NeedKind::Path, "path")],
         approval: "Write {path}".to_owned(),
         timeout_ms: None,
     }
 }
 
-fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
-    let args: Args = arguments(work)?;
-    let spot = Spot::find(work.context.workspace.as_deref(), &args.path, ground)?;
-    let before = spot.look()?;
+fn plan(work: &PreparedCall, env: &ToolEnv) -> Result<ChangePlan, ToolRefusal> {
+    let args: WriteArguments = arguments(work)?;
+    let place = WorkspacePath::resolve(work.context.workspace.as_deref(), &args.path, env)?;
+    let before = place.read_node()?;
     let bytes = args.content.into_bytes();
     let mode = match &before {
-        Node::Nothing => spot.usual_mode() & 0o666,
-        Node::File { mode, .. } => *mode,
-        other => return Err(not_a_file(&spot, other)),
+        FsNode::Nothing => place.default_mode() & 0o666,
+        FsNode::File { mode, .. } => *mode,
+        other => return Err(not_a_file(&place, other)),
     };
     let held = match &before {
-        Node::File { bytes, .. } => Some(bytes.as_slice()),
+        FsNode::File { bytes, .. } => Some(bytes.as_slice()),
         _ => None,
     };
-    check_masked(&spot, held.unwrap_or_default(), &bytes, ground.mask())?;
-    Ok(Plan {
-        preview: diff::unified(&spot.shown, held, &bytes),
-        done: told(&spot.shown, &bytes, held.is_none()),
+    check_masked(&place, held.unwrap_or_default(), &bytes, env.mask())?;
+    Ok(ChangePlan {
+        preview: diff::unified(&place.shown, held, &bytes),
+        done: done_answer(&place.shown, &bytes, held.is_none()),
         asks_always: false,
-        steps: vec![Step::File {
-            spot,
+        steps: vec![ChangeStep::Write {
+            place,
             before,
             bytes,
             mode,
@@ -89,42 +89,47 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     })
 }
 
-/// Refuses to write a mask over the secret it stands for: the model was not shown the secret, so
-/// it cannot mean to replace it.
-fn check_masked(spot: &Spot, held: &[u8], bytes: &[u8], mask: &Mask) -> Result<(), Refused> {
+/// Refuses to write a mask over the secret it stands for: the model never saw the secret, so it
+/// cannot intend to replace it.
+fn check_masked(
+    place: &WorkspacePath,
+    held: &[u8],
+    bytes: &[u8],
+    mask: &SecretMask,
+) -> Result<(), ToolRefusal> {
     let masks = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(MASKED).count();
     let held = String::from_utf8_lossy(held);
     let is_hiding = matches!(mask.apply_exact(&held), Cow::Owned(_));
     if is_hiding && masks(bytes) > held.matches(MASKED).count() {
-        return Err(Refused(format!(
+        return Err(ToolRefusal(format!(
             "'{}' holds a secret that you were shown as {MASKED}; writing that would destroy it. Use edit, and leave the lines with {MASKED} alone.",
-            spot.shown
+            place.shown
         )));
     }
     Ok(())
 }
 
-/// What the model is told of a call that a crash cut off after its effect.
-fn plan_done(work: &Work) -> Option<Executed> {
-    let args: Args = arguments(work).ok()?;
+/// The answer for a call that a crash interrupted after its effect.
+fn answer_after_crash(work: &PreparedCall) -> Option<ToolExecuteResult> {
+    let args: WriteArguments = arguments(work).ok()?;
     let bytes = args.content.into_bytes();
-    Some(told(&args.path, &bytes, false))
+    Some(done_answer(&args.path, &bytes, false))
 }
 
-fn told(path: &str, bytes: &[u8], is_new: bool) -> Executed {
+fn done_answer(path: &str, bytes: &[u8], is_new: bool) -> ToolExecuteResult {
     let verb = if is_new { "Created" } else { "Wrote" };
-    Executed {
-        metadata: Some(json!({ "path": path, "bytes": bytes.len(), "sha256": hash(bytes) })),
-        ..said(format!("{verb} '{path}' ({} bytes).", bytes.len()))
+    ToolExecuteResult {
+        metadata: Some(json!({ "path": path, "bytes": bytes.len(), "sha256": sha256_hex(bytes) })),
+        ..succeeded(format!("{verb} '{path}' ({} bytes).", bytes.len()))
     }
 }
 
-/// Why something that is no file is not changed.
-pub(crate) fn not_a_file(spot: &Spot, node: &Node) -> Refused {
-    let shown = &spot.shown;
-    Refused(match node {
-        Node::Nothing => format!("There is no file '{shown}' in the workspace."),
-        Node::Link { .. } => {
+/// The refusal to change something that is not a file.
+pub(crate) fn not_a_file(place: &WorkspacePath, node: &FsNode) -> ToolRefusal {
+    let shown = &place.shown;
+    ToolRefusal(match node {
+        FsNode::Nothing => format!("There is no file '{shown}' in the workspace."),
+        FsNode::Link { .. } => {
             format!("'{shown}' is a link; name the file it leads to instead.")
         }
         _ => format!("'{shown}' is a folder, not a file."),

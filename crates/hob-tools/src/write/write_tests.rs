@@ -1,12 +1,12 @@
 //! Files written whole, and what stays as it is.
 
-use crate::trial::Trial;
+use crate::trial::TestWorkspace;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 
 #[tokio::test]
 async fn a_file_is_made_with_its_folders_and_replaced_with_its_rights() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     let (words, is_error) = trial
         .say("write", json!({ "path": "a/b/c.txt", "content": "one" }))
         .await;
@@ -31,7 +31,7 @@ async fn a_file_is_made_with_its_folders_and_replaced_with_its_rights() {
 
 #[tokio::test]
 async fn folders_links_and_what_is_too_large_are_refused() {
-    let trial = Trial::new();
+    let trial = TestWorkspace::new();
     trial.put("file", "x");
     std::fs::create_dir(trial.path("folder")).unwrap();
     std::os::unix::fs::symlink("file", trial.path("link")).unwrap();
@@ -53,13 +53,16 @@ async fn folders_links_and_what_is_too_large_are_refused() {
     let (words, is_error) = trial
         .say("write", json!({ "path": "large", "content": "y" }))
         .await;
-    assert!(is_error && words.contains("more than is kept"), "{words}");
+    assert!(
+        is_error && words.contains("more than can be stored"),
+        "{words}"
+    );
 }
 
 #[tokio::test]
 async fn a_mask_is_not_written_over_the_secret_it_stands_for() {
     const KEY: &str = "sk-live-0123456789abcdef";
-    let trial = Trial::with_secret(KEY);
+    let trial = TestWorkspace::with_secret(KEY);
     let held = format!("name=a\nkey={KEY}\n");
     trial.put(".env", &held);
     let masked = json!({ "path": ".env", "content": "name=b\nkey=[masked]\n" });

@@ -1,86 +1,87 @@
-//! `agent.*` and `run.*`: executing a task on a session, durable to the step.
+//! `agent.*` and `run.*`: running a task on a session. Each step is durable.
 
-use crate::content::{ToolCall, ToolResult, Usage};
+use crate::content::{TokenUsage, ToolCall, ToolResult};
 use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 pub use crate::rooms::chat::{
-    ChatMessage, ChatParams, ChatReply, ClientTool, Sampling, Thinking, ToolChoice,
+    AgentChatParams, AgentChatResult, ChatMessage, ClientTool, SamplingParams, ThinkingLevel,
+    ToolChoice,
 };
-use crate::rooms::permission::Denial;
+use crate::rooms::permission::PermissionDenial;
 use crate::rooms::tool::Tier;
-pub use crate::work::{Budget, Cause, DoubtAnswer};
+pub use crate::work::{Budget, DoubtAnswer, RunEndCause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 methods! { "agent";
-    /// Runs a task on a session; a missing session is created.
+    /// Runs a task on a session. Creates the session if it does not exist.
     ///
-    /// Answers once the run is durably accepted, or at its end with `wait`.
+    /// Answers once the run is stored, or at its end with `wait`.
     Run = "agent.run" {
-        params: RunParams, result: RunReply, scope: Chat, effect: Keyed,
-        cli: Cli::Hidden,
+        params: AgentRunParams, result: AgentRunResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Stops the run of a session, or one run, and says what had already happened.
+    /// Aborts a run, or the runs of a session, and returns what had already happened.
     Abort = "agent.abort" {
-        params: RunSelector, result: Aborted, scope: Chat, effect: Keyed,
-        cli: Cli::Hidden,
+        params: RunSelector, result: AgentAbortResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Shows a run with the text it has produced so far.
+    /// Shows a run and its text so far.
     Status = "agent.status" {
         params: RunSelector, result: RunView, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        cli: CliExposure::Hidden,
     }
-    /// Waits for the end of a run, and shows it as it stands then.
+    /// Waits for the end of a run and shows it.
     Wait = "agent.wait" {
-        params: WaitParams, result: RunView, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: AgentWaitParams, result: RunView, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Lists runs, the newest first.
+    /// Lists runs, newest first.
     List = "agent.list" {
-        params: ListParams, result: Runs, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: AgentListParams, result: AgentListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
     /// Counts runs, tokens and money.
     Stats = "agent.stats" {
-        params: StatsParams, result: AgentStats, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: AgentStatsParams, result: AgentStats, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
-    /// Answers a conversation that the caller keeps; nothing is stored but the ledger.
+    /// Answers a conversation that the caller stores. hob stores only the ledger entry.
     Chat = "agent.chat" {
-        params: ChatParams, result: ChatReply, scope: Chat, effect: Opaque,
-        cli: Cli::Hidden,
+        params: AgentChatParams, result: AgentChatResult, scope: Chat, effect: Opaque,
+        cli: CliExposure::Hidden,
     }
-    /// Allows a paused run more money.
+    /// Gives a paused run more money.
     Allow = "agent.allow" {
-        params: AllowParams, result: RunView, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: AgentAllowParams, result: RunView, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Answers for a tool call that was cut off: it happened, it did not, or give up.
+    /// Resolves an interrupted tool call: it happened, it did not, or give up.
     Resolve = "agent.resolve" {
-        params: ResolveParams, result: RunView, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: AgentResolveParams, result: RunView, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "agent";
-    /// A run was accepted and waits for its turn.
+    /// A run was accepted and queued.
     RunQueued = "run.queued" {
         payload: RunQueuedPayload, scope: Read, durability: Logged,
     }
-    /// A run began, or went on after a restart.
+    /// A run started, or resumed after a restart.
     RunStarted = "run.started" {
         payload: RunStartedPayload, scope: Read, durability: Logged,
     }
-    /// A server that hob found on this machine, and nobody configured, is sent the prompt now.
+    /// The prompt is sent to a server that hob found on this machine and nobody configured.
     RunServer = "run.server" {
         payload: RunServerPayload, scope: Read, durability: Volatile,
     }
-    /// A piece of the answer as it is produced.
+    /// A piece of the streamed answer.
     ///
-    /// A new `attempt` of a step starts at offset 0: drop the former attempt's text.
+    /// A new `attempt` of a step starts at offset 0: discard the text of the previous attempt.
     RunDelta = "run.delta" {
         payload: RunDeltaPayload, scope: Read, durability: Volatile,
     }
@@ -88,20 +89,20 @@ events! { "agent";
     RunTool = "run.tool" {
         payload: RunToolPayload, scope: Read, durability: Logged,
     }
-    /// A step ended: the model answered, and its calls, if any, follow.
+    /// A step ended: the model answered. Its tool calls, if any, follow.
     RunStep = "run.step" {
         payload: RunStepPayload, scope: Read, durability: Logged,
     }
-    /// A budget of the session, the day or the house is used up: a person must allow more.
+    /// A budget of the session, the day or the daemon is used up. A person must allow more.
     /// Runs of loops, jobs and webhooks end instead, with the cause `budget`.
     RunPaused = "run.paused" {
         payload: RunPausedPayload, scope: Read, durability: Logged,
     }
-    /// Nobody knows whether a tool call happened: a person must say.
+    /// It is unknown if a tool call happened. A person must resolve it.
     RunInDoubt = "run.in_doubt" {
         payload: RunInDoubtPayload, scope: Read, durability: Logged,
     }
-    /// The last event of every run, after an abort too.
+    /// The last event of every run, also after an abort.
     RunCompleted = "run.completed" {
         payload: RunCompletedPayload, scope: Read, durability: Logged,
     }
@@ -109,21 +110,21 @@ events! { "agent";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RunParams {
+pub struct AgentRunParams {
     /// The session's key or id.
     pub session_key: String,
-    /// What to do, in words.
+    /// The task in plain language.
     pub task: String,
-    /// The kind of a session that is made for it; `main` when missing.
+    /// The kind of a newly created session; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// `provider/model` or an alias; the default model when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Pictures that go with the task.
+    /// Images for the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Image>,
-    /// The channel the task came by, such as `telegram`; it may narrow what is allowed.
+    pub images: Vec<InlineImage>,
+    /// The channel of the task, such as `telegram`. It may restrict what is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,77 +133,77 @@ pub struct RunParams {
     pub budget: Option<Budget>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<QueueMode>,
-    /// Answer only at the end of the run.
+    /// Answers only at the end of the run.
     #[serde(default)]
     pub wait: bool,
-    /// Makes repeating this request one run.
+    /// A repeated request with the same key is the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// The caller's own layer of the system prompt.
+    /// Text that the caller adds to the system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// A JSON Schema the final answer must fit.
+    /// A JSON Schema for the final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Only these tools; all that the session may use when missing, none when empty.
+    /// The allowed tools; all tools of the session when missing, none when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// The folder the tools work in.
+    /// The working folder of the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The farthest its tools may reach; a call beyond it is denied without asking.
+    /// The highest allowed tier. A call above it is denied without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Tier>,
-    /// Nobody is there to be asked: what no stored rule allows is denied at once.
+    /// True if nobody can be asked: calls that no stored rule allows are denied at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
-    /// The run that starts this one: it reaches no farther than that one and ends with it. Only
-    /// the house itself sets it, for a call of that run.
+    /// The run that starts this one. This run has at most its permissions and ends with it. Only
+    /// the daemon sets it, for a call of that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
-    /// Names the session for people; only with `parent`.
+    /// The label of the session; only with `parent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// A picture, base64.
+/// An image in base64.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Image {
+pub struct InlineImage {
     pub mime_type: String,
     pub data: String,
 }
 
-/// What a run sees of its session's past.
+/// The part of the session's history that a run sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextPolicy {
     /// The whole history.
     #[default]
     Continue,
-    /// Nothing but the task.
+    /// Only the task.
     Fresh,
-    /// The history, but the answer goes to a new session whose parent this one is.
+    /// The whole history. The answer goes to a new session, whose parent is this one.
     Fork,
 }
 
-/// What happens when the session already has a run.
+/// The policy if the session already has a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueMode {
-    /// Wait for its end.
+    /// Waits for its end.
     #[default]
     Queue,
-    /// Hand the task to the running one at its next step; where that one may do more than this
-    /// request allows, wait for its end.
+    /// Adds the task to the current run at its next step. If that run may do more than this request
+    /// allows, waits for its end.
     Steer,
-    /// Answer `CONFLICT`.
+    /// Answers `CONFLICT`.
     Reject,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RunReply {
+pub struct AgentRunResult {
     pub run_id: RunId,
     pub session_key: String,
     pub state: RunState,
@@ -212,7 +213,7 @@ pub struct RunReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
+    pub cause: Option<RunEndCause>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The model that answered.
@@ -227,27 +228,27 @@ pub enum RunState {
     Running,
     /// A person is asked for permission.
     Waiting,
-    /// A person is asked whether a tool call happened.
+    /// A person is asked if a tool call happened.
     InDoubt,
-    /// A budget is used up and a person is asked for more.
+    /// A budget is used up, and a person is asked for more.
     Paused,
     Done,
 }
 
-/// What a run cost.
+/// The cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// Millionths of a dollar; missing when a price is unknown.
+    /// Millionths of a dollar; missing if a price is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_dollars: Option<u64>,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Model calls.
+    /// The number of model calls.
     pub calls: u32,
 }
 
-/// One run, by its id or by its session; with a session, the one running or else the latest.
+/// One run, by its id or its session. A session selects its current run, or else the latest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunSelector {
@@ -259,21 +260,21 @@ pub struct RunSelector {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WaitParams {
+pub struct AgentWaitParams {
     pub run_id: RunId,
-    /// How long at the most; 240 s when missing, and never longer.
+    /// The longest time to wait; 240 s when missing, which is also the maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Aborted {
-    /// The runs this ended, waiting ones included.
+pub struct AgentAbortResult {
+    /// The aborted runs, including queued ones.
     pub runs: Vec<RunView>,
 }
 
-/// A run as it stands.
+/// A run and its current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
@@ -283,26 +284,26 @@ pub struct RunView {
     pub parent: Option<RunId>,
     pub session_key: String,
     pub state: RunState,
-    /// Whether it is executing now.
+    /// True if it is executing now.
     pub running: bool,
     pub task: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub step: u32,
     pub attempt: u32,
-    /// The text of the present attempt, or the whole answer of a finished run. Deltas whose
-    /// `offset` is below its length are already in it.
+    /// The text of the current attempt, or the whole answer of a finished run. It already contains
+    /// deltas whose `offset` is below its length.
     pub text: String,
     pub cost: Cost,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
-    /// The cause in a sentence, when it is not an answer.
+    pub cause: Option<RunEndCause>,
+    /// The cause as a sentence; missing if the model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What a person should know: turns left out, a fallback model, what an abort could not undo.
+    /// Notes for people: omitted turns, a fallback model, actions that an abort could not undo.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The calls made, with their outcome so far.
+    /// The tool calls with their outcomes so far.
     #[serde(default)]
     pub calls: Vec<CallView>,
     pub queued_at: u64,
@@ -317,24 +318,24 @@ pub struct RunView {
 pub struct CallView {
     pub step: u32,
     pub call: ToolCall,
-    pub state: CallState,
-    /// Why it was not allowed, with the state `denied`.
+    pub state: ToolCallState,
+    /// The denial, with the state `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub denial: Option<Denial>,
+    pub denial: Option<PermissionDenial>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum CallState {
-    /// Asked for; not begun.
+pub enum ToolCallState {
+    /// Requested by the model; not begun.
     Asked,
-    /// Begun; the outcome is not known yet.
+    /// Begun; the outcome is unknown so far.
     Begun,
     Done,
     Denied,
-    /// Begun before a crash, and nobody knows.
+    /// Begun before a crash; the outcome is unknown.
     InDoubt,
     /// Never begun, or stopped while it ran.
     Cancelled,
@@ -342,42 +343,42 @@ pub enum CallState {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
+pub struct AgentListParams {
     /// Only runs of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<RunState>,
-    /// At most this many; 50 when missing, 500 at the most.
+    /// The most runs to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Where the page before ended: its `next`.
+    /// The `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<RunId>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Runs {
+pub struct AgentListResult {
     pub runs: Vec<RunView>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<RunId>,
-    /// Damaged rows, which are left out above.
+    /// Damaged rows. They are not in `runs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StatsParams {}
+pub struct AgentStatsParams {}
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStats {
     pub runs: u64,
     pub active: u64,
-    /// Of the active ones those that wait for a person: for a permission, for money, or for a word
-    /// about a call in doubt.
+    /// The active runs that wait for a person: for a permission, for money, or for the resolution
+    /// of an interrupted call.
     #[serde(default)]
     pub waiting: u64,
     pub queued: u64,
@@ -386,28 +387,28 @@ pub struct AgentStats {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AllowParams {
+pub struct AgentAllowParams {
     pub run_id: RunId,
-    /// Millionths of a dollar on top of what stopped it.
+    /// Millionths of a dollar on top of the limit that paused it.
     pub micro_dollars: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ResolveParams {
+pub struct AgentResolveParams {
     pub run_id: RunId,
     /// The call in doubt.
     pub call_id: String,
     pub answer: DoubtAnswer,
-    /// With `happened`: what the tool answered, in words.
+    /// With `happened`: the result of the tool as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
 
-/// Which run an event is about.
+/// The run that an event belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RunOf {
+pub struct RunRef {
     pub session_key: String,
     pub run_id: RunId,
 }
@@ -416,7 +417,7 @@ pub struct RunOf {
 #[serde(rename_all = "camelCase")]
 pub struct RunQueuedPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub task: String,
 }
 
@@ -424,9 +425,9 @@ pub struct RunQueuedPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunStartedPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub model: String,
-    /// How many times it went on after a restart.
+    /// The number of resumptions after a restart.
     #[serde(default)]
     pub resumed: u32,
 }
@@ -435,10 +436,10 @@ pub struct RunStartedPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunServerPayload {
     #[serde(flatten)]
-    pub of: RunOf,
-    /// What answers and where: `Ollama 0.12.0 at 127.0.0.1:11434`.
+    pub run: RunRef,
+    /// The server and its address: `Ollama 0.12.0 at 127.0.0.1:11434`.
     pub server: String,
-    /// What the server calls the model.
+    /// The server's name of the model.
     pub model: String,
 }
 
@@ -446,10 +447,10 @@ pub struct RunServerPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunDeltaPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub step: u32,
     pub attempt: u32,
-    /// Where `delta` begins in this attempt's text of this kind, in bytes.
+    /// The byte offset of `delta` in this attempt's text of this kind.
     pub offset: u64,
     pub kind: DeltaKind,
     pub delta: String,
@@ -469,14 +470,14 @@ pub enum DeltaKind {
 #[serde(rename_all = "camelCase")]
 pub struct RunToolPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub step: u32,
     pub phase: ToolPhase,
     pub call: ToolCall,
-    /// At the end of a call that was not allowed.
+    /// The denial, at the end of a denied call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub denial: Option<Denial>,
-    /// At the end.
+    pub denial: Option<PermissionDenial>,
+    /// The result, at the end of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
@@ -492,13 +493,13 @@ pub enum ToolPhase {
 #[serde(rename_all = "camelCase")]
 pub struct RunStepPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub step: u32,
     pub attempt: u32,
     pub model: String,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     pub cost: Cost,
-    /// The step's whole text.
+    /// The whole text of the step.
     pub text: String,
 }
 
@@ -506,8 +507,8 @@ pub struct RunStepPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunPausedPayload {
     #[serde(flatten)]
-    pub of: RunOf,
-    /// Which budget, what it allows and what is used, for a person.
+    pub run: RunRef,
+    /// A sentence for people: the budget, its limit and its use.
     pub message: String,
 }
 
@@ -515,11 +516,11 @@ pub struct RunPausedPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunInDoubtPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub step: u32,
     pub call: ToolCall,
     pub began_at: u64,
-    /// What is known, for a person.
+    /// The known facts, for people.
     pub known: String,
 }
 
@@ -527,11 +528,11 @@ pub struct RunInDoubtPayload {
 #[serde(rename_all = "camelCase")]
 pub struct RunCompletedPayload {
     #[serde(flatten)]
-    pub of: RunOf,
+    pub run: RunRef,
     pub response: String,
     pub success: bool,
-    pub cause: Cause,
-    /// The cause in a sentence, when it is not an answer.
+    pub cause: RunEndCause,
+    /// The cause as a sentence; missing if the model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     pub cost: Cost,
@@ -539,7 +540,7 @@ pub struct RunCompletedPayload {
     pub model: Option<String>,
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The calls that were not allowed, the first ones of many.
+    /// The denied calls; only the first ones if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub denied: Vec<Denial>,
+    pub denied: Vec<PermissionDenial>,
 }

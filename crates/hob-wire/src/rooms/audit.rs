@@ -1,32 +1,32 @@
-//! `audit.*`: the hash-chained record of every decision. Written with the decision, never changed.
+//! `audit.*`: the hash-chained log of every permission decision. Append-only.
 
 use crate::damage::DamagedRow;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 pub use crate::rule::AuditEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "audit";
-    /// Lists what was decided, the newest first.
+    /// Lists decisions, newest first.
     List = "audit.list" {
-        params: ListParams, result: Entries, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: AuditListParams, result: AuditListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Checks that nothing of the record was changed or taken out.
+    /// Checks that no entry of the audit log was changed or removed.
     Verify = "audit.verify" {
-        params: VerifyParams, result: Verified, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: AuditVerifyParams, result: AuditVerifyResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Gives the record in order, a page at a time, as it can be checked elsewhere.
+    /// Exports the audit log in order, one page at a time, for checking elsewhere.
     Export = "audit.export" {
-        params: ExportParams, result: Page, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: AuditExportParams, result: AuditExportResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
+pub struct AuditListParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,49 +42,49 @@ pub struct ListParams {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Entries {
+pub struct AuditListResult {
     pub entries: Vec<AuditEntry>,
     #[serde(default)]
     pub more: bool,
-    /// Damaged rows, which are left out above.
+    /// Damaged rows. They are not in `entries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct VerifyParams {
-    /// The hash of an entry seen earlier: it must still be there.
+pub struct AuditVerifyParams {
+    /// The hash of an entry seen earlier. It must still exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Verified {
+pub struct AuditVerifyResult {
     pub entries: u64,
-    /// The hash of the last entry: keep it elsewhere, and a record cut short is noticed.
+    /// The hash of the last entry. Store it elsewhere to detect a truncated log later.
     pub head: String,
-    /// What is wrong and where, if anything.
+    /// The first problem and its position; missing if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExportParams {
-    /// Go on after this entry.
+pub struct AuditExportParams {
+    /// Returns entries after this one.
     #[serde(default)]
     pub after: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Page {
+pub struct AuditExportResult {
     pub entries: Vec<AuditEntry>,
     #[serde(default)]
     pub more: bool,
-    /// Damaged rows, which are left out above.
+    /// Damaged rows. They are not in `entries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }

@@ -1,29 +1,30 @@
-//! Words of `agent.chat`: a conversation that its caller keeps.
+//! The types of `agent.chat`: a conversation that the caller stores.
 
-use crate::content::{Content, Part, Role};
+use crate::content::{ContentPart, MessageContent, Role};
 use crate::id::RunId;
-use crate::rooms::agent::{Budget, Cause, Cost};
+use crate::rooms::agent::{Budget, Cost, RunEndCause};
 use crate::rooms::tool::Tier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A conversation to answer. Its deltas are `run.delta` events of the session `chat:CHAT_ID`.
+/// A conversation to answer. The answer is streamed as `run.delta` events of the session
+/// `chat:CHAT_ID`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ChatParams {
-    /// Made by the caller, so that it can listen, and stop it with `agent.abort`.
+pub struct AgentChatParams {
+    /// Chosen by the caller, so that it can subscribe first and stop the chat with `agent.abort`.
     pub chat_id: RunId,
     pub messages: Vec<ChatMessage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tools that are the caller's to run: a call of one ends the answer.
+    /// Tools that the caller runs. A call of one ends the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_tools: Vec<ClientTool>,
-    /// Whether and which client tool the model must call.
+    /// The client tool the model must call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Our own tools it may use; none when missing.
+    /// The tools of hob that the model may use; none when missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,13 +34,13 @@ pub struct ChatParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     #[serde(default)]
-    pub options: Sampling,
+    pub options: SamplingParams,
 }
 
-/// How a model picks its words; what is missing is the provider's choice.
+/// The sampling parameters of a model call. The provider chooses missing ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Sampling {
+pub struct SamplingParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,16 +49,16 @@ pub struct Sampling {
     pub max_output_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// How much the model thinks before it answers, where it can be told.
+    /// The reasoning effort, for models that support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingLevel>,
 }
 
-/// How much a model thinks.
+/// The reasoning effort of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Thinking {
-    /// As little as the provider lets it.
+pub enum ThinkingLevel {
+    /// The lowest level the provider allows.
     Off,
     Low,
     Medium,
@@ -68,17 +69,17 @@ pub enum Thinking {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatMessage {
     pub role: Role,
-    pub content: Content,
+    pub content: MessageContent,
 }
 
-/// A tool the caller runs itself.
+/// A tool that the caller runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientTool {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// A JSON Schema of its arguments, an object.
+    /// A JSON Schema of its arguments, which are an object.
     pub parameters: Value,
 }
 
@@ -88,18 +89,18 @@ pub enum ToolChoice {
     Auto,
     None,
     Required,
-    /// This tool.
+    /// The tool of this name.
     Named(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ChatReply {
-    /// Words and calls of client tools, in order.
-    pub content: Vec<Part>,
+pub struct AgentChatResult {
+    /// Text and calls of client tools, in order.
+    pub content: Vec<ContentPart>,
     pub success: bool,
-    pub cause: Cause,
-    /// The cause in a sentence, when it is not an answer.
+    pub cause: RunEndCause,
+    /// The cause as a sentence; missing if the model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The answer was cut at the output limit.

@@ -1,34 +1,34 @@
 //! `config.*`: reading and changing settings. Writing needs `admin`.
 
 use crate::event::events;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 methods! { "config";
-    /// Shows settings: one, those below a prefix, or all.
+    /// Shows one setting, the settings under a prefix, or all settings.
     Get = "config.get" {
-        params: GetParams, result: Settings, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: ConfigGetParams, result: ConfigGetResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Changes one setting in the config file and applies it at once where that can be done.
+    /// Changes one setting in the config file and applies it at once if possible.
     Set = "config.set" {
-        params: SetParams, result: Changed, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ConfigSetParams, result: ConfigChange, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "config";
     /// A setting changed.
     ConfigChanged = "config.changed" {
-        payload: Changed, scope: Read, durability: Logged,
+        payload: ConfigChange, scope: Read, durability: Logged,
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GetParams {
+pub struct ConfigGetParams {
     /// A key such as `log.level`, or a prefix such as `log`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -36,24 +36,24 @@ pub struct GetParams {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Settings {
-    pub settings: Vec<Setting>,
+pub struct ConfigGetResult {
+    pub settings: Vec<ConfigSetting>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Setting {
+pub struct ConfigSetting {
     pub key: String,
     pub value: Value,
-    pub origin: Origin,
-    /// Whether a change applies without a restart.
+    pub origin: ConfigOrigin,
+    /// True if a change applies without a restart.
     pub live: bool,
 }
 
-/// Where a setting's value comes from; the later beats the earlier.
+/// The source of a setting's value. Later variants override earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum ConfigOrigin {
     Default,
     File,
     Env,
@@ -61,28 +61,28 @@ pub enum Origin {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SetParams {
+pub struct ConfigSetParams {
     pub key: String,
-    /// The new value; null goes back to the default.
+    /// The new value; null resets it to the default.
     pub value: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Changed {
+pub struct ConfigChange {
     pub key: String,
     pub value: Value,
-    pub applied: Applied,
+    pub applied: ApplyStatus,
 }
 
-/// When a change takes effect.
+/// The time at which a change takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Applied {
-    /// Already.
+pub enum ApplyStatus {
+    /// The change is in effect.
     Now,
-    /// After `hob restart`.
+    /// The change takes effect after `hob restart`.
     Restart,
-    /// Not while the environment variable that beats the file is set.
+    /// The change has no effect while an environment variable overrides the file.
     Overridden,
 }

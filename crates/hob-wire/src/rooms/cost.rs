@@ -1,7 +1,7 @@
-//! `cost.*`: what model calls cost, from the ledger. Money is in millionths of a dollar; a price
-//! that is not known is missing, never zero.
+//! `cost.*`: the cost of model calls, from the ledger. Money is in millionths of a dollar. An
+//! unknown price is missing, never zero.
 
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use crate::rooms::agent::Cost;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 methods! { "costs";
     /// Sums the ledger by day and model.
     Summary = "cost.summary" {
-        params: SummaryParams, result: CostSummary, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: CostSummaryParams, result: CostSummary, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SummaryParams {
-    /// The last this many days; 30 when missing.
+pub struct CostSummaryParams {
+    /// The number of days, counted back from today; 30 when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
     /// Only this session, by key or id.
@@ -40,9 +40,9 @@ pub struct CostSummary {
 pub struct CostRow {
     /// A date such as `2026-11-15`, or a model id.
     pub name: String,
-    /// What is known of it: money is missing only when no call has a known price.
+    /// The known cost. The money is missing only if no call has a known price.
     pub cost: Cost,
-    /// Calls whose price is not known.
+    /// Calls with an unknown price.
     #[serde(default)]
     pub unpriced: u32,
 }

@@ -1,89 +1,92 @@
-//! `cron.*`: jobs that run by the calendar, every so often, once, or when another system calls.
+//! `cron.*`: jobs that run by the calendar, at an interval, once, or when a webhook is called.
 //!
 //! A job's `schedule` is one line: five or six cron fields (`0 9 * * MON-FRI`), a descriptor
-//! (`@daily`), `every 10m`, `at 2026-12-24T18:00`, or `webhook`. Each time it is due is a slot,
-//! and each slot has one outcome, which is kept.
+//! (`@daily`), `every 10m`, `at 2026-12-24T18:00`, or `webhook`. Each time the job is due is a
+//! slot. Each slot has one stored outcome.
 
 use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use crate::network::NetworkGrant;
 use crate::rooms::agent::Cost;
-pub use crate::schedule::{Grant, GrantView, HEARTBEAT_OK, Missed, Notify, NotifyView, Overlap};
+pub use crate::schedule::{
+    HEARTBEAT_OK, MissedPolicy, NotifyTarget, NotifyTargetView, OverlapPolicy, ToolGrant,
+    ToolGrantView,
+};
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 methods! { "cron";
-    /// Lists the jobs, with when each is due next.
+    /// Lists the jobs with their next due times.
     List = "cron.list" {
-        params: ListParams, result: Jobs, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: CronListParams, result: CronListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
     /// Adds a job.
     Add = "cron.add" {
-        params: AddJobParams, result: Job, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: CronAddParams, result: CronJob, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Changes a job; what is not named stays.
+    /// Changes a job. Missing fields stay as they are.
     Update = "cron.update" {
-        params: UpdateJobParams, result: Job, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: CronUpdateParams, result: CronJob, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Removes a job with its history; a run of it that is under way goes on.
+    /// Removes a job with its history. A run in progress continues.
     Remove = "cron.remove" {
-        params: JobParams, result: Removed, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: JobSelector, result: CronRemoveResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Runs a job now, whatever its schedule says.
+    /// Runs a job now, regardless of its schedule.
     Run = "cron.run" {
-        params: FireParams, result: Slot, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: CronRunParams, result: JobSlot, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Lists slots with their outcomes, the newest first.
+    /// Lists slots with their outcomes, newest first.
     History = "cron.history" {
-        params: HistoryParams, result: Slots, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: CronHistoryParams, result: CronHistoryResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Lets a job run by its schedule again, from now on.
+    /// Enables a job: it runs by its schedule from now on.
     Enable = "cron.enable" {
-        params: JobParams, result: Job, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: JobSelector, result: CronJob, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Keeps a job from running by its schedule.
+    /// Disables a job: it no longer runs by its schedule.
     Disable = "cron.disable" {
-        params: JobParams, result: Job, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: JobSelector, result: CronJob, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Shows the secret of a job that is called by `POST /hooks/NAME`, or makes a new one.
+    /// Shows the secret of a webhook job (`POST /hooks/NAME`), or creates a new one.
     Secret = "cron.secret" {
-        params: SecretParams, result: HookSecret, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: CronSecretParams, result: HookSecret, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Says whether a caller of `POST /hooks/NAME` shows the secret itself, by its headers alone.
-    /// For the gateway: it asks before it reads a body.
+    /// Checks if the headers of a `POST /hooks/NAME` request contain the secret.
+    /// For the gateway, which checks before it reads the body.
     CheckCaller = "cron.check_caller" {
-        params: CallerParams, result: CheckedCaller, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: CronCheckCallerParams, result: CronCheckCallerResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Takes what another system sent to `POST /hooks/NAME`, once it has shown who it is.
-    /// For the gateway: it hands over the request as it came.
+    /// Delivers a request to `POST /hooks/NAME` after authenticating its sender.
+    /// For the gateway, which passes on the request unchanged.
     Deliver = "cron.deliver" {
-        params: DeliverParams, result: Delivered, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: CronDeliverParams, result: CronDeliverResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "cron";
-    /// A job's time has come, and its work begins.
+    /// A job is due, and its work begins.
     CronTrigger = "cron.trigger" {
         payload: CronTriggerPayload, scope: Read, durability: Logged,
     }
     /// A slot has its outcome.
     CronSlot = "cron.slot" {
-        payload: Slot, scope: Read, durability: Logged,
+        payload: JobSlot, scope: Read, durability: Logged,
     }
     /// A job was added, changed, enabled, disabled or removed.
     CronChanged = "cron.changed" {
@@ -91,42 +94,42 @@ events! { "cron";
     }
 }
 
-/// The job that looks after the house, made by the settings of `[heartbeat]`.
+/// The name of the heartbeat job, which is created by the settings of `[heartbeat]`.
 pub const HEARTBEAT: &str = "heartbeat";
 
-/// A job as it stands.
+/// A job and its current state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Job {
+pub struct CronJob {
     pub id: String,
     #[serde(flatten)]
-    pub terms: JobTerms,
+    pub terms: JobDefinition,
     pub enabled: bool,
-    /// When it is due next, the next few times; empty when never.
+    /// The next few due times; empty if there are none.
     #[serde(default)]
     pub next: Vec<u64>,
-    /// The schedule in words.
+    /// The schedule in plain language.
     pub about: String,
-    /// How the last slot that is over went.
+    /// The last finished slot.
     #[serde(default)]
-    pub last: Option<Slot>,
-    /// Slots under way.
+    pub last: Option<JobSlot>,
+    /// Slots in progress.
     #[serde(default)]
     pub active: u32,
-    /// Failures in a row.
+    /// Consecutive failures.
     #[serde(default)]
     pub failures: u32,
-    /// Why hob itself disabled it.
+    /// The reason if hob disabled it.
     #[serde(default)]
     pub problem: Option<String>,
     pub created_at: u64,
     pub updated_at: u64,
 }
 
-/// What a job does and when.
+/// The definition of a job: its work and its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct JobTerms {
+pub struct JobDefinition {
     pub name: String,
     pub schedule: String,
     /// An IANA time zone such as `Europe/Berlin`; the machine's own when missing.
@@ -134,76 +137,76 @@ pub struct JobTerms {
     pub zone: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    pub work: Work,
-    /// Slots that passed while nobody was there.
+    pub work: JobWork,
+    /// The policy for slots that were due while the daemon was not running.
     #[serde(default)]
-    pub missed: Missed,
-    /// How late a slot may still be run; older ones are missed for good. A day when missing.
+    pub missed: MissedPolicy,
+    /// The longest delay after which a slot still runs; older slots are missed. A day when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<u64>,
-    /// A slot that comes due while the one before is under way.
+    /// The policy for a slot that is due while the previous one is in progress.
     #[serde(default)]
-    pub overlap: Overlap,
-    /// Each slot begins up to this much later, by chance.
+    pub overlap: OverlapPolicy,
+    /// The largest random delay of each slot.
     #[serde(default)]
     pub jitter_ms: u64,
-    /// Only at this time of the day, in its zone; `22:00-06:00` reaches over midnight.
+    /// The time of day, in the job's zone, at which it may run; `22:00-06:00` spans midnight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_hours: Option<String>,
-    /// What its runs may do without being asked.
+    /// The tool calls that its runs may make without asking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub grants: Vec<GrantView>,
+    pub grants: Vec<ToolGrantView>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notify: Option<NotifyView>,
-    /// Failures in a row after which it is disabled; 0 is never.
+    pub notify: Option<NotifyTargetView>,
+    /// Consecutive failures after which the job is disabled; 0 means never.
     #[serde(default = "failures_max")]
     pub failures_max: u32,
 }
 
-/// Failures in a row after which a job is disabled, unless told.
+/// The default for the consecutive failures after which a job is disabled.
 pub const FAILURES_MAX: u32 = 5;
 
 fn failures_max() -> u32 {
     FAILURES_MAX
 }
 
-/// What a job does.
+/// The work of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub enum Work {
-    /// A run of the agent in a session of its own.
+pub enum JobWork {
+    /// An agent run in its own session.
     Agent(AgentWork),
     /// One iteration of a loop.
     Loop {
         /// The loop's name.
         name: String,
     },
-    /// A command, in the sandbox. Setting one is the person's act, bound to its bytes.
+    /// A command in the sandbox. The user approves its exact bytes by setting it.
     Command(CommandWork),
-    /// What `HEARTBEAT.md` of the home says, if it says anything.
+    /// The instructions in `HEARTBEAT.md` of the home, if there are any.
     Heartbeat(HeartbeatWork),
 }
 
-impl Default for Work {
+impl Default for JobWork {
     fn default() -> Self {
-        Work::Agent(AgentWork::default())
+        JobWork::Agent(AgentWork::default())
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentWork {
-    /// What to do, in words. For a webhook a template: `{{body}}`, `{{body.field}}`,
-    /// `{{header.name}}`, `{{query.name}}`.
+    /// The task in plain language. For a webhook, a template with `{{body}}`, `{{body.field}}`,
+    /// `{{header.name}}` and `{{query.name}}`.
     pub task: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetView>,
-    /// The folder its tools work in.
+    /// The working folder of its tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Only these tools; all when missing, none when empty.
+    /// The allowed tools; all when missing, none when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }
@@ -213,13 +216,13 @@ pub struct AgentWork {
 pub struct CommandWork {
     /// A command line for bash.
     pub command: String,
-    /// The folder it works in and may change; an empty one of its own when missing.
+    /// The writable working folder; a new empty folder when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Which network it may use.
+    /// The network it may use.
     #[serde(default)]
     pub network: NetworkGrant,
-    /// How long it may take; ten minutes when missing.
+    /// The time limit; ten minutes when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -233,14 +236,14 @@ pub struct HeartbeatWork {
     pub budget: Option<BudgetView>,
 }
 
-/// What may be said of a job when it is added or changed, once.
+/// Declares the fields that `cron.add` and `cron.update` share.
 macro_rules! job_params {
     ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
-        /// A job to add, as Vargos words it and beyond. Exactly one of `task`, `loop` and
-        /// `command` says what it does.
+        /// A job to add. The fields are those of Vargos, with additions. Exactly one of `task`,
+        /// `loop` and `command` defines the work.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        pub struct AddJobParams {
+        pub struct CronAddParams {
             /// Lower-case letters, digits and dashes; unique.
             pub name: String,
             /// Cron fields, `@daily`, `every 10m`, `at 2026-12-24T18:00`, or `webhook`.
@@ -252,11 +255,11 @@ macro_rules! job_params {
             )*
         }
 
-        /// What to change of a job; what is missing stays. A text that is empty goes back to its
+        /// Changes to a job. Missing fields stay as they are. An empty text resets a field to its
         /// default.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        pub struct UpdateJobParams {
+        pub struct CronUpdateParams {
             /// The job's id or name.
             pub id: String,
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,10 +273,10 @@ macro_rules! job_params {
             )*
         }
 
-        impl From<AddJobParams> for UpdateJobParams {
-            /// The same words for a job that has no id yet: adding is changing the default job.
-            fn from(params: AddJobParams) -> UpdateJobParams {
-                UpdateJobParams {
+        impl From<CronAddParams> for CronUpdateParams {
+            /// Adding a job is changing the default job, which has no id yet.
+            fn from(params: CronAddParams) -> CronUpdateParams {
+                CronUpdateParams {
                     id: String::new(),
                     name: Some(params.name),
                     schedule: Some(params.schedule),
@@ -285,10 +288,10 @@ macro_rules! job_params {
 }
 
 job_params! {
-    /// What to do, in words; for a webhook a template with `{{body}}`, `{{body.field}}`,
+    /// The task in plain language. For a webhook, a template with `{{body}}`, `{{body.field}}`,
     /// `{{header.name}}` and `{{query.name}}`.
     task: String,
-    /// The loop of which one iteration is run.
+    /// The loop to run one iteration of.
     #[serde(rename = "loop")]
     loop_name: String,
     /// A command line for bash.
@@ -299,125 +302,126 @@ job_params! {
     enabled: bool,
     /// With `task`: `provider/model` or an alias.
     model: String,
-    /// With `task`: where a run must stop.
+    /// With `task`: the budget of a run.
     budget: Budget,
-    /// The folder that tools or the command work in.
+    /// The working folder of the tools or the command.
     workspace: String,
-    /// With `task`: only these tools.
+    /// With `task`: the allowed tools.
     tools: Vec<String>,
-    /// With `command`: which network it may use.
+    /// With `command`: the network it may use.
     network: NetworkGrant,
-    /// With `command`: how long it may take.
+    /// With `command`: the time limit.
     timeout_ms: u64,
-    /// Slots that passed while nobody was there.
-    missed: Missed,
-    /// How late a slot may still be run; a day when missing.
+    /// The policy for slots that were due while the daemon was not running.
+    missed: MissedPolicy,
+    /// The longest delay after which a slot still runs; a day when missing.
     window_ms: u64,
-    /// A slot that comes due while the one before is under way.
-    overlap: Overlap,
-    /// Each slot begins up to this much later, by chance.
+    /// The policy for a slot that is due while the previous one is in progress.
+    overlap: OverlapPolicy,
+    /// The largest random delay of each slot.
     jitter_ms: u64,
-    /// Only at this time of the day, such as `08:00-22:00`.
+    /// The time of day at which it may run, such as `08:00-22:00`.
     active_hours: String,
-    /// What its runs may do without being asked; needs the scope `admin`.
-    grants: Vec<Grant>,
-    /// Where results are told.
-    notify: Notify,
-    /// Failures in a row after which it is disabled; 0 is never.
+    /// The tool calls that its runs may make without asking; needs the scope `admin`.
+    grants: Vec<ToolGrant>,
+    /// The session that gets the results.
+    notify: NotifyTarget,
+    /// Consecutive failures after which the job is disabled; 0 means never.
     failures_max: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
-    /// Go on after the job of this name.
+pub struct CronListParams {
+    /// Returns jobs after the one with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// At most this many; 500 when missing, and never more.
+    /// The most jobs to return; 500 when missing, which is also the maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Jobs {
-    /// By name.
-    pub jobs: Vec<Job>,
-    /// There are more: ask again after the last one.
+pub struct CronListResult {
+    /// Sorted by name.
+    pub jobs: Vec<CronJob>,
+    /// True if there are more: ask again with `after` set to the last one.
     #[serde(default)]
     pub more: bool,
-    /// Damaged jobs, which are left out above and do not run.
+    /// Damaged jobs. They are not in `jobs` and do not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct JobParams {
+pub struct JobSelector {
     /// The job's id or name.
     pub id: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FireParams {
+pub struct CronRunParams {
     /// The job's id or name.
     pub id: String,
-    /// Makes repeating this request one slot.
+    /// A repeated request with the same key is the same slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Removed {
+pub struct CronRemoveResult {
     pub id: String,
     pub name: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryParams {
+pub struct CronHistoryParams {
     /// Only slots of this job, by its id or name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Only slots with this outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SlotState>,
-    /// Only slots before the one of this number: the last one of the page before.
+    /// Only slots before this number: the last one of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// At most this many; 50 when missing, 500 at the most.
+    /// The most slots to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Slots {
-    pub slots: Vec<Slot>,
+pub struct CronHistoryResult {
+    pub slots: Vec<JobSlot>,
     #[serde(default)]
     pub more: bool,
 }
 
-/// One time a job was due, and what became of it.
+/// One due time of a job, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Slot {
-    /// Rises with each slot of the house.
+pub struct JobSlot {
+    /// A number that increases with each slot of all jobs.
     pub number: u64,
     /// The job's id.
     pub task_id: String,
     /// The job's name.
     pub name: String,
-    /// When it was due, in milliseconds since 1970.
+    /// The due time, in milliseconds since 1970.
     pub due_at: u64,
     pub origin: SlotOrigin,
     pub state: SlotState,
-    /// Why it was skipped, missed, stopped or failed, or what was denied and how to allow it.
+    /// The reason why it was skipped, missed, stopped or failed, or the denied calls and how to
+    /// allow them.
     #[serde(default)]
     pub reason: Option<String>,
-    /// How many due times before it this one stands for, where only the latest is run.
+    /// The number of earlier due times that this slot covers, if only the latest is run.
     #[serde(default)]
     pub stands_for: u64,
     #[serde(default)]
@@ -426,18 +430,18 @@ pub struct Slot {
     pub run_id: Option<RunId>,
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// The answer, or what the command printed, bounded.
+    /// The answer or the command's output, truncated.
     #[serde(default)]
     pub output: Option<String>,
     #[serde(default)]
     pub cost: Cost,
-    /// Calls of its run that were denied, those of its sub-agents included.
+    /// Denied calls of its run, including those of its sub-agents.
     #[serde(default)]
     pub denied_calls: u32,
-    /// Calls of its run that failed or were invalid.
+    /// Failed or invalid calls of its run.
     #[serde(default)]
     pub failed_calls: u32,
-    /// How many times its work was begun.
+    /// The number of times its work was started.
     #[serde(default)]
     pub attempt: u32,
     #[serde(default)]
@@ -451,7 +455,7 @@ pub struct Slot {
 pub enum SlotOrigin {
     #[default]
     Schedule,
-    /// `cron.run`.
+    /// Started with `cron.run`.
     Manual,
     Webhook,
 }
@@ -459,7 +463,7 @@ pub enum SlotOrigin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SlotState {
-    /// Its time has come; the work has not begun.
+    /// Due; the work has not begun.
     Due,
     Running,
     /// It ran and succeeded.
@@ -467,36 +471,36 @@ pub enum SlotState {
     /// The model answered, and at least one of its calls was denied.
     #[serde(rename = "ran_with_denials")]
     RanWithDenials,
-    /// The model answered, and a call of the last step that made any failed.
+    /// The model answered, and a call failed in the last step that made calls.
     #[serde(rename = "ran_with_failures")]
     RanWithFailures,
     /// It ran and failed.
     Failed,
-    /// It was not run, by a rule of the job.
+    /// It was not run, because of a policy of the job.
     Skipped,
-    /// It passed while nobody was there and is not run any more.
+    /// It was due while the daemon was not running, and will not run.
     Missed,
-    /// It was begun and stopped.
+    /// It was started and then stopped.
     Stopped,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SecretParams {
+pub struct CronSecretParams {
     /// The job's id or name.
     pub id: String,
-    /// Makes a new secret; the old one opens nothing any more.
+    /// Creates a new secret and invalidates the old one.
     #[serde(default)]
     pub renew: bool,
 }
 
-/// What another system shows to call a job: as `Authorization: Bearer SECRET`, or as the key of
-/// an HMAC-SHA256 of the body.
+/// The secret of a webhook. The caller sends it as `Authorization: Bearer SECRET`, or uses it as
+/// the key of an HMAC-SHA256 of the body.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookSecret {
     pub id: String,
-    /// Where to send: `/hooks/NAME`.
+    /// The path to call: `/hooks/NAME`.
     pub path: String,
     pub secret: String,
 }
@@ -509,45 +513,46 @@ impl std::fmt::Debug for HookSecret {
     }
 }
 
-/// The head of a request to `POST /hooks/NAME`.
+/// The headers of a request to `POST /hooks/NAME`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CallerParams {
+pub struct CronCheckCallerParams {
     /// The job's id or name.
     pub id: String,
-    /// By lower-case name.
+    /// Keyed by lower-case name.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
 
-/// What the head of a call proves. A wrong secret is an error.
+/// The result of a check of the headers. A wrong secret is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CheckedCaller {
-    /// It holds the secret. Otherwise it holds a signature, which only the body can prove.
+pub struct CronCheckCallerResult {
+    /// True if the headers contain the secret. Otherwise they contain a signature, which is checked
+    /// against the body.
     pub proven: bool,
 }
 
-/// The slot of a call.
+/// The slot of a webhook call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Delivered {
+pub struct CronDeliverResult {
     #[serde(flatten)]
-    pub slot: Slot,
-    /// The same call came before: nothing new runs.
+    pub slot: JobSlot,
+    /// True if the same call was delivered before: nothing new runs.
     #[serde(default)]
     pub repeated: bool,
 }
 
-/// A request to `POST /hooks/NAME` as it came.
+/// An unchanged request to `POST /hooks/NAME`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeliverParams {
+pub struct CronDeliverParams {
     /// The job's id or name.
     pub id: String,
     /// Base64 of the body.
     pub body: String,
-    /// By lower-case name.
+    /// Keyed by lower-case name.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
@@ -559,9 +564,9 @@ pub struct DeliverParams {
 pub struct CronTriggerPayload {
     /// The job's id.
     pub task_id: String,
-    /// What is to be done: the task, the loop's name, or the command.
+    /// The task, the loop's name, or the command.
     pub task: String,
-    /// The session its run has.
+    /// The session of its run.
     pub session_key: String,
     /// The job's name.
     pub name: String,

@@ -1,37 +1,37 @@
-//! `daemon.*`: the process itself.
+//! `daemon.*`: the daemon process and its store.
 
 use crate::damage::DamagedRow;
 use crate::event::events;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "daemon";
-    /// Shows the daemon: version, addresses, store.
+    /// Shows the daemon's version, addresses and store.
     Status = "daemon.status" {
-        params: StatusParams, result: DaemonStatus, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: DaemonStatusParams, result: DaemonStatus, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Checks everything that is stored: the database, its rows, its blobs, the audit record.
+    /// Checks everything that is stored: the database, its rows, its blobs and the audit log.
     ///
-    /// It reads all of it, so it can take minutes; `daemon.verifying` tells how far it is. Work
-    /// goes on meanwhile.
+    /// It reads all data, so it can take minutes. `daemon.verifying` reports the progress. The
+    /// daemon continues to work meanwhile.
     Verify = "daemon.verify" {
-        params: VerifyParams, result: Verified, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: DaemonVerifyParams, result: DaemonVerifyResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "daemon";
-    /// Tells how far a check of the store is.
+    /// Reports the progress of a check of the store.
     Verifying = "daemon.verifying" {
-        payload: VerifyingPayload, scope: Read, durability: Volatile,
+        payload: DaemonVerifyingPayload, scope: Read, durability: Volatile,
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StatusParams {}
+pub struct DaemonStatusParams {}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -39,13 +39,13 @@ pub struct DaemonStatus {
     pub version: String,
     pub protocol: u32,
     pub pid: u32,
-    /// Counts this home's daemon starts; it fences the writes of former ones.
+    /// The number of daemon starts in this home. It fences off writes of earlier daemons.
     pub epoch: u64,
     pub started_at: u64,
     pub home: String,
     /// Each listener as `surface address`.
     pub listeners: Vec<String>,
-    /// What a person must know of them, such as that the usual port was taken.
+    /// Notes for people about the listeners, such as that the default port was taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub store: StoreStatus,
@@ -58,16 +58,16 @@ pub struct DaemonStatus {
 #[serde(rename_all = "camelCase")]
 pub struct StoreStatus {
     pub state: StoreState,
-    /// What to do when it is not ready.
+    /// Instructions for people if the store is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What start-up found in the files, such as a torn write-ahead log.
+    /// Problems that start-up found in the files, such as a torn write-ahead log.
     #[serde(default)]
     pub findings: Vec<String>,
-    /// Those findings that tell of acknowledged writes that are, or may be, lost.
+    /// The findings about acknowledged writes that are, or may be, lost.
     #[serde(default)]
     pub losses: Vec<String>,
-    /// Damaged rows that were met since the start; `daemon.verify` looks for all of them.
+    /// Damaged rows found since the start. `daemon.verify` checks all rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
     pub schema: u32,
@@ -81,37 +81,37 @@ pub struct StoreStatus {
 pub enum StoreState {
     /// Reads and writes.
     Ready,
-    /// The disk is full: reads only, until there is room.
+    /// The disk is full: read-only until there is space.
     Full,
-    /// A file is damaged: reads only, as far as they go.
+    /// A file is damaged: read-only, as far as possible.
     Damaged,
-    /// Another daemon took this home over: reads only, for good.
+    /// Another daemon took over this home: read-only permanently.
     Fenced,
-    /// A file of the store was deleted, moved or replaced: reads only, until a restart.
+    /// A file of the store was deleted, moved or replaced: read-only until a restart.
     Replaced,
-    /// The disk fails: reads as far as they go, until it works again.
+    /// The disk reports errors: read-only, as far as possible, until it works again.
     Failing,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct VerifyParams {}
+pub struct DaemonVerifyParams {}
 
 /// The result of a check of the whole store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Verified {
-    /// Whether nothing is damaged or missing.
+pub struct DaemonVerifyResult {
+    /// True if nothing is damaged or missing.
     pub sound: bool,
-    /// What was checked, in this order: `database`, `rows`, `blobs`, `audit`.
+    /// The checked parts, in this order: `database`, `rows`, `blobs`, `audit`.
     pub parts: Vec<VerifiedPart>,
-    /// The damaged rows among the problems, for a program.
+    /// The damaged rows among the problems, for programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
-    /// Acknowledged writes that may be lost, where nothing is left that could tell.
+    /// Acknowledged writes that may be lost and cannot be verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// What is unusual and harmless.
+    /// Unusual but harmless findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -120,25 +120,25 @@ pub struct Verified {
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedPart {
     pub name: String,
-    /// Pages, rows, blobs or entries that were read.
+    /// The number of pages, rows, blobs or entries that were read.
     pub checked: u64,
-    /// What is wrong, a sentence each.
+    /// The problems, one sentence each.
     pub problems: Vec<String>,
-    /// There are more problems than are listed.
+    /// True if there are more problems than listed.
     #[serde(default)]
     pub more: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct VerifyingPayload {
-    /// What is being checked: `database`, `rows`, `blobs` or `audit`.
+pub struct DaemonVerifyingPayload {
+    /// The current part: `database`, `rows`, `blobs` or `audit`.
     pub part: String,
-    /// Pages, rows, blobs or entries read so far.
+    /// The number of pages, rows, blobs or entries read so far.
     pub checked: u64,
 }
 
-/// `run/daemon.json`: how a client finds the daemon of a home.
+/// The content of `run/daemon.json`, by which a client finds the daemon of a home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StateFile {
@@ -146,7 +146,7 @@ pub struct StateFile {
     pub port: u16,
     pub pid: u32,
     pub started_at: u64,
-    /// The unix socket, which may stand elsewhere when the home's path is too long for one.
+    /// The path of the unix socket. It is outside the home if the home's path is too long.
     pub socket: String,
     pub protocol: u32,
     pub version: String,

@@ -1,37 +1,36 @@
-//! `desktop.*`: the machine and the desktop around hob: what it is, which programs it has, and
-//! starting one for the person.
+//! `desktop.*`: information about the machine and its desktop, and launching applications.
 
-use crate::method::{Cli, methods};
-pub use crate::rooms::terminal::Display;
+use crate::method::{CliExposure, methods};
+pub use crate::rooms::terminal::DisplayEnv;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "desktop";
-    /// Shows what machine this is.
+    /// Shows information about this machine.
     System = "desktop.system" {
-        params: SystemParams, result: SystemInfo, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: DesktopSystemParams, result: SystemInfo, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
-    /// Says whether a program can be run from a shell, and where it is.
+    /// Looks up a program in the shell's search path.
     Program = "desktop.program" {
-        params: ProgramParams, result: ProgramFound, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["program"]),
+        params: DesktopProgramParams, result: DesktopProgramResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["program"]),
     }
-    /// Finds an application of the desktop by its name.
+    /// Finds a desktop application by name.
     Find = "desktop.find" {
-        params: FindParams, result: EntryFound, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["name"]),
+        params: DesktopFindParams, result: DesktopFindResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["name"]),
     }
-    /// Starts an application of the desktop.
+    /// Launches a desktop application.
     Launch = "desktop.launch" {
-        params: LaunchParams, result: Launched, scope: Admin, effect: Opaque,
-        cli: Cli::Verb(&["entry"]),
+        params: DesktopLaunchParams, result: DesktopLaunchResult, scope: Admin, effect: Opaque,
+        cli: CliExposure::Verb(&["entry"]),
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SystemParams {}
+pub struct DesktopSystemParams {}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,19 +50,19 @@ pub struct SystemInfo {
     /// `wayland`, `x11`, or missing on a machine without a display.
     #[serde(default)]
     pub display: Option<String>,
-    /// Programs that show a terminal window, in the order hob would take them.
+    /// Terminal emulators, in hob's order of preference.
     pub terminals: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProgramParams {
+pub struct DesktopProgramParams {
     pub program: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ProgramFound {
+pub struct DesktopProgramResult {
     pub program: String,
     pub found: bool,
     #[serde(default)]
@@ -72,46 +71,46 @@ pub struct ProgramFound {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FindParams {
-    /// A name as a person says it, such as `firefox` or `text editor`.
+pub struct DesktopFindParams {
+    /// An informal name, such as `firefox` or `text editor`.
     pub name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EntryFound {
+pub struct DesktopFindResult {
     #[serde(default)]
     pub entry: Option<DesktopEntry>,
 }
 
-/// An application of the desktop.
+/// A desktop application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DesktopEntry {
-    /// Its file's name without `.desktop`.
+    /// The name of its file without `.desktop`.
     pub id: String,
     pub file: String,
     pub name: String,
     #[serde(default)]
     pub generic_name: Option<String>,
-    /// The command line it starts, placeholders taken out.
+    /// The command line without placeholders.
     pub exec: String,
-    /// Whether it wants a terminal window.
+    /// True if it runs in a terminal window.
     pub terminal: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LaunchParams {
+pub struct DesktopLaunchParams {
     /// An entry's id or file.
     pub entry: String,
-    /// The desktop of whoever asks; the daemon's own when missing.
+    /// The caller's display; the daemon's own when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display: Option<Display>,
+    pub display: Option<DisplayEnv>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Launched {
+pub struct DesktopLaunchResult {
     pub entry: DesktopEntry,
 }

@@ -1,80 +1,79 @@
-//! `gateway.*`: what the bus itself answers. Adding a service never changes these.
+//! `gateway.*`: the methods and events of the bus itself. Adding a service never changes them.
 
 use crate::error::ErrorCode;
 use crate::event::{Durability, events};
-use crate::method::{Cli, Effect, methods};
+use crate::method::{CliExposure, Idempotency, methods};
 use crate::scope::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 methods! { "gateway";
-    /// Registers this connection as a service and answers the routing table.
+    /// Registers this connection as a service and returns the routing table.
     ///
     /// Needs scope `admin` or `service:NAME`; the latter may offer only methods and events under
-    /// `NAME.`. Names of built-in services are never given away. A service that connects again
-    /// with the same credential takes its routes back from its former connection.
+    /// `NAME.`. Names of built-in services are reserved. A service that reconnects with the same
+    /// credential takes over the routes of its previous connection.
     Register = "gateway.register" {
-        params: RegisterParams, result: RoutingTable, scope: Read, effect: Keyed,
-        cli: Cli::Hidden,
+        params: GatewayRegisterParams, result: RoutingTable, scope: Read, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Subscribes this connection to topics; `run.*` and `*` are wildcards.
     ///
-    /// Answers the `seq` after which events follow. With `since` the logged events after that
-    /// one come first; it may be given only while the connection has no subscription. A `since`
-    /// that the log does not lead up to, because older files were restored, is answered by
-    /// `gateway.gap`, and what is new follows: give `logId` with it, since numbers are then given
-    /// again.
+    /// Returns the `seq` after which events follow. With `since`, the logged events after that one
+    /// come first; this is allowed only while the connection has no subscription. If the log does
+    /// not contain `since`, because older files were restored, `gateway.gap` is sent and new events
+    /// follow. Send `logId` with `since`, because a restored log reuses numbers.
     Subscribe = "gateway.subscribe" {
-        params: SubscribeParams, result: Subscribed, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: GatewaySubscribeParams, result: GatewaySubscribeResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Ends subscriptions of this connection: those named, or all.
+    /// Ends the named subscriptions of this connection, or all.
     Unsubscribe = "gateway.unsubscribe" {
-        params: UnsubscribeParams, result: Unsubscribed, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: GatewayUnsubscribeParams, result: GatewayUnsubscribeResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Shows every service and connection.
+    /// Shows all services and connections.
     Inspect = "gateway.inspect" {
-        params: InspectParams, result: Inspection, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: GatewayInspectParams, result: GatewayInspectResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
     /// Counts services, connections, requests and events.
     Stats = "gateway.stats" {
-        params: StatsParams, result: Counters, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: GatewayStatsParams, result: GatewayCounters, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
     /// Describes methods, events, error codes and limits, with their schemas.
     Describe = "gateway.describe" {
-        params: DescribeParams, result: Description, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["method"]),
+        params: GatewayDescribeParams, result: GatewayDescribeResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["method"]),
     }
     /// Shows the latest requests that carried a trace id, with their timings.
     Trace = "gateway.trace" {
-        params: TraceParams, result: Traced, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["trace"]),
+        params: GatewayTraceParams, result: GatewayTraceResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["trace"]),
     }
     /// Presents a token on a transport without headers: the first line on the unix socket.
     Auth = "gateway.auth" {
-        params: AuthParams, result: Authenticated, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: GatewayAuthParams, result: GatewayAuthResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "gateway";
     /// A service registered.
     ServiceConnected = "service.connected" {
-        payload: ServiceNamed, scope: Read, durability: Volatile,
+        payload: ServiceConnectionPayload, scope: Read, durability: Volatile,
     }
-    /// A service went away; its routes are gone and its waiting callers were told.
+    /// A service disconnected. Its routes are removed and its pending calls have failed.
     ServiceDisconnected = "service.disconnected" {
-        payload: ServiceNamed, scope: Read, durability: Volatile,
+        payload: ServiceConnectionPayload, scope: Read, durability: Volatile,
     }
     /// Logged events `from` to `to` cannot be delivered to this connection.
     ///
-    /// `reason` says why. After `slow` and `unreadable` the connection is closed, and the events
-    /// can be had by subscribing again. After `otherLog` everything that was learnt from events
-    /// is to be read anew: the daemon's files are not those that it was learnt from.
+    /// After the reasons `slow` and `unreadable` the connection is closed; subscribe again to get
+    /// the events. After `otherLog`, discard all state that was built from events and read it
+    /// again: the daemon's files were replaced.
     Gap = "gateway.gap" {
         payload: GapRange, scope: Read, durability: Volatile,
     }
@@ -82,7 +81,7 @@ events! { "gateway";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RegisterParams {
+pub struct GatewayRegisterParams {
     /// The service's name.
     pub service: String,
     #[serde(default)]
@@ -93,7 +92,7 @@ pub struct RegisterParams {
     /// Events it emits.
     #[serde(default)]
     pub events: Vec<String>,
-    /// Which of `events` are volatile; the others are logged.
+    /// The volatile ones of `events`; the others are logged.
     #[serde(default)]
     pub volatile: Vec<String>,
     /// Topics it wants to receive.
@@ -101,7 +100,7 @@ pub struct RegisterParams {
     pub subscriptions: Vec<String>,
 }
 
-/// Every name that can be reached now.
+/// All services, methods and events that are available now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoutingTable {
@@ -112,13 +111,13 @@ pub struct RoutingTable {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SubscribeParams {
+pub struct GatewaySubscribeParams {
     /// Topics or patterns: `session.message`, `run.*`, `*`.
     pub events: Vec<String>,
     /// Only events of this session, by key or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
-    /// Replay the logged events after this `seq` first.
+    /// Replays the logged events after this `seq` first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
     /// The `logId` of the subscription in which the event `since` was received.
@@ -128,38 +127,38 @@ pub struct SubscribeParams {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Subscribed {
+pub struct GatewaySubscribeResult {
     /// The last logged event when the subscription began.
     pub seq: u64,
-    /// Names the log that the numbers of this connection's events belong to.
+    /// The id of the log that the `seq` numbers of this connection belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UnsubscribeParams {
-    /// The patterns to end, as they were given; all when missing.
+pub struct GatewayUnsubscribeParams {
+    /// The patterns to end, as subscribed; all when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Unsubscribed {
+pub struct GatewayUnsubscribeResult {
     /// The patterns still subscribed to.
     pub remaining: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct InspectParams {}
+pub struct GatewayInspectParams {}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Inspection {
+pub struct GatewayInspectResult {
     pub services: Vec<ServiceInfo>,
-    /// The newest connections, at most 200 of them.
+    /// The newest connections, at most 200.
     pub connections: Vec<ConnectionInfo>,
 }
 
@@ -168,7 +167,7 @@ pub struct Inspection {
 pub struct ServiceInfo {
     pub name: String,
     pub version: String,
-    /// Part of the daemon: its names cannot be taken.
+    /// True if it is part of the daemon. Its names are reserved.
     pub builtin: bool,
     pub methods: Vec<String>,
     pub events: Vec<String>,
@@ -183,9 +182,9 @@ pub struct ServiceInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionInfo {
     pub id: u64,
-    /// Who it is: the token's name, or the service's.
+    /// The name of the token or of the service.
     pub name: String,
-    /// How it came: `ws`, `unix`, `http`, `vargos`, `house`.
+    /// The surface it came by: `ws`, `unix`, `http`, `vargos`, `house` (the daemon itself).
     pub surface: String,
     pub scopes: Vec<String>,
     pub connected_at: u64,
@@ -195,14 +194,14 @@ pub struct ConnectionInfo {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StatsParams {}
+pub struct GatewayStatsParams {}
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Counters {
-    /// Since the daemon started, in milliseconds.
+pub struct GatewayCounters {
+    /// The time since the daemon started, in milliseconds.
     pub uptime: u64,
-    /// Services registered now.
+    /// Registered services.
     pub services: u64,
     pub connections: u64,
     /// Requests forwarded and not yet answered.
@@ -212,21 +211,21 @@ pub struct Counters {
     pub requests_total: u64,
     pub errors_total: u64,
     pub events_total: u64,
-    /// Volatile events left out for slow consumers.
+    /// Volatile events that were dropped for slow consumers.
     pub coalesced_total: u64,
     /// Connections closed because they could not keep up.
     pub slow_closed_total: u64,
-    /// Answers to no request of their connection: forged, or later than the timeout.
+    /// Answers without a matching request on their connection: forged, or after the timeout.
     #[serde(default)]
     pub stray_answers_total: u64,
-    /// Handlers of built-in services that panicked; each failed only its request.
+    /// Panics in handlers of built-in services. Each failed only its own request.
     #[serde(default)]
     pub handler_panics_total: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DescribeParams {
+pub struct GatewayDescribeParams {
     /// Only this method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
@@ -234,10 +233,10 @@ pub struct DescribeParams {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Description {
+pub struct GatewayDescribeResult {
     pub protocol: u32,
     pub version: String,
-    /// Names the event log as this daemon writes it; see `gateway.subscribe`.
+    /// The id of the daemon's event log; see `gateway.subscribe`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_id: Option<String>,
     pub limits: std::collections::BTreeMap<String, u64>,
@@ -259,11 +258,11 @@ pub struct MethodDescription {
     pub name: String,
     pub service: String,
     pub summary: String,
-    /// Missing for a method of an outside service, as are the schemas.
+    /// Missing, like the schemas, for a method of an external service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<Effect>,
+    pub effect: Option<Idempotency>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,47 +284,47 @@ pub struct EventDescription {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TraceParams {
-    /// The trace id; the latest requests of any when missing.
+pub struct GatewayTraceParams {
+    /// The trace id; the latest requests of all traces when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Traced {
-    pub spans: Vec<Span>,
+pub struct GatewayTraceResult {
+    pub spans: Vec<TraceSpan>,
 }
 
-/// One request as the router saw it.
+/// One request, as recorded by the router.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Span {
+pub struct TraceSpan {
     pub trace: String,
     pub method: String,
     /// The service that answered.
     pub service: String,
-    /// Who asked.
+    /// The name of the calling connection.
     pub caller: String,
     pub started_at: u64,
     pub micros: u64,
-    /// Missing when it succeeded.
+    /// The error; missing if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AuthParams {
+pub struct GatewayAuthParams {
     pub token: String,
-    /// The wire's version the peer speaks; 1 when missing.
+    /// The protocol version of the peer; 1 when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Authenticated {
+pub struct GatewayAuthResult {
     pub name: String,
     pub scopes: Vec<String>,
     pub protocol: u32,
@@ -333,7 +332,7 @@ pub struct Authenticated {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ServiceNamed {
+pub struct ServiceConnectionPayload {
     pub service: String,
 }
 
@@ -346,21 +345,21 @@ pub struct GapRange {
     pub reason: Option<GapReason>,
 }
 
-/// Why events cannot be delivered.
+/// The reason why events cannot be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GapReason {
-    /// They left the log, which keeps events for a while.
+    /// They are older than the log's retention.
     Expired,
-    /// This consumer was too slow.
+    /// The consumer was too slow.
     Slow,
-    /// The event is larger than a frame may be.
+    /// The event is larger than the frame limit.
     TooLarge,
     /// The log cannot be read now.
     Unreadable,
-    /// The log does not lead up to the event `since`: older files were restored.
+    /// The log does not contain the event `since`, because older files were restored.
     OtherLog,
-    /// A reason that this version does not know.
+    /// A reason from a newer version.
     #[serde(other)]
     Unknown,
 }

@@ -1,77 +1,76 @@
-//! `loop.*`: prompts that are asked again and again, with memories, a monitor and their own last
-//! answer.
+//! `loop.*`: prompts that run repeatedly, with memories, a monitor and the previous answer.
 //!
-//! A loop is named by a person. Each iteration is a run on a fresh session `loop:NAME:NUMBER` of
-//! the kind `loop`; numbers rise by one and are never used twice.
+//! The user names a loop. Each iteration is a run on a new session `loop:NAME:NUMBER` of the kind
+//! `loop`. Numbers increase by one and are never reused.
 
 use crate::event::events;
 use crate::id::RunId;
-pub use crate::looping::{
-    Backoff, BackoffView, DEFAULT_LOOP, INTERVAL_MS, INTERVAL_MS_MAX, INTERVAL_MS_MIN, KIND,
-    LOOP_NAME_BYTES_MAX, LOOP_TEXT_BYTES_MAX, LoopChange, LoopConfig, LoopEnd, LoopPhase, Monitor,
-    MonitorView,
+pub use crate::loop_config::{
+    BackoffConfig, BackoffConfigView, DEFAULT_LOOP, INTERVAL_MS, INTERVAL_MS_MAX, INTERVAL_MS_MIN,
+    KIND, LOOP_NAME_BYTES_MAX, LOOP_TEXT_BYTES_MAX, LoopChange, LoopConfig, LoopEnd, LoopPhase,
+    MonitorConfig, MonitorConfigView,
 };
-use crate::method::{Cli, methods};
-use crate::rooms::agent::{Cause, Cost};
-pub use crate::schedule::{Grant, GrantView, Notify, NotifyView, WorkOutcome};
+use crate::method::{CliExposure, methods};
+use crate::rooms::agent::{Cost, RunEndCause};
+pub use crate::schedule::{NotifyTarget, NotifyTargetView, ToolGrant, ToolGrantView, WorkOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "loops";
-    /// Makes a loop; it does not run yet.
+    /// Creates a loop without starting it.
     Create = "loop.create" {
-        params: CreateParams, result: Loop, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopCreateParams, result: Loop, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Changes a loop; what is not named stays. A running one takes it up with its next iteration.
+    /// Changes a loop. Missing fields stay. A running loop applies changes in its next iteration.
     Update = "loop.update" {
-        params: UpdateParams, result: Loop, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopUpdateParams, result: Loop, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Shows one loop.
     Get = "loop.get" {
-        params: NameParams, result: Loop, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: LoopSelector, result: Loop, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
     /// Lists the loops by name.
     List = "loop.list" {
-        params: ListParams, result: Loops, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: LoopListParams, result: LoopListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Starts a loop; one that runs already is a conflict.
+    /// Starts a loop. A loop that is already running is a conflict.
     Start = "loop.start" {
-        params: NameParams, result: Loop, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopSelector, result: Loop, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Stops a loop with its prompt, its monitor and its sleep. Answers when nothing of it works.
+    /// Stops a loop, including its prompt, monitor and sleep. Answers when all of it has stopped.
     Stop = "loop.stop" {
-        params: NameParams, result: Loop, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopSelector, result: Loop, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Runs one iteration of a loop that is not running, and answers when it has begun.
+    /// Runs one iteration of a loop that is not running. Answers when the iteration has started.
     Once = "loop.once" {
-        params: OnceParams, result: Loop, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopOnceParams, result: Loop, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Deletes a loop that is not running, with its history.
     Delete = "loop.delete" {
-        params: NameParams, result: Deleted, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopSelector, result: LoopDeleteResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Lists iterations, the newest first.
+    /// Lists iterations, newest first.
     History = "loop.history" {
-        params: HistoryParams, result: Iterations, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: LoopHistoryParams, result: LoopHistoryResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Sets the working memory: what the next iteration is shown, and no other.
+    /// Sets the working memory, which only the next iteration sees.
     Working = "loop.working" {
-        params: WorkingParams, result: Memory, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopWorkingParams, result: LoopMemory, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Shows, sets or takes back the persistent memory. Every revision is kept.
+    /// Shows, sets or reverts the persistent memory. Every revision is kept.
     Persistent = "loop.persistent" {
-        params: PersistentParams, result: Memories, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: LoopPersistentParams, result: LoopPersistentResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
@@ -88,7 +87,7 @@ events! { "loops";
     LoopPrompt = "loop.prompt" {
         payload: LoopPromptPayload, scope: Read, durability: Logged,
     }
-    /// An iteration was answered.
+    /// The model answered an iteration.
     LoopResponse = "loop.response" {
         payload: LoopResponsePayload, scope: Read, durability: Logged,
     }
@@ -96,15 +95,15 @@ events! { "loops";
     LoopError = "loop.error" {
         payload: LoopErrorPayload, scope: Read, durability: Logged,
     }
-    /// A loop was made, changed, or one of its memories was.
+    /// A loop was created or changed, or one of its memories was changed.
     LoopConfigured = "loop.config" {
         payload: LoopConfiguredPayload, scope: Read, durability: Logged,
     }
-    /// What a loop is doing has changed.
+    /// The state of a loop has changed.
     LoopStateChanged = "loop.state" {
         payload: LoopStatePayload, scope: Read, durability: Logged,
     }
-    /// A loop ended: stopped, at its last iteration, or given up.
+    /// A loop ended: it was stopped, reached its last iteration, or failed.
     LoopStopped = "loop.stopped" {
         payload: LoopStoppedPayload, scope: Read, durability: Logged,
     }
@@ -114,87 +113,87 @@ events! { "loops";
     }
 }
 
-/// A loop as it stands.
+/// A loop: its settings, state and memories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Loop {
     pub name: String,
     pub config: LoopConfig,
     pub state: LoopState,
-    /// What every iteration is shown.
-    pub persistent: Memory,
-    /// What the next iteration is shown, and no other.
-    pub working: Memory,
+    /// The persistent memory, which every iteration sees.
+    pub persistent: LoopMemory,
+    /// The working memory, which only the next iteration sees.
+    pub working: LoopMemory,
     pub created_at: u64,
     pub updated_at: u64,
 }
 
-/// What a loop is doing.
+/// The state of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopState {
-    /// Whether it is wanted to run: it goes on after a restart.
+    /// True if the loop is started. It continues after a restart of the daemon.
     pub running: bool,
     pub phase: LoopPhase,
-    /// The iteration under way or the last one; 0 before the first.
+    /// The current or the last iteration; 0 before the first.
     pub iteration: u32,
-    /// How many iterations this start has begun.
+    /// The number of iterations since the last start.
     pub since_start: u32,
-    /// The session of that iteration.
+    /// The session of `iteration`.
     #[serde(default)]
     pub session_key: Option<String>,
-    /// Its run.
+    /// The run of `iteration`.
     #[serde(default)]
     pub run_id: Option<RunId>,
-    /// When the next iteration begins, while it sleeps.
+    /// The time of the next iteration, while it sleeps.
     #[serde(default)]
     pub next_at: Option<u64>,
     /// The last answer.
     #[serde(default)]
     pub last_response: Option<String>,
-    /// What the monitor last printed.
+    /// The last output of the monitor.
     #[serde(default)]
     pub monitor: Option<MonitorOutput>,
-    /// Failures in a row.
+    /// Consecutive failures.
     #[serde(default)]
     pub errors: u32,
     #[serde(default)]
     pub last_error: Option<String>,
-    /// The outcome of the last iteration that is over.
+    /// The outcome of the last finished iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<WorkOutcome>,
-    /// Why it is not running, once it ran.
+    /// The reason why it ended; missing if it never ran or is running.
     #[serde(default)]
     pub stopped: Option<LoopEnd>,
-    /// What this start has cost.
+    /// The cost since the last start.
     #[serde(default)]
     pub cost: Cost,
 }
 
-/// What a monitor printed, bounded: the beginning and the end of each stream.
+/// The output of a monitor. Long streams are cut in the middle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MonitorOutput {
-    /// When it ended, in milliseconds since 1970.
+    /// The end time, in milliseconds since 1970.
     pub at: u64,
     pub duration_ms: u64,
-    /// Missing when it was killed or did not start.
+    /// Missing if it was killed or did not start.
     #[serde(default)]
     pub exit_code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// Why it has no exit code.
+    /// The reason if there is no exit code.
     #[serde(default)]
     pub problem: Option<String>,
 }
 
-/// A memory and its revision, which rises by one with each change.
+/// A memory of a loop. Its revision increases by one with each change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Memory {
+pub struct LoopMemory {
     pub revision: u64,
     pub text: String,
-    /// Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself.
+    /// The author of this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself.
     #[serde(default)]
     pub by: String,
     /// Milliseconds since 1970.
@@ -204,40 +203,40 @@ pub struct Memory {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Memories {
+pub struct LoopPersistentResult {
     #[serde(flatten)]
-    pub memory: Memory,
-    /// Earlier revisions, the newest first; only where they were asked for.
+    pub memory: LoopMemory,
+    /// Earlier revisions, newest first; only if requested with `earlier`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Memory>,
+    pub earlier: Vec<LoopMemory>,
 }
 
 /// One iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Iteration {
+pub struct IterationRecord {
     pub iteration: u32,
     pub session_key: String,
     #[serde(default)]
     pub run_id: Option<RunId>,
     pub prompt: String,
-    /// The answer; missing while it is under way.
+    /// The answer; missing while the iteration runs.
     #[serde(default)]
     pub response: Option<String>,
-    /// Whether the model answered; `outcome` says more.
+    /// True if the model answered; see `outcome` for details.
     #[serde(default)]
     pub success: Option<bool>,
     #[serde(default)]
     pub outcome: Option<WorkOutcome>,
     #[serde(default)]
-    pub cause: Option<Cause>,
-    /// Why it failed, or what was denied and how to allow it.
+    pub cause: Option<RunEndCause>,
+    /// The reason for a failure, or the denied calls and how to allow them.
     #[serde(default)]
     pub message: Option<String>,
-    /// Calls of its run that were denied, those of its sub-agents included.
+    /// Denied calls of its run, including those of its sub-agents.
     #[serde(default)]
     pub denied_calls: u32,
-    /// Calls of its run that failed or were invalid.
+    /// Failed or invalid calls of its run.
     #[serde(default)]
     pub failed_calls: u32,
     #[serde(default)]
@@ -249,7 +248,7 @@ pub struct Iteration {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateParams {
+pub struct LoopCreateParams {
     /// Lower-case letters, digits and dashes.
     pub name: String,
     #[serde(default, skip_serializing_if = "LoopChange::is_empty")]
@@ -262,100 +261,100 @@ pub struct CreateParams {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UpdateParams {
+pub struct LoopUpdateParams {
     pub name: String,
     pub config: LoopChange,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NameParams {
+pub struct LoopSelector {
     /// The loop's name.
     pub name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OnceParams {
+pub struct LoopOnceParams {
     /// The loop's name.
     pub name: String,
-    /// Makes repeating this request one iteration.
+    /// A repeated request with the same key is the same iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
-    /// Only those that run, or only those that do not.
+pub struct LoopListParams {
+    /// True: only running loops. False: only loops that are not running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<bool>,
 }
 
-/// Loops without their memories and answers, which `loop.get` shows.
+/// Loops without their memories and answers; see `loop.get` for those.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Loops {
+pub struct LoopListResult {
     pub loops: Vec<Loop>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Deleted {
+pub struct LoopDeleteResult {
     pub name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryParams {
+pub struct LoopHistoryParams {
     /// The loop's name.
     pub name: String,
     /// Only iterations before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u32>,
-    /// At most this many; 50 when missing, 500 at the most.
+    /// The most iterations to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Iterations {
-    pub iterations: Vec<Iteration>,
-    /// There are more: ask again before the last one.
+pub struct LoopHistoryResult {
+    pub iterations: Vec<IterationRecord>,
+    /// True if there are more: ask again with `before` set to the last one.
     #[serde(default)]
     pub more: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WorkingParams {
+pub struct LoopWorkingParams {
     /// The loop's name.
     pub name: String,
     pub text: String,
 }
 
-/// Shows the memory when neither `text` nor `undo` is there.
+/// Without `text` and `undo`, the memory is only shown.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PersistentParams {
+pub struct LoopPersistentParams {
     /// The loop's name.
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Goes back to the revision before, as a new revision.
+    /// Restores the previous revision as a new revision.
     #[serde(default)]
     pub undo: bool,
-    /// Refuses when the memory is of another revision by now.
+    /// Refuses the change if the memory has another revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_revision: Option<u64>,
-    /// Shows this many earlier revisions.
+    /// The number of earlier revisions to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<u32>,
-    /// Makes repeating this request one revision.
+    /// A repeated request with the same key is the same revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// The iteration that writes. Only the house itself sets it, for a call of that run.
+    /// The session of the iteration that writes. Only the daemon sets it, for a call of that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
 }
@@ -407,7 +406,7 @@ pub struct LoopErrorPayload {
 pub struct LoopConfiguredPayload {
     pub name: String,
     pub config: LoopConfig,
-    /// The revisions of its memories, whose texts `loop.get` has.
+    /// The revision of the persistent memory; `loop.get` returns the text.
     pub persistent: u64,
     pub working: u64,
 }
@@ -423,10 +422,10 @@ pub struct LoopStatePayload {
     pub next_at: Option<u64>,
     #[serde(default)]
     pub errors: u32,
-    /// How the iteration went that ends with this; missing when none does.
+    /// The outcome of the iteration that just ended; missing if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<WorkOutcome>,
-    /// Why that iteration failed, or what was denied and how to allow it.
+    /// The reason for a failure of that iteration, or the denied calls and how to allow them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(default)]
@@ -439,7 +438,7 @@ pub struct LoopStoppedPayload {
     pub name: String,
     pub iteration: u32,
     pub end: LoopEnd,
-    /// The end in a sentence.
+    /// The reason as a sentence.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The methods and events of each service, one file a room.
+//! The methods and events of each built-in service, one file per room.
 
 pub mod agent;
 pub mod audit;

@@ -1,6 +1,6 @@
 //! `model.*`: the models of all configured providers. A model's id is `provider/model`.
 
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use crate::rooms::service::ServiceRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,68 +8,68 @@ use serde::{Deserialize, Serialize};
 methods! { "models";
     /// Lists the models of every configured provider.
     List = "model.list" {
-        params: ListParams, result: Models, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: ModelListParams, result: ModelListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
-    /// Adds a provider, or changes one.
+    /// Adds or changes a provider.
     Add = "model.add" {
-        params: AddParams, result: Provider, scope: Admin, effect: Keyed,
-        cli: Cli::Verb(&["name"]),
+        params: ModelAddParams, result: ProviderInfo, scope: Admin, effect: Keyed,
+        cli: CliExposure::Verb(&["name"]),
     }
     /// Removes a provider.
     Remove = "model.remove" {
-        params: RemoveParams, result: Removed, scope: Admin, effect: Keyed,
-        cli: Cli::Verb(&["name"]),
+        params: ModelRemoveParams, result: ModelRemoveResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Verb(&["name"]),
     }
-    /// Asks a model for one word and says how that went.
+    /// Tests a model: asks it for one word and reports the result.
     Test = "model.test" {
-        params: TestParams, result: Tested, scope: Chat, effect: Opaque,
-        cli: Cli::Verb(&["model"]),
+        params: ModelTestParams, result: ModelTestResult, scope: Chat, effect: Opaque,
+        cli: CliExposure::Verb(&["model"]),
     }
     /// Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order.
     Set = "model.set" {
-        params: SetParams, result: Alias, scope: Admin, effect: Keyed,
-        cli: Cli::Verb(&["alias", "models"]),
+        params: ModelSetParams, result: ModelAlias, scope: Admin, effect: Keyed,
+        cli: CliExposure::Verb(&["alias", "models"]),
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
-    /// Only this provider's.
+pub struct ModelListParams {
+    /// Only models of this provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Asks no provider: tells the providers and the aliases, at once, and no models.
+    /// Returns only providers and aliases, without asking the providers for their models.
     #[serde(default)]
     pub names_only: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Models {
-    pub models: Vec<Model>,
-    pub providers: Vec<Provider>,
-    pub aliases: Vec<Alias>,
+pub struct ModelListResult {
+    pub models: Vec<ModelInfo>,
+    pub providers: Vec<ProviderInfo>,
+    pub aliases: Vec<ModelAlias>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
+pub struct ModelInfo {
     /// `provider/model`.
     pub id: String,
     pub provider: String,
     pub name: String,
-    /// The window, in tokens, if known.
+    /// The context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<Price>,
+    pub price: Option<ModelPrice>,
 }
 
-/// Millionths of a dollar for a million tokens.
+/// Prices in millionths of a dollar per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Price {
+pub struct ModelPrice {
     pub input: u64,
     pub output: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,90 +78,90 @@ pub struct Price {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Provider {
+pub struct ProviderInfo {
     pub name: String,
     pub kind: ProviderKind,
     pub url: String,
-    /// The environment variable its key is read from.
+    /// The environment variable that holds its API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// Whether it can be asked, and otherwise what is missing.
+    /// True if it can be used. Otherwise `message` says what is missing.
     pub ready: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The local service that answers; missing for all others.
+    /// The local service behind it; missing for remote providers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ProviderService>,
 }
 
-/// A local service whose models can be asked.
+/// A local service that provides models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderService {
     pub role: ServiceRole,
-    /// Otherwise it starts when it is asked.
+    /// True if it is running. Otherwise it starts on demand.
     pub running: bool,
-    /// The model it has, where that is known.
+    /// Its model, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// That is the small model hob installs.
+    /// True if that is the small model that hob installs.
     pub modest: bool,
 }
 
-/// The protocol a provider speaks.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
-    /// OpenAI's chat completions.
+    /// The OpenAI chat completions API.
     Openai,
-    /// OpenAI's responses.
+    /// The OpenAI responses API.
     OpenaiResponses,
     Anthropic,
     Gemini,
     Ollama,
-    /// OpenCode's server: an agent of its own, asked like a model.
+    /// An OpenCode server: a complete agent that is used like a model.
     Opencode,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AddParams {
-    /// What its models' ids begin with.
+pub struct ModelAddParams {
+    /// The provider's name, which is the prefix of its models' ids.
     pub name: String,
     pub kind: ProviderKind,
-    /// Where it answers; the provider's public address when missing.
+    /// The base URL; the provider's public address when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The environment variable that holds its key.
+    /// The environment variable that holds its API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RemoveParams {
+pub struct ModelRemoveParams {
     pub name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Removed {
+pub struct ModelRemoveResult {
     pub name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TestParams {
+pub struct ModelTestParams {
     /// `provider/model` or an alias.
     pub model: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Tested {
+pub struct ModelTestResult {
     pub model: String,
     pub ok: bool,
-    /// What it answered, or why it could not.
+    /// The answer, or the reason for the failure.
     pub message: String,
     pub first_token_ms: Option<u64>,
     pub total_ms: u64,
@@ -169,15 +169,15 @@ pub struct Tested {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SetParams {
+pub struct ModelSetParams {
     pub alias: String,
-    /// `provider/model`, in the order they are tried.
+    /// Models as `provider/model`, in the order they are tried.
     pub models: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Alias {
+pub struct ModelAlias {
     pub alias: String,
     pub models: Vec<String>,
 }

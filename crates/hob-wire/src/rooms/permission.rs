@@ -1,11 +1,12 @@
-//! `permission.*`: what a model's call needs before it runs. No run, tool or hook can answer.
+//! `permission.*`: rules, questions and decisions about the tool calls of models. No run, tool or
+//! hook can answer a question.
 
 use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
-use crate::method::{Cli, methods};
-pub use crate::rule::{AddParams, Rule, Terms};
-pub use crate::work::{Decision, Mode, Reach, RuleDecision};
+use crate::method::{CliExposure, methods};
+pub use crate::rule::{PermissionAddParams, PermissionRule, RuleTerms};
+pub use crate::work::{AnswerReach, PermissionDecision, PermissionMode, RuleDecision};
 use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,143 +14,143 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 methods! { "permissions";
-    /// Lists the stored rules, the newest first.
+    /// Lists the stored rules, newest first.
     List = "permission.list" {
-        params: ListParams, result: Rules, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: PermissionListParams, result: PermissionListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Stores a rule for calls to come.
+    /// Stores a rule for future calls.
     Add = "permission.add" {
-        params: AddParams, result: Rule, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionAddParams, result: PermissionRule, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Takes a stored rule away.
+    /// Removes a stored rule.
     Remove = "permission.remove" {
-        params: RemoveParams, result: Rule, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionRemoveParams, result: PermissionRule, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Says what would be decided of a call, and by which rule; asks nobody.
+    /// Shows the decision for a call and the rule behind it, without asking anybody.
     Check = "permission.check" {
-        params: CheckParams, result: Checked, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: PermissionCheckParams, result: PermissionCheckResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Answers a question; the first valid answer counts.
+    /// Answers a question. The first valid answer counts.
     Answer = "permission.answer" {
-        params: AnswerParams, result: Answered, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionAnswerParams, result: PermissionAnswer, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Decides a call by rule, or asks a person and waits; an allowed one gets a ticket.
+    /// Decides a call by rule, or asks a person and waits. An allowed call gets a ticket.
     Ask = "permission.ask" {
-        params: AskParams, result: Ruling, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionAskParams, result: PermissionRuling, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Takes up a ticket, once, for exactly the call it was given for.
+    /// Redeems a ticket, once, for exactly the call it was issued for.
     Redeem = "permission.redeem" {
-        params: RedeemParams, result: Redeemed, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionRedeemParams, result: PermissionRedeemResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Takes back the questions of a run that is over; whoever waits for one is denied.
+    /// Withdraws the questions of a run that has ended. Calls that wait for them are denied.
     Withdraw = "permission.withdraw" {
-        params: WithdrawParams, result: Withdrawn, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionWithdrawParams, result: PermissionWithdrawResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Marks this connection as one that shows questions to a person, until it closes.
-    /// While there is one, questions have no deadline; when the last one closes, each gets its whole
-    /// time from then on. Needs a connection that stays: a WebSocket or the unix socket.
+    /// While there is such a connection, questions have no deadline. When the last one closes, each
+    /// question's full time starts. Needs a WebSocket or the unix socket.
     Attend = "permission.attend" {
-        params: AttendParams, result: Attended, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: PermissionAttendParams, result: PermissionAttendResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Lists the questions that wait for an answer.
+    /// Lists the unanswered questions.
     Pending = "permission.pending" {
-        params: PendingParams, result: Questions, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: PermissionPendingParams, result: PermissionPendingResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "permissions";
-    /// A call waits for a person's yes or no.
+    /// A call waits for a person's decision.
     PermissionRequested = "permission.requested" {
-        payload: Question, scope: Read, durability: Logged,
+        payload: PermissionQuestion, scope: Read, durability: Logged,
     }
-    /// A question was answered, was taken back, or its deadline passed.
+    /// A question was answered or withdrawn, or its deadline passed.
     PermissionAnswered = "permission.answered" {
-        payload: Answered, scope: Read, durability: Logged,
+        payload: PermissionAnswer, scope: Read, durability: Logged,
     }
 }
 
-/// The decider of a ruling about a call that can never run: nobody was asked about it, and its reason
-/// is an answer to the model, not a denial.
+/// The value of `by` for a call that can never run. Nobody was asked about it, and its reason is an
+/// answer to the model, not a denial.
 pub const BY_CANNOT_RUN: &str = "rule:cannot-run";
 
 /// A call that needs a decision.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AskParams {
+pub struct PermissionAskParams {
     pub tool: ToolSpec,
     pub args: Value,
     pub context: ToolContext,
-    /// The farthest this call may reach; beyond it, it is denied without asking.
+    /// The highest allowed tier. A call above it is denied without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Tier>,
-    /// The digest of an earlier yes, as the run's journal has it: the very same call, taken up
-    /// after a restart, is not asked again.
+    /// The digest of an earlier approval, from the run's journal. After a restart the same call is
+    /// not asked about again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
-    /// The channel its run's task came by; its ceiling narrows what is allowed.
+    /// The channel of the run's task. The channel's ceiling also applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Nobody is there to be asked.
+    /// True if nobody can be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ruling {
-    pub decision: Decision,
-    /// For `tool.execute`, when allowed.
+pub struct PermissionRuling {
+    pub decision: PermissionDecision,
+    /// The ticket for `tool.execute`, if allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
-    /// [`BY_CANNOT_RUN`] when there was nothing to ask, or `withdrawn` with its run.
+    /// The decider: a rule, a token's name, `deadline`, `unattended` if nobody could be asked,
+    /// `rule:cannot-run` if the call can never run, or `withdrawn` if its run ended.
     pub by: String,
-    /// What the ticket is bound to; a journal keeps it as `approved`.
+    /// The digest that the ticket is bound to. The journal stores it for `approved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Why it was denied, for the model and the person.
+    /// The reason for a denial, for the model and for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The rule that would have allowed it, where nobody could be asked.
+    /// The rule that would have allowed it, if nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant: Option<Terms>,
+    pub grant: Option<RuleTerms>,
 }
 
-/// A call that was not allowed.
+/// A denied call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Denial {
-    /// The call's id within its run.
+pub struct PermissionDenial {
+    /// The id of the call within its run.
     pub call_id: String,
     pub tool: String,
-    /// Who decided, as in a ruling; `unattended` when nobody could be asked.
+    /// The decider, as in the result of `permission.ask`; `unattended` if nobody could be asked.
     pub by: String,
     pub reason: String,
-    /// The rule that would have allowed it, where nobody could be asked.
+    /// The rule that would have allowed it, if nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant: Option<Terms>,
+    pub grant: Option<RuleTerms>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
-    /// Only those for this tool.
+pub struct PermissionListParams {
+    /// Only rules for this tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Only those that could cover calls of this session.
+    /// Only rules that could cover calls of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
-    /// Go on after this rule's id.
+    /// Returns rules after the one with this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,33 +159,33 @@ pub struct ListParams {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Rules {
-    /// What the house does with what no rule covers.
-    pub mode: Mode,
-    pub rules: Vec<Rule>,
-    /// What to know of some of them, by their ids: that one covers less than it once did.
+pub struct PermissionListResult {
+    /// The mode for calls that no rule covers.
+    pub mode: PermissionMode,
+    pub rules: Vec<PermissionRule>,
+    /// Notes about rules, keyed by id, such as that a rule covers less than it once did.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
-    /// There are more: ask again after the last one.
+    /// True if there are more: ask again with `after` set to the last one.
     #[serde(default)]
     pub more: bool,
-    /// Damaged rules, which are left out above. While there is one, every call that is not denied
-    /// is asked about.
+    /// Damaged rules. They are not in `rules`. While there is one, every call that is not denied is
+    /// asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RemoveParams {
-    /// The rule's id, or the first characters of it if they fit one rule only.
+pub struct PermissionRemoveParams {
+    /// The rule's id, or a unique prefix of it.
     pub id: String,
 }
 
-/// A call that nobody makes.
+/// A hypothetical call.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CheckParams {
+pub struct PermissionCheckParams {
     pub tool: String,
     #[serde(default)]
     pub args: Value,
@@ -198,9 +199,9 @@ pub struct CheckParams {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked {
+pub struct PermissionCheckResult {
     pub decision: RuleDecision,
-    /// The rule that decides: `rule:ID`, or the name of a built-in one.
+    /// The deciding rule: `rule:ID`, or the name of a built-in rule.
     pub by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -208,119 +209,121 @@ pub struct Checked {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RedeemParams {
+pub struct PermissionRedeemParams {
     pub ticket: String,
     pub tool: String,
-    /// The hash of what the tool declares now: a tool that changed since the question is not run.
+    /// The hash of the tool's current declaration. A tool that changed since the question is not
+    /// run.
     pub fingerprint: String,
     pub args: Value,
     pub context: ToolContext,
-    /// What the tool sees now of what it would change: a file that changed since the question is
-    /// another call.
+    /// The current state of what the call would change, such as a file's hash. If it changed since
+    /// the question, the ticket is not valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Redeemed {
-    /// The digest it was bound to.
+pub struct PermissionRedeemResult {
+    /// The digest that the ticket was bound to.
     pub digest: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WithdrawParams {
+pub struct PermissionWithdrawParams {
     pub run_id: RunId,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Withdrawn {
-    /// The questions that were open.
+pub struct PermissionWithdrawResult {
+    /// The number of withdrawn questions.
     pub questions: u32,
 }
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+pub struct PermissionQuestion {
     pub id: String,
     pub session_key: String,
     pub run_id: RunId,
-    /// The call's id within its run.
+    /// The id of the call within its run.
     pub call_id: String,
     pub tool: String,
     pub args: Value,
     pub tier: Tier,
-    /// The question in a sentence, control characters escaped.
+    /// The question as a sentence. Control characters are escaped.
     pub sentence: String,
     /// The rules that an answer beyond `once` would store, by scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offers: Vec<Terms>,
-    /// Exactly what will run, for showing: argv, folder, environment, diff.
+    pub offers: Vec<RuleTerms>,
+    /// A description of exactly what will run: argv, folder, environment, diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// The hash the answer is bound to; any difference at run time asks again.
+    /// The hash that the answer is bound to. If the call differs at run time, a new question is
+    /// asked.
     pub digest: String,
     pub asked_at: u64,
-    /// Without an answer by then it is denied, unless it is `attended`.
+    /// The time at which it is denied without an answer, unless it is `attended`.
     pub deadline_at: u64,
-    /// A connection shows it to a person (`permission.attend`), so it has no deadline now: its whole
-    /// time begins when the last such connection closes.
+    /// True if a connection shows it to a person (`permission.attend`). It then has no deadline;
+    /// its full time starts when the last such connection closes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub attended: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AttendParams {}
+pub struct PermissionAttendParams {}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Attended {
-    /// Connections that show questions to a person now, this one included.
+pub struct PermissionAttendResult {
+    /// Connections that show questions to a person, including this one.
     pub connections: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PendingParams {
-    /// Only those of this session.
+pub struct PermissionPendingParams {
+    /// Only questions of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Questions {
-    pub questions: Vec<Question>,
+pub struct PermissionPendingResult {
+    pub questions: Vec<PermissionQuestion>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AnswerParams {
+pub struct PermissionAnswerParams {
     pub id: String,
-    pub decision: Decision,
-    /// How far the answer reaches; `once` when missing. Beyond that it stores a rule for like
+    pub decision: PermissionDecision,
+    /// The reach of the answer; `once` when missing. A longer reach stores a rule for similar
     /// calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Reach>,
-    /// The digest shown; an answer to something else is refused.
+    pub scope: Option<AnswerReach>,
+    /// The digest of the shown question. An answer with another digest is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
+pub struct PermissionAnswer {
     pub id: String,
     pub session_key: String,
     pub run_id: RunId,
-    pub decision: Decision,
+    pub decision: PermissionDecision,
     #[serde(default)]
-    pub scope: Reach,
-    /// Who answered: a token's name, `deadline`, or `withdrawn` with its run.
+    pub scope: AnswerReach,
+    /// The decider: a token's name, `deadline`, or `withdrawn` if its run ended.
     pub by: String,
 }
 

@@ -10,7 +10,7 @@ fn a_rule_reads_as_one_object_with_its_terms() {
         "tool": "exec", "decision": "allow", "scope": "always",
         "match": { "command": "ls *" },
     });
-    let rule: Rule = serde_json::from_value(text.clone()).unwrap();
+    let rule: PermissionRule = serde_json::from_value(text.clone()).unwrap();
     assert_eq!(rule.terms.matches["command"], "ls *");
     assert_eq!(serde_json::to_value(&rule).unwrap(), text);
 }

@@ -1,74 +1,74 @@
-//! `service.*`: the local services hob installs, starts, watches and stops.
+//! `service.*`: managed services: local programs that hob installs, starts, monitors and stops.
 //!
-//! A service is named by its descriptor: one that hob ships, or a file `services/NAME.toml` of the
-//! home. Names of other systems for the same thing (`kokomo`, `mlx`) are taken as aliases.
+//! A service has a descriptor: one that hob ships, or a file `services/NAME.toml` in the home.
+//! Names that other systems use for the same service (`kokomo`, `mlx`) are aliases.
 
 use crate::event::events;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "services";
-    /// Lists the services there are, with what each is doing.
+    /// Lists the services and their states.
     List = "service.list" {
-        params: ListParams, result: Services, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: ServiceListParams, result: ServiceListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Shows what one service is doing.
+    /// Shows the state of a service.
     Status = "service.status" {
-        params: NameParams, result: ServiceStatus, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: ServiceSelector, result: ServiceStatus, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Starts a service and those it needs. One that runs stays as it is.
+    /// Starts a service and its dependencies. A running service stays as it is.
     Start = "service.start" {
-        params: StartParams, result: ServiceStatus, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ServiceStartParams, result: ServiceStatus, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Stops a service and, before it, those that need it. Answers when nothing of them lives.
+    /// Stops a service after its dependents. Answers when all their processes have ended.
     Stop = "service.stop" {
-        params: NameParams, result: ServiceStatus, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ServiceSelector, result: ServiceStatus, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Stops a service and starts it again.
     Restart = "service.restart" {
-        params: StartParams, result: ServiceStatus, scope: Control, effect: Opaque,
-        cli: Cli::Hidden,
+        params: ServiceStartParams, result: ServiceStatus, scope: Control, effect: Opaque,
+        cli: CliExposure::Hidden,
     }
-    /// Shows the last lines a service printed.
+    /// Shows the last output lines of a service.
     Logs = "service.logs" {
-        params: LogsParams, result: ServiceLogs, scope: Read, effect: Pure,
-        cli: Cli::Hidden,
+        params: ServiceLogsParams, result: ServiceLogs, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Installs a service, or shows what that would do.
-    /// It needs a person's yes, answers once the work has begun, and `service.install.progress`
-    /// tells the rest.
+    /// Installs a service, or shows the installation plan.
+    /// Installing needs a person's consent (`yes`). It answers once the work has begun;
+    /// `service.install.progress` reports the progress.
     Install = "service.install" {
-        params: InstallParams, result: Installing, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ServiceInstallParams, result: ServiceInstallResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Stops a service and removes what installing it brought.
+    /// Stops a service and removes its installation.
     Uninstall = "service.uninstall" {
-        params: NameParams, result: Uninstalled, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ServiceSelector, result: ServiceUninstallResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Starts a service if it does not run, and says where it answers once it is ready.
-    /// For rooms of the house: the answer may hold the service's password.
+    /// Starts a service if needed, and returns its address once it is ready.
+    /// For built-in services only: the answer may contain the service's password.
     Reach = "service.reach" {
-        params: NameParams, result: Reached, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ServiceSelector, result: ServiceReachResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "services";
-    /// What a service is doing has changed.
+    /// The state of a service has changed.
     ServiceStatusChanged = "service.status" {
         payload: ServiceStatus, scope: Read, durability: Logged,
     }
-    /// A line a service printed.
+    /// An output line of a service.
     ServiceLog = "service.log" {
         payload: ServiceLogPayload, scope: Read, durability: Volatile,
     }
-    /// How far an installation is.
+    /// The progress of an installation.
     ServiceInstallProgress = "service.install.progress" {
         payload: InstallProgress, scope: Read, durability: Volatile,
     }
@@ -76,115 +76,115 @@ events! { "services";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {}
+pub struct ServiceListParams {}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NameParams {
+pub struct ServiceSelector {
     /// The service's name or alias.
     pub name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StartParams {
+pub struct ServiceStartParams {
     /// The service's name or alias.
     pub name: String,
-    /// Answer once it is ready or has failed, instead of once it is starting.
+    /// Answers once it is ready or has failed, instead of once it is starting.
     #[serde(default)]
     pub wait: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Services {
-    pub services: Vec<Service>,
-    /// Files of the home that could not be read as descriptors, each with the reason.
+pub struct ServiceListResult {
+    pub services: Vec<ManagedService>,
+    /// Descriptor files in the home that could not be read, each with the reason.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// Those of these files that have a service's name: such a service cannot be started.
+    /// The unreadable files that are named after a service. That service cannot be started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenService>,
 }
 
-/// A file `services/NAME.toml` that does not describe a service.
+/// A file `services/NAME.toml` that is not a valid descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokenService {
     pub name: String,
     pub file: String,
-    /// What is wrong, with the file and the line.
+    /// The problem, with the file and the line.
     pub problem: String,
 }
 
-/// A service and what it is doing.
+/// A managed service and its state.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "four facts that are independent of each other"
 )]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Service {
+pub struct ManagedService {
     #[serde(flatten)]
     pub status: ServiceStatus,
-    /// What it is, in one line.
+    /// A one-line description.
     pub about: String,
-    /// What it does for hob, if anything.
+    /// Its role for hob, if it has one.
     #[serde(default)]
     pub role: Option<ServiceRole>,
-    /// Whether it can be started: installed, or found on this machine.
+    /// True if it can be started: it is installed, or was found on this machine.
     pub installed: bool,
-    /// Why it cannot be started here, and what to do.
+    /// The reason why it cannot be started here, and what to do.
     #[serde(default)]
     pub missing: Option<String>,
-    /// Whether hob ships how to install it.
+    /// True if hob can install it.
     pub installable: bool,
     pub autostart: bool,
-    /// Runs, but was not started by hob: it is used and never stopped.
+    /// True if it runs but was not started by hob. hob uses it and never stops it.
     pub adopted: bool,
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Services that must be ready before it starts.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// The file it is described in; missing for those hob ships.
+    /// Its descriptor file; missing for services that hob ships.
     #[serde(default)]
     pub file: Option<String>,
     #[serde(default)]
     pub licence: Option<String>,
-    /// An installation under way, or how the last one failed.
+    /// The current installation, or the last failed one.
     #[serde(default)]
     pub installation: Option<InstallProgress>,
 }
 
-/// What a service does for hob.
+/// The role of a service for hob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceRole {
     /// Answers chat completions.
     Llm,
-    /// Speaks.
+    /// Text to speech.
     Tts,
-    /// Answers chat completions about pictures.
+    /// Answers chat completions about images.
     Vlm,
-    /// An agent of its own, with models of its own.
+    /// A complete agent with its own models.
     Agent,
 }
 
-/// What a service is doing.
+/// The state of a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceStatus {
     pub name: String,
     pub state: ServiceState,
-    /// Its first process, while there is one of ours.
+    /// The main process, if hob started it.
     pub pid: Option<u32>,
     pub port: Option<u16>,
-    /// Why it is so, in a sentence.
+    /// The reason for the state, as a sentence.
     pub detail: Option<String>,
-    /// How its process last ended.
+    /// The last exit of its process.
     pub last_exit: Option<LastExit>,
-    /// Restarts since it was started by a person or on demand.
+    /// Automatic restarts since a person started it or it started on demand.
     pub restarts: u32,
 }
 
@@ -195,9 +195,9 @@ pub enum ServiceState {
     Starting,
     Running,
     Stopping,
-    /// It ended and is started again after a while.
+    /// It ended and is restarted after a delay.
     Backoff,
-    /// It ended too often, or could not be started; only a person starts it again.
+    /// It ended too often or could not be started. Only a person can start it again.
     Failed,
 }
 
@@ -215,7 +215,7 @@ impl ServiceState {
     }
 }
 
-/// How a process ended: an exit code, or the name of the signal.
+/// The end of a process: an exit code, or the name of a signal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LastExit {
@@ -225,13 +225,13 @@ pub enum LastExit {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LogsParams {
+pub struct ServiceLogsParams {
     /// The service's name or alias.
     pub name: String,
-    /// The most lines, the newest of them; 100 when missing.
+    /// The number of newest lines to return; 100 when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
-    /// Only lines after the one of this number.
+    /// Only lines after this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
@@ -239,16 +239,16 @@ pub struct LogsParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceLogs {
-    pub lines: Vec<ServiceLine>,
-    /// The file with more of them.
+    pub lines: Vec<ServiceLogLine>,
+    /// The log file.
     #[serde(default)]
     pub file: Option<String>,
 }
 
-/// A line a service printed. Numbers rise by one; a hole is lines that came too fast.
+/// An output line of a service. Numbers increase by one; a gap means lines that came too fast.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ServiceLine {
+pub struct ServiceLogLine {
     pub number: u64,
     /// Milliseconds since 1970.
     pub at: u64,
@@ -261,46 +261,46 @@ pub struct ServiceLine {
 pub struct ServiceLogPayload {
     pub name: String,
     #[serde(flatten)]
-    pub line: ServiceLine,
+    pub line: ServiceLogLine,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct InstallParams {
+pub struct ServiceInstallParams {
     /// The service's name or alias.
     pub name: String,
-    /// A person has seen the plan and wants it; without it only the plan is answered.
+    /// True if a person has seen the plan and agrees. Otherwise only the plan is returned.
     #[serde(default)]
     pub yes: bool,
 }
 
-/// The plan, and how far it is.
+/// The plan of an installation and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Installing {
+pub struct ServiceInstallResult {
     pub name: String,
     pub plan: InstallPlan,
-    /// Missing when only the plan was asked for.
+    /// Missing if only the plan was requested.
     #[serde(default)]
     pub progress: Option<InstallProgress>,
 }
 
-/// What installing would do.
+/// The plan of an installation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallPlan {
-    /// Nothing is to be done: it can be started.
+    /// True if nothing has to be done: the service can be started.
     pub ready: bool,
     pub steps: Vec<InstallStep>,
-    /// What is still to be fetched.
+    /// The remaining download size.
     pub download_bytes: u64,
-    /// What it takes on disk in the end.
+    /// The disk space after installation.
     pub disk_bytes: u64,
-    /// Where it goes.
+    /// The installation folder.
     pub folder: String,
     #[serde(default)]
     pub licences: Vec<String>,
-    /// Why it cannot be installed here, and what to do instead.
+    /// The reason why it cannot be installed here, and what to do instead.
     #[serde(default)]
     pub obstacle: Option<String>,
 }
@@ -308,16 +308,16 @@ pub struct InstallPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallStep {
-    /// What it does, in one line.
+    /// A one-line description.
     pub about: String,
-    /// The command that does it, for steps that are one.
+    /// The command, if the step is one.
     #[serde(default)]
     pub command: Option<String>,
     #[serde(default)]
     pub bytes: Option<u64>,
     #[serde(default)]
     pub sha256: Option<String>,
-    /// Done by an earlier attempt.
+    /// True if an earlier attempt completed it.
     #[serde(default)]
     pub done: bool,
 }
@@ -327,13 +327,13 @@ pub struct InstallStep {
 pub struct InstallProgress {
     pub name: String,
     pub state: InstallState,
-    /// The step under way, from 1; its number in the plan.
+    /// The number of the current step in the plan, from 1.
     pub step: u32,
     pub steps: u32,
     pub about: String,
     pub bytes_done: u64,
     pub bytes_total: u64,
-    /// Why it failed and what to do; nothing is left half done.
+    /// The reason for a failure and what to do. A failed installation leaves nothing half done.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -348,30 +348,30 @@ pub enum InstallState {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Uninstalled {
+pub struct ServiceUninstallResult {
     pub name: String,
     pub freed_bytes: u64,
 }
 
-/// Where a service answers.
+/// The address of a running service.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reached {
+pub struct ServiceReachResult {
     pub name: String,
     /// `http://127.0.0.1:PORT`, without a path.
     pub url: String,
-    /// What it must be shown to answer.
+    /// The password it requires.
     #[serde(default)]
     pub password: Option<String>,
-    /// What answers there, for people, where hob found it running: `Ollama 0.12.0 at
+    /// A description for people, if hob found the server running: `Ollama 0.12.0 at
     /// 127.0.0.1:11434`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
-impl std::fmt::Debug for Reached {
+impl std::fmt::Debug for ServiceReachResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reached")
+        f.debug_struct("ServiceReachResult")
             .field("name", &self.name)
             .field("url", &self.url)
             .finish_non_exhaustive()

@@ -1,11 +1,11 @@
-//! `session.*`: conversations. A session is never wiped by creating it again; its messages are
+//! `session.*`: conversations. Creating an existing session never erases it. Messages are
 //! append-only.
 
-use crate::content::{Content, Message, Role};
+use crate::content::{Message, MessageContent, Role};
 use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::{MessageId, SessionId};
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,50 +13,50 @@ use serde_json::{Map, Value};
 methods! { "sessions";
     /// Creates a session, or returns the one that already has this key.
     Create = "session.create" {
-        params: CreateParams, result: Created, scope: Chat, effect: Keyed,
-        cli: Cli::Verb(&["sessionKey"]),
+        params: SessionCreateParams, result: SessionCreateResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
     /// Shows one session.
     Get = "session.get" {
-        params: GetParams, result: Session, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["sessionKey"]),
+        params: SessionGetParams, result: Session, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
-    /// Lists sessions, the most recently used first.
+    /// Lists sessions, most recently used first.
     List = "session.list" {
-        params: ListParams, result: Sessions, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: SessionListParams, result: SessionListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
-    /// Pages back through the messages of a session; each page is oldest first.
+    /// Pages backward through the messages of a session. Each page is oldest first.
     History = "session.history" {
-        params: HistoryParams, result: Messages, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["sessionKey"]),
+        params: SessionHistoryParams, result: SessionMessages, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
-    /// Adds a message to a session; the answer means it is on disk.
+    /// Adds a message to a session. The answer confirms that it is on disk.
     ///
-    /// With `idempotencyKey`, sending the same again adds nothing and answers the same.
+    /// With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
     Send = "session.send" {
-        params: SendParams, result: Sent, scope: Chat, effect: Keyed,
-        cli: Cli::Verb(&["sessionKey", "content"]),
+        params: SessionSendParams, result: SessionSendResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey", "content"]),
     }
     /// Deletes a session and its messages.
     Delete = "session.delete" {
-        params: DeleteParams, result: Deleted, scope: Control, effect: Keyed,
-        cli: Cli::Verb(&["sessionKey"]),
+        params: SessionDeleteParams, result: SessionDeleteResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
-    /// Reads a session forward from its first message, a page at a time.
+    /// Pages forward through a session from its first message.
     Export = "session.export" {
-        params: ExportParams, result: Messages, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["sessionKey"]),
+        params: SessionExportParams, result: SessionMessages, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
-    /// Sets entries of a session's metadata; `null` takes one away, the others stay.
+    /// Sets entries of a session's metadata. `null` removes an entry; the others stay.
     Annotate = "session.annotate" {
-        params: AnnotateParams, result: Session, scope: Chat, effect: Keyed,
-        cli: Cli::Hidden,
+        params: SessionAnnotateParams, result: Session, scope: Chat, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Names a session for people, or takes its name away.
+    /// Sets or removes the label of a session.
     Label = "session.label" {
-        params: LabelParams, result: Session, scope: Chat, effect: Keyed,
-        cli: Cli::Verb(&["sessionKey", "label"]),
+        params: SessionLabelParams, result: Session, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey", "label"]),
     }
 }
 
@@ -80,7 +80,7 @@ events! { "sessions";
 #[serde(rename_all = "camelCase")]
 pub struct Session {
     pub id: SessionId,
-    /// The key if it has one, else the id: what to pass as `sessionKey`.
+    /// The key, or the id if it has no key. Use it as `sessionKey`.
     pub session_key: String,
     /// `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes.
     pub kind: String,
@@ -90,29 +90,29 @@ pub struct Session {
     pub metadata: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
-    /// Messages it holds.
+    /// The number of messages.
     pub messages: u64,
     pub created_at: u64,
-    /// When it was last written to.
+    /// The time of the last write.
     pub updated_at: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateParams {
-    /// A name of your choice, such as `chat:main`; without one the session has only its id.
+pub struct SessionCreateParams {
+    /// A key of your choice, such as `chat:main`. Without one, the session has only its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
-    /// The id it gets, a UUID, for callers that choose ids; the session that has it is returned.
+    /// The id (a UUID), for callers that choose ids. An existing session with this id is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<SessionId>,
-    /// What it is for; `main` when missing.
+    /// The kind of session; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Any JSON object of yours.
+    /// Any JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// The session it came from, by key or id.
+    /// The parent session, by key or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,87 +121,87 @@ pub struct CreateParams {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Created {
+pub struct SessionCreateResult {
     #[serde(flatten)]
     pub session: Session,
-    /// False when a session with this key was there already; nothing of it changed.
+    /// False if a session with this key existed already. It is unchanged.
     pub created: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GetParams {
+pub struct SessionGetParams {
     /// The session's key or id.
     pub session_key: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
+pub struct SessionListParams {
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// At most this many; 50 when missing, 500 at the most.
+    /// The most entries to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Where the page before ended: its `next`.
+    /// The `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Sessions {
+pub struct SessionListResult {
     pub sessions: Vec<Session>,
-    /// Pass as `before` for the next page; missing on the last.
+    /// The `before` of the next page; missing on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryParams {
+pub struct SessionHistoryParams {
     /// The session's key or id.
     pub session_key: String,
-    /// At most this many; 50 when missing, 500 at the most.
+    /// The most entries to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Only messages before this `seq`: the `next` of the page before.
+    /// Only messages before this `seq`: the `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Messages {
+pub struct SessionMessages {
     pub messages: Vec<Message>,
-    /// The cursor of the next page; missing on the last.
+    /// The cursor of the next page; missing on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
-    /// Messages of this page that are damaged or missing. In `messages` a note of the role
-    /// `system` stands in the place of each.
+    /// Damaged or missing messages of this page. In `messages` each is replaced by a note with the
+    /// role `system`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SendParams {
+pub struct SessionSendParams {
     /// The session's key or id.
     pub session_key: String,
     /// A text, or a list of parts.
-    pub content: Content,
-    /// Who speaks; `user` when missing.
+    pub content: MessageContent,
+    /// The author; `user` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Makes repeating this request one message.
+    /// A repeated request with the same key is the same message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Sent {
+pub struct SessionSendResult {
     pub message_id: MessageId,
     /// The message's position in its session.
     pub seq: u64,
@@ -209,35 +209,35 @@ pub struct Sent {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeleteParams {
+pub struct SessionDeleteParams {
     /// The session's key or id.
     pub session_key: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Deleted {
+pub struct SessionDeleteResult {
     pub id: SessionId,
-    /// Messages that went with it.
+    /// The number of deleted messages.
     pub messages: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExportParams {
+pub struct SessionExportParams {
     /// The session's key or id.
     pub session_key: String,
-    /// Only messages after this `seq`: the `next` of the page before.
+    /// Only messages after this `seq`: the `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
-    /// At most this many a page; 500 when missing and at the most.
+    /// The most messages per page; 500 when missing, which is also the maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AnnotateParams {
+pub struct SessionAnnotateParams {
     /// The session's key or id.
     pub session_key: String,
     pub metadata: Map<String, Value>,
@@ -245,10 +245,10 @@ pub struct AnnotateParams {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LabelParams {
+pub struct SessionLabelParams {
     /// The session's key or id.
     pub session_key: String,
-    /// The new label; none takes it away.
+    /// The new label; missing removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }

@@ -1,113 +1,113 @@
-//! `terminal.*`: shells in tmux that a person and hob share. What hob types there is visible, what
-//! the person types there is seen and marked as theirs.
+//! `terminal.*`: shells in tmux that the user and hob share. The user sees what hob types. Commands
+//! that the user types are recorded as the user's.
 //!
-//! A terminal is named by a person and lives in a tmux server of its own socket, which outlives the
-//! daemon. Which bytes a command printed, how it ended and how long it took is told by marks of the
-//! shell itself, never read off a prompt.
+//! The user names a terminal. It lives in a tmux server with its own socket, which outlives the
+//! daemon. The output, exit code and duration of a command come from marks that the shell prints;
+//! hob never parses a prompt.
 //!
-//! All of it needs the scope `admin`: whoever types into a person's shell, or reads what it shows, is
-//! that person in effect.
+//! All methods and events need the scope `admin`: whoever types into the user's shell, or reads its
+//! screen, has the user's rights.
 
 use crate::event::events;
 use crate::id::{CommandId, RunId};
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 pub use crate::terminal::CommandState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The terminal that is meant when none is named.
+/// The default terminal.
 pub const DEFAULT_TERMINAL: &str = "main";
 
 methods! { "terminal";
-    /// Makes a terminal, or shows the one of that name.
+    /// Creates a terminal, or shows the existing one of that name.
     Create = "terminal.create" {
-        params: CreateParams, result: Created, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TerminalCreateParams, result: TerminalCreateResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
     /// Lists the terminals by name.
     List = "terminal.list" {
-        params: ListParams, result: Terminals, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TerminalListParams, result: TerminalListResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Runs commands one after the other in a terminal, behind what waits there already.
-    /// A terminal that is not there is made.
+    /// Runs commands one after the other in a terminal, after those already queued.
+    /// Creates the terminal if it does not exist.
     Execute = "terminal.execute" {
-        params: ExecuteParams, result: Executed, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TerminalExecuteParams, result: TerminalExecuteResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Types into a terminal as a keyboard would, whatever runs there.
+    /// Sends keystrokes to a terminal, whatever runs there.
     Keys = "terminal.keys" {
-        params: KeysParams, result: Typed, scope: Admin, effect: Opaque,
-        cli: Cli::Hidden,
+        params: TerminalKeysParams, result: TerminalKeysResult, scope: Admin, effect: Opaque,
+        cli: CliExposure::Hidden,
     }
     /// Shows the last lines of a terminal.
     Capture = "terminal.capture" {
-        params: CaptureParams, result: Captured, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TerminalCaptureParams, result: TerminalCaptureResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Shows one command; with `waitMs`, when it has ended or that time is over.
+    /// Shows one command. With `waitMs`, waits for its end or for that time.
     Command = "terminal.command" {
-        params: CommandParams, result: TerminalCommand, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TerminalCommandParams, result: TerminalCommand, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Lists the commands of a terminal, the newest first.
+    /// Lists the commands of a terminal, newest first.
     History = "terminal.history" {
-        params: HistoryParams, result: TerminalCommands, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TerminalHistoryParams, result: TerminalHistoryResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Ends a command, or all of hob's in a terminal, and answers when they have ended.
-    /// One that waits is dropped, one that runs is interrupted and, if it does not heed that,
-    /// killed.
+    /// Cancels a command, or all of hob's commands in a terminal. Answers when they have ended.
+    /// A queued command is dropped. A running command is interrupted, and killed if it does not
+    /// stop.
     Cancel = "terminal.cancel" {
-        params: CancelParams, result: Cancelled, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TerminalCancelParams, result: TerminalCancelResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Opens a window of the desktop attached to a terminal, which is made if it is not there.
+    /// Opens a desktop window that is attached to a terminal. Creates the terminal if needed.
     Open = "terminal.open" {
-        params: OpenParams, result: Opened, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TerminalOpenParams, result: TerminalOpenResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Closes a terminal with what runs in it, or only the windows hob opened on it.
+    /// Closes a terminal and everything in it, or only the windows that hob opened for it.
     Close = "terminal.close" {
-        params: CloseParams, result: Closed, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TerminalCloseParams, result: TerminalCloseResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// What a command's output says: its kind, its facts, and what deserves attention.
+    /// Analyses a command's output: its format, its facts, and findings.
     Analyze = "terminal.analyze" {
-        params: AnalyzeParams, result: crate::analysis::Analysis, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TerminalAnalyzeParams, result: crate::analysis::OutputAnalysis, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
 }
 
 events! { "terminal";
-    /// What a terminal is doing has changed.
+    /// The state of a terminal has changed.
     TerminalStatus = "terminal.status" {
-        payload: Terminal, scope: Admin, durability: Logged,
+        payload: TerminalInfo, scope: Admin, durability: Logged,
     }
-    /// A command waits, has begun or has ended, whoever typed it.
-    /// Its output is left out: the method of the same name has it.
+    /// A command was queued, has begun or has ended, whoever typed it.
+    /// The output is not included; the method of the same name returns it.
     TerminalCommandChanged = "terminal.command" {
         payload: TerminalCommand, scope: Admin, durability: Logged,
     }
-    /// What is printed in a terminal, as plain text: control sequences are taken out.
+    /// New output of a terminal as plain text, without control sequences.
     TerminalOutput = "terminal.output" {
-        payload: OutputPayload, scope: Admin, durability: Volatile,
+        payload: TerminalOutputPayload, scope: Admin, durability: Volatile,
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateParams {
-    /// Letters, digits, `-` and `_`, 64 at the most; `main` when missing.
+pub struct TerminalCreateParams {
+    /// At most 64 letters, digits, `-` and `_`; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The folder its shell starts in; the person's home when missing.
+    /// The folder its shell starts in; the user's home when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// The shell; the setting `terminal.shell` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
-    /// Its size while nobody is attached.
+    /// The width while no window is attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,55 +116,55 @@ pub struct CreateParams {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Created {
-    /// Whether it was made by this call.
+pub struct TerminalCreateResult {
+    /// True if this call created it.
     pub created: bool,
-    pub terminal: Terminal,
+    pub terminal: TerminalInfo,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {}
+pub struct TerminalListParams {}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Terminals {
-    pub terminals: Vec<Terminal>,
-    /// The socket of the tmux server they live in.
+pub struct TerminalListResult {
+    pub terminals: Vec<TerminalInfo>,
+    /// The socket of the tmux server.
     pub socket: String,
-    /// Which tmux there is, such as `3.3a`.
+    /// The version of tmux, such as `3.3a`.
     #[serde(default)]
     pub tmux: Option<String>,
-    /// Why no terminal can be made here, and what to do.
+    /// The reason why no terminal can be created here, and what to do.
     #[serde(default)]
     pub problem: Option<String>,
 }
 
-/// A terminal and what it is doing.
+/// A terminal and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Terminal {
+pub struct TerminalInfo {
     pub name: String,
     pub state: TerminalState,
-    /// Why it is so, in a sentence.
+    /// The reason for the state, as a sentence.
     #[serde(default)]
     pub detail: Option<String>,
-    /// The program of its shell.
+    /// The shell program.
     pub shell: String,
-    /// The shell's folder when it was last at its prompt.
+    /// The shell's folder at its last prompt.
     #[serde(default)]
     pub folder: Option<String>,
-    /// The shell's process.
+    /// The process id of the shell.
     #[serde(default)]
     pub pid: Option<u32>,
     pub columns: u16,
     pub rows: u16,
-    /// Commands that wait for their turn.
+    /// The number of queued commands.
     pub queued: u32,
-    /// What runs in it, hob's or the person's.
+    /// The running command, of hob or of the user.
     #[serde(default)]
     pub running: Option<CommandId>,
-    /// Windows and terminals attached to it now.
+    /// The number of attached windows and terminals.
     pub attached: u32,
     /// Milliseconds since 1970.
     pub created_at: u64,
@@ -175,56 +175,56 @@ pub struct Terminal {
 pub enum TerminalState {
     /// The shell has not shown its first prompt yet.
     Starting,
-    /// The shell waits at its prompt.
+    /// The shell is at its prompt.
     Idle,
     /// A command runs.
     Busy,
-    /// It is gone and was not closed by anybody: its shell ended, or tmux was killed.
+    /// It ended without being closed: its shell died, or tmux was killed.
     Lost,
-    /// It was closed, or its shell was left with `exit`.
+    /// It was closed, or its shell ended with `exit`.
     Closed,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExecuteParams {
+pub struct TerminalExecuteParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// One command line. Either this or `commands`.
+    /// One command line. Give either this or `commands`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Several, run in this order.
+    /// Several command lines, run in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// Answer at once, when they are on record and wait for their turn, instead of at their end.
+    /// Answers as soon as the commands are stored and queued, instead of at their end.
     #[serde(default)]
     pub detach: bool,
-    /// Drop the rest when one of several fails.
+    /// Drops the remaining commands if one fails.
     #[serde(default)]
     pub stop_on_failure: bool,
-    /// When a command is interrupted, counted from its own beginning; never when missing.
+    /// The time limit of each command, from its own start; none when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Answer after this time even if commands still run, with what there is; they run on.
+    /// Answers after this time with the output so far. The commands continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// Why, in one line; kept with the commands.
+    /// The reason in one line, stored with the commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same key for the same terminal again is the same commands, typed once.
+    /// A repeated request with the same key and terminal does not run the commands again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// The run whose model asked for it. Only the house sets it.
+    /// The run whose model asked for it. Only the daemon sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Executed {
+pub struct TerminalExecuteResult {
     pub name: String,
-    /// In the order they were given.
+    /// In the requested order.
     pub commands: Vec<TerminalCommand>,
 }
 
@@ -234,8 +234,8 @@ pub struct Executed {
 pub struct TerminalCommand {
     pub id: CommandId,
     pub terminal: String,
-    pub by: CommandBy,
-    /// Missing when the person kept it out of their shell's history.
+    pub by: CommandOrigin,
+    /// Missing if the user kept it out of the shell's history.
     #[serde(default)]
     pub command: Option<String>,
     #[serde(default)]
@@ -243,7 +243,7 @@ pub struct TerminalCommand {
     pub state: CommandState,
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// Between the shell's own marks.
+    /// The time between the shell's start and end marks.
     #[serde(default)]
     pub duration_ms: Option<u64>,
     /// Milliseconds since 1970.
@@ -252,160 +252,160 @@ pub struct TerminalCommand {
     pub started_at: Option<u64>,
     #[serde(default)]
     pub ended_at: Option<u64>,
-    /// What it printed, as the terminal would show it: head and tail of a long one, or what there
-    /// is of one that runs. Left out of lists and events.
+    /// The output as the terminal shows it: head and tail if it is long, or the output so far of a
+    /// running command. Not included in lists and events.
     #[serde(default)]
     pub output: Option<String>,
-    /// How many bytes it printed, control sequences included.
+    /// The size of the output in bytes, including control sequences.
     #[serde(default)]
     pub output_bytes: u64,
-    /// Whether the middle of `output` is missing.
+    /// True if the middle of `output` is left out.
     #[serde(default)]
     pub truncated: bool,
-    /// Why it ended as it did, in a sentence, where the exit code does not say it.
+    /// The reason for its end as a sentence, if the exit code does not show it.
     #[serde(default)]
     pub detail: Option<String>,
 }
 
-/// Who had a command run.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum CommandBy {
+pub enum CommandOrigin {
     /// Typed in the terminal itself.
     Person,
-    /// Sent by a client of the person's.
+    /// Sent by a client of the user.
     Client,
-    /// A model asked for it and was allowed to.
+    /// Requested by a model and allowed.
     Model,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KeysParams {
+pub struct TerminalKeysParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Typed letter by letter; nothing in it is the name of a key.
+    /// Text that is typed literally. Key names in it have no meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Names of keys, pressed after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`.
+    /// Names of keys to press after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// The run whose model asked for it. Only the house sets it.
+    /// The run whose model asked for it. Only the daemon sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Typed {
+pub struct TerminalKeysResult {
     pub name: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CaptureParams {
+pub struct TerminalCaptureParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Lines of the past beside those on the screen; 100 when missing.
+    /// Scrollback lines in addition to the screen; 100 when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Captured {
+pub struct TerminalCaptureResult {
     pub name: String,
-    /// Lines end with a newline; empty ones at the end of the screen are left out.
+    /// Lines end with a newline. Empty lines at the end of the screen are left out.
     pub text: String,
     pub lines: u32,
     pub columns: u16,
     pub rows: u16,
-    /// Where the cursor is on the screen, from 0.
+    /// The column of the cursor on the screen, from 0.
     pub cursor_column: u16,
     pub cursor_row: u16,
-    /// Whether a program has the whole screen, such as an editor.
+    /// True if a program uses the full screen, such as an editor.
     pub full_screen: bool,
-    /// Lines of the past there are.
+    /// The number of available scrollback lines.
     pub past_lines: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CommandParams {
+pub struct TerminalCommandParams {
     pub id: CommandId,
-    /// Wait this long for its end, 240000 at the most.
+    /// The time to wait for its end, at most 240000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryParams {
+pub struct TerminalHistoryParams {
     /// The terminal; all of them when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// 50 when missing.
+    /// The most commands to return; 50 when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Only those before this one.
+    /// Only commands before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CommandId>,
-    /// Only those that a request with this key asked for.
+    /// Only commands of the request with this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TerminalCommands {
+pub struct TerminalHistoryResult {
     pub commands: Vec<TerminalCommand>,
-    /// Whether there are older ones.
+    /// True if there are older commands.
     pub more: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CancelParams {
+pub struct TerminalCancelParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// One command; everything of hob's that waits or runs there when missing.
+    /// The command to cancel; all queued and running commands of hob when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<CommandId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Cancelled {
+pub struct TerminalCancelResult {
     pub name: String,
-    /// Those that this call ended.
+    /// The commands that this call ended.
     pub ended: Vec<CommandId>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OpenParams {
+pub struct TerminalOpenParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The program of the window; the setting `terminal.window`, or the first one found.
+    /// The terminal emulator; the setting `terminal.window` when missing, else the first one found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The desktop of whoever asks (`DISPLAY`, `WAYLAND_DISPLAY`, `XAUTHORITY`,
-    /// `XDG_RUNTIME_DIR`, `DBUS_SESSION_BUS_ADDRESS`); the daemon's own when missing.
+    /// The caller's display (`DISPLAY`, `WAYLAND_DISPLAY`, `XAUTHORITY`, `XDG_RUNTIME_DIR`,
+    /// `DBUS_SESSION_BUS_ADDRESS`); the daemon's own when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display: Option<Display>,
-    /// Open one even if hob has one open on this terminal already.
+    pub display: Option<DisplayEnv>,
+    /// Opens another window even if hob already opened one for this terminal.
     #[serde(default)]
     pub another: bool,
 }
 
-/// What a program needs to know to show a window.
+/// The environment variables that a program needs to open a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Display {
+pub struct DisplayEnv {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x11: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -420,62 +420,62 @@ pub struct Display {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Opened {
+pub struct TerminalOpenResult {
     pub name: String,
-    /// Whether a window was opened by this call.
+    /// True if this call opened a window.
     pub opened: bool,
-    /// The program that shows it.
+    /// The terminal emulator.
     pub program: String,
-    /// Windows hob has open on this terminal.
+    /// Windows that hob has open for this terminal.
     pub windows: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CloseParams {
+pub struct TerminalCloseParams {
     /// The terminal; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Close only the windows hob opened on it; the terminal and others' windows stay.
+    /// Closes only the windows that hob opened. The terminal and other windows stay.
     #[serde(default)]
     pub windows_only: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Closed {
+pub struct TerminalCloseResult {
     pub name: String,
-    /// Windows that were closed.
+    /// The number of closed windows.
     pub windows: u32,
-    /// Whether the terminal itself was closed by this call.
+    /// True if this call closed the terminal itself.
     pub terminal: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AnalyzeParams {
-    /// A command of the record. Either this or `output`.
+pub struct TerminalAnalyzeParams {
+    /// A recorded command. Give either this or `output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<CommandId>,
-    /// Any text a command printed.
+    /// The output of any command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// The command line that printed it.
+    /// The command line that produced the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// A piece of what is printed.
+/// A piece of terminal output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct OutputPayload {
+pub struct TerminalOutputPayload {
     pub name: String,
-    /// The command that prints it; missing for the shell's own prompt and what is typed at it.
+    /// The running command; missing for the prompt and for typed text.
     #[serde(default)]
     pub command: Option<CommandId>,
-    /// Plain text: newlines, tabs and returns, no other control characters.
+    /// Plain text. Newlines, tabs and returns are its only control characters.
     pub text: String,
-    /// Bytes left out before this piece, because they came too fast.
+    /// Bytes that were dropped before this piece, because they came too fast.
     #[serde(default)]
     pub dropped: Option<u64>,
 }

@@ -1,56 +1,56 @@
-//! `token.*`: credentials. A token's text is shown once, when it is made; only its hash is kept.
+//! `token.*`: credentials. The text of a token is shown once, at creation. Only its hash is stored.
 
 use crate::damage::DamagedRow;
-use crate::method::{Cli, methods};
+use crate::method::{CliExposure, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "tokens";
-    /// Makes a token; its text is shown only now.
+    /// Creates a token. Its text is shown only once.
     Create = "token.create" {
-        params: CreateParams, result: Created, scope: Admin, effect: Opaque,
-        cli: Cli::Hidden,
+        params: TokenCreateParams, result: TokenCreateResult, scope: Admin, effect: Opaque,
+        cli: CliExposure::Hidden,
     }
-    /// Lists tokens without their texts.
+    /// Lists the tokens without their texts.
     List = "token.list" {
-        params: ListParams, result: Tokens, scope: Admin, effect: Pure,
-        cli: Cli::Hidden,
+        params: TokenListParams, result: TokenListResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Ends a token and closes every connection that uses it.
+    /// Revokes a token and closes all connections that use it.
     Revoke = "token.revoke" {
-        params: RevokeParams, result: Revoked, scope: Admin, effect: Keyed,
-        cli: Cli::Hidden,
+        params: TokenRevokeParams, result: TokenRevokeResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateParams {
-    /// What it is for; unique among live tokens.
+pub struct TokenCreateParams {
+    /// A name that says what it is for; unique among valid tokens.
     pub name: String,
     /// `read`, `chat`, `control`, `admin`, `service:NAME`.
     pub scopes: Vec<String>,
-    /// Life in milliseconds; for ever when missing.
+    /// The lifetime in milliseconds; unlimited when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_ms: Option<u64>,
-    /// Folders that a model may read for it, by their whole paths, with all below them. Only for a
-    /// token without `control`; the setting `agent.workspaces` names folders for all of them.
+    /// Folders that a model may read for this token, as absolute paths, with their subfolders. Only
+    /// for a token without `control`. The setting `agent.workspaces` adds folders for all tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Created {
+pub struct TokenCreateResult {
     #[serde(flatten)]
     pub info: TokenInfo,
-    /// The credential itself; it cannot be shown again.
+    /// The credential. It cannot be shown again.
     pub token: String,
 }
 
-impl std::fmt::Debug for Created {
+impl std::fmt::Debug for TokenCreateResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Created")
+        f.debug_struct("TokenCreateResult")
             .field("info", &self.info)
             .finish_non_exhaustive()
     }
@@ -67,18 +67,18 @@ pub struct TokenInfo {
     pub expires_at: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<u64>,
-    /// Folders that a model may read for it.
+    /// Folders that a model may read for this token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<String>,
-    /// What changed for it since it was made, for a person.
+    /// A note for people about changes since it was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl TokenInfo {
-    /// What a person should know of a token that a former version made with these scopes, joined
-    /// by commas.
-    pub fn note_of_former_version(scopes: &str) -> Option<&'static str> {
+    /// Returns a note for people about a token that an earlier version created with these scopes,
+    /// given as a comma-separated list.
+    pub fn upgrade_note(scopes: &str) -> Option<&'static str> {
         scopes.split(',').any(|scope| scope == "control").then_some(
             "`control` no longer includes the shared terminal (terminal.*) and starting applications (desktop.launch): those need `admin`",
         )
@@ -87,27 +87,27 @@ impl TokenInfo {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {}
+pub struct TokenListParams {}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
+pub struct TokenListResult {
     pub tokens: Vec<TokenInfo>,
-    /// Damaged tokens, which are left out above and open nothing.
+    /// Damaged tokens. They are not in `tokens` and are not accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RevokeParams {
+pub struct TokenRevokeParams {
     /// The token's id or name.
     pub token: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Revoked {
+pub struct TokenRevokeResult {
     pub id: String,
     pub name: String,
 }

@@ -1,68 +1,68 @@
-//! `tool.*`: what a tool declares, and how one is run.
+//! `tool.*`: the tools, their declarations and their execution.
 //!
-//! A tool lives in the house or in any service on the bus. An outside service offers its tools
-//! with `tool.offer` and answers two methods of its own: `NAME.tool_execute` (params
-//! [`ExecuteParams`], result [`Executed`]) and, for probeable tools, `NAME.tool_probe` (params
-//! [`ExecuteParams`], result [`Probed`]). If it registers `NAME.tool_cancel` (params
-//! [`CancelParams`]) it is told when a call must stop.
+//! A tool is built in or belongs to a service on the bus. An external service offers its tools with
+//! `tool.offer` and answers `NAME.tool_execute` (params [`ToolExecuteParams`], result
+//! [`ToolExecuteResult`]) and, for probeable tools, `NAME.tool_probe` (params
+//! [`ToolExecuteParams`], result [`ToolProbeResult`]). If it registers `NAME.tool_cancel` (params
+//! [`ToolCancelParams`]), it is called when a call must stop.
 
-use crate::content::Part;
+use crate::content::ContentPart;
 use crate::event::events;
-use crate::method::{Cli, methods};
-pub use crate::work::{Need, NeedKind, Tier, ToolContext, ToolSpec};
+use crate::method::{CliExposure, methods};
+pub use crate::work::{NeedKind, ResourceNeed, Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 methods! { "tools";
-    /// Lists the tools there are.
+    /// Lists the available tools.
     List = "tool.list" {
-        params: ListParams, result: Tools, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        params: ToolListParams, result: ToolListResult, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&[]),
     }
-    /// Shows what one tool declares.
+    /// Shows the declaration of a tool.
     Describe = "tool.describe" {
-        params: DescribeParams, result: ToolSpec, scope: Read, effect: Pure,
-        cli: Cli::Verb(&["name"]),
+        params: ToolDescribeParams, result: ToolSpec, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["name"]),
     }
     /// Runs a tool. A call made for a model needs the ticket of its approval.
     Execute = "tool.execute" {
-        params: ExecuteParams, result: Executed, scope: Control, effect: Opaque,
-        cli: Cli::Hidden,
+        params: ToolExecuteParams, result: ToolExecuteResult, scope: Control, effect: Opaque,
+        cli: CliExposure::Hidden,
     }
-    /// Stops a call under way; answers when it has ended.
+    /// Cancels a running call. Answers when it has ended.
     Cancel = "tool.cancel" {
-        params: CancelParams, result: Cancelled, scope: Control, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ToolCancelParams, result: ToolCancelResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
-    /// Asks whether an earlier call happened.
+    /// Checks if an earlier call happened.
     Probe = "tool.probe" {
-        params: ExecuteParams, result: Probed, scope: Control, effect: Pure,
-        cli: Cli::Hidden,
+        params: ToolExecuteParams, result: ToolProbeResult, scope: Control, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Shows what a call would do now, and what that rests on; changes nothing.
+    /// Shows what a call would do now. Changes nothing.
     Preview = "tool.preview" {
-        params: ExecuteParams, result: Previewed, scope: Control, effect: Pure,
-        cli: Cli::Hidden,
+        params: ToolExecuteParams, result: ToolPreviewResult, scope: Control, effect: Pure,
+        cli: CliExposure::Hidden,
     }
-    /// Undoes what a run changed in files, the newest change first; leaves what was changed since.
+    /// Undoes the file changes of a run, newest first. Files that changed since are left alone.
     Undo = "tool.undo" {
-        params: UndoParams, result: Undone, scope: Control, effect: Keyed,
-        cli: Cli::Verb(&["runId"]),
+        params: ToolUndoParams, result: ToolUndoResult, scope: Control, effect: Keyed,
+        cli: CliExposure::Verb(&["runId"]),
     }
-    /// Sets how far a tool of an outside service reaches, and believes what it declares of repeats.
+    /// Sets the tier of a tool of an external service, and trusts its declared effect.
     ///
-    /// Until then such a tool counts as `external` and its calls as `opaque`, whatever it declares.
-    /// Holds until its service declares it differently, or `reset` takes it back.
+    /// Until then the tool counts as `external` and its calls as `opaque`, whatever it declares.
+    /// The tier is valid until the service changes the declaration, or until `reset`.
     SetTier = "tool.tier" {
-        params: SetTierParams, result: OutsideTool, scope: Admin, effect: Keyed,
-        cli: Cli::Verb(&["name", "tier"]),
+        params: ToolSetTierParams, result: OutsideTool, scope: Admin, effect: Keyed,
+        cli: CliExposure::Verb(&["name", "tier"]),
     }
-    /// Offers the tools of a registered service; they go when it goes.
-    /// Each counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
+    /// Offers the tools of a registered service until it disconnects.
+    /// Each tool counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
     Offer = "tool.offer" {
-        params: OfferParams, result: Offered, scope: Read, effect: Keyed,
-        cli: Cli::Hidden,
+        params: ToolOfferParams, result: ToolOfferResult, scope: Read, effect: Keyed,
+        cli: CliExposure::Hidden,
     }
 }
 
@@ -71,20 +71,20 @@ events! { "tools";
     ToolStarted = "tool.started" {
         payload: ToolStartedPayload, scope: Read, durability: Volatile,
     }
-    /// A piece of what a running tool prints; the whole is in its result.
+    /// A piece of a running tool's output. Its result has the whole output.
     ToolOutput = "tool.output" {
         payload: ToolOutputPayload, scope: Read, durability: Volatile,
     }
-    /// A tool has ended; `run.tool` is the durable record of a run's calls.
+    /// A tool call has ended. `run.tool` is the durable record of a run's calls.
     ToolFinished = "tool.finished" {
         payload: ToolFinishedPayload, scope: Read, durability: Volatile,
     }
 }
 
-/// Which call an event is about.
+/// The call that an event belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CallOf {
+pub struct ToolCallRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub struct CallOf {
 #[serde(rename_all = "camelCase")]
 pub struct ToolStartedPayload {
     #[serde(flatten)]
-    pub of: CallOf,
+    pub call: ToolCallRef,
     pub args: Value,
 }
 
@@ -106,10 +106,10 @@ pub struct ToolStartedPayload {
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutputPayload {
     #[serde(flatten)]
-    pub of: CallOf,
+    pub call: ToolCallRef,
     pub stream: OutputStream,
     pub text: String,
-    /// Pieces that were left out before this one, because they came too fast.
+    /// Pieces that were dropped before this one, because they came too fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<u64>,
 }
@@ -125,180 +125,181 @@ pub enum OutputStream {
 #[serde(rename_all = "camelCase")]
 pub struct ToolFinishedPayload {
     #[serde(flatten)]
-    pub of: CallOf,
+    pub call: ToolCallRef,
     pub is_error: bool,
     pub duration_ms: u64,
-    /// Why it did not answer: `stopped`, `deadline`, or the error.
+    /// The reason why it did not answer: `stopped`, `deadline`, or the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {
-    /// The `revision` of a list the caller has: if nothing changed since, it is not sent again.
+pub struct ToolListParams {
+    /// The `revision` of the caller's list. If nothing changed, the list is not sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Tools {
-    /// Empty when the caller's list is still true.
+pub struct ToolListResult {
+    /// Empty if the caller's list is up to date.
     pub tools: Vec<ToolSpec>,
-    /// Another one whenever a tool comes, goes or changes.
+    /// Changes whenever a tool is added, removed or changed.
     #[serde(default)]
     pub revision: String,
-    /// Those that services outside offer, with what they declare; the tools above have what counts.
+    /// The tools of external services with their declared tiers and effects. `tools` has the
+    /// effective ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideTool>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SetTierParams {
-    /// The tool's own name.
+pub struct ToolSetTierParams {
+    /// The name of the tool.
     pub name: String,
-    /// How far it reaches: `read`, `write`, `exec` or `external`.
+    /// The tier: `read`, `write`, `exec` or `external`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
-    /// Take back what was set: nothing it declares is believed any more.
+    /// Removes the set tier. The declaration is no longer trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
 }
 
-/// A tool that a service outside offers.
+/// A tool of an external service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutsideTool {
     pub name: String,
     /// The service that offers it.
     pub service: String,
-    /// What it declares of itself; not believed until an admin sets a tier.
+    /// The declared tier. It is not trusted until an admin sets a tier.
     pub declared_tier: Tier,
-    pub declared_effect: crate::work::Effect,
-    /// The tier that counts.
+    pub declared_effect: crate::work::Idempotency,
+    /// The effective tier.
     pub tier: Tier,
-    /// Who set that tier; missing when nobody did.
+    /// The name of the token that set the tier; missing if it was not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_by: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DescribeParams {
+pub struct ToolDescribeParams {
     /// The tool's name or alias.
     pub name: String,
-    /// Wait a while for a tool whose service is gone or has not come back yet.
+    /// Waits a while for a tool whose service is disconnected.
     #[serde(default)]
     pub wait: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExecuteParams {
+pub struct ToolExecuteParams {
     pub name: String,
     pub args: Value,
     #[serde(default)]
     pub context: ToolContext,
-    /// The approval this call was given; single use, bound to name, arguments and context.
+    /// The approval of this call: single use, bound to name, arguments and context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Executed {
-    pub content: Vec<Part>,
-    /// The tool ran and says it failed; the model is told.
+pub struct ToolExecuteResult {
+    pub content: Vec<ContentPart>,
+    /// True if the tool ran and reported a failure. The model sees it.
     #[serde(default)]
     pub is_error: bool,
-    /// More for a program.
+    /// More data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
-/// The call to stop.
+/// The call to cancel.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CancelParams {
+pub struct ToolCancelParams {
     pub run_id: crate::id::RunId,
     pub call_id: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Cancelled {
-    /// Whether such a call was under way.
+pub struct ToolCancelResult {
+    /// True if such a call was running.
     pub stopped: bool,
 }
 
-/// Whether an earlier call happened.
+/// The result of checking if an earlier call happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "happened")]
-pub enum Probed {
-    /// It did, with this outcome.
-    Yes { outcome: Executed },
-    /// It did not; it may be run.
+pub enum ToolProbeResult {
+    /// It happened, with this outcome.
+    Yes { outcome: ToolExecuteResult },
+    /// It did not happen. It may be run.
     No,
-    /// It cannot be told.
+    /// The tool cannot tell.
     Unknown { known: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OfferParams {
-    /// The registered service that answers for them.
+pub struct ToolOfferParams {
+    /// The registered service that runs them.
     pub service: String,
     pub tools: Vec<ToolSpec>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Offered {
-    /// The names now offered.
+pub struct ToolOfferResult {
+    /// The names of the offered tools.
     pub names: Vec<String>,
 }
 
-/// What a call would do.
+/// The preview of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Previewed {
-    /// What would change, as a diff or in words; not escaped.
+pub struct ToolPreviewResult {
+    /// The change as a diff or a description; not escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What the call rests on, such as the hash of a file: an approval is bound to it.
+    /// The state that the call depends on, such as the hash of a file. An approval is bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why the call would do nothing, if so.
+    /// The reason why the call would fail, if it would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_fail: Option<String>,
-    /// Why the call can never run, if so: its arguments do not fit its schema, or they name what no
-    /// call may reach. Nobody is asked about it.
+    /// The reason why the call can never run, if so: its arguments do not fit its schema, or name
+    /// something that no call may access. Nobody is asked about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cannot_run: Option<String>,
-    /// Whether a person is asked whatever rule or mode allows it: the call changes a file that
-    /// something else may run by itself.
+    /// True if a person is always asked, regardless of rules and mode: the call changes a file that
+    /// another program may run automatically.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_always: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UndoParams {
-    /// The run whose changes are undone.
+pub struct ToolUndoParams {
+    /// The run whose changes to undo.
     pub run_id: crate::id::RunId,
 }
 
-/// What was undone, and what was not.
+/// The undone changes and those that were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Undone {
-    /// Places that are now as they were before the run, in the order they were undone.
+pub struct ToolUndoResult {
+    /// Paths that are now as they were before the run, in the order they were undone.
     pub restored: Vec<UndoneChange>,
-    /// Places that were left as they are, each with the reason.
+    /// Paths that were left as they are, each with the reason.
     pub kept: Vec<UndoneChange>,
-    /// What the run did that cannot be undone here.
+    /// Actions of the run that cannot be undone here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -306,10 +307,10 @@ pub struct Undone {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoneChange {
-    /// The folder the run worked in.
+    /// The workspace of the run.
     pub workspace: String,
-    /// The place below it.
+    /// The path below the workspace.
     pub path: String,
-    /// What was done, or why nothing was.
+    /// The action, or the reason why there was none.
     pub what: String,
 }

@@ -1,8 +1,8 @@
-//! Rules that every declared method and event keeps.
+//! Rules for every declared method and event.
 
 use hob_wire::limits::{self, NAME_BYTES_MAX};
 use hob_wire::scope::is_service_name;
-use hob_wire::{Cli, ErrorCode, MethodSpec, Scope, Scopes, catalog};
+use hob_wire::{CliExposure, ErrorCode, MethodSpec, Scope, Scopes, catalog};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -117,7 +117,7 @@ fn fields_are_camel_case() {
 #[test]
 fn positional_words_are_params_and_none_follows_one_that_may_be_missing() {
     for spec in catalog::methods() {
-        let Cli::Verb(positionals) = spec.cli else {
+        let CliExposure::Verb(positionals) = spec.cli else {
             continue;
         };
         let params = params(spec);
@@ -162,7 +162,7 @@ fn scopes_read_what_they_write() {
 
 #[test]
 fn limits_have_names_of_their_own() {
-    let names: BTreeSet<String> = limits::ALL.iter().map(limits::Limit::name).collect();
+    let names: BTreeSet<String> = limits::ALL.iter().map(limits::WireLimit::name).collect();
     assert_eq!(names.len(), limits::ALL.len());
     assert!(names.contains("frameBytesMax"), "{names:?}");
     for limit in limits::ALL {

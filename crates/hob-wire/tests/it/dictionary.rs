@@ -1,7 +1,7 @@
-//! Every type of the wire under one name, gathered from the schemas of the catalog.
+//! All types of the wire with unique names, collected from the schemas of the catalog.
 //!
-//! A type that others refer to keeps its own name. A type that only one method or event uses is
-//! prefixed with its room (`SessionSendParams`), so that a new room never renames an old type.
+//! A type that other types refer to keeps its Rust name. A type that only methods or events use
+//! gets its room as a prefix unless it has it already (`JobSelector` becomes `CronJobSelector`).
 
 use hob_wire::event::EventSpec;
 use hob_wire::method::MethodSpec;
@@ -37,7 +37,7 @@ impl Dictionary {
             methods: Vec::new(),
             events: Vec::new(),
         };
-        // What others refer to first: it decides which root types have a name already.
+        // Definitions first: they decide which root types already have a name.
         for spec in catalog::methods() {
             dictionary.definitions((spec.params)());
             dictionary.definitions((spec.result)());
@@ -112,12 +112,12 @@ fn capitalised(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// The type a reference names.
+/// Returns the name of the type that a reference points to.
 pub(crate) fn referred(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
 
-/// What a schema says about itself.
+/// Returns the description of a schema.
 pub(crate) fn description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }

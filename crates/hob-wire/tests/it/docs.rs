@@ -1,5 +1,5 @@
-//! The pages about the wire are outputs of these tests. `cargo xtask docs` writes them; otherwise
-//! a page that differs from the code fails its test.
+//! These tests generate the pages about the wire. `cargo xtask docs` writes them; otherwise a page
+//! that differs from the code fails its test.
 
 use crate::dictionary::Dictionary;
 use crate::page::{keep, path};

@@ -1,5 +1,5 @@
-//! The words of hob, tested as a whole: the catalog keeps its own rules, and the pages under
-//! `docs/` that describe the wire are what the code says.
+//! Tests of the wire as a whole: the catalog follows its rules, and the generated pages under
+//! `docs/` match the code.
 
 #[cfg(test)]
 mod catalog;

@@ -1,12 +1,12 @@
-//! Pages under `docs/` that tests keep true. `cargo xtask docs` writes them; otherwise a page that
-//! differs fails its test. Other crates' tests take this file by its path.
+//! Generated pages under `docs/`. `cargo xtask docs` writes them; otherwise a page that differs
+//! fails its test. Tests of other crates include this file by its path.
 
 use std::path::{Path, PathBuf};
 
-/// Compares a page with what the code says, or writes it when told to.
+/// Compares a page with the generated text, or writes it under `HOB_UPDATE_DOCS`.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a test is a main of its own: its orders come from the environment"
+    reason = "a test has no `main` that could pass in the environment"
 )]
 pub(crate) fn keep(name: &str, expected: &str) {
     let path = path(name);

@@ -1,4 +1,4 @@
-//! `docs/protocol.md`: the wire for a person to read.
+//! Renders `docs/protocol.md`, the description of the wire for people.
 
 use crate::dictionary::{Dictionary, description, referred};
 use hob_wire::{Durability, ErrorCode, Scope, limits};
@@ -48,8 +48,7 @@ pub(crate) fn render(dictionary: &Dictionary) -> String {
     page
 }
 
-/// A method's params or result, an event's payload: its fields, or a link to the type that others
-/// use too.
+/// Renders params, a result or a payload: its fields, or a link if other types use it too.
 fn part(heading: &str, name: &str, dictionary: &Dictionary) -> String {
     let schema = &dictionary.types[name];
     if is_shared(name, dictionary) {
@@ -61,7 +60,7 @@ fn part(heading: &str, name: &str, dictionary: &Dictionary) -> String {
     }
 }
 
-/// Whether a type is named by more than one method or event, or by another type.
+/// Returns true if more than one method or event, or another type, uses the type.
 fn is_shared(name: &str, dictionary: &Dictionary) -> bool {
     let methods = dictionary.methods.iter();
     let roots = methods.flat_map(|entry| [&entry.params, &entry.result]);
@@ -122,7 +121,7 @@ fn fields(schema: &Value) -> String {
     text + "\n"
 }
 
-/// A type in a few words. A missing value and null are the same on this wire, so null is left out.
+/// Describes a type briefly. Missing and null mean the same on this wire, so null is left out.
 fn summary(schema: &Value) -> String {
     if let Some(name) = referred(schema) {
         let tag = &schema["properties"]["type"]["const"];
@@ -215,7 +214,7 @@ fn bounds() -> String {
     text
 }
 
-/// A number with a comma between each three digits.
+/// Formats a number with a comma between groups of three digits.
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

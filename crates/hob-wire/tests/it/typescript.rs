@@ -1,4 +1,4 @@
-//! The wire's types as TypeScript.
+//! Renders the wire's types as TypeScript.
 
 use crate::dictionary::{Dictionary, description, referred};
 use hob_wire::{ErrorCode, PROTOCOL_VERSION, limits};
@@ -119,7 +119,7 @@ fn declaration(name: &str, schema: &Value) -> String {
     }
 }
 
-/// A schema as a type expression. `indent` is that of the line it stands on.
+/// Renders a schema as a type expression. `indent` is the indentation of its line.
 fn expression(schema: &Value, indent: &str) -> String {
     if let Some(name) = referred(schema) {
         // A variant that holds a named type: its tag, and the type's fields.

@@ -1,33 +1,33 @@
-//! `hob ask`: one question, its answer as it comes.
+//! `hob ask`: asks one question and streams the answer.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::mind::person::Person;
-use crate::mind::talk::{Interrupts, Setting};
-use crate::mind::{advice, lines, offer, order, plain};
-use crate::render::Tone;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::TextTone;
+use crate::run_ui::follow_run::{InterruptSignals, RunUiContext};
+use crate::run_ui::terminal_user::TerminalUser;
+use crate::run_ui::{lines, local_model_offer, no_model, plain_language, run_request};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use hob_wire::rooms::agent::RunParams;
+use hob_wire::rooms::agent::AgentRunParams;
 
 pub fn command() -> Command {
     Command::new("ask")
         .about("Asks a model one question and streams its answer")
         .long_about(
-            "What is piped into stdin goes along as context. The answer goes to stdout, \
-             everything about it to stderr. Without --session each question stands alone. \
-             Ctrl-C stops the run and says what had happened; a second one leaves at once.\n\n\
-             hob \"…\" and hob -- … are the same with --terminal: the model sees whether it is a \
+            "Text piped into stdin is sent as context. The answer goes to stdout, \
+             everything else to stderr. Without --session each question stands alone. \
+             Ctrl-C stops the run and shows what it had done; a second Ctrl-C exits at once.\n\n\
+             hob \"…\" and hob -- … are the same with --terminal: the model decides whether it is a \
              question, a mention of a command, or something to run. A command is shown with its \
-             reason, runs in the shared terminal once you say yes, and is explained from what it \
-             really printed.\n\n\
-             What a tool may not do by itself is asked on the terminal; without one it is \
+             reason, runs in the shared terminal after you say yes, and is explained from its \
+             actual output.\n\n\
+             If a tool call needs approval, hob asks on the terminal; without a terminal the call is \
              denied at once and the exit code is 3.\n\n\
              With no model configured, hob offers to install a small one on this machine and then \
-             answers; --yes takes the offer.",
+             answers; --yes accepts.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob \"what's my uptime?\"".to_owned(),
             "hob ask \"what is the capital of France?\"".to_owned(),
             "git diff | hob ask \"review this\"".to_owned(),
@@ -40,98 +40,108 @@ pub fn command() -> Command {
             Arg::new("question")
                 .value_name("QUESTION")
                 .num_args(0..)
-                .help("The question; stdin is the question when missing"),
+                .help("The question; read from stdin if missing"),
         )
         .arg(
             Arg::new("session")
                 .long("session")
                 .short('s')
                 .value_name("KEY")
-                .help("The session to go on with; one of its own when missing"),
+                .help("The session to continue; a new one if missing"),
         )
         .arg(
             Arg::new("fresh")
                 .long("fresh")
                 .action(ArgAction::SetTrue)
-                .help("Leaves the session's past out of sight"),
+                .help("Hides the session's earlier messages from the model"),
         )
         .arg(
             Arg::new("image")
                 .long("image")
                 .value_name("FILE")
                 .action(ArgAction::Append)
-                .help("A picture that goes along; may be repeated"),
+                .help("An image to send along; may be repeated"),
         )
         .arg(
             Arg::new("schema")
                 .long("schema")
                 .value_name("FILE")
-                .help("A JSON Schema that the answer must fit"),
+                .help("A JSON Schema that the answer must match"),
         )
         .arg(
             Arg::new("terminal")
                 .long("terminal")
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["tools", "no-tools", "workspace", "schema"])
-                .help("Only the shared terminal as a tool; what `hob \"…\"` means"),
+                .help("Offers the shared terminal as the only tool; what `hob \"…\"` means"),
         )
-        .arg(offer::flag())
-        .args(order::flags())
+        .arg(local_model_offer::flag())
+        .args(run_request::flags())
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut interrupts = Interrupts::listen()?;
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let mut interrupts = InterruptSignals::listen()?;
+    // Reading piped stdin may take long, so Ctrl-C is handled already here.
     let mut params = tokio::select! {
         params = params(context, matches) => params?,
-        () = interrupts.next() => return Err(Failure::quiet(crate::failure::Exit::Interrupted)),
+        () = interrupts.next() => return Err(CommandFailure::quiet(crate::failure::ExitStatus::Interrupted)),
     };
     let client = context.client().await?;
-    // A program that reads events is no person to be asked.
+    // With --json a program reads the output, so nobody can be asked.
     let person = if context.terminal.json {
         None
     } else {
-        Person::find()
+        TerminalUser::find()
     };
+    // An unattended run denies calls that need approval instead of waiting for an answer.
     params.unattended = person.is_none();
     if person.is_some()
-        && let Some(note) = order::wide_place(context, &params)
+        && let Some(note) = run_request::wide_workspace_warning(context, &params)
     {
-        Terminal::note(context.terminal.asides().paint(Tone::Quiet, &note));
+        Terminal::note(
+            context
+                .terminal
+                .stderr_screen()
+                .paint(TextTone::Quiet, &note),
+        );
     }
-    let setting = Setting {
+    let setting = RunUiContext {
         context,
         client: &client,
         person: person.as_ref(),
     };
     let yes = matches.get_flag("yes");
-    let ending = offer::run(setting, &params, yes, &mut interrupts).await;
-    let ending = ending.map_err(advice::with_first_steps)?;
-    let screen = context.terminal.asides();
+    let ending = local_model_offer::run(setting, &params, yes, &mut interrupts).await;
+    let ending = ending.map_err(no_model::with_first_steps)?;
+    let screen = context.terminal.stderr_screen();
     if let Some(completed) = &ending.completed
         && completed.success
         && context.terminal.is_terminal()
         && screen.width.is_some()
         && !context.terminal.json
     {
-        let footer = lines::footer(completed, ending.took_ms, &Terminal::measured(screen));
+        let footer = lines::footer(completed, ending.took_ms, &Terminal::remeasured(screen));
         Terminal::note(footer);
     }
-    offer::tell_modest(setting, &ending).await;
-    ending.result().map_err(advice::with_first_steps)
+    local_model_offer::show_modest_notice(setting, &ending).await;
+    ending.result().map_err(no_model::with_first_steps)
 }
 
-async fn params(context: &Context, matches: &ArgMatches) -> Result<RunParams, Failure> {
+async fn params(
+    context: &CommandContext,
+    matches: &ArgMatches,
+) -> Result<AgentRunParams, CommandFailure> {
     let words = matches.get_many::<String>("question");
     let words: Option<Vec<&str>> = words.map(|words| words.map(String::as_str).collect());
-    let mut params = order::params(context, matches)?;
+    let mut params = run_request::params(context, matches)?;
     if matches.get_flag("terminal") {
-        plain::speak(&mut params);
+        plain_language::configure_run(&mut params);
     }
-    params.context = order::policy(matches);
-    params.images = order::images(matches)?;
-    params.schema = order::schema(matches)?;
+    params.context = run_request::policy(matches);
+    params.images = run_request::images(matches)?;
+    params.schema = run_request::schema(matches)?;
     let session = matches.get_one::<String>("session").cloned();
-    params.session_key = session.unwrap_or_else(|| order::one_off("ask", context));
-    params.task = order::task(words.map(|words| words.join(" "))).await?;
+    params.session_key = session.unwrap_or_else(|| run_request::new_session_key("ask", context));
+    params.task = run_request::task(words.map(|words| words.join(" "))).await?;
     Ok(params)
 }

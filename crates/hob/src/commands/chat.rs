@@ -1,30 +1,30 @@
 //! `hob chat`: a conversation at a prompt.
 //!
-//! Invariant: the first Ctrl-C stops the run, or says how to leave; the second leaves.
+//! Invariant: the first Ctrl-C stops the run or tells how to exit; the second exits.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::mind::editor::{Editor, Entered};
-use crate::mind::ending::Ending;
-use crate::mind::person::Person;
-use crate::mind::slash::{self, Typed};
-use crate::mind::talk::{self, Interrupts, Setting};
-use crate::mind::{advice, lines, offer, order};
-use crate::render::{Tone, chat};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::{TextTone, chat};
+use crate::run_ui::follow_run::{self, InterruptSignals, RunUiContext};
+use crate::run_ui::line_editor::{LineEditor, LineInput};
+use crate::run_ui::outcome::FollowOutcome;
+use crate::run_ui::slash_command::{self, ChatInput};
+use crate::run_ui::terminal_user::TerminalUser;
+use crate::run_ui::{lines, local_model_offer, no_model, run_request};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command};
 use hob_client::{Client, ClientError};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::agent::{Abort, RunParams, RunSelector, RunState, RunView, Status};
-use hob_wire::rooms::cost::{Summary, SummaryParams};
-use hob_wire::rooms::session::{History, HistoryParams};
+use hob_wire::rooms::agent::{Abort, AgentRunParams, RunSelector, RunState, RunView, Status};
+use hob_wire::rooms::cost::{CostSummaryParams, Summary};
+use hob_wire::rooms::session::{History, SessionHistoryParams};
 
-/// The session of a chat that names none.
-const MAIN: &str = "chat:main";
+/// The session without `--session`.
+const DEFAULT_SESSION: &str = "chat:main";
 /// Earlier messages shown when a session is continued.
-const EARLIER: u32 = 6;
-/// The ledger's days that `/cost` sums.
+const EARLIER_MESSAGES: u32 = 6;
+/// The days of the ledger that `/cost` sums.
 const COST_DAYS: u32 = 366;
 const PROMPT: &str = "> ";
 
@@ -32,10 +32,10 @@ pub fn command() -> Command {
     Command::new("chat")
         .about("Talks with a model at a prompt")
         .long_about(
-            "Goes on with the session chat:main unless another is named. Ctrl-C stops the run, \
-             a second one leaves. /help lists the commands of the prompt.",
+            "Continues the session chat:main unless another is named. Ctrl-C stops the run, \
+             a second Ctrl-C exits. /help lists the commands of the prompt.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob chat".to_owned(),
             "hob chat --session work --model smart".to_owned(),
             "hob chat --no-tools".to_owned(),
@@ -45,79 +45,79 @@ pub fn command() -> Command {
                 .long("session")
                 .short('s')
                 .value_name("KEY")
-                .help("The session to go on with, or to begin"),
+                .help("The session to continue or start"),
         )
-        .arg(offer::flag())
-        .args(order::flags())
+        .arg(local_model_offer::flag())
+        .args(run_request::flags())
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let params = order::params(context, matches)?;
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let params = run_request::params(context, matches)?;
     let client = context.client().await?;
     let person = if context.terminal.json {
         None
     } else {
-        Person::find()
+        TerminalUser::find()
     };
     let session = matches.get_one::<String>("session").cloned();
-    let mut chat = Chat {
-        setting: Setting {
+    let mut chat = ChatSession {
+        ui: RunUiContext {
             context,
             client: &client,
             person: person.as_ref(),
         },
-        params: RunParams {
-            session_key: session.unwrap_or_else(|| MAIN.to_owned()),
+        params: AgentRunParams {
+            session_key: session.unwrap_or_else(|| DEFAULT_SESSION.to_owned()),
             unattended: person.is_none(),
             ..params
         },
-        editor: Editor::open(context.world.home.chat_history())?,
-        interrupts: Interrupts::listen()?,
+        editor: LineEditor::open(context.host.home.chat_history())?,
+        interrupts: InterruptSignals::listen()?,
         yes: matches.get_flag("yes"),
-        presses: 0,
+        interrupts_in_a_row: 0,
     };
-    chat.greet().await?;
-    chat.until_left().await
+    chat.show_greeting().await?;
+    chat.run_until_exit().await
 }
 
 /// A conversation under way.
-struct Chat<'c> {
-    setting: Setting<'c>,
-    /// What every turn has in common.
-    params: RunParams,
-    editor: Editor,
-    interrupts: Interrupts,
-    /// The local model is installed without a question.
+struct ChatSession<'c> {
+    ui: RunUiContext<'c>,
+    /// The parameters that every turn shares.
+    params: AgentRunParams,
+    editor: LineEditor,
+    interrupts: InterruptSignals,
+    /// `--yes`: installs the local model without asking.
     yes: bool,
-    /// Ctrl-C since the last thing typed.
-    presses: u32,
+    /// Ctrl-C presses since the last line of input.
+    interrupts_in_a_row: u32,
 }
 
-impl Chat<'_> {
+impl ChatSession<'_> {
     fn client(&self) -> &Client {
-        self.setting.client
+        self.ui.client
     }
 
-    async fn until_left(&mut self) -> Result<(), Failure> {
+    async fn run_until_exit(&mut self) -> Result<(), CommandFailure> {
         loop {
-            self.setting.context.terminal.flush()?;
+            self.ui.context.terminal.flush()?;
             let entered = tokio::select! {
                 entered = self.editor.next(PROMPT) => entered?,
-                // At a prompt Ctrl-C is a key; as a signal it comes to a script.
-                () = self.interrupts.next() => return Err(Failure::quiet(Exit::Interrupted)),
+                // The line editor reads Ctrl-C as a key; a signal only arrives in a script.
+                () = self.interrupts.next() => return Err(CommandFailure::quiet(ExitStatus::Interrupted)),
             };
             match entered {
-                Entered::End => return Ok(()),
-                Entered::Interrupted => {
-                    self.presses += 1;
-                    if self.presses > 1 {
-                        return Err(Failure::quiet(Exit::Interrupted));
+                LineInput::End => return Ok(()),
+                LineInput::Interrupted => {
+                    self.interrupts_in_a_row += 1;
+                    if self.interrupts_in_a_row > 1 {
+                        return Err(CommandFailure::quiet(ExitStatus::Interrupted));
                     }
-                    self.aside("Ctrl-C again leaves; so does Ctrl-D.");
+                    self.note("Press Ctrl-C again or Ctrl-D to exit.");
                 }
-                Entered::Text(line) => {
-                    self.presses = 0;
-                    if self.typed(slash::read(&line)).await? {
+                LineInput::Text(line) => {
+                    self.interrupts_in_a_row = 0;
+                    if self.handle_input(slash_command::parse(&line)).await? {
                         return Ok(());
                     }
                 }
@@ -125,67 +125,73 @@ impl Chat<'_> {
         }
     }
 
-    /// Does what a line says; returns whether that is to leave.
-    async fn typed(&mut self, typed: Typed) -> Result<bool, Failure> {
+    /// Handles a line of input; returns true if the chat should exit.
+    async fn handle_input(&mut self, typed: ChatInput) -> Result<bool, CommandFailure> {
         match typed {
-            Typed::Nothing => {}
-            Typed::Quit => return Ok(true),
-            Typed::Words(words) => self.say(words).await?,
-            Typed::Help => slash::help().iter().for_each(Terminal::note),
-            Typed::New(key) => {
-                let key = key.unwrap_or_else(|| order::one_off("chat", self.setting.context));
+            ChatInput::Nothing => {}
+            ChatInput::Quit => return Ok(true),
+            ChatInput::Words(words) => self.send_message(words).await?,
+            ChatInput::Help => slash_command::help().iter().for_each(Terminal::note),
+            ChatInput::New(key) => {
+                let key =
+                    key.unwrap_or_else(|| run_request::new_session_key("chat", self.ui.context));
                 self.params.session_key = key;
-                self.greet().await?;
+                self.show_greeting().await?;
             }
-            Typed::Model(Some(model)) => {
-                self.aside(&format!("From now on {model} answers."));
+            ChatInput::Model(Some(model)) => {
+                self.note(&format!("Using {model} from now on."));
                 self.params.model = Some(model);
             }
-            Typed::Model(None) => {
+            ChatInput::Model(None) => {
                 let model = self.params.model.as_deref();
-                let model = model.unwrap_or("The default model");
-                self.aside(&format!(
-                    "{model} answers; `hob model list` shows the others."
+                let model = model.unwrap_or("the default model");
+                self.note(&format!(
+                    "Using {model}; `hob model list` shows the others."
                 ));
             }
-            Typed::Stop => self.stop().await?,
-            Typed::Cost => self.cost().await?,
-            Typed::Unknown(word, near) => {
+            ChatInput::Stop => self.stop_runs().await?,
+            ChatInput::Cost => self.show_cost().await?,
+            ChatInput::Unknown(word, near) => {
                 let near = near.map(|near| format!(" Did you mean /{near}?"));
-                let near = near.unwrap_or_else(|| " /help lists what there is.".to_owned());
-                self.aside(&format!("There is no /{word}.{near}"));
+                let near = near.unwrap_or_else(|| " /help lists the commands.".to_owned());
+                self.note(&format!("There is no /{word}.{near}"));
             }
         }
         Ok(false)
     }
 
-    async fn say(&mut self, task: String) -> Result<(), Failure> {
-        let params = RunParams {
+    async fn send_message(&mut self, task: String) -> Result<(), CommandFailure> {
+        let params = AgentRunParams {
             task,
-            idempotency_key: Some(order::fresh_id(&self.setting.context.world.dice)),
+            // A retry after a lost connection must not start a second run.
+            idempotency_key: Some(run_request::fresh_id(&self.ui.context.host.randomness)),
             ..self.params.clone()
         };
-        let ended = offer::run(self.setting, &params, self.yes, &mut self.interrupts).await;
+        let ended = local_model_offer::run(self.ui, &params, self.yes, &mut self.interrupts).await;
         if let Ok(ending) = &ended {
-            offer::tell_modest(self.setting, ending).await;
+            local_model_offer::show_modest_notice(self.ui, ending).await;
         }
-        self.ended(ended)
+        self.report_end(ended)
     }
 
-    /// Says how a run ended; only a chat that cannot go on fails.
-    fn ended(&mut self, ended: Result<Ending, Failure>) -> Result<(), Failure> {
+    /// Reports the end of a run. Returns an error only if the chat cannot continue.
+    fn report_end(
+        &mut self,
+        ended: Result<FollowOutcome, CommandFailure>,
+    ) -> Result<(), CommandFailure> {
         let ending = match ended {
             Ok(ending) => ending,
-            Err(failure) => return self.failed(failure),
+            Err(failure) => return self.report_failure(failure),
         };
         if ending.interrupted {
-            self.presses = 1;
+            // The first Ctrl-C stopped the run, so the next one exits.
+            self.interrupts_in_a_row = 1;
             return Ok(());
         }
         if let Some(completed) = &ending.completed
             && completed.success
         {
-            let screen = Terminal::measured(self.setting.context.terminal.asides());
+            let screen = Terminal::remeasured(self.ui.context.terminal.stderr_screen());
             let footer = lines::footer(completed, ending.took_ms, &screen);
             if !self.editor.is_script() {
                 // A blank line ends the turn.
@@ -194,79 +200,86 @@ impl Chat<'_> {
         }
         match ending.result() {
             Ok(()) => Ok(()),
-            Err(failure) => self.failed(failure),
+            Err(failure) => self.report_failure(failure),
         }
     }
 
-    fn failed(&mut self, failure: Failure) -> Result<(), Failure> {
-        let failure = advice::with_first_steps(failure);
-        // A script has nobody who reads on; a person may try again.
-        if self.editor.is_script() || failure.silent || failure.exit == Exit::Unreachable {
+    fn report_failure(&mut self, failure: CommandFailure) -> Result<(), CommandFailure> {
+        let failure = no_model::with_first_steps(failure);
+        // A person may try again; a script would go on after a failure unnoticed.
+        if self.editor.is_script() || failure.silent || failure.exit == ExitStatus::Unreachable {
             return Err(failure);
         }
         Terminal::note(failure.text());
         Ok(())
     }
 
-    /// Shows where the conversation stands, and goes on with a run that is under way.
-    async fn greet(&mut self) -> Result<(), Failure> {
-        let client = self.setting.client;
-        let params = HistoryParams {
+    /// Shows the last messages, and follows a run of the session that is still going.
+    async fn show_greeting(&mut self) -> Result<(), CommandFailure> {
+        let client = self.ui.client;
+        let params = SessionHistoryParams {
             session_key: self.params.session_key.clone(),
-            limit: Some(EARLIER),
+            limit: Some(EARLIER_MESSAGES),
             before: None,
         };
-        let earlier = found(client.call_again::<History>(&params).await)?;
+        let earlier = found_or_none(client.call_with_retry::<History>(&params).await)?;
         if !self.editor.is_script() {
-            let screen = self.setting.context.terminal.asides();
+            let screen = self.ui.context.terminal.stderr_screen();
             let page = chat::greeting(&self.params, earlier.as_ref(), screen);
             page.iter().for_each(Terminal::note);
-            if let Some(note) = order::wide_place(self.setting.context, &self.params) {
-                self.aside(&note);
+            if let Some(note) = run_request::wide_workspace_warning(self.ui.context, &self.params) {
+                self.note(&note);
             }
         }
+        // A session that does not exist yet has no run to follow.
         if earlier.is_none() {
             return Ok(());
         }
-        if let Some(view) = self.live().await? {
-            self.aside("A run of this session is under way:");
-            let ended = talk::join(self.setting, &view, &mut self.interrupts).await;
-            return self.ended(ended);
+        if let Some(view) = self.unfinished_run().await? {
+            self.note("A run of this session is still going:");
+            let ended = follow_run::join(self.ui, &view, &mut self.interrupts).await;
+            return self.report_end(ended);
         }
         Ok(())
     }
 
-    /// The session's run that has not ended.
-    async fn live(&self) -> Result<Option<RunView>, Failure> {
-        let view = self.client().call_again::<Status>(&self.selector()).await;
-        Ok(found(view)?.filter(|view| view.state != RunState::Done))
+    /// Returns the session's run if it has not ended.
+    async fn unfinished_run(&self) -> Result<Option<RunView>, CommandFailure> {
+        let view = self
+            .client()
+            .call_with_retry::<Status>(&self.selector())
+            .await;
+        Ok(found_or_none(view)?.filter(|view| view.state != RunState::Done))
     }
 
-    async fn stop(&self) -> Result<(), Failure> {
-        let stopped = self.client().call_again::<Abort>(&self.selector()).await;
-        let stopped = found(stopped)?
+    async fn stop_runs(&self) -> Result<(), CommandFailure> {
+        let stopped = self
+            .client()
+            .call_with_retry::<Abort>(&self.selector())
+            .await;
+        let stopped = found_or_none(stopped)?
             .map(|stopped| stopped.runs)
             .unwrap_or_default();
         if stopped.is_empty() {
-            self.aside("Nothing runs or waits here.");
+            self.note("Nothing is running or queued here.");
         }
-        let screen = self.setting.context.terminal.asides();
+        let screen = self.ui.context.terminal.stderr_screen();
         for view in &stopped {
-            lines::happened(view, screen)
+            lines::stop_report(view, screen)
                 .iter()
                 .for_each(Terminal::note);
         }
         Ok(())
     }
 
-    async fn cost(&self) -> Result<(), Failure> {
-        let params = SummaryParams {
+    async fn show_cost(&self) -> Result<(), CommandFailure> {
+        let params = CostSummaryParams {
             days: Some(COST_DAYS),
             session_key: Some(self.params.session_key.clone()),
         };
-        let summary = found(self.client().call_again::<Summary>(&params).await)?;
+        let summary = found_or_none(self.client().call_with_retry::<Summary>(&params).await)?;
         let total = summary.map(|summary| summary.total).unwrap_or_default();
-        self.aside(&format!("This session: {}.", lines::cost(&total)));
+        self.note(&format!("This session: {}.", lines::cost(&total)));
         Ok(())
     }
 
@@ -277,18 +290,18 @@ impl Chat<'_> {
         }
     }
 
-    /// Says something beside the conversation.
-    fn aside(&self, words: &str) {
+    /// Prints a note beside the conversation; a script gets none.
+    fn note(&self, text: &str) {
         if self.editor.is_script() {
             return;
         }
-        let screen = self.setting.context.terminal.asides();
-        Terminal::note(screen.paint(Tone::Quiet, words));
+        let screen = self.ui.context.terminal.stderr_screen();
+        Terminal::note(screen.paint(TextTone::Quiet, text));
     }
 }
 
-/// A result, or nothing when what was named does not exist yet.
-fn found<T>(result: Result<T, ClientError>) -> Result<Option<T>, Failure> {
+/// Returns the result, or `None` if the named thing does not exist yet.
+fn found_or_none<T>(result: Result<T, ClientError>) -> Result<Option<T>, CommandFailure> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.code() == Some(ErrorCode::NotFound) => Ok(None),

@@ -1,16 +1,16 @@
-//! `hob completions`: what a shell needs to complete commands and flags.
+//! `hob completions`: prints a shell's completion script.
 
-use crate::context::Context;
-use crate::failure::Failure;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
 use crate::tree;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
 pub fn command() -> Command {
     Command::new("completions")
         .about("Prints the completion script of a shell")
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob completions bash > ~/.local/share/bash-completion/completions/hob".to_owned(),
             "hob completions fish > ~/.config/fish/completions/hob.fish".to_owned(),
             "hob completions zsh > ~/.zfunc/_hob".to_owned(),
@@ -28,9 +28,9 @@ pub fn command() -> Command {
     clippy::unused_async,
     reason = "every command of the table is a future"
 )]
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let Some(shell) = matches.get_one::<Shell>("shell") else {
-        return Err(Failure::usage("Which shell?"));
+        return Err(CommandFailure::usage("Which shell?"));
     };
     let mut script = Vec::new();
     clap_complete::generate(*shell, &mut tree::command(), "hob", &mut script);

@@ -1,17 +1,19 @@
-//! `hob config`: settings, with a daemon or without. A running daemon is asked, because it knows
-//! what is in effect and applies changes at once; otherwise the file speaks.
+//! `hob config`: reads and changes settings, with a daemon or without. A running daemon is asked,
+//! because it knows the values in effect and applies changes at once. Without one the config file
+//! is read and edited directly.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::value::cell;
-use crate::render::{Tone, table::Table};
+use crate::render::{TextTone, table::TextTable};
 use crate::settings;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use hob_client::Client;
-use hob_kit::settings::{Catalog, Key, Problems, Settings, edit};
+use hob_kit::settings::{ConfigProblems, SettingKey, Settings, SettingsCatalog, edit};
 use hob_wire::rooms::config::{
-    self as wire, Applied, Changed, Get, GetParams, Origin, Set, SetParams, Setting,
+    self as wire, ApplyStatus, ConfigChange, ConfigGetParams, ConfigOrigin, ConfigSetParams,
+    ConfigSetting, Get, Set,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 pub fn command() -> Command {
     let example = |lines: &[&str]| {
         let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        text::examples(&lines)
+        help_text::examples(&lines)
     };
     let key = || Arg::new("key").value_name("KEY");
     Command::new("config")
@@ -38,9 +40,9 @@ pub fn command() -> Command {
         )
         .subcommand(
             Command::new("show")
-                .about("Shows settings, their values and where those come from")
+                .about("Shows settings, their values and where each value comes from")
                 .after_help(example(&["hob config show", "hob config show gateway"]))
-                .arg(key().help("Only this setting, or those below this prefix")),
+                .arg(key().help("Only this setting, or the settings below this prefix")),
         )
         .subcommand(
             Command::new("get")
@@ -52,7 +54,7 @@ pub fn command() -> Command {
             Command::new("set")
                 .about("Changes one setting")
                 .long_about(
-                    "Comments and other lines of the config file stay as they are. A running daemon applies it at once where it can, and the answer says so.",
+                    "Comments and other lines of the config file are kept. A running daemon applies the change at once if it can, and the output says so.",
                 )
                 .after_help(example(&[
                     "hob config set log.level debug",
@@ -65,23 +67,23 @@ pub fn command() -> Command {
                         .value_name("VALUE")
                         .required_unless_present("default")
                         .allow_hyphen_values(true)
-                        .help("Its new value; a list is separated by commas"),
+                        .help("The new value; separate list items with commas"),
                 )
                 .arg(
                     Arg::new("default")
                         .long("default")
                         .action(ArgAction::SetTrue)
                         .conflicts_with("value")
-                        .help("Goes back to the default"),
+                        .help("Resets to the default"),
                 ),
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let key = |matches: &ArgMatches| matches.get_one::<String>("key").cloned();
     match matches.subcommand() {
         Some(("path", _)) => {
-            let path = context.world.home.config_file();
+            let path = context.host.home.config_file();
             if context.terminal.json {
                 return Ok(context.terminal.document(&json!({ "path": path }))?);
             }
@@ -93,26 +95,26 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
             let value = matches.get_one::<String>("value").map(String::as_str);
             set(context, &key(matches).unwrap_or_default(), value).await
         }
-        _ => Err(Failure::quiet(Exit::Usage)),
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     }
 }
 
-async fn show(context: &Context, prefix: Option<String>) -> Result<(), Failure> {
-    let settings = read(context, prefix).await?;
+async fn show(context: &CommandContext, prefix: Option<String>) -> Result<(), CommandFailure> {
+    let settings = read_settings(context, prefix).await?;
     let terminal = &context.terminal;
     if terminal.json {
         return Ok(terminal.document(&settings)?);
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("KEY")
         .column("VALUE")
         .column("FROM")
         .column("CHANGES");
     for setting in &settings.settings {
         let origin = match setting.origin {
-            Origin::Default => "default",
-            Origin::File => "file",
-            Origin::Env => "environment",
+            ConfigOrigin::Default => "default",
+            ConfigOrigin::File => "file",
+            ConfigOrigin::Env => "environment",
         };
         let when = if setting.live {
             "at once"
@@ -121,7 +123,7 @@ async fn show(context: &Context, prefix: Option<String>) -> Result<(), Failure> 
         };
         table.row(vec![
             setting.key.clone(),
-            shown(&setting.value, terminal.screen()),
+            format_value(&setting.value, terminal.screen()),
             origin.to_owned(),
             when.to_owned(),
         ]);
@@ -129,149 +131,169 @@ async fn show(context: &Context, prefix: Option<String>) -> Result<(), Failure> 
     Ok(terminal.lines(table.lines(terminal.screen()))?)
 }
 
-async fn get(context: &Context, key: &str) -> Result<(), Failure> {
-    let settings = read(context, Some(key.to_owned())).await?;
+async fn get(context: &CommandContext, key: &str) -> Result<(), CommandFailure> {
+    let settings = read_settings(context, Some(key.to_owned())).await?;
     let exact = settings
         .settings
         .into_iter()
         .find(|setting| setting.key == key);
     let Some(setting) = exact else {
         let sentence = format!("'{key}' is a section, not a setting.");
-        return Err(Failure::usage(sentence).next(format!("hob config show {key}")));
+        return Err(CommandFailure::usage(sentence).next(format!("hob config show {key}")));
     };
     if context.terminal.json {
         return Ok(context.terminal.document(&setting)?);
     }
-    let line = shown(&setting.value, context.terminal.screen());
+    let line = format_value(&setting.value, context.terminal.screen());
     Ok(context.terminal.line(line)?)
 }
 
-fn shown(value: &Value, screen: &crate::render::Screen) -> String {
+fn format_value(value: &Value, screen: &crate::render::ScreenStyle) -> String {
     match value {
         Value::Bool(value) => value.to_string(),
         other => cell("", other, screen),
     }
 }
 
-async fn read(context: &Context, key: Option<String>) -> Result<wire::Settings, Failure> {
+async fn read_settings(
+    context: &CommandContext,
+    key: Option<String>,
+) -> Result<wire::ConfigGetResult, CommandFailure> {
     if let Some(client) = context.running_client().await? {
-        return Ok(client.call::<Get>(&GetParams { key }).await?);
+        return Ok(client.call::<Get>(&ConfigGetParams { key }).await?);
     }
     let catalog = settings::catalog();
-    let settings = of_home(context, &catalog)?;
+    let settings = load_home_settings(context, &catalog)?;
     let wanted = key.unwrap_or_default();
     let below = format!("{wanted}.");
-    let listed: Vec<Setting> = settings
+    let listed: Vec<ConfigSetting> = settings
         .entries()
         .filter(|(path, _)| wanted.is_empty() || *path == wanted || path.starts_with(&below))
-        .map(|(path, entry)| Setting {
+        .map(|(path, entry)| ConfigSetting {
             key: path.to_owned(),
             value: entry.value.to_json(),
-            origin: origin(entry.origin),
+            origin: wire_origin(entry.origin),
             live: catalog.find(path).is_some_and(|key| key.live),
         })
         .collect();
     if listed.is_empty() {
-        return Err(unknown(&catalog, &wanted));
+        return Err(unknown_setting(&catalog, &wanted));
     }
-    Ok(wire::Settings { settings: listed })
+    Ok(wire::ConfigGetResult { settings: listed })
 }
 
-async fn set(context: &Context, key: &str, text: Option<&str>) -> Result<(), Failure> {
+async fn set(
+    context: &CommandContext,
+    key: &str,
+    text: Option<&str>,
+) -> Result<(), CommandFailure> {
     let catalog = settings::catalog();
-    let declared = catalog.find(key).ok_or_else(|| unknown(&catalog, key))?;
+    let declared = catalog
+        .find(key)
+        .ok_or_else(|| unknown_setting(&catalog, key))?;
     let value = match text {
         Some(text) => Some(
             declared
                 .kind
                 .parse(text)
-                .map_err(|reason| Failure::usage(format!("{key}: {reason}.")))?,
+                .map_err(|reason| CommandFailure::usage(format!("{key}: {reason}.")))?,
         ),
         None => None,
     };
     let changed = match context.running_client().await? {
+        // Some settings may not be changed over the wire; those are written to the file even if
+        // a daemon runs.
         Some(client) if declared.over_wire => {
             let value = value.map_or(Value::Null, |value| value.to_json());
-            set_through(&client, key, value).await?
+            set_over_wire(&client, key, value).await?
         }
         running => {
             let env = set_in_file(context, &catalog, key, value.as_ref())?;
             let value = env.entry(key).map(|entry| entry.value.to_json());
-            Changed {
+            ConfigChange {
                 key: key.to_owned(),
                 value: value.unwrap_or_default(),
-                applied: applied_without(&env, declared, running.is_some()),
+                applied: offline_apply_status(&env, declared, running.is_some()),
             }
         }
     };
-    say_changed(context, &changed)
+    print_change(context, &changed)
 }
 
-async fn set_through(client: &Client, key: &str, value: Value) -> Result<Changed, Failure> {
+async fn set_over_wire(
+    client: &Client,
+    key: &str,
+    value: Value,
+) -> Result<ConfigChange, CommandFailure> {
     let key = key.to_owned();
-    Ok(client.call::<Set>(&SetParams { key, value }).await?)
+    Ok(client.call::<Set>(&ConfigSetParams { key, value }).await?)
 }
 
 fn set_in_file(
-    context: &Context,
-    catalog: &Arc<Catalog>,
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
     key: &str,
-    value: Option<&hob_kit::settings::Value>,
-) -> Result<Settings, Failure> {
-    let home = &context.world.home;
+    value: Option<&hob_kit::settings::SettingValue>,
+) -> Result<Settings, CommandFailure> {
+    let home = &context.host.home;
+    // `config set` may run before any daemon has created the home.
     home.ensure()
-        .map_err(|error| Failure::failed(error.to_string()))?;
+        .map_err(|error| CommandFailure::failed(error.to_string()))?;
     let file = home.config_file();
     let name = file.display().to_string();
+    // The whole new file is checked before it replaces the old one.
     edit::set_in_file(&file, key, value, |text| {
-        Settings::load(catalog, &name, text, &context.world.env).map(drop)
+        Settings::load(catalog, &name, text, &context.host.env).map(drop)
     })
-    .map_err(|error| Failure::failed(format!("Nothing was changed: {error}")))?;
-    of_home(context, catalog)
+    .map_err(|error| CommandFailure::failed(format!("Nothing was changed: {error}")))?;
+    load_home_settings(context, catalog)
 }
 
-/// When a change of the file takes effect if no daemon was asked to apply it.
-fn applied_without(settings: &Settings, key: &Key, running: bool) -> Applied {
+/// Returns when a change of the file takes effect if no daemon was asked to apply it.
+fn offline_apply_status(settings: &Settings, key: &SettingKey, running: bool) -> ApplyStatus {
     let entry = settings.entry(key.path);
-    if entry.is_some_and(|entry| entry.origin == hob_kit::settings::Origin::Env) {
-        Applied::Overridden
+    if entry.is_some_and(|entry| entry.origin == hob_kit::settings::SettingSource::Env) {
+        ApplyStatus::Overridden
     } else if running {
-        Applied::Restart
+        ApplyStatus::Restart
     } else {
-        Applied::Now
+        ApplyStatus::Now
     }
 }
 
-fn say_changed(context: &Context, changed: &Changed) -> Result<(), Failure> {
+fn print_change(context: &CommandContext, changed: &ConfigChange) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     if terminal.json {
         return Ok(terminal.document(changed)?);
     }
-    let value = shown(&changed.value, terminal.screen());
+    let value = format_value(&changed.value, terminal.screen());
     let when = match changed.applied {
-        Applied::Now => "It is in effect.".to_owned(),
-        Applied::Restart => "It takes effect after `hob restart`.".to_owned(),
-        Applied::Overridden => {
-            let text = "An environment variable still beats it.";
-            terminal.screen().paint(Tone::Warning, text)
+        ApplyStatus::Now => "Now in effect.".to_owned(),
+        ApplyStatus::Restart => "Takes effect after `hob restart`.".to_owned(),
+        ApplyStatus::Overridden => {
+            let text = "An environment variable still overrides it.";
+            terminal.screen().paint(TextTone::Warning, text)
         }
     };
     Ok(terminal.line(format!("{} = {value}. {when}", changed.key))?)
 }
 
-fn of_home(context: &Context, catalog: &Arc<Catalog>) -> Result<Settings, Failure> {
-    Settings::of_home(catalog, &context.world.home, &context.world.env)
-        .map_err(|found| problems(&found))
+fn load_home_settings(
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
+) -> Result<Settings, CommandFailure> {
+    Settings::load_home(catalog, &context.host.home, &context.host.env)
+        .map_err(|found| config_failure(&found))
 }
 
-fn problems(problems: &Problems) -> Failure {
-    Failure::new(Exit::Failed, "CONFIG", problems.to_string())
+fn config_failure(problems: &ConfigProblems) -> CommandFailure {
+    CommandFailure::new(ExitStatus::Failed, "CONFIG", problems.to_string())
         .next("Correct the file that `hob config path` names.")
 }
 
-fn unknown(catalog: &Catalog, key: &str) -> Failure {
-    let failure = Failure::new(
-        Exit::NotFound,
+fn unknown_setting(catalog: &SettingsCatalog, key: &str) -> CommandFailure {
+    let failure = CommandFailure::new(
+        ExitStatus::NotFound,
         "NOT_FOUND",
         format!("There is no setting '{key}'."),
     );
@@ -281,10 +303,10 @@ fn unknown(catalog: &Catalog, key: &str) -> Failure {
     }
 }
 
-fn origin(origin: hob_kit::settings::Origin) -> Origin {
+fn wire_origin(origin: hob_kit::settings::SettingSource) -> ConfigOrigin {
     match origin {
-        hob_kit::settings::Origin::Default => Origin::Default,
-        hob_kit::settings::Origin::File => Origin::File,
-        hob_kit::settings::Origin::Env => Origin::Env,
+        hob_kit::settings::SettingSource::Default => ConfigOrigin::Default,
+        hob_kit::settings::SettingSource::File => ConfigOrigin::File,
+        hob_kit::settings::SettingSource::Env => ConfigOrigin::Env,
     }
 }

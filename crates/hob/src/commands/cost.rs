@@ -1,23 +1,23 @@
-//! `hob cost`: what model calls cost, by day and by model.
+//! `hob cost`: the cost of model calls, by day and by model.
 
-use crate::context::Context;
-use crate::failure::Failure;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
 use crate::render::costs;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command, value_parser};
-use hob_wire::rooms::cost::{Summary, SummaryParams};
+use hob_wire::rooms::cost::{CostSummaryParams, Summary};
 
-/// A year and a day, which no ledger of a person needs to exceed on one screen.
+/// A leap year.
 const DAYS_MAX: i64 = 366;
 
 pub fn command() -> Command {
     Command::new("cost")
         .about("Shows what model calls cost, by day and by model")
         .long_about(
-            "Sums the ledger of every model call. A price that is not known is shown as \
-             unknown, never as nothing.",
+            "Sums the ledger of every model call. An unknown price is shown as \
+             unknown, never as zero.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob cost".to_owned(),
             "hob cost --days 7".to_owned(),
             "hob cost --session chat:main --json".to_owned(),
@@ -28,7 +28,7 @@ pub fn command() -> Command {
                 .short('d')
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=DAYS_MAX))
-                .help("The last this many days; 30 when missing"),
+                .help("The number of days to show; 30 if missing"),
         )
         .arg(
             Arg::new("session")
@@ -39,8 +39,8 @@ pub fn command() -> Command {
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let params = SummaryParams {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let params = CostSummaryParams {
         days: matches.get_one::<u32>("days").copied(),
         session_key: matches.get_one::<String>("session").cloned(),
     };

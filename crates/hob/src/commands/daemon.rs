@@ -1,10 +1,10 @@
-//! `hob daemon`: the house itself, in the foreground.
+//! `hob daemon`: runs the daemon in the foreground.
 
-use crate::failure::Failure;
-use crate::house::{self, DaemonOptions};
-use crate::tree::text;
+use crate::daemon_process::{self, DaemonOptions};
+use crate::failure::CommandFailure;
+use crate::tree::help_text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use hob_kit::world::World;
+use hob_kit::host_environment::HostEnvironment;
 
 pub fn command() -> Command {
     Command::new("daemon")
@@ -14,7 +14,7 @@ pub fn command() -> Command {
              HOB_LISTEN_ADDR=ADDRESS, printed once it answers; stdout carries nothing else. \
              `hob up` runs it in the background.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob daemon".to_owned(),
             "hob daemon --listen 127.0.0.1:0".to_owned(),
             "hob daemon --bare".to_owned(),
@@ -23,13 +23,13 @@ pub fn command() -> Command {
             Arg::new("listen")
                 .long("listen")
                 .value_name("ADDRESS")
-                .help("Listens here and not where the config says; port 0 is any free one"),
+                .help("The address to listen on instead of the configured one; port 0 picks a free port"),
         )
         .arg(
             Arg::new("bare")
                 .long("bare")
                 .action(ArgAction::SetTrue)
-                .help("Runs the gateway alone, without any service of hob's own"),
+                .help("Runs only the gateway, without hob's own services"),
         )
         .arg(
             Arg::new("last-down")
@@ -45,15 +45,16 @@ pub fn command() -> Command {
         )
 }
 
-/// Runs it in this process. It has a runtime and signals of its own.
-pub fn run(world: World, matches: &ArgMatches) -> Result<(), Failure> {
+/// Runs the daemon in this process. It sets up its own runtime and signal handlers.
+pub fn run(world: HostEnvironment, matches: &ArgMatches) -> Result<(), CommandFailure> {
     if matches.get_flag("detached") {
-        hob_client::start::detach();
+        hob_client::launcher::detach();
     }
     let options = DaemonOptions {
         listen: matches.get_one::<String>("listen").cloned(),
         bare: matches.get_flag("bare"),
         last_down: matches.get_one::<String>("last-down").cloned(),
     };
-    house::run_daemon(world, options).map_err(|error| Failure::failed(format!("{error:#}")))
+    daemon_process::run_daemon(world, options)
+        .map_err(|error| CommandFailure::failed(format!("{error:#}")))
 }

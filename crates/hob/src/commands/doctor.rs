@@ -1,11 +1,12 @@
-//! `hob doctor`: what is well, what is not, and how to fix it. Leaves nothing running, changes nothing.
+//! `hob doctor`: checks this machine and its hob home, and names a fix for each problem. Changes
+//! nothing and leaves nothing running.
 
-use crate::context::Context;
-use crate::doctor::{self, Finding, Level};
-use crate::failure::{Exit, Failure};
-use crate::render::words::{count, pad, wrap};
-use crate::render::{Screen, Tone};
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::doctor::{self, Finding, FindingLevel};
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::{count_noun, pad, wrap};
+use crate::render::{ScreenStyle, TextTone};
+use crate::tree::help_text;
 use clap::{ArgMatches, Command};
 use serde_json::json;
 
@@ -14,22 +15,22 @@ const INDENT: usize = 10;
 
 pub fn command() -> Command {
     Command::new("doctor")
-        .about("Looks for what is broken, and says how to fix it")
+        .about("Looks for problems and says how to fix them")
         .long_about(
-            "Looks at the home and its permissions, disk space, config, sandbox, lock, daemon, \
-             socket, port, store, services, loops, jobs and what a local model needs. Changes nothing and leaves nothing running; exits with 1 when something is broken.",
+            "Checks the home and its permissions, disk space, config, sandbox, lock, daemon, \
+             socket, port, store, services, loops, jobs and what a local model needs. Changes nothing and leaves nothing running; exits with 1 if something is broken.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob doctor".to_owned(),
             "hob doctor --json".to_owned(),
         ]))
 }
 
-pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
     let findings = doctor::examine(context).await;
     let broken = findings
         .iter()
-        .filter(|finding| finding.level == Level::Broken)
+        .filter(|finding| finding.level == FindingLevel::Broken)
         .count();
     let terminal = &context.terminal;
     if terminal.json {
@@ -38,23 +39,23 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
         terminal.lines(lines(&findings, terminal.screen()))?;
     }
     if broken > 0 {
-        return Err(Failure::quiet(Exit::Failed));
+        return Err(CommandFailure::quiet(ExitStatus::Failed));
     }
     Ok(())
 }
 
-pub fn lines(findings: &[Finding], screen: &Screen) -> Vec<String> {
+pub fn lines(findings: &[Finding], screen: &ScreenStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for finding in findings {
         let (word, tone) = match finding.level {
-            Level::Well => ("ok", Tone::Good),
-            Level::Note => ("note", Tone::Quiet),
-            Level::Warning => ("warning", Tone::Warning),
-            Level::Broken => ("BROKEN", Tone::Bad),
+            FindingLevel::Well => ("ok", TextTone::Good),
+            FindingLevel::Note => ("note", TextTone::Quiet),
+            FindingLevel::Warning => ("warning", TextTone::Warning),
+            FindingLevel::Broken => ("BROKEN", TextTone::Bad),
         };
         let mark = screen.paint(tone, &pad(word, INDENT - 2));
-        let said = format!("{}: {}", finding.check, finding.message);
-        lines.extend(block(&mark, &said, screen));
+        let text = format!("{}: {}", finding.check, finding.message);
+        lines.extend(block(&mark, &text, screen));
         if let Some(fix) = &finding.fix {
             let mark = pad("", INDENT - 2);
             lines.extend(block(&mark, &format!("→ {fix}"), screen));
@@ -65,8 +66,8 @@ pub fn lines(findings: &[Finding], screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// A mark and the text beside it, wrapped under itself.
-fn block(mark: &str, text: &str, screen: &Screen) -> Vec<String> {
+/// A mark and the text beside it; wrapped lines are indented below the text.
+fn block(mark: &str, text: &str, screen: &ScreenStyle) -> Vec<String> {
     let wrapped = match screen.width {
         Some(width) => wrap(text, width.saturating_sub(INDENT).max(20)),
         None => vec![text.to_owned()],
@@ -80,16 +81,16 @@ fn block(mark: &str, text: &str, screen: &Screen) -> Vec<String> {
 }
 
 fn verdict(findings: &[Finding]) -> String {
-    let of = |level: Level| {
+    let of = |level: FindingLevel| {
         let found = findings
             .iter()
             .filter(|finding| finding.level == level)
             .count();
         u64::try_from(found).unwrap_or(u64::MAX)
     };
-    match (of(Level::Broken), of(Level::Warning)) {
+    match (of(FindingLevel::Broken), of(FindingLevel::Warning)) {
         (0, 0) => "All is well.".to_owned(),
-        (0, warnings) => format!("It works, with {}.", count(warnings, "warning")),
+        (0, warnings) => format!("It works, with {}.", count_noun(warnings, "warning")),
         (1, _) => "1 thing is broken.".to_owned(),
         (broken, _) => format!("{broken} things are broken."),
     }

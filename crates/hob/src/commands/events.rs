@@ -1,31 +1,31 @@
-//! `hob events`: what happens, as it happens.
+//! `hob events`: shows bus events as they happen, or replays logged ones.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::render::words::{cut, one_line, pad};
-use crate::render::{Screen, Tone, moment};
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::text::{one_line, pad, truncate};
+use crate::render::{ScreenStyle, TextTone, time};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command, value_parser};
-use hob_client::{Event, Item, LinkState, Subscription};
+use hob_client::{BusEvent, ConnectionState, StreamItem, SubscribeOptions};
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// Columns of the topic, so that what follows lines up.
+/// The width of the topic column.
 const TOPIC_COLUMNS: usize = 20;
 
 pub fn command() -> Command {
     Command::new("events")
         .about("Shows events as they happen, or replays logged ones")
         .long_about(
-            "Goes on until Ctrl-C. With --since the logged events after that number come first. A \
-             daemon that restarts is found again, and the stream goes on \
+            "Runs until Ctrl-C. With --since the logged events after that number come first. If the \
+             daemon restarts, hob reconnects and the stream continues \
              after the last event shown, without a gap or a repeat. Give --log-id with --since: if \
-             older files were restored meanwhile, numbers are given again, and only the log's id \
-             tells. Both are in each line of --json.",
+             older files were restored meanwhile, numbers are reused, and only the log id \
+             shows it. Each line of --json has both.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob events".to_owned(),
             "hob events 'session.*' --session chat:main".to_owned(),
             "hob events --since 0 --count 10 --json".to_owned(),
@@ -34,7 +34,7 @@ pub fn command() -> Command {
             Arg::new("topic")
                 .value_name("TOPIC")
                 .num_args(0..)
-                .help("Topics or patterns, such as 'session.*'; all when missing"),
+                .help("Topics or patterns, such as 'session.*'; all if missing"),
         )
         .arg(
             Arg::new("since")
@@ -48,7 +48,7 @@ pub fn command() -> Command {
                 .long("log-id")
                 .value_name("ID")
                 .requires("since")
-                .help("The log that --since was read from: logId of --json"),
+                .help("The log that --since refers to: logId in --json"),
         )
         .arg(
             Arg::new("session")
@@ -62,14 +62,14 @@ pub fn command() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(u64))
-                .help("Ends after this many events"),
+                .help("Exits after this many events"),
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let topics = matches.get_many::<String>("topic");
     let topics: Vec<String> = topics.map_or_else(|| vec!["*".to_owned()], |t| t.cloned().collect());
-    let subscription = Subscription {
+    let subscription = SubscribeOptions {
         topics,
         session: matches.get_one::<String>("session").cloned(),
         since: matches.get_one::<u64>("since").copied(),
@@ -83,36 +83,37 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         let item = loop {
             tokio::select! {
                 item = stream.next() => break item,
-                Ok(()) = state.changed() => tell(&mut state),
+                Ok(()) = state.changed() => note_connection_state(&mut state),
             }
         };
         match item {
             Some(item) => print(context, &item?)?,
             None => return Ok(()),
         }
+        // Flushed per event, so that the reader of a pipe sees each one at once.
         context.terminal.flush()?;
     }
     Ok(())
 }
 
-/// Says when the daemon goes and comes back.
-fn tell(state: &mut watch::Receiver<LinkState>) {
+/// Notes when the daemon goes away and comes back.
+fn note_connection_state(state: &mut watch::Receiver<ConnectionState>) {
     match *state.borrow_and_update() {
-        LinkState::Searching => Terminal::note("The daemon is away; waiting for it."),
-        LinkState::Connected => Terminal::note("The daemon is back."),
-        LinkState::Ended => {}
+        ConnectionState::Searching => Terminal::note("The daemon is away; waiting for it."),
+        ConnectionState::Connected => Terminal::note("The daemon is back."),
+        ConnectionState::Ended => {}
     }
 }
 
-fn print(context: &Context, item: &Item) -> Result<(), Failure> {
+fn print(context: &CommandContext, item: &StreamItem) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     let printed = match (terminal.json, item) {
-        (true, Item::Event(event)) => terminal.document(&document(event)),
-        (true, Item::Gap(range)) => terminal.document(&json!({ "gap": range })),
-        (false, Item::Event(event)) => terminal.line(line(event, terminal.screen())),
-        (false, Item::Gap(range)) => {
+        (true, StreamItem::Event(event)) => terminal.document(&event_json(event)),
+        (true, StreamItem::Gap(range)) => terminal.document(&json!({ "gap": range })),
+        (false, StreamItem::Event(event)) => terminal.line(event_line(event, terminal.screen())),
+        (false, StreamItem::Gap(range)) => {
             let text = gap_sentence(range);
-            terminal.line(terminal.screen().paint(Tone::Warning, &text))
+            terminal.line(terminal.screen().paint(TextTone::Warning, &text))
         }
     };
     Ok(printed?)
@@ -122,8 +123,8 @@ fn gap_sentence(range: &GapRange) -> String {
     let GapRange { from, to, reason } = range;
     match reason {
         Some(GapReason::OtherLog) => format!(
-            "This is another log than before, as after restoring older files: events {from} to \
-             {to} of it were not shown. What came before may not have happened here."
+            "This is a different log, for example after restoring older files: its events {from} to \
+             {to} were not shown. Events shown above may not be part of this log."
         ),
         Some(GapReason::TooLarge) => format!("Event {from} is too large to be shown."),
         _ => format!("Events {from} to {to} are no longer in the log."),
@@ -131,7 +132,7 @@ fn gap_sentence(range: &GapRange) -> String {
 }
 
 /// An event as `--json` prints it.
-pub fn document(event: &Event) -> Value {
+pub fn event_json(event: &BusEvent) -> Value {
     let mut document = json!({
         "seq": event.seq,
         "event": event.topic,
@@ -149,8 +150,8 @@ pub fn document(event: &Event) -> Value {
     document
 }
 
-/// One event on one line: its number, its topic, when, and what it says.
-fn line(event: &Event, screen: &Screen) -> String {
+/// Formats an event as one line: number, topic, time and payload.
+fn event_line(event: &BusEvent, screen: &ScreenStyle) -> String {
     let place = match event.sub {
         Some(sub) => format!("{}.{sub}", event.seq),
         None => event.seq.to_string(),
@@ -160,7 +161,7 @@ fn line(event: &Event, screen: &Screen) -> String {
         .as_object_mut()
         .and_then(|fields| fields.shift_remove("at"));
     let at = at.and_then(|at| at.as_u64());
-    let at = at.map_or_else(String::new, |at| moment::short(at, screen));
+    let at = at.map_or_else(String::new, |at| time::short(at, screen));
     let head = format!(
         "{place:>7}  {}  ",
         pad(&one_line(&event.topic), TOPIC_COLUMNS)
@@ -173,11 +174,11 @@ fn line(event: &Event, screen: &Screen) -> String {
     let room = screen
         .width
         .map(|width| width.saturating_sub(head.chars().count()).max(10));
-    let rest = room.map_or_else(|| rest.clone(), |room| cut(&rest, room));
-    format!("{}{rest}", screen.paint(Tone::Quiet, &head))
+    let rest = room.map_or_else(|| rest.clone(), |room| truncate(&rest, room));
+    format!("{}{rest}", screen.paint(TextTone::Quiet, &head))
 }
 
-/// What an event says in a few words: whose it is, then its fields, ids last.
+/// Summarizes a payload: the session first, then the fields, ids last.
 fn summary(payload: &Value) -> String {
     let Value::Object(fields) = payload else {
         return match payload {
@@ -189,21 +190,21 @@ fn summary(payload: &Value) -> String {
         Value::String(text) => one_line(text),
         other => one_line(&other.to_string()),
     };
-    // A line of the log reads like one, too.
+    // A daemon log line: level and message are enough.
     if let (Some(level), Some(message)) = (fields.get("level"), fields.get("message")) {
         return format!("{}  {}", text(level), text(message));
     }
     let session = fields.get("sessionKey").map(text);
-    // A message reads like one.
+    // A chat message: session, role and content are enough.
     if let (Some(session), Some(role), Some(content)) =
         (&session, fields.get("role"), fields.get("content"))
     {
         return format!("{session}  {}: {}", text(role), text(content));
     }
     let others = fields.iter().filter(|(name, _)| *name != "sessionKey");
-    let (ids, words): (Vec<_>, Vec<_>) =
+    let (ids, values): (Vec<_>, Vec<_>) =
         others.partition(|(name, _)| *name == "id" || name.ends_with("Id"));
-    let pairs = words.into_iter().chain(ids);
+    let pairs = values.into_iter().chain(ids);
     let pairs = pairs.map(|(name, value)| format!("{name}={}", text(value)));
     session
         .into_iter()
@@ -212,6 +213,6 @@ fn summary(payload: &Value) -> String {
         .join("  ")
 }
 
-fn payload(event: &Event) -> Option<Value> {
+fn payload(event: &BusEvent) -> Option<Value> {
     serde_json::from_slice(event.payload.as_deref()?).ok()
 }

@@ -1,9 +1,9 @@
-//! `hob help`: the page of a command, or of a topic that is no command.
+//! `hob help`: the help page of a command or topic.
 
-use crate::context::Context;
-use crate::failure::Failure;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
 use crate::terminal::Terminal;
-use crate::tree::{self, text};
+use crate::tree::{self, help_text};
 use clap::builder::StyledStr;
 use clap::{Arg, ArgMatches, Command};
 
@@ -11,7 +11,7 @@ pub fn command() -> Command {
     Command::new("help")
         .about("Shows the help of a command, or a topic")
         .long_about("Topics: exit-codes, environment.")
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob help".to_owned(),
             "hob help session send".to_owned(),
             "hob help exit-codes".to_owned(),
@@ -28,19 +28,19 @@ pub fn command() -> Command {
     clippy::unused_async,
     reason = "every command of the table is a future"
 )]
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let names = matches.get_many::<String>("command").into_iter().flatten();
     let names: Vec<&str> = names.map(String::as_str).collect();
     match names[..] {
-        ["exit-codes"] => Ok(context.terminal.line(text::exit_codes())?),
-        ["environment"] => Ok(context.terminal.line(text::ENVIRONMENT)?),
-        _ => Ok(Terminal::page(&context.world.env, &page(&names)?)?),
+        ["exit-codes"] => Ok(context.terminal.line(help_text::exit_codes())?),
+        ["environment"] => Ok(context.terminal.line(help_text::ENVIRONMENT)?),
+        _ => Ok(Terminal::page(&context.host.env, &page(&names)?)?),
     }
 }
 
-fn page(names: &[&str]) -> Result<StyledStr, Failure> {
+fn page(names: &[&str]) -> Result<StyledStr, CommandFailure> {
     let mut command = tree::command();
-    // Built, so that each usage line names the whole path.
+    // Only a built command tree puts the whole path into each usage line.
     command.build();
     let mut found = &mut command;
     for name in names {
@@ -49,8 +49,9 @@ fn page(names: &[&str]) -> Result<StyledStr, Failure> {
             .map(|sub| sub.get_name().to_owned())
             .collect();
         let Some(sub) = found.find_subcommand_mut(name) else {
-            let failure = Failure::usage(format!("There is no command '{}'.", names.join(" ")));
-            let near = text::nearest(name, known.iter().map(String::as_str));
+            let failure =
+                CommandFailure::usage(format!("There is no command '{}'.", names.join(" ")));
+            let near = help_text::nearest(name, known.iter().map(String::as_str));
             return Err(match near {
                 Some(near) => failure.next(format!("Did you mean '{near}'?")),
                 None => failure.next("`hob help` lists them all."),

@@ -1,11 +1,11 @@
-//! `hob logs`: the daemon's log, read from its file, so that it can be read when the daemon is
-//! what broke.
+//! `hob logs`: shows the daemon's log. Reads the file itself, so that it works when the daemon is
+//! broken.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::render::words::{one_line, pad};
-use crate::render::{Screen, Tone, moment};
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::{one_line, pad};
+use crate::render::{ScreenStyle, TextTone, time};
+use crate::tree::help_text;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use hob_kit::logging::LogLine;
 use std::collections::VecDeque;
@@ -15,19 +15,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Lines shown unless told.
-const LINES: usize = 50;
-/// Between two looks for new lines.
-const LOOK: Duration = Duration::from_millis(200);
+/// The lines shown without `--lines`.
+const DEFAULT_LINES: usize = 50;
+/// The time between two checks for new lines.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub fn command() -> Command {
     Command::new("logs")
         .about("Shows the daemon's log")
         .long_about(
-            "Works without a daemon, also when it is the daemon that broke. `hob config set log.level debug` makes it say \
-             more.",
+            "Works without a daemon, also when the daemon is broken. `hob config set log.level debug` makes the log \
+             more detailed.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob logs".to_owned(),
             "hob logs -n 500".to_owned(),
             "hob logs --follow --json".to_owned(),
@@ -37,7 +37,7 @@ pub fn command() -> Command {
                 .long("follow")
                 .short('f')
                 .action(ArgAction::SetTrue)
-                .help("Goes on with lines as they are added"),
+                .help("Keeps printing new lines"),
         )
         .arg(
             Arg::new("lines")
@@ -45,20 +45,25 @@ pub fn command() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(usize))
-                .help("How many of the last lines; 50 when missing"),
+                .help("The number of lines to show; 50 if missing"),
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let path = context.world.home.log_file();
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let path = context.host.home.log_file();
     let follow = matches.get_flag("follow");
-    let count = matches.get_one::<usize>("lines").copied().unwrap_or(LINES);
+    let count = matches
+        .get_one::<usize>("lines")
+        .copied()
+        .unwrap_or(DEFAULT_LINES);
     if !path.exists() && !follow {
         let sentence = format!("There is no log yet at {}.", path.display());
-        return Err(Failure::new(Exit::NotFound, "NOT_FOUND", sentence)
-            .next("The daemon writes one when it runs: hob up"));
+        return Err(
+            CommandFailure::new(ExitStatus::NotFound, "NOT_FOUND", sentence)
+                .next("The daemon writes one when it runs: hob up"),
+        );
     }
-    let (last, mut tail) = Tail::open(path, count).map_err(|error| unreadable(&error))?;
+    let (last, mut tail) = LogTail::open(path, count).map_err(|error| unreadable(&error))?;
     for line in last {
         print(context, &line)?;
     }
@@ -67,37 +72,37 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
     }
     loop {
         context.terminal.flush()?;
-        tokio::time::sleep(LOOK).await;
-        for line in tail.fresh().map_err(|error| unreadable(&error))? {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        for line in tail.read_new_lines().map_err(|error| unreadable(&error))? {
             print(context, &line)?;
         }
     }
 }
 
-fn unreadable(error: &io::Error) -> Failure {
-    Failure::failed(format!("The log cannot be read: {error}."))
+fn unreadable(error: &io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("The log cannot be read: {error}."))
 }
 
-/// A place in the log that survives its rotation.
-struct Tail {
+/// A read position in the log that survives log rotation.
+struct LogTail {
     path: PathBuf,
     reader: Option<BufReader<File>>,
-    /// A line whose end is not written yet.
+    /// The start of a line that is not fully written yet.
     partial: String,
 }
 
-impl Tail {
-    /// The last `count` lines, and the place after them.
-    fn open(path: PathBuf, count: usize) -> io::Result<(VecDeque<String>, Tail)> {
+impl LogTail {
+    /// Returns the last `count` lines and the position after them.
+    fn open(path: PathBuf, count: usize) -> io::Result<(VecDeque<String>, LogTail)> {
         let mut last = VecDeque::new();
-        // Most of the time the newest file has enough; a fresh one after a rotation may not.
+        // The current file may hold too few lines right after a rotation.
         let older = older_file(&path);
-        let mut tail = Tail {
+        let mut tail = LogTail {
             path,
             reader: None,
             partial: String::new(),
         };
-        let lines = tail.fresh()?;
+        let lines = tail.read_new_lines()?;
         if lines.len() < count
             && let Ok(file) = File::open(older)
         {
@@ -111,17 +116,18 @@ impl Tail {
         Ok((last, tail))
     }
 
-    /// Lines added since the last look.
-    fn fresh(&mut self) -> io::Result<Vec<String>> {
-        let mut lines = self.read_on()?;
+    /// Reads the lines added since the last call.
+    fn read_new_lines(&mut self) -> io::Result<Vec<String>> {
+        // The old file is read to its end first: lines may have been added before the rotation.
+        let mut lines = self.read_available()?;
         if self.was_replaced() {
             self.reader = None;
-            lines.extend(self.read_on()?);
+            lines.extend(self.read_available()?);
         }
         Ok(lines)
     }
 
-    fn read_on(&mut self) -> io::Result<Vec<String>> {
+    fn read_available(&mut self) -> io::Result<Vec<String>> {
         if self.reader.is_none() {
             match File::open(&self.path) {
                 Ok(file) => self.reader = Some(BufReader::new(file)),
@@ -146,6 +152,7 @@ impl Tail {
             .reader
             .as_ref()
             .and_then(|reader| reader.get_ref().metadata().ok());
+        // Rotation renames the open file, so the path then names another inode.
         let named = std::fs::metadata(&self.path).ok();
         match (open, named) {
             (Some(open), Some(named)) => open.ino() != named.ino() || open.dev() != named.dev(),
@@ -169,28 +176,28 @@ fn keep_last(last: &mut VecDeque<String>, count: usize, lines: impl Iterator<Ite
     }
 }
 
-fn print(context: &Context, line: &str) -> Result<(), Failure> {
+fn print(context: &CommandContext, line: &str) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     if terminal.json {
         return Ok(terminal.line(line)?);
     }
-    Ok(terminal.line(drawn(line, terminal.screen()))?)
+    Ok(terminal.line(format_line(line, terminal.screen()))?)
 }
 
-fn drawn(line: &str, screen: &Screen) -> String {
+fn format_line(line: &str, screen: &ScreenStyle) -> String {
     let Ok(line) = serde_json::from_str::<LogLine>(line) else {
         return one_line(line);
     };
     let tone = match line.level.as_str() {
-        "error" => Tone::Bad,
-        "warn" => Tone::Warning,
-        _ => Tone::Quiet,
+        "error" => TextTone::Bad,
+        "warn" => TextTone::Warning,
+        _ => TextTone::Quiet,
     };
     format!(
         "{} {} {}  {}",
-        moment::local(line.at, screen),
+        time::local(line.at, screen),
         screen.paint(tone, &pad(&one_line(&line.level), 5)),
         one_line(&line.message),
-        screen.paint(Tone::Quiet, &one_line(&line.target)),
+        screen.paint(TextTone::Quiet, &one_line(&line.target)),
     )
 }

@@ -1,5 +1,5 @@
-//! What each command does, one file each; its description stands beside it. [`table`] is the list
-//! from which the tree is built and by which a command line finds its code.
+//! The commands, one file each, with the clap description beside the code. [`command_table`] is the
+//! list that the command tree is built from and that [`dispatch`] looks commands up in.
 
 pub mod ask;
 pub mod audit;
@@ -23,43 +23,43 @@ pub mod run;
 pub mod say;
 pub mod service;
 pub mod speech_server;
-pub mod standing;
 pub mod status;
 pub mod terminal;
 pub mod token;
 pub mod trace;
+pub mod unattended_flags;
 pub mod undo;
 pub mod up;
 pub mod verify;
 pub mod version;
 pub mod welcome;
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
 use clap::{ArgMatches, Command};
 use std::pin::Pin;
 
-type Run = for<'a> fn(&'a Context, &'a ArgMatches) -> Running<'a>;
-type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+type CommandFn = for<'a> fn(&'a CommandContext, &'a ArgMatches) -> CommandFuture<'a>;
+type CommandFuture<'a> = Pin<Box<dyn Future<Output = Result<(), CommandFailure>> + 'a>>;
 
-/// One of hob's own commands.
+/// A command that is written by hand, not derived from a wire method.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct CommandEntry {
     pub command: fn() -> Command,
-    run: Run,
+    run: CommandFn,
 }
 
 macro_rules! entries {
     ($($name:ident),* $(,)?) => {
-        &[$(Entry {
+        &[$(CommandEntry {
             command: $name::command,
             run: |context, matches| Box::pin($name::run(context, matches)),
         }),*]
     };
 }
 
-/// Commands in the order of the help page; `daemon` is run before any of this.
-pub fn table() -> &'static [Entry] {
+/// The commands in the order of the help page. `daemon` is missing: it runs before dispatch.
+pub fn command_table() -> &'static [CommandEntry] {
     entries![
         ask,
         chat,
@@ -91,31 +91,35 @@ pub fn table() -> &'static [Entry] {
     ]
 }
 
-/// Whether a command does something of its own about Ctrl-C.
-pub fn minds_interrupts(matches: &ArgMatches) -> bool {
+/// Returns true if the command handles Ctrl-C itself.
+pub fn handles_interrupts(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some(("ask" | "chat", _)) => true,
-        // They say how to come back to what goes on without them.
+        // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
         Some(("service", matches)) => matches.subcommand_name() == Some("install"),
-        Some(("loop", matches)) => loops::watches(matches),
-        Some(("terminal", matches)) => terminal::minds_interrupts(matches),
+        Some(("loop", matches)) => loops::is_watching(matches),
+        Some(("terminal", matches)) => terminal::handles_interrupts(matches),
         _ => false,
     }
 }
 
-/// Runs the command that the line names.
-pub async fn dispatch(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+/// Runs the command that the command line names.
+pub async fn dispatch(
+    context: &CommandContext,
+    matches: &ArgMatches,
+) -> Result<(), CommandFailure> {
     let Some((name, matches)) = matches.subcommand() else {
         return welcome::run(context).await;
     };
-    let own = table()
+    let own = command_table()
         .iter()
         .find(|entry| (entry.command)().get_name() == name);
     if let Some(entry) = own {
         return (entry.run)(context, matches).await;
     }
+    // Everything else is `hob ROOM VERB`, derived from the wire's methods.
     match (name, matches.subcommand()) {
         (room, Some((verb, matches))) => room::run(context, room, verb, matches).await,
-        _ => Err(Failure::quiet(Exit::Usage)),
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     }
 }

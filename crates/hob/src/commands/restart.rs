@@ -1,22 +1,23 @@
-//! `hob restart`: down, then up.
+//! `hob restart`: stops the daemon and starts it again.
 
 use super::{down, up};
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::tree::help_text;
 use clap::{ArgMatches, Command};
 
 pub fn command() -> Command {
     Command::new("restart")
         .about("Stops the daemon and starts it again")
         .long_about(
-            "Starts with this program and the config as it is now, also when none ran. Connected clients find it again by themselves.",
+            "The new daemon uses this program and the current config. Also starts one if none ran. Connected clients reconnect by themselves.",
         )
-        .after_help(text::examples(&["hob restart".to_owned()]))
+        .after_help(help_text::examples(&["hob restart".to_owned()]))
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     down::stop(context).await?;
-    context.begin_anew();
+    // `stop` renewed the last-down mark; with the old one this start would be refused as outdated.
+    context.refresh_last_down();
     up::run(context, matches).await
 }

@@ -1,8 +1,8 @@
-//! `hob rpc`: any method by its name, params and result as JSON.
+//! `hob rpc`: calls any method by name, with params and result as JSON.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command};
 use hob_client::CallOptions;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub fn command() -> Command {
             "Methods of outside services are called the same way. Params and result are JSON; \
              `hob gateway describe` lists the methods.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob rpc gateway.stats".to_owned(),
             "hob rpc session.create '{\"sessionKey\": \"chat:main\"}'".to_owned(),
             "echo '{\"sessionKey\": \"chat:main\"}' | hob rpc session.get -".to_owned(),
@@ -39,7 +39,7 @@ pub fn command() -> Command {
                 .long("timeout")
                 .value_name("TIME")
                 .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                .help("How long to wait for the answer, such as 30s"),
+                .help("The longest wait for the answer, such as 30s"),
         )
         .arg(
             Arg::new("trace")
@@ -49,15 +49,15 @@ pub fn command() -> Command {
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let method = matches
         .get_one::<String>("method")
         .map_or("", String::as_str);
     let params = match matches.get_one::<String>("params").cloned() {
         Some(source) => {
-            // On a thread of its own, so that Ctrl-C still ends the command.
+            // Stdin is read on its own thread, so that Ctrl-C still ends the command.
             let read = tokio::task::spawn_blocking(move || read_params(&source)).await;
-            Some(read.map_err(|error| Failure::failed(error.to_string()))??)
+            Some(read.map_err(|error| CommandFailure::failed(error.to_string()))??)
         }
         None => None,
     };
@@ -74,7 +74,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         .await?;
     let result = result.as_deref().unwrap_or(b"null");
     let value: Value = serde_json::from_slice(result)
-        .map_err(|error| Failure::failed(format!("The answer is not JSON: {error}.")))?;
+        .map_err(|error| CommandFailure::failed(format!("The answer is not JSON: {error}.")))?;
     if context.terminal.json {
         return Ok(context.terminal.document(&value)?);
     }
@@ -82,22 +82,24 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
     Ok(context.terminal.line(text)?)
 }
 
-/// The params' text, checked to be JSON before anything is sent.
-fn read_params(source: &str) -> Result<String, Failure> {
+/// Reads the params and checks that they are JSON before anything is sent.
+fn read_params(source: &str) -> Result<String, CommandFailure> {
     let text = if source == "-" {
         let mut text = String::new();
         let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Failure::usage(format!("Stdin cannot be read: {error}.")))?;
+        read.map_err(|error| CommandFailure::usage(format!("Stdin cannot be read: {error}.")))?;
         text
     } else if let Some(path) = source.strip_prefix('@') {
         std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format!("'{path}' cannot be read: {error}.")))?
+            .map_err(|error| CommandFailure::usage(format!("'{path}' cannot be read: {error}.")))?
     } else {
         source.to_owned()
     };
     match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
         Ok(_) => Ok(text),
-        Err(error) => Err(Failure::usage(format!("The params are not JSON: {error}."))
-            .next("Quote them for your shell: '{\"sessionKey\": \"chat:main\"}'")),
+        Err(error) => Err(
+            CommandFailure::usage(format!("The params are not JSON: {error}."))
+                .next("Quote them for your shell: '{\"sessionKey\": \"chat:main\"}'"),
+        ),
     }
 }

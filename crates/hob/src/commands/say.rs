@@ -1,23 +1,23 @@
-//! `hob say "…"`: a text spoken aloud, or into a file.
+//! `hob say "…"`: speaks a text aloud, or into a WAV file.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::mind::order::piped;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::run_ui::run_request::read_piped_stdin;
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use data_encoding::BASE64;
 use hob_core::speech;
-use hob_core::speech::wav::{self, Wav};
-use hob_exec::{Plan, Spawner, SpawnerParts, Stdin, Walls, look_up};
-use hob_kit::tasks::Tasks;
+use hob_core::speech::wav::{self, WavFile};
+use hob_exec::{SandboxMode, SpawnPlan, Spawner, SpawnerParts, StdinSource, find_program};
+use hob_kit::tasks::TaskGroup;
 use hob_wire::limits::SPEECH_CHARS_MAX;
-use hob_wire::rooms::speech::{Say, SayParams};
+use hob_wire::rooms::speech::{Say, SpeechSayParams};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Programs that play a file, the ordinary ones of a desktop first, with what they are told.
+/// Programs that play a sound file, with their arguments; the usual ones of a desktop first.
 const PLAYERS: &[(&str, &[&str])] = &[
     ("pw-play", &[]),
     ("paplay", &[]),
@@ -25,19 +25,19 @@ const PLAYERS: &[(&str, &[&str])] = &[
     ("ffplay", &["-nodisp", "-autoexit", "-loglevel", "error"]),
     ("afplay", &[]),
 ];
-const REASON: &str = "a person has a sound played";
-/// Letters of one text; about an hour and a half.
+const REASON: &str = "the sound player the user asked for";
+/// Characters of one text; about an hour and a half of speech.
 const CHARS_MAX: usize = 80_000;
 
 pub fn command() -> Command {
     Command::new("say")
         .about("Speaks a text aloud, or into a file")
         .long_about(
-            "Speaks with a local service, espeak-ng unless the home has another one of the role \
-             'tts'. Without --out the sound is played. Without words it speaks what is piped \
-             into it.",
+            "Speaks with a local service: espeak-ng unless the home has another one with the role \
+             'tts'. Without --out the sound is played. Without words the text is read from \
+             stdin.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob say \"dinner is ready\"".to_owned(),
             "hob say --voice de --out morgen.wav \"Guten Morgen\"".to_owned(),
             "fortune | hob say --speed 80".to_owned(),
@@ -46,7 +46,7 @@ pub fn command() -> Command {
             Arg::new("words")
                 .value_name("WORDS")
                 .num_args(0..)
-                .help("What to say; what is piped into it when missing"),
+                .help("The text to speak; read from stdin if missing"),
         )
         .arg(
             Arg::new("out")
@@ -59,51 +59,51 @@ pub fn command() -> Command {
             Arg::new("voice")
                 .long("voice")
                 .value_name("VOICE")
-                .help("A voice the service knows, such as en, de or en-us+f3"),
+                .help("A voice of the service, such as en, de or en-us+f3"),
         )
         .arg(
             Arg::new("speed")
                 .long("speed")
                 .value_name("PERCENT")
                 .value_parser(value_parser!(u16).range(25..=400))
-                .help("How fast, in percent of the ordinary: 25 to 400"),
+                .help("The speed in percent of normal: 25 to 400"),
         )
         .arg(
             Arg::new("service")
                 .long("service")
                 .value_name("NAME")
-                .help("The service that speaks; the first that can when missing"),
+                .help("The service that speaks; the first suitable one if missing"),
         )
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
-    /// The file, if one was asked for.
+struct SayReport {
+    /// The file given with `--out`.
     out: Option<PathBuf>,
     duration_ms: u64,
     service: String,
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let text = words(matches).await?;
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let text = read_text(matches).await?;
     let out = matches.get_one::<PathBuf>("out").cloned();
-    // Said before anything is spoken: there would be nobody to hear it.
+    // Looked up first: without a player, synthesizing the speech would be wasted work.
     let player = match &out {
         Some(_) => None,
-        None => Some(player(context)?),
+        None => Some(find_player(context)?),
     };
-    let order = SayParams {
+    let params = SpeechSayParams {
         text,
         voice: matches.get_one("voice").cloned(),
         speed: matches.get_one("speed").copied(),
         service: matches.get_one("service").cloned(),
     };
-    let (sound, said) = speak(context, order, out.clone()).await?;
+    let (sound, report) = synthesize(context, params, out.clone()).await?;
     if let Some(path) = &out {
         std::fs::write(path, &sound).map_err(|error| {
-            Failure::failed(format!("'{}' cannot be written: {error}.", path.display()))
+            CommandFailure::failed(format!("'{}' cannot be written: {error}.", path.display()))
         })?;
     }
     if let Some(player) = player {
@@ -111,113 +111,118 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
     }
     let terminal = &context.terminal;
     match (terminal.json, &out) {
-        (true, _) => terminal.document(&said)?,
+        (true, _) => terminal.document(&report)?,
         (false, Some(path)) => Terminal::note(format!(
             "{} ({}.{} s, by {})",
             path.display(),
-            said.duration_ms / 1_000,
-            said.duration_ms % 1_000 / 100,
-            said.service
+            report.duration_ms / 1_000,
+            report.duration_ms % 1_000 / 100,
+            report.service
         )),
         (false, None) => {}
     }
     Ok(())
 }
 
-async fn words(matches: &ArgMatches) -> Result<String, Failure> {
+async fn read_text(matches: &ArgMatches) -> Result<String, CommandFailure> {
     let given: Vec<String> = matches
         .get_many::<String>("words")
         .map(|words| words.cloned().collect())
         .unwrap_or_default();
     let text = if given.is_empty() {
-        piped().await?.unwrap_or_default()
+        read_piped_stdin().await?.unwrap_or_default()
     } else {
         given.join(" ")
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage("There is nothing to say.")
+        return Err(CommandFailure::usage("There is nothing to say.")
             .next("Give the words, or pipe them in: hob say \"hello\"."));
     }
     if text.chars().count() > CHARS_MAX {
-        return Err(Failure::usage(format!(
-            "A text has at most {CHARS_MAX} letters."
+        return Err(CommandFailure::usage(format!(
+            "The text is longer than {CHARS_MAX} characters."
         )));
     }
     Ok(text)
 }
 
-/// Has the text spoken, in pieces if it is long, and puts their sound together.
-async fn speak(
-    context: &Context,
-    order: SayParams,
+/// Synthesizes the text, in pieces if it is long, and joins their sound.
+async fn synthesize(
+    context: &CommandContext,
+    params: SpeechSayParams,
     out: Option<PathBuf>,
-) -> Result<(Vec<u8>, Said), Failure> {
+) -> Result<(Vec<u8>, SayReport), CommandFailure> {
     let client = context.client().await?;
-    let weight_max = speech::weight_max(SPEECH_CHARS_MAX, order.speed);
+    let weight_max = speech::weight_max(SPEECH_CHARS_MAX, params.speed);
     let mut sounds = Vec::new();
-    let mut said = Said {
+    let mut report = SayReport {
         out,
         duration_ms: 0,
         service: String::new(),
     };
-    for piece in speech::split(&order.text, weight_max) {
-        let params = SayParams {
+    for piece in speech::split(&params.text, weight_max) {
+        let piece_params = SpeechSayParams {
             text: piece.to_owned(),
-            ..order.clone()
+            ..params.clone()
         };
-        let spoken = client.call::<Say>(&params).await?;
+        let spoken = client.call::<Say>(&piece_params).await?;
         let sound = BASE64.decode(spoken.wav.as_bytes());
-        sounds.push(sound.map_err(|error| broken(&error))?);
-        said.service = spoken.service;
+        sounds.push(sound.map_err(|error| sound_failure(&error))?);
+        report.service = spoken.service;
     }
-    let sound = wav::join(&sounds).map_err(|error| broken(&error))?;
-    let whole = Wav::read(&sound).map_err(|error| broken(&error))?;
-    said.duration_ms = whole.duration_ms();
-    Ok((sound, said))
+    let sound = wav::join(&sounds).map_err(|error| sound_failure(&error))?;
+    let whole = WavFile::parse(&sound).map_err(|error| sound_failure(&error))?;
+    report.duration_ms = whole.duration_ms();
+    Ok((sound, report))
 }
 
-fn broken(why: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("The sound cannot be put together: {why}."))
+fn sound_failure(why: &dyn std::error::Error) -> CommandFailure {
+    CommandFailure::failed(format!("The sound cannot be joined: {why}."))
 }
 
-/// The first program of this machine that plays a file, with its arguments.
-fn player(context: &Context) -> Result<Vec<OsString>, Failure> {
+/// Returns the first installed player with its arguments.
+fn find_player(context: &CommandContext) -> Result<Vec<OsString>, CommandFailure> {
     for (name, arguments) in PLAYERS {
-        if let Some(program) = look_up(name, &context.world.env) {
+        if let Some(program) = find_program(name, &context.host.env) {
             let mut argv = vec![program.into_os_string()];
             argv.extend(arguments.iter().map(OsString::from));
             return Ok(argv);
         }
     }
-    let sentence = "No program of this machine plays a sound.";
-    Err(Failure::failed(sentence).next(
+    let sentence = "No program to play sound was found.";
+    Err(CommandFailure::failed(sentence).next(
         "Write a file with --out FILE, or install one: pipewire, pulseaudio-utils, alsa-utils or ffmpeg.",
     ))
 }
 
-/// Plays the sound and waits for its end.
-async fn play(context: &Context, mut argv: Vec<OsString>, sound: &[u8]) -> Result<(), Failure> {
-    let failed = |why: String| Failure::failed(format!("The sound cannot be played: {why}."));
+/// Plays the sound and waits until it ends.
+async fn play(
+    context: &CommandContext,
+    mut argv: Vec<OsString>,
+    sound: &[u8],
+) -> Result<(), CommandFailure> {
+    let failed =
+        |why: String| CommandFailure::failed(format!("The sound cannot be played: {why}."));
     let file = SoundFile::write(context, sound).map_err(|error| failed(error.to_string()))?;
     argv.push(file.0.clone().into_os_string());
     let spawner = Spawner::new(SpawnerParts {
         shim: hob_exec::spawner::own_shim(),
-        env: context.world.env.clone(),
-        tasks: Tasks::new(),
-        facts: None,
+        env: context.host.env.clone(),
+        tasks: TaskGroup::new(),
+        sandbox_support: None,
     });
     let program = argv[0].to_string_lossy().into_owned();
-    let walls = Walls::Unsandboxed { reason: REASON };
-    let mut plan = Plan::new(argv, PathBuf::from("/"), walls);
-    plan.stdin = Stdin::Empty;
-    // Where the desktop's sound server listens.
+    let sandbox = SandboxMode::Unsandboxed { reason: REASON };
+    let mut plan = SpawnPlan::new(argv, PathBuf::from("/"), sandbox);
+    plan.stdin = StdinSource::Empty;
+    // The player finds the desktop's sound server through these.
     for name in [
         "XDG_RUNTIME_DIR",
         "PULSE_SERVER",
         "PIPEWIRE_REMOTE",
         "DISPLAY",
     ] {
-        if let Some(value) = context.world.env.os(name) {
+        if let Some(value) = context.host.env.os(name) {
             plan.env.push((name.into(), value.into()));
         }
     }
@@ -232,17 +237,18 @@ async fn play(context: &Context, mut argv: Vec<OsString>, sound: &[u8]) -> Resul
     }
     let printed = exit.stderr.text();
     let printed = printed.lines().next().unwrap_or_default();
-    let code = exit.ended.code();
+    let code = exit.status.code();
     let sentence = format!("The sound cannot be played: {program} ended with {code}. {printed}");
-    Err(Failure::failed(sentence.trim()).next("Write a file with --out FILE."))
+    Err(CommandFailure::failed(sentence.trim()).next("Write a file with --out FILE."))
 }
 
-/// A file that is there while it is played. Players want one: they read its lengths first.
+/// A WAV file that exists while it is played. Players need a file, not a pipe: they read the
+/// lengths in its header first.
 struct SoundFile(PathBuf);
 
 impl SoundFile {
-    fn write(context: &Context, sound: &[u8]) -> std::io::Result<SoundFile> {
-        let folder = context.world.home.run();
+    fn write(context: &CommandContext, sound: &[u8]) -> std::io::Result<SoundFile> {
+        let folder = context.host.home.run();
         std::fs::create_dir_all(&folder)?;
         let file = SoundFile(folder.join(format!("say-{}.wav", std::process::id())));
         std::fs::write(&file.0, sound)?;
@@ -252,7 +258,7 @@ impl SoundFile {
 
 impl Drop for SoundFile {
     fn drop(&mut self) {
-        // It may be gone with its home.
+        // The file may be gone together with the home.
         let _ = std::fs::remove_file(&self.0);
     }
 }

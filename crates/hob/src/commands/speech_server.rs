@@ -1,15 +1,15 @@
-//! `hob speech-server`: the process of the services `tts` and `piper`. The supervisor starts it; no person does, so
-//! it stands in no list.
+//! `hob speech-server`: the process of the services `tts` and `piper`. Only the supervisor starts it,
+//! so no help page lists it.
 
 use hob_exec::{Spawner, SpawnerParts};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_services::tts::{self, ServeParts};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::tasks::TaskGroup;
+use hob_services::tts::{self, SpeechServerParts};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Serves until it is ended; what goes wrong is for the service's log.
+/// Serves until it is stopped. Errors go to stderr, which is the service's log.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -31,29 +31,29 @@ fn serve(arguments: &[OsString]) -> Result<(), String> {
 }
 
 /// `--port PORT --program FILE [--voice FILE] [--hidden FOLDER]…`
-fn read(arguments: &[OsString]) -> Result<ServeParts, String> {
+fn read(arguments: &[OsString]) -> Result<SpeechServerParts, String> {
     let (mut port, mut program, mut voice_file, mut hidden) = (None, None, None, Vec::new());
-    let mut words = arguments.iter();
-    while let Some(name) = words.next() {
-        let value = words.next().ok_or("An argument has no value.")?;
+    let mut rest = arguments.iter();
+    while let Some(name) = rest.next() {
+        let value = rest.next().ok_or("An argument has no value.")?;
         match name.to_str() {
             Some("--port") => port = value.to_str().and_then(|port| port.parse().ok()),
             Some("--program") => program = Some(PathBuf::from(value)),
             Some("--voice") => voice_file = Some(PathBuf::from(value)),
             Some("--hidden") => hidden.push(PathBuf::from(value)),
-            _ => return Err(format!("There is no argument '{}'.", name.display())),
+            _ => return Err(format!("Unknown argument '{}'.", name.display())),
         }
     }
-    Ok(ServeParts {
+    Ok(SpeechServerParts {
         port: port.ok_or("Give a port.")?,
         program: program.ok_or("Give the program that speaks.")?,
         voice_file,
         hidden,
         spawner: Spawner::new(SpawnerParts {
             shim: hob_exec::spawner::own_shim(),
-            env: Env::capture(),
-            tasks: Tasks::new(),
-            facts: None,
+            env: EnvVars::capture(),
+            tasks: TaskGroup::new(),
+            sandbox_support: None,
         }),
     })
 }

@@ -1,57 +1,58 @@
-//! `hob status`: whether the daemon runs, and how it is.
+//! `hob status`: the state of the daemon.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::render::words::{bytes, count, one_line, pad, wrap};
-use crate::render::{Screen, Tone, moment};
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::{bytes, count_noun, one_line, pad, wrap};
+use crate::render::{ScreenStyle, TextTone, time};
+use crate::tree::help_text;
 use clap::{ArgMatches, Command};
 use hob_client::Client;
-use hob_wire::rooms::daemon::{DaemonStatus, Status, StatusParams, StoreState};
+use hob_wire::rooms::daemon::{DaemonStatus, DaemonStatusParams, Status, StoreState};
 use hob_wire::rooms::loops;
 use serde_json::{Value, json};
 
 pub fn command() -> Command {
     Command::new("status")
-        .about("Shows whether the daemon runs, and how it is")
-        .long_about("Starts nothing, and exits with 4 when no daemon runs.")
-        .after_help(text::examples(&[
+        .about("Shows whether the daemon is running, and its state")
+        .long_about("Starts nothing; exits with 4 if no daemon is running.")
+        .after_help(help_text::examples(&[
             "hob status".to_owned(),
             "hob status --json".to_owned(),
         ]))
 }
 
-pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
     show(context).await
 }
 
-pub async fn show(context: &Context) -> Result<(), Failure> {
+pub async fn show(context: &CommandContext) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     if let Some(client) = context.running_client().await? {
-        let status = of_daemon(&client).await?;
-        let duties = Duties::of(&client).await;
+        let status = fetch_status(&client).await?;
+        let work = BackgroundWork::fetch(&client).await;
         if terminal.json {
             let mut document = document(&status);
             if let Some(fields) = document.as_object_mut() {
-                duties.add_to(fields);
+                work.add_to_json(fields);
             }
             return Ok(terminal.document(&document)?);
         }
         let screen = terminal.screen();
         let lines = lines(&status, screen).into_iter();
-        return Ok(terminal.lines(lines.chain(duties.line(screen)))?);
+        return Ok(terminal.lines(lines.chain(work.line(screen)))?);
     }
-    let home = context.world.home.root().display().to_string();
+    let home = context.host.home.root().display().to_string();
     if terminal.json {
         terminal.document(&json!({ "running": false, "home": home }))?;
     } else {
         terminal.lines(absent_lines(&home, terminal.screen()))?;
     }
-    Err(Failure::quiet(Exit::Unreachable))
+    // Scripts see the missing daemon in the exit code; people have read it above.
+    Err(CommandFailure::quiet(ExitStatus::Unreachable))
 }
 
-pub async fn of_daemon(client: &Client) -> Result<DaemonStatus, Failure> {
-    Ok(client.call::<Status>(&StatusParams {}).await?)
+pub async fn fetch_status(client: &Client) -> Result<DaemonStatus, CommandFailure> {
+    Ok(client.call::<Status>(&DaemonStatusParams {}).await?)
 }
 
 pub fn document(status: &DaemonStatus) -> Value {
@@ -64,12 +65,12 @@ pub fn document(status: &DaemonStatus) -> Value {
     document
 }
 
-/// The daemon's state as aligned pairs.
-pub fn lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
-    let up = moment::span(screen.now_ms.saturating_sub(status.started_at));
+/// Formats the daemon's state as aligned name and value pairs.
+pub fn lines(status: &DaemonStatus, screen: &ScreenStyle) -> Vec<String> {
+    let up = time::span(screen.now_ms.saturating_sub(status.started_at));
     let daemon = format!(
         "{}, version {}, pid {}, up {up}",
-        screen.paint(Tone::Good, "running"),
+        screen.paint(TextTone::Good, "running"),
         status.version,
         status.pid
     );
@@ -85,36 +86,36 @@ pub fn lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
     lines.extend(store_lines(status, screen));
     let sessions = format!(
         "{}, {}",
-        count(status.sessions, "session"),
-        count(status.seq, "logged event")
+        count_noun(status.sessions, "session"),
+        count_noun(status.seq, "logged event")
     );
     lines.push(pair("Holds", &sessions, screen));
     lines
 }
 
-/// What a person must know, beside the name `Note`.
-fn note_lines(notes: &[String], screen: &Screen) -> Vec<String> {
+/// Formats the daemon's notes as warnings, wrapped beside the name `Note`.
+fn note_lines(notes: &[String], screen: &ScreenStyle) -> Vec<String> {
     let room = screen.width.map_or(usize::MAX, |it| it.saturating_sub(10));
     let pieces = notes.iter().flat_map(|note| wrap(&one_line(note), room));
     let named = std::iter::once("Note").chain(std::iter::repeat(""));
     pieces
         .zip(named)
-        .map(|(text, name)| pair(name, &screen.paint(Tone::Warning, &text), screen))
+        .map(|(text, name)| pair(name, &screen.paint(TextTone::Warning, &text), screen))
         .collect()
 }
 
-pub fn absent_lines(home: &str, screen: &Screen) -> Vec<String> {
-    let state = screen.paint(Tone::Warning, "not running");
+pub fn absent_lines(home: &str, screen: &ScreenStyle) -> Vec<String> {
+    let state = screen.paint(TextTone::Warning, "not running");
     vec![pair("Daemon", &state, screen), pair("Home", home, screen)]
 }
 
-fn store_lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
+fn store_lines(status: &DaemonStatus, screen: &ScreenStyle) -> Vec<String> {
     let store = &status.store;
     let state = match store.state {
-        StoreState::Ready => screen.paint(Tone::Good, "ready"),
+        StoreState::Ready => screen.paint(TextTone::Good, "ready"),
         state => {
             let word = serde_json::to_value(state).unwrap_or_default();
-            screen.paint(Tone::Bad, word.as_str().unwrap_or("not ready"))
+            screen.paint(TextTone::Bad, word.as_str().unwrap_or("not ready"))
         }
     };
     let text = format!(
@@ -125,42 +126,42 @@ fn store_lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
     );
     let mut lines = vec![pair("Store", &text, screen)];
     let damaged = store.damaged.iter().map(|row| &row.message);
-    let said = store.message.iter().chain(&store.findings).chain(damaged);
-    lines.extend(said.map(|text| pair("", text, screen)));
+    let messages = store.message.iter().chain(&store.findings).chain(damaged);
+    lines.extend(messages.map(|text| pair("", text, screen)));
     lines
 }
 
-/// What the house does by itself.
+/// The running loops and scheduled jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Duties {
+struct BackgroundWork {
     loops_running: u64,
     jobs: u64,
-    /// The job that is due next, and when.
+    /// The name of the job that is due next, and its time.
     next: Option<(String, u64)>,
 }
 
-impl Duties {
-    /// Nothing where the rooms cannot be asked: the daemon is what this command is about.
-    async fn of(client: &Client) -> Duties {
-        let params = loops::ListParams {
+impl BackgroundWork {
+    /// Asks the daemon. Errors count as no work, because the status of the daemon matters more.
+    async fn fetch(client: &Client) -> BackgroundWork {
+        let params = loops::LoopListParams {
             running: Some(true),
         };
         let running = client.call::<loops::List>(&params).await;
         let running = running.map(|found| found.loops.len()).unwrap_or_default();
-        let jobs = super::cron::all(client).await;
+        let jobs = super::cron::list_all(client).await;
         let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
         let due = jobs.iter().filter(|job| job.enabled).filter_map(|job| {
             let at = *job.next.first()?;
             Some((job.terms.name.clone(), at))
         });
-        Duties {
+        BackgroundWork {
             loops_running: running as u64,
             next: due.min_by_key(|(_, at)| *at),
             jobs: jobs.len() as u64,
         }
     }
 
-    fn add_to(&self, fields: &mut serde_json::Map<String, Value>) {
+    fn add_to_json(&self, fields: &mut serde_json::Map<String, Value>) {
         let next = self.next.as_ref();
         let next = next.map(|(name, at)| json!({ "name": name, "at": at }));
         fields.insert("loopsRunning".to_owned(), self.loops_running.into());
@@ -168,21 +169,22 @@ impl Duties {
         fields.insert("nextJob".to_owned(), next.unwrap_or_default());
     }
 
-    /// `2 loops, 5 jobs, next tidy in 3 min`; nothing where there is nothing.
-    fn line(&self, screen: &Screen) -> Option<String> {
-        let running = (self.loops_running > 0).then(|| count(self.loops_running, "running loop"));
-        let jobs = (self.jobs > 0).then(|| count(self.jobs, "job"));
+    /// Formats `2 running loops, 5 jobs, next tidy in 3 min`; `None` if there is no work.
+    fn line(&self, screen: &ScreenStyle) -> Option<String> {
+        let running =
+            (self.loops_running > 0).then(|| count_noun(self.loops_running, "running loop"));
+        let jobs = (self.jobs > 0).then(|| count_noun(self.jobs, "job"));
         let next = self.next.as_ref().map(|(name, at)| {
-            let name = crate::render::words::one_line(name);
-            format!("next {name} {}", moment::until(*at, screen))
+            let name = crate::render::text::one_line(name);
+            format!("next {name} {}", time::until(*at, screen))
         });
         let parts: Vec<String> = [running, jobs, next].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| pair("Works", &parts.join(", "), screen))
     }
 }
 
-fn pair(name: &str, text: &str, screen: &Screen) -> String {
-    format!("{}  {text}", screen.paint(Tone::Quiet, &pad(name, 8)))
+fn pair(name: &str, text: &str, screen: &ScreenStyle) -> String {
+    format!("{}  {text}", screen.paint(TextTone::Quiet, &pad(name, 8)))
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
 //! `hob token`: credentials for other programs and machines. A running daemon is asked, so that a
-//! revoked token's connections close at once; otherwise the store is opened under the home's lock.
+//! revoked token's connections close at once; without one the store is opened under the home's lock.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::offline::OfflineStore;
-use crate::render::words::one_line;
-use crate::render::{Tone, damaged, moment, table::Table};
-use crate::tree::text;
+use crate::render::text::one_line;
+use crate::render::{TextTone, damaged_rows, table::TextTable, time};
+use crate::tree::help_text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use hob_wire::Scopes;
 use hob_wire::rooms::token::{
-    Create, CreateParams, Created, List, ListParams, Revoke, RevokeParams, Revoked, TokenInfo,
-    Tokens,
+    Create, List, Revoke, TokenCreateParams, TokenCreateResult, TokenInfo, TokenListParams,
+    TokenListResult, TokenRevokeParams, TokenRevokeResult,
 };
 
 pub fn command() -> Command {
     let example = |lines: &[&str]| {
         let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        text::examples(&lines)
+        help_text::examples(&lines)
     };
     Command::new("token")
-        .about("Makes, lists and revokes tokens for other programs")
+        .about("Creates, lists and revokes tokens for other programs")
         .after_help(example(&[
             "hob token create --name phone --scope chat",
             "hob token list",
@@ -30,10 +30,10 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(
             Command::new("create")
-                .about("Makes a token; its text is shown only once")
+                .about("Creates a token; its text is shown only once")
                 .long_about(
-                    "Scopes contain each other: admin, \
-                     control, chat, read; service:NAME beside them lets a program register the \
+                    "Each scope includes the ones after it: admin, \
+                     control, chat, read. In addition, service:NAME lets a program register the \
                      service NAME.",
                 )
                 .after_help(example(&[
@@ -46,7 +46,7 @@ pub fn command() -> Command {
                         .long("name")
                         .value_name("NAME")
                         .required(true)
-                        .help("What it is for; unique among live tokens"),
+                        .help("A name for the token; unique among live tokens"),
                 )
                 .arg(
                     Arg::new("scope")
@@ -55,18 +55,18 @@ pub fn command() -> Command {
                         .required(true)
                         .action(ArgAction::Append)
                         .value_delimiter(',')
-                        .help("read, chat, control, admin or service:NAME; several with commas"),
+                        .help("read, chat, control, admin or service:NAME; separate several with commas"),
                 )
                 .arg(
                     Arg::new("workspace")
                         .long("workspace")
                         .value_name("DIR")
                         .action(ArgAction::Append)
-                        .help("A folder that a model may read for it, with all below; repeatable")
+                        .help("A folder that a model may read for this token, including subfolders; repeatable")
                         .long_help(
-                            "A folder that a model may read for this token, with all below it; \
-                             repeatable. For tokens with the scope chat, which have no folder \
-                             otherwise but those of the setting agent.workspaces. A token with \
+                            "A folder that a model may read for this token, including subfolders; \
+                             repeatable. For tokens with the scope chat, which can otherwise use only \
+                             the folders of the setting agent.workspaces. A token with \
                              control may use every folder.",
                         ),
                 )
@@ -75,7 +75,7 @@ pub fn command() -> Command {
                         .long("expires")
                         .value_name("TIME")
                         .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                        .help("Its life, such as 12h or 30d; for ever when missing"),
+                        .help("The lifetime, such as 12h or 30d; unlimited if missing"),
                 ),
         )
         .subcommand(
@@ -85,7 +85,7 @@ pub fn command() -> Command {
         )
         .subcommand(
             Command::new("revoke")
-                .about("Ends a token and closes every connection that uses it")
+                .about("Revokes a token and closes every connection that uses it")
                 .after_help(example(&["hob token revoke phone"]))
                 .arg(
                     Arg::new("token")
@@ -96,25 +96,25 @@ pub fn command() -> Command {
         )
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     match matches.subcommand() {
         Some(("create", matches)) => create(context, create_params(matches)?).await,
         Some(("list", _)) => list(context).await,
         Some(("revoke", matches)) => {
             let token = matches.get_one::<String>("token").cloned();
             let token = token.unwrap_or_default();
-            revoke(context, RevokeParams { token }).await
+            revoke(context, TokenRevokeParams { token }).await
         }
-        _ => Err(Failure::quiet(Exit::Usage)),
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     }
 }
 
-fn create_params(matches: &ArgMatches) -> Result<CreateParams, Failure> {
+fn create_params(matches: &ArgMatches) -> Result<TokenCreateParams, CommandFailure> {
     let texts = matches.get_many::<String>("scope").into_iter().flatten();
     let scopes: Vec<String> = texts.cloned().collect();
     let parsed: Result<Scopes, _> = scopes.join(",").parse();
-    parsed.map_err(|unknown| Failure::usage(format!("{unknown}.")))?;
-    Ok(CreateParams {
+    parsed.map_err(|unknown| CommandFailure::usage(format!("{unknown}.")))?;
+    Ok(TokenCreateParams {
         name: matches
             .get_one::<String>("name")
             .cloned()
@@ -125,8 +125,8 @@ fn create_params(matches: &ArgMatches) -> Result<CreateParams, Failure> {
     })
 }
 
-/// The named folders by their whole paths, links resolved.
-fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+/// Returns the `--workspace` folders as absolute paths with symlinks resolved.
+fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, CommandFailure> {
     let named = matches
         .get_many::<String>("workspace")
         .into_iter()
@@ -138,16 +138,14 @@ fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         let text = found.and_then(|path| path.to_str().map(str::to_owned));
         text.ok_or_else(|| {
             let shown = one_line(named);
-            Failure::usage(format!(
-                "There is no folder '{shown}' to name with --workspace."
-            ))
+            CommandFailure::usage(format!("--workspace '{shown}' is not a folder."))
         })
     });
     whole.collect()
 }
 
-async fn create(context: &Context, params: CreateParams) -> Result<(), Failure> {
-    let created: Created = if let Some(client) = context.running_client().await? {
+async fn create(context: &CommandContext, params: TokenCreateParams) -> Result<(), CommandFailure> {
+    let created: TokenCreateResult = if let Some(client) = context.running_client().await? {
         client.call::<Create>(&params).await?
     } else {
         let store = OfflineStore::open(context)?;
@@ -162,20 +160,21 @@ async fn create(context: &Context, params: CreateParams) -> Result<(), Failure> 
     let info = &created.info;
     let life = info.expires_at.map_or_else(
         || "never expires".to_owned(),
-        |at| format!("expires {}", moment::local(at, terminal.screen())),
+        |at| format!("expires {}", time::local(at, terminal.screen())),
     );
     let about = format!("{} ({}; {life})", info.name, info.scopes.join(", "));
     crate::terminal::Terminal::note(format!(
-        "Made {about}. Keep this text; it is not shown again:"
+        "Created {about}. Keep this token; it is not shown again:"
     ));
-    // The token alone on stdout, so that TOKEN=$(hob token create …) holds it.
+    // Stdout holds only the token, so that TOKEN=$(hob token create …) works.
     Ok(terminal.line(&created.token)?)
 }
 
-async fn list(context: &Context) -> Result<(), Failure> {
-    let tokens: Tokens = match context.running_client().await? {
-        Some(client) => client.call::<List>(&ListParams {}).await?,
-        None if !context.world.home.database().exists() => Tokens {
+async fn list(context: &CommandContext) -> Result<(), CommandFailure> {
+    let tokens: TokenListResult = match context.running_client().await? {
+        Some(client) => client.call::<List>(&TokenListParams {}).await?,
+        // Opening the store would create a database only to list nothing.
+        None if !context.host.home.database().exists() => TokenListResult {
             tokens: Vec::new(),
             damaged: Vec::new(),
         },
@@ -191,10 +190,10 @@ async fn list(context: &Context) -> Result<(), Failure> {
         return Ok(terminal.document(&tokens)?);
     }
     if tokens.tokens.is_empty() && tokens.damaged.is_empty() {
-        let line = "No tokens yet. Make one: hob token create --name phone --scope chat";
+        let line = "No tokens yet. Create one: hob token create --name phone --scope chat";
         return Ok(terminal.line(line)?);
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("NAME")
         .column("ID")
         .column("SCOPES")
@@ -206,40 +205,40 @@ async fn list(context: &Context) -> Result<(), Failure> {
             one_line(&token.name),
             token.id.clone(),
             one_line(&token.scopes.join(",")),
-            moment::short(token.created_at, screen),
+            time::short(token.created_at, screen),
             state(token, screen),
         ]);
     }
     let mut lines = table.lines(screen);
-    lines.extend(damaged::lines(&tokens.damaged, screen));
+    lines.extend(damaged_rows::lines(&tokens.damaged, screen));
     for token in tokens.tokens.iter().filter(|it| it.revoked_at.is_none()) {
         let name = one_line(&token.name);
         if !token.workspaces.is_empty() {
             let folders: Vec<String> = token.workspaces.iter().map(|it| one_line(it)).collect();
             let line = format!("{name} may have read: {}", folders.join(", "));
-            lines.push(screen.paint(Tone::Quiet, &line));
+            lines.push(screen.paint(TextTone::Quiet, &line));
         }
         if let Some(note) = &token.note {
             let line = format!("{name}: {}.", one_line(note));
-            lines.push(screen.paint(Tone::Quiet, &line));
+            lines.push(screen.paint(TextTone::Quiet, &line));
         }
     }
     Ok(terminal.lines(lines)?)
 }
 
-fn state(token: &TokenInfo, screen: &crate::render::Screen) -> String {
+fn state(token: &TokenInfo, screen: &crate::render::ScreenStyle) -> String {
     match (token.revoked_at, token.expires_at) {
-        (Some(at), _) => format!("revoked {}", moment::short(at, screen)),
+        (Some(at), _) => format!("revoked {}", time::short(at, screen)),
         (None, Some(at)) if at <= screen.now_ms => {
-            format!("expired {}", moment::short(at, screen))
+            format!("expired {}", time::short(at, screen))
         }
-        (None, Some(at)) => format!("until {}", moment::short(at, screen)),
+        (None, Some(at)) => format!("until {}", time::short(at, screen)),
         (None, None) => "live".to_owned(),
     }
 }
 
-async fn revoke(context: &Context, params: RevokeParams) -> Result<(), Failure> {
-    let revoked: Revoked = if let Some(client) = context.running_client().await? {
+async fn revoke(context: &CommandContext, params: TokenRevokeParams) -> Result<(), CommandFailure> {
+    let revoked: TokenRevokeResult = if let Some(client) = context.running_client().await? {
         client.call::<Revoke>(&params).await?
     } else {
         let store = OfflineStore::open(context)?;
@@ -252,5 +251,5 @@ async fn revoke(context: &Context, params: RevokeParams) -> Result<(), Failure> 
         return Ok(terminal.document(&revoked)?);
     }
     let line = format!("Revoked {} ({}).", one_line(&revoked.name), revoked.id);
-    Ok(terminal.line(terminal.screen().paint(Tone::Good, &line))?)
+    Ok(terminal.line(terminal.screen().paint(TextTone::Good, &line))?)
 }

@@ -1,39 +1,38 @@
-//! What loops and scheduled jobs share on the command line: texts from files or stdin, what they
-//! may do unasked, and whom they tell.
+//! The flags that `hob loop` and `hob cron` share: texts from files or stdin, tool grants,
+//! notifications and budgets.
 //!
-//! Invariant: a tool that changes files and is allowed without more is allowed in the workspace
-//! only.
+//! Invariant: `--allow TOOL` without a path allows a file-changing tool in the workspace only.
 
 use super::permission;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::mind::order;
-use crate::render::Tone;
-use crate::render::words::{self, one_line};
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::TextTone;
+use crate::render::text::{self, one_line};
+use crate::run_ui::run_request;
 use crate::terminal::Terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
 use hob_client::Client;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
-use hob_wire::rooms::permission::{AddParams, Reach, RuleDecision, Terms};
-use hob_wire::schedule::{Grant, Notify, NotifyView};
+use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams, RuleDecision, RuleTerms};
+use hob_wire::schedule::{NotifyTarget, NotifyTargetView, ToolGrant};
 use hob_wire::work::{Budget, BudgetView};
 
-/// Tools that change files: with nothing more said they reach the workspace, not the machine.
-const CHANGERS: [&str; 4] = ["write", "edit", "move", "remove"];
+/// Tools that change files. A grant without a path limits them to the workspace.
+const FILE_CHANGING_TOOLS: [&str; 4] = ["write", "edit", "move", "remove"];
 
 pub fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
-/// A flag whose value is a time, in milliseconds.
+/// A flag whose value is a duration, parsed to milliseconds.
 pub fn time_flag(name: &'static str, help: &'static str) -> Arg {
     flag(name, "TIME", help).value_parser(|text: &str| hob_kit::duration::parse_ms(text))
 }
 
-/// A flag whose value is words, which may begin with a dash or stand in a file.
-pub fn prose_flag(name: &'static str, help: &'static str) -> Arg {
+/// A flag whose value is a text, which may begin with a dash; see [`read_text`].
+pub fn text_flag(name: &'static str, help: &'static str) -> Arg {
     flag(name, "TEXT", help).allow_hyphen_values(true)
 }
 
@@ -44,7 +43,7 @@ pub fn switch(name: &'static str, help: &'static str) -> Arg {
         .help(help)
 }
 
-/// `--network` is the proxy, `--network=host` this machine's own network.
+/// A network flag: `--network` opens the proxy, `--network=host` this machine's own network.
 pub fn network_flag(name: &'static str, help: &str) -> Arg {
     let help = format!(
         "{help}, through hob's proxy; =host opens this machine's own network, which can also \
@@ -60,70 +59,74 @@ pub fn network_flag(name: &'static str, help: &str) -> Arg {
         .help(help)
 }
 
-/// What a flag of [`network_flag`] says; none when it is not there.
-pub fn network(matches: &ArgMatches, name: &str) -> Option<NetworkGrant> {
-    NetworkGrant::from_word(matches.get_one::<String>(name)?)
+/// Returns the value of a [`network_flag`]; `None` if the flag is missing.
+pub fn network_grant(matches: &ArgMatches, name: &str) -> Option<NetworkGrant> {
+    NetworkGrant::parse(matches.get_one::<String>(name)?)
 }
 
 pub fn allow_flag() -> Arg {
     flag(
         "allow",
         "CALLS",
-        "What it may do unasked: a tool, or 'TOOL ARG=PATTERN', 'TOOL path=DIR', 'TOOL \
+        "Allows these calls without asking: a tool, or 'TOOL ARG=PATTERN', 'TOOL path=DIR', 'TOOL \
          host=HOST'; may be repeated",
     )
     .action(ArgAction::Append)
 }
 
-/// Whom a result is told.
+/// The flags that name the session to notify.
 pub fn notify_flags() -> [Arg; 2] {
     [
-        flag("notify", "SESSION", "A session that is told each result"),
-        switch("notify-failures", "Tells that session of failures only"),
+        flag(
+            "notify",
+            "SESSION",
+            "The session that is notified of each result",
+        ),
+        switch("notify-failures", "Notifies that session of failures only"),
     ]
 }
 
-/// Flags of a task that may also be left as they are.
+/// The flags of a task. An update has no defaults, so its help names none.
 pub fn task_flags(is_new: bool) -> Vec<Arg> {
-    let flags = order::flags();
+    let flags = run_request::flags();
     if is_new {
         return flags;
     }
-    let kept = |arg: Arg| match arg.get_id().as_str() {
+    let without_default = |arg: Arg| match arg.get_id().as_str() {
         "model" => arg.help("provider/model or an alias such as fast"),
         "workspace" => arg.help("The folder it works in"),
         _ => arg,
     };
-    flags.into_iter().map(kept).collect()
+    flags.into_iter().map(without_default).collect()
 }
 
-/// The words of a flag: as they are, from a file (`@FILE`), or from stdin (`-`).
-pub async fn prose(matches: &ArgMatches, name: &str) -> Result<Option<String>, Failure> {
+/// Returns the text of a flag: the value itself, a file (`@FILE`), or stdin (`-`).
+pub async fn read_text(matches: &ArgMatches, name: &str) -> Result<Option<String>, CommandFailure> {
     let Some(given) = matches.get_one::<String>(name) else {
         return Ok(None);
     };
     if given == "-" {
-        let piped = order::piped().await?.ok_or_else(|| {
-            Failure::usage("'-' reads stdin, and nothing is piped into it.")
-                .next("Such as: hob … - < FILE")
+        let piped = run_request::read_piped_stdin().await?.ok_or_else(|| {
+            CommandFailure::usage("'-' reads stdin, but nothing is piped in.")
+                .next("Example: hob … - < FILE")
         })?;
-        // The line break that ends a shell's last line is not part of what was said.
+        // `echo` ends its output with a line break, which is not part of the text.
         return Ok(Some(piped.strip_suffix('\n').unwrap_or(&piped).to_owned()));
     }
     let Some(file) = given.strip_prefix('@') else {
         return Ok(Some(given.clone()));
     };
-    let bytes = order::read_up_to(file, LOOP_TEXT_BYTES_MAX)?.ok_or_else(|| {
-        let max = words::bytes(LOOP_TEXT_BYTES_MAX as u64);
-        Failure::usage(format!("'{}' is larger than {max}.", one_line(file)))
+    let bytes = run_request::read_up_to(file, LOOP_TEXT_BYTES_MAX)?.ok_or_else(|| {
+        let max = text::bytes(LOOP_TEXT_BYTES_MAX as u64);
+        CommandFailure::usage(format!("'{}' is larger than {max}.", one_line(file)))
     })?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("'{}' is not text (UTF-8).", one_line(file))))?;
+        .map_err(|_| CommandFailure::usage(format!("'{}' is not text (UTF-8).", one_line(file))))?;
     Ok(Some(text.trim_end_matches('\n').to_owned()))
 }
 
-/// Stdin can be one text only.
-pub fn one_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
+/// Refuses a command line on which several flags read stdin.
+pub fn check_single_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), CommandFailure> {
     let reads = |name: &&&str| {
         matches
             .try_get_one::<String>(name)
@@ -131,7 +134,7 @@ pub fn one_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
     };
     let found: Vec<&&str> = names.iter().filter(reads).collect();
     match found[..] {
-        [one, other, ..] => Err(Failure::usage(format!(
+        [one, other, ..] => Err(CommandFailure::usage(format!(
             "--{one} and --{other} cannot both be read from stdin."
         ))
         .next("Give one of them from a file: @FILE.")),
@@ -139,38 +142,43 @@ pub fn one_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
     }
 }
 
-/// What `--allow` names; nothing when it is not there.
-pub fn grants(
-    context: &Context,
+/// Parses the `--allow` flags.
+pub fn parse_grants(
+    context: &CommandContext,
     matches: &ArgMatches,
     workspace: Option<&str>,
-) -> Result<Vec<Grant>, Failure> {
+) -> Result<Vec<ToolGrant>, CommandFailure> {
     let given = matches.get_many::<String>("allow").into_iter().flatten();
     given
-        .map(|words| grant(words, workspace, &|path| permission::real(context, path)))
+        .map(|text| {
+            parse_grant(text, workspace, &|path| {
+                permission::real_path(context, path)
+            })
+        })
         .collect()
 }
 
-/// One grant: a tool, and at most one thing that narrows it. More than one is said in JSON.
-fn grant(
-    words: &str,
+/// Parses one grant: a tool and at most one condition. A grant with several conditions is written
+/// in JSON.
+fn parse_grant(
+    text: &str,
     workspace: Option<&str>,
-    real: &dyn Fn(&str) -> Result<String, Failure>,
-) -> Result<Grant, Failure> {
+    real: &dyn Fn(&str) -> Result<String, CommandFailure>,
+) -> Result<ToolGrant, CommandFailure> {
     let wrong = |why: &str| {
-        Failure::usage(format!("--allow '{}': {why}", one_line(words)))
-            .next("Such as: --allow write  --allow 'exec command=cargo test *'")
+        CommandFailure::usage(format!("--allow '{}': {why}", one_line(text)))
+            .next("Example: --allow write  --allow 'exec command=cargo test *'")
     };
-    let words = words.trim();
-    if words.starts_with('{') {
-        return serde_json::from_str(words)
-            .map_err(|error| wrong(&format!("this is no grant in JSON: {error}.")));
+    let text = text.trim();
+    if text.starts_with('{') {
+        return serde_json::from_str(text)
+            .map_err(|error| wrong(&format!("not a valid JSON grant: {error}.")));
     }
-    let (tool, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let (tool, rest) = text.split_once(' ').unwrap_or((text, ""));
     if tool.is_empty() || tool.contains('=') {
-        return Err(wrong("it begins with the name of a tool."));
+        return Err(wrong("it must begin with the name of a tool."));
     }
-    let mut grant = Grant {
+    let mut grant = ToolGrant {
         tool: tool.to_owned(),
         matches: std::collections::BTreeMap::new(),
         path: None,
@@ -178,7 +186,8 @@ fn grant(
     };
     let rest = rest.trim();
     if rest.is_empty() {
-        if CHANGERS.contains(&tool) {
+        // Without a path the tool could change files anywhere on the machine.
+        if FILE_CHANGING_TOOLS.contains(&tool) {
             grant.path = workspace.map(str::to_owned);
         }
         return Ok(grant);
@@ -199,55 +208,56 @@ fn grant(
     Ok(grant)
 }
 
-/// Says what grants name that is not there now.
-pub async fn warn(context: &Context, client: &Client, grants: &[Grant]) {
+/// Warns about tools and arguments in grants that do not exist now.
+pub async fn warn_unknown_grants(context: &CommandContext, client: &Client, grants: &[ToolGrant]) {
     if grants.is_empty() {
         return;
     }
-    let known = permission::known(client).await;
+    let known = permission::known_tools(client).await;
     for grant in grants {
-        permission::warn(&known, &terms(grant), context);
+        permission::warn_unknown(&known, &rule_terms(grant), context);
     }
 }
 
-fn terms(grant: &Grant) -> AddParams {
-    AddParams::from(Terms {
+fn rule_terms(grant: &ToolGrant) -> PermissionAddParams {
+    PermissionAddParams::from(RuleTerms {
         matches: grant.matches.clone(),
         path: grant.path.clone(),
         host: grant.host.clone(),
-        ..Terms::new(&grant.tool, RuleDecision::Allow, Reach::Always)
+        ..RuleTerms::new(&grant.tool, RuleDecision::Allow, AnswerReach::Always)
     })
 }
 
-/// Whom to tell, by the flags and what was so before.
-pub fn notify(
+/// Returns the session to notify, from the flags and the previous target.
+pub fn notify_target(
     matches: &ArgMatches,
-    before: Option<&NotifyView>,
-) -> Result<Option<Notify>, Failure> {
+    before: Option<&NotifyTargetView>,
+) -> Result<Option<NotifyTarget>, CommandFailure> {
     let session = matches.get_one::<String>("notify").cloned();
     let failures_only = matches.get_flag("notify-failures");
     match (session, before) {
-        (Some(session_key), _) => Ok(Some(Notify {
+        (Some(session_key), _) => Ok(Some(NotifyTarget {
             session_key,
             failures_only,
         })),
-        (None, Some(before)) if failures_only => Ok(Some(Notify {
+        (None, Some(before)) if failures_only => Ok(Some(NotifyTarget {
             session_key: before.session_key.clone(),
             failures_only,
         })),
-        (None, None) if failures_only => Err(Failure::usage(
-            "--notify-failures goes with --notify SESSION.",
+        (None, None) if failures_only => Err(CommandFailure::usage(
+            "--notify-failures needs --notify SESSION.",
         )),
         (None, _) => Ok(None),
     }
 }
 
-/// The limits of the flags over those there were; nothing when no flag names one.
-pub fn budget(matches: &ArgMatches, before: Option<&BudgetView>) -> Option<Budget> {
-    let given = order::budget(matches);
+/// Merges the budget flags into the previous budget; `None` if no flag is given.
+pub fn merged_budget(matches: &ArgMatches, before: Option<&BudgetView>) -> Option<Budget> {
+    let given = run_request::budget(matches);
     if given == Budget::default() {
         return None;
     }
+    // An update replaces the whole budget, so limits that no flag names are carried over.
     let before = before.copied().map(Budget::from).unwrap_or_default();
     Some(Budget {
         steps: given.steps.or(before.steps),
@@ -257,14 +267,19 @@ pub fn budget(matches: &ArgMatches, before: Option<&BudgetView>) -> Option<Budge
     })
 }
 
-/// Tells a person who lets something work in all they have.
-pub fn tell_wide(context: &Context, workspace: Option<&str>) {
-    let note = workspace.and_then(|folder| order::wide_folder(context, folder));
+/// Warns if the workspace is the whole home folder or the whole machine.
+pub fn warn_wide_workspace(context: &CommandContext, workspace: Option<&str>) {
+    let note = workspace.and_then(|folder| run_request::wide_folder_warning(context, folder));
     if let Some(note) = note.filter(|_| !context.terminal.json) {
-        Terminal::note(context.terminal.asides().paint(Tone::Warning, &note));
+        Terminal::note(
+            context
+                .terminal
+                .stderr_screen()
+                .paint(TextTone::Warning, &note),
+        );
     }
 }
 
 #[cfg(test)]
-#[path = "standing_tests.rs"]
+#[path = "unattended_flags_tests.rs"]
 mod tests;

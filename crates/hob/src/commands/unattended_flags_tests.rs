@@ -1,15 +1,15 @@
 //! Grants as people write them.
 
 use super::*;
-use crate::render::terms::grant_words;
+use crate::render::work_terms::grant_words;
 
-fn read(words: &str) -> Result<Grant, Failure> {
-    grant(words, Some("/work"), &|path| Ok(format!("/real/{path}")))
+fn read(text: &str) -> Result<ToolGrant, CommandFailure> {
+    parse_grant(text, Some("/work"), &|path| Ok(format!("/real/{path}")))
 }
 
 #[test]
 fn a_grant_is_a_tool_and_what_narrows_it() {
-    let shown = |words: &str| grant_words(&read(words).expect("a grant").into());
+    let shown = |text: &str| grant_words(&read(text).expect("a grant").into());
     assert_eq!(
         shown("exec command=cargo test *"),
         "exec command='cargo test *'"
@@ -30,7 +30,7 @@ fn a_grant_is_a_tool_and_what_narrows_it() {
 
 #[test]
 fn a_tool_that_changes_files_reaches_the_workspace_only() {
-    for tool in CHANGERS {
+    for tool in FILE_CHANGING_TOOLS {
         assert_eq!(read(tool).expect("a grant").path.as_deref(), Some("/work"));
     }
     assert_eq!(read("exec").expect("a grant").path, None);

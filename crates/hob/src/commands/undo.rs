@@ -1,53 +1,54 @@
-//! `hob undo RUN`: what a run changed in files becomes as it was before.
+//! `hob undo RUN`: undoes a run's file changes.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::tree::text;
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::tree::help_text;
 use clap::{Arg, ArgMatches, Command};
 use hob_core::visible_text::visible;
 use hob_wire::rooms::agent::Status;
-use hob_wire::rooms::tool::{Undo, UndoParams, Undone, UndoneChange};
+use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, Undo, UndoneChange};
 
 pub fn command() -> Command {
     Command::new("undo")
-        .about("Undoes what a run changed in files")
+        .about("Undoes a run's file changes")
         .long_about(
-            "Brings back what a run wrote, edited, moved or removed with hob's file tools, the \
-             newest change first. What somebody changed after the run is left as it is, and \
-             said. What commands did is not undone. Runs can be undone for 30 days.",
+            "Undoes what a run wrote, edited, moved or removed with hob's file tools, \
+             newest change first. Files that were changed after the run are left as they are \
+             and listed. Effects of commands are not undone. Runs can be undone for 30 days.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob run list".to_owned(),
             "hob undo work".to_owned(),
         ]))
         .arg(Arg::new("run").value_name("RUN").required(true).help(
-            "The run's id or its end, as 'hob run list' shows it, or its session for the latest",
+            "The run's id, the end of its id as 'hob run list' shows it, or a session key for its latest run",
         ))
 }
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let client = context.client().await?;
     let named = super::run::selector(&client, matches).await?;
     let run_id = match named.run_id {
         Some(run_id) => run_id,
         None => client.call::<Status>(&named).await?.run_id,
     };
-    let undone = client.call::<Undo>(&UndoParams { run_id }).await?;
+    let undone = client.call::<Undo>(&ToolUndoParams { run_id }).await?;
     let terminal = &context.terminal;
     if terminal.json {
         terminal.document(&undone)?;
     } else {
         terminal.lines(lines(&undone))?;
     }
+    // Changes that could not be undone are a failure for scripts.
     if undone.kept.is_empty() {
         Ok(())
     } else {
-        Err(Failure::quiet(Exit::Failed))
+        Err(CommandFailure::quiet(ExitStatus::Failed))
     }
 }
 
-/// What is told to a person.
-fn lines(undone: &Undone) -> Vec<String> {
+/// Formats the restored and the skipped changes.
+fn lines(undone: &ToolUndoResult) -> Vec<String> {
     let line = |change: &UndoneChange| {
         let place = format!("{}/{}", change.workspace.trim_end_matches('/'), change.path);
         format!("{:<10} {}", change.what, visible(&place))

@@ -1,7 +1,7 @@
-//! What a person is told after undoing.
+//! The output of an undo.
 
 use super::lines;
-use hob_wire::rooms::tool::{Undone, UndoneChange};
+use hob_wire::rooms::tool::{ToolUndoResult, UndoneChange};
 
 #[test]
 fn what_came_back_and_what_did_not() {
@@ -10,7 +10,7 @@ fn what_came_back_and_what_did_not() {
         path: path.to_owned(),
         what: what.to_owned(),
     };
-    let undone = Undone {
+    let undone = ToolUndoResult {
         restored: vec![change("a.txt", "restored"), change("b\u{1b}[2K", "removed")],
         kept: vec![change(
             "c",

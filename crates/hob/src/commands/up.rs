@@ -1,35 +1,35 @@
-//! `hob up`: the daemon, in the background.
+//! `hob up`: starts the daemon in the background.
 
 use super::status;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::render::Tone;
-use crate::render::words::{one_line, wrap};
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::TextTone;
+use crate::render::text::{one_line, wrap};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{ArgMatches, Command};
 
 pub fn command() -> Command {
     Command::new("up")
-        .about("Starts the daemon in the background, unless it runs already")
+        .about("Starts the daemon in the background, unless it is already running")
         .long_about(
-            "Returns once the daemon answers. Most commands start it by themselves; this one does so even under \
+            "Returns once the daemon answers. Most commands start it by themselves; this one starts it even with \
              HOB_AUTOSTART=0.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob up".to_owned(),
             "hob up --json".to_owned(),
         ]))
 }
 
-pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
-    context.is_here()?;
+pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+    context.ensure_local()?;
     let began = context.running_client().await?.is_none();
     if began {
-        context.launch()?.start().await?;
+        context.launcher()?.start().await?;
     }
     let client = context.client().await?;
-    let status = status::of_daemon(&client).await?;
+    let status = status::fetch_status(&client).await?;
     if context.terminal.json {
         let mut document = status::document(&status);
         document["started"] = began.into();
@@ -42,11 +42,12 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
         status.listeners.join(", ")
     );
     context.terminal.line(line)?;
-    let asides = context.terminal.asides();
+    let screen = context.terminal.stderr_screen();
+    // Notes go to stderr, so that stdout holds only the result.
     for note in &status.notes {
-        let room = asides.width.unwrap_or(usize::MAX);
+        let room = screen.width.unwrap_or(usize::MAX);
         for line in wrap(&one_line(note), room) {
-            Terminal::note(asides.paint(Tone::Warning, &line));
+            Terminal::note(screen.paint(TextTone::Warning, &line));
         }
     }
     Ok(())

@@ -1,58 +1,59 @@
-//! `hob verify`: checks everything that is stored, beside a running daemon or without one. Changes
-//! nothing and starts nothing.
+//! `hob verify`: checks all stored data, with a running daemon or without one. Changes nothing and
+//! starts nothing.
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::render::words::{grouped, one_line};
-use crate::render::{Screen, Tone};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::{group_thousands, one_line};
+use crate::render::{ScreenStyle, TextTone};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::{ArgMatches, Command};
-use hob_client::{CallOptions, Client, Item, Subscription};
-use hob_kit::lock::HomeLock;
+use hob_client::{CallOptions, Client, StreamItem, SubscribeOptions};
+use hob_kit::home_lock::HomeLock;
 use hob_store::Store;
-use hob_wire::rooms::daemon::{Verified, VerifiedPart, Verify, Verifying};
-use hob_wire::{Method, Topic};
+use hob_wire::rooms::daemon::{DaemonVerifyResult, VerifiedPart, Verify, Verifying};
+use hob_wire::{EventTopic, Method};
 use std::time::{Duration, Instant};
 
-/// Between two words about how far it is.
+/// The time between two progress notes.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
-/// A check that takes longer reads a disk that does not answer.
+/// The longest check. A longer one means that the disk does not answer.
 const WAIT_MAX: Duration = Duration::from_hours(24);
 
 pub fn command() -> Command {
     Command::new("verify")
-        .about("Checks that nothing stored is damaged or missing")
+        .about("Checks that no stored data is damaged or missing")
         .long_about(
             "Reads everything: the database's structure, each message, run, rule, job, token \
-             and audit entry against its checksum, each blob against its name, and the chain of \
-             the audit record. Works while the daemon runs and without it. Exits with 1 when \
+             and audit entry against its checksum, each blob against its name, and the hash chain of \
+             the audit record. Works with and without a running daemon. Exits with 1 if \
              something is damaged.",
         )
-        .after_help(text::examples(&[
+        .after_help(help_text::examples(&[
             "hob verify".to_owned(),
             "hob verify --json".to_owned(),
         ]))
 }
 
-pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
     let verified = match context.running_client().await? {
-        Some(client) => beside_daemon(&client).await?,
-        None => offline(context)?,
+        Some(client) => verify_with_daemon(&client).await?,
+        None => verify_offline(context)?,
     };
-    context.terminal.shown(&verified, lines)?;
+    context.terminal.print_result(&verified, lines)?;
     if verified.sound {
         Ok(())
     } else {
-        // It was said already.
-        Err(Failure::quiet(Exit::Failed))
+        // The damage was printed above.
+        Err(CommandFailure::quiet(ExitStatus::Failed))
     }
 }
 
-/// Asks the daemon, and tells how far it is.
-async fn beside_daemon(client: &Client) -> Result<Verified, Failure> {
+/// Lets the daemon verify, and notes its progress.
+async fn verify_with_daemon(client: &Client) -> Result<DaemonVerifyResult, CommandFailure> {
+    // Subscribed before the call, so that no progress event is missed.
     let mut stream = client
-        .subscribe(Subscription::to([Verifying::SPEC.topic]))
+        .subscribe(SubscribeOptions::to([Verifying::SPEC.topic]))
         .await?;
     let options = CallOptions {
         timeout: Some(WAIT_MAX),
@@ -60,71 +61,83 @@ async fn beside_daemon(client: &Client) -> Result<Verified, Failure> {
     };
     let call = client.call_raw(Verify::SPEC.name, Some("{}".into()), options);
     tokio::pin!(call);
-    let mut told_at = Instant::now();
+    let mut noted_at = Instant::now();
     let answer = loop {
         tokio::select! {
             answer = &mut call => break answer?,
-            Some(Ok(Item::Event(event))) = stream.next() => {
+            Some(Ok(StreamItem::Event(event))) = stream.next() => {
                 if let Some(at) = event.read::<Verifying>()
-                    && told_at.elapsed() >= PROGRESS_EVERY
+                    && noted_at.elapsed() >= PROGRESS_EVERY
                 {
-                    told_at = Instant::now();
-                    progress(&at.part, at.checked);
+                    noted_at = Instant::now();
+                    note_progress(&at.part, at.checked);
                 }
             }
         }
     };
     let read = serde_json::from_slice(&answer.unwrap_or_default());
-    read.map_err(|error| Failure::failed(format!("The daemon's answer cannot be read: {error}.")))
+    read.map_err(|error| {
+        CommandFailure::failed(format!("The daemon's answer cannot be read: {error}."))
+    })
 }
 
-fn progress(part: &str, checked: u64) {
-    Terminal::note(format!("{}: {} so far", one_line(part), grouped(checked)));
+fn note_progress(part: &str, checked: u64) {
+    Terminal::note(format!(
+        "{}: {} so far",
+        one_line(part),
+        group_thousands(checked)
+    ));
 }
 
-/// Reads the store under the home's lock, so that no daemon starts to write in between.
-fn offline(context: &Context) -> Result<Verified, Failure> {
-    let home = &context.world.home;
-    let refused = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+/// Verifies the store under the home's lock, so that no daemon starts to write in between.
+fn verify_offline(context: &CommandContext) -> Result<DaemonVerifyResult, CommandFailure> {
+    let home = &context.host.home;
+    let failed = |error: &dyn std::fmt::Display| CommandFailure::failed(error.to_string());
     if !home.root().exists() {
         let message = format!("There is no hob home yet at '{}'.", home.root().display());
-        return Ok(Verified {
+        return Ok(DaemonVerifyResult {
             sound: true,
             notes: vec![message],
-            ..Verified::default()
+            ..DaemonVerifyResult::default()
         });
     }
-    let _lock = HomeLock::take(home).map_err(|error| refused(&error))?;
-    let mut told_at = Instant::now();
+    let _lock = HomeLock::acquire(home).map_err(|error| failed(&error))?;
+    let mut noted_at = Instant::now();
     let verified = Store::verify(&home.database(), &mut |part, checked| {
-        if told_at.elapsed() >= PROGRESS_EVERY {
-            told_at = Instant::now();
-            progress(part, checked);
+        if noted_at.elapsed() >= PROGRESS_EVERY {
+            noted_at = Instant::now();
+            note_progress(part, checked);
         }
     });
-    verified.map_err(|error| refused(&error))
+    verified.map_err(|error| failed(&error))
 }
 
-/// One line for each part, and one for each problem.
-fn lines(verified: &Verified, screen: &Screen) -> Vec<String> {
+/// Formats one line per part and one per problem.
+fn lines(verified: &DaemonVerifyResult, screen: &ScreenStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for part in &verified.parts {
-        let what = format!("{:<9} {}", part.name, checked(part));
+        let what = format!("{:<9} {}", part.name, checked_text(part));
         if part.problems.is_empty() {
-            lines.push(format!("{}  {what}", screen.paint(Tone::Good, "ok     ")));
+            lines.push(format!(
+                "{}  {what}",
+                screen.paint(TextTone::Good, "ok     ")
+            ));
             continue;
         }
-        lines.push(format!("{}  {what}", screen.paint(Tone::Bad, "DAMAGED")));
+        lines.push(format!(
+            "{}  {what}",
+            screen.paint(TextTone::Bad, "DAMAGED")
+        ));
         let problems = part.problems.iter();
         lines.extend(problems.map(|problem| format!("         {}", one_line(problem))));
         if part.more {
-            lines.push("         There are more; these are the first.".to_owned());
+            lines.push("         There are more problems; these are the first.".to_owned());
         }
     }
     let doubts = verified.doubts.iter();
-    let doubts = doubts.map(|doubt| (screen.paint(Tone::Warning, "doubt  "), doubt));
+    let doubts = doubts.map(|doubt| (screen.paint(TextTone::Warning, "doubt  "), doubt));
     let notes = verified.notes.iter();
-    let notes = notes.map(|note| (screen.paint(Tone::Quiet, "note   "), note));
+    let notes = notes.map(|note| (screen.paint(TextTone::Quiet, "note   "), note));
     lines.extend(
         doubts
             .chain(notes)
@@ -133,7 +146,7 @@ fn lines(verified: &Verified, screen: &Screen) -> Vec<String> {
     lines
 }
 
-fn checked(part: &VerifiedPart) -> String {
+fn checked_text(part: &VerifiedPart) -> String {
     let (one, many) = match part.name.as_str() {
         "database" => ("page", "pages"),
         "rows" => ("row", "rows"),
@@ -141,5 +154,5 @@ fn checked(part: &VerifiedPart) -> String {
         _ => ("entry", "entries"),
     };
     let unit = if part.checked == 1 { one } else { many };
-    format!("{} {unit}", grouped(part.checked))
+    format!("{} {unit}", group_thousands(part.checked))
 }

@@ -1,56 +1,56 @@
-//! `hob` alone: on a terminal a short look around and what to try; otherwise the help page, since
-//! a script that names no command made a mistake.
+//! `hob` without a command: on a terminal the daemon's state and commands to try. Elsewhere the help
+//! page and a usage error, since a script without a command has a bug.
 
 use super::status;
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::render::words::pad;
-use crate::render::{Screen, Tone};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::pad;
+use crate::render::{ScreenStyle, TextTone};
 use crate::tree;
 use hob_wire::rooms::daemon::DaemonStatus;
 use std::path::Path;
 
-pub async fn run(context: &Context) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     if !terminal.is_terminal() {
         let help = tree::command().render_help();
         terminal.bytes(help.to_string().as_bytes())?;
-        return Err(Failure::quiet(Exit::Usage));
+        return Err(CommandFailure::quiet(ExitStatus::Usage));
     }
     if terminal.json {
         return status::show(context).await;
     }
     let status = match context.running_client().await {
-        Ok(Some(client)) => status::of_daemon(&client).await.map(Some),
+        Ok(Some(client)) => status::fetch_status(&client).await.map(Some),
         Ok(None) => Ok(None),
         Err(failure) => Err(failure),
     };
-    let view = View {
-        home: context.world.home.root().display().to_string(),
-        is_new: !context.world.home.database().exists(),
-        program: program(),
+    let view = WelcomeScreen {
+        home: context.host.home.root().display().to_string(),
+        is_new: !context.host.home.database().exists(),
+        program: program_name(),
         status,
     };
     Ok(terminal.lines(lines(&view, terminal.screen()))?)
 }
 
-/// What the screen shows.
+/// The contents of the welcome screen.
 #[derive(Debug)]
-pub struct View {
+pub struct WelcomeScreen {
     pub home: String,
-    /// Nothing has lived here yet.
+    /// The home has no database yet.
     pub is_new: bool,
-    /// How this program was called, so that what is shown can be typed.
+    /// The command that started this program, so that the suggestions can be typed as shown.
     pub program: String,
-    pub status: Result<Option<DaemonStatus>, Failure>,
+    pub status: Result<Option<DaemonStatus>, CommandFailure>,
 }
 
-pub fn lines(view: &View, screen: &Screen) -> Vec<String> {
+pub fn lines(view: &WelcomeScreen, screen: &ScreenStyle) -> Vec<String> {
     let title = format!("hob {}", env!("CARGO_PKG_VERSION"));
     let mut lines = vec![
         format!(
-            "{}  a helper that lives in your house",
-            screen.paint(Tone::Heading, &title)
+            "{}  a local-first agent runtime",
+            screen.paint(TextTone::Heading, &title)
         ),
         String::new(),
     ];
@@ -60,25 +60,28 @@ pub fn lines(view: &View, screen: &Screen) -> Vec<String> {
             .map(|line| format!("  {line}")),
     );
     lines.push(String::new());
-    lines.push(screen.paint(Tone::Heading, "Try"));
-    let steps = steps(view);
+    lines.push(screen.paint(TextTone::Heading, "Try"));
+    let steps = suggestions(view);
     let widest = steps.iter().map(|(line, _)| line.chars().count()).max();
     for (line, what) in &steps {
         let line = pad(
             &format!("{} {line}", view.program),
             widest.unwrap_or(0) + view.program.len() + 1,
         );
-        lines.push(format!("  {}   {what}", screen.paint(Tone::Command, &line)));
+        lines.push(format!(
+            "  {}   {what}",
+            screen.paint(TextTone::Command, &line)
+        ));
     }
     if view.program != "hob" {
         lines.push(String::new());
         let advice = "To call it just `hob`: cargo install --path crates/hob";
-        lines.push(screen.paint(Tone::Quiet, advice));
+        lines.push(screen.paint(TextTone::Quiet, advice));
     }
     lines
 }
 
-fn state_lines(view: &View, screen: &Screen) -> Vec<String> {
+fn state_lines(view: &WelcomeScreen, screen: &ScreenStyle) -> Vec<String> {
     match &view.status {
         Ok(Some(status)) => status::lines(status, screen),
         Ok(None) => {
@@ -90,32 +93,33 @@ fn state_lines(view: &View, screen: &Screen) -> Vec<String> {
         }
         Err(failure) => {
             let mut lines = status::absent_lines(&view.home, screen);
-            lines.push(screen.paint(Tone::Bad, &failure.sentence));
+            lines.push(screen.paint(TextTone::Bad, &failure.sentence));
             lines
         }
     }
 }
 
-fn steps(view: &View) -> Vec<(&'static str, &'static str)> {
+fn suggestions(view: &WelcomeScreen) -> Vec<(&'static str, &'static str)> {
     let mut steps = vec![
         ("ask \"what time is it?\"", "ask a model"),
         ("chat", "talk with one"),
-        ("model list", "which models there are"),
-        ("service list", "local services, a model among them"),
-        ("session list", "your conversations"),
+        ("model list", "list the models"),
+        ("service list", "list local services"),
+        ("session list", "list your conversations"),
         ("events", "watch what happens"),
-        ("gateway describe", "every method and event"),
+        ("gateway describe", "list every method and event"),
         ("doctor", "check this machine"),
-        ("help", "every command"),
+        ("help", "list every command"),
     ];
+    // Without a daemon, starting it comes first.
     if !matches!(view.status, Ok(Some(_))) {
         steps.insert(0, ("up", "start the daemon"));
     }
     steps
 }
 
-/// `hob` when it was found by name, else the path it was called by.
-fn program() -> String {
+/// Returns `hob` if it was started by name, else the path it was started by.
+fn program_name() -> String {
     let called = std::env::args().next().unwrap_or_default();
     if !called.contains('/') {
         return "hob".to_owned();

@@ -1,13 +1,13 @@
 //! The first screen, at 80 columns.
 
 use super::*;
-use crate::render::words::width;
+use crate::render::text::width;
 use hob_wire::rooms::daemon::{StoreState, StoreStatus};
 
 const NOW: u64 = 1_794_778_625_000;
 
-fn view(status: Result<Option<DaemonStatus>, Failure>) -> View {
-    View {
+fn view(status: Result<Option<DaemonStatus>, CommandFailure>) -> WelcomeScreen {
+    WelcomeScreen {
         home: "/home/ada/.local/share/hob".to_owned(),
         is_new: true,
         program: "target/release/hob".to_owned(),
@@ -40,8 +40,8 @@ fn status() -> DaemonStatus {
     }
 }
 
-fn drawn(view: &View) -> String {
-    let lines = lines(view, &Screen::plain(NOW));
+fn drawn(view: &WelcomeScreen) -> String {
+    let lines = lines(view, &ScreenStyle::plain(NOW));
     assert!(lines.iter().all(|line| width(line) <= 80), "{lines:#?}");
     lines.join("\n")
 }
@@ -60,7 +60,7 @@ fn a_running_daemon_shows_how_it_is() {
 
 #[test]
 fn a_daemon_that_refuses_is_named() {
-    let failure = Failure::failed("The daemon refused the token: it is not known.");
+    let failure = CommandFailure::failed("The daemon refused the token: it is not known.");
     let text = drawn(&view(Err(failure)));
     assert!(text.contains("refused the token"), "{text}");
 }

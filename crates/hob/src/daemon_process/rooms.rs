@@ -1,49 +1,49 @@
-//! Which rooms the house has, and what each is made of.
+//! Construction of the daemon's rooms.
 //!
-//! Invariant: the agent comes after the rooms that runs call, because runs of a former daemon begin
-//! at once; what asks the agent by itself comes after it.
+//! Invariant: the agent starts after the rooms that runs call, because runs of an earlier daemon
+//! resume at once; rooms that start runs by themselves come after the agent.
 
-use super::{Groups, House, Kept, VERSION};
+use super::{DaemonProcess, DaemonTasks, ServedRooms, VERSION};
 use hob_bus::Bus;
-use hob_daemon::config::Config;
-use hob_daemon::daemon::Facts;
-use hob_daemon::door::{Door, Uses};
-use hob_daemon::errand::Errands;
-use hob_daemon::library::Library;
-use hob_daemon::service::Services;
-use hob_daemon::terminal::Terminals;
-use hob_daemon::tool::Commands;
+use hob_daemon::config::ConfigService;
+use hob_daemon::daemon::DaemonFacts;
+use hob_daemon::model_library::ModelLibrary;
+use hob_daemon::scheduled_command::ScheduledCommandRunner;
+use hob_daemon::service::ServiceRoom;
+use hob_daemon::service_resolver::{BusServiceResolver, ServiceUseCounts};
+use hob_daemon::terminal::TerminalRoom;
+use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::settings::Settings;
-use hob_kit::tasks::Tasks;
-use hob_models::{EnvKeys, Served};
-use hob_net::{Http, NetParts, Web};
+use hob_kit::tasks::TaskGroup;
+use hob_models::{EnvKeys, ServedModel};
+use hob_net::{HttpClient, HttpOptions, WebClient};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 
-/// What the gateway says of itself once it is open, for `daemon.status`.
+/// The gateway's listeners and notes for `daemon.status`, set once the gateway is open.
 #[derive(Debug, Default)]
-pub(super) struct Announced {
+pub(super) struct GatewayAnnouncement {
     pub(super) listeners: Arc<OnceLock<Vec<String>>>,
     pub(super) notes: Arc<OnceLock<Vec<String>>>,
 }
 
-impl House<'_> {
-    /// Serves every room; the services are begun when the gateway is open.
+impl DaemonProcess<'_> {
+    /// Serves every room. Services start later, when the gateway is open.
     pub(super) fn serve_rooms(
         &self,
         bus: &Bus,
-        groups: &Groups,
-        config: Config,
-        announced: &Announced,
-    ) -> anyhow::Result<Kept> {
-        self.learn_secrets();
+        groups: &DaemonTasks,
+        config: ConfigService,
+        announced: &GatewayAnnouncement,
+    ) -> anyhow::Result<ServedRooms> {
+        self.mask_home_secrets();
         let tasks = &groups.rooms;
-        let facts = Facts {
+        let facts = DaemonFacts {
             version: VERSION.to_owned(),
             started_at: self.started_at,
-            home: self.world.home.root().display().to_string(),
+            home: self.host.home.root().display().to_string(),
             listeners: Arc::clone(&announced.listeners),
             notes: Arc::clone(&announced.notes),
         };
@@ -53,15 +53,17 @@ impl House<'_> {
         let emitter = bus.emitter("daemon");
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone(), emitter))?;
         bus.serve(hob_daemon::log::room())?;
-        bus.serve(hob_daemon::desktop::room(hob_daemon::desktop::Parts {
-            store: self.store.clone(),
-            env: self.world.env.clone(),
-            mask: self.log.mask().clone(),
-        }))?;
+        bus.serve(hob_daemon::desktop::room(
+            hob_daemon::desktop::DesktopDeps {
+                store: self.store.clone(),
+                env: self.host.env.clone(),
+                mask: self.log.mask().clone(),
+            },
+        ))?;
         let commands = self.commands(tasks, settings.clone());
         self.serve_tools(bus, settings.clone(), commands.clone())?;
         let terminals = self.serve_terminals(bus, tasks, settings.clone())?;
-        let uses = Uses::default();
+        let uses = ServiceUseCounts::default();
         let spawner = self.spawner(&groups.services);
         let access = spawner.listener_access();
         let services = self.services(
@@ -79,20 +81,20 @@ impl House<'_> {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
         }
-        tasks.spawn_until_stop("spare memory", crate::spare_memory::give_back());
-        Ok(Kept {
+        tasks.spawn_until_stop("spare memory", crate::memory_trim::trim_periodically());
+        Ok(ServedRooms {
             services,
             terminals,
             access,
         })
     }
 
-    /// Tells the mask the secrets in hob's home before any room is served: runs of a former daemon
-    /// go on at once, and the gateway, which reads the owner's token, opens last.
-    fn learn_secrets(&self) {
-        let home = &self.world.home;
+    /// Adds the secrets in hob's home to the mask before any room is served: runs of an earlier daemon
+    /// resume at once, and the gateway, which reads the owner's token, opens last.
+    fn mask_home_secrets(&self) {
+        let home = &self.host.home;
         for file in [home.owner_token(), home.hooks_key()] {
-            // A file that is not there yet is learnt by whoever makes it.
+            // A missing file is added to the mask by the code that creates it.
             if let Ok(text) = std::fs::read_to_string(file) {
                 self.log.mask().add(text.trim());
             }
@@ -104,51 +106,51 @@ impl House<'_> {
         &self,
         bus: &Bus,
         settings: watch::Receiver<Arc<Settings>>,
-        commands: Commands,
+        commands: CommandRunner,
     ) -> anyhow::Result<()> {
         bus.serve(hob_daemon::permission::room(
-            hob_daemon::permission::Parts {
+            hob_daemon::permission::PermissionDeps {
                 bus: bus.clone(),
                 store: self.store.clone(),
-                clock: self.world.clock.clone(),
-                dice: self.world.dice.clone(),
+                clock: self.host.clock.clone(),
+                randomness: self.host.randomness.clone(),
                 settings: settings.clone(),
                 mask: self.log.mask().clone(),
             },
         ))?;
         bus.serve(hob_daemon::audit::room(&self.store))?;
-        bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
+        bus.serve(hob_daemon::tool::room(hob_daemon::tool::ToolRoomDeps {
             bus: bus.clone(),
             store: self.store.clone(),
-            clock: self.world.clock.clone(),
+            clock: self.host.clock.clone(),
             commands: Some(commands),
             settings,
-            home: self.world.home.clone(),
-            web: Web::new(self.world.clock.clone()),
+            home: self.host.home.clone(),
+            web: WebClient::new(self.host.clock.clone()),
             mask: self.log.mask().clone(),
         }))?;
         Ok(())
     }
 
-    /// Serves the terminals, and finds those of a former daemon again.
+    /// Serves the terminals and adopts those of an earlier daemon.
     fn serve_terminals(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
+        tasks: &TaskGroup,
         settings: watch::Receiver<Arc<Settings>>,
-    ) -> anyhow::Result<Terminals> {
-        let world = &self.world;
-        let terminals = Terminals::new(hob_daemon::terminal::Parts {
+    ) -> anyhow::Result<TerminalRoom> {
+        let host = &self.host;
+        let terminals = TerminalRoom::new(hob_daemon::terminal::TerminalDeps {
             bus: bus.clone(),
             store: self.store.clone(),
-            clock: world.clock.clone(),
-            dice: world.dice.clone(),
-            env: world.env.clone(),
-            home: world.home.clone(),
+            clock: host.clock.clone(),
+            randomness: host.randomness.clone(),
+            env: host.env.clone(),
+            home: host.home.clone(),
             settings,
             mask: self.log.mask().clone(),
             spawner: self.spawner(tasks),
-            recorder: hob_exec::tmux::recording::own()?,
+            recorder: hob_exec::tmux::recording::own_recorder()?,
             tasks: tasks.clone(),
         });
         bus.serve(hob_daemon::terminal::room(&terminals))?;
@@ -160,139 +162,142 @@ impl House<'_> {
     fn serve_cron(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
+        tasks: &TaskGroup,
         settings: watch::Receiver<Arc<Settings>>,
-        commands: Commands,
+        commands: CommandRunner,
     ) -> anyhow::Result<()> {
-        let (home, clock) = (&self.world.home, &self.world.clock);
-        hob_daemon::cron::serve(hob_daemon::cron::Parts {
+        let (home, clock) = (&self.host.home, &self.host.clock);
+        hob_daemon::cron::serve(hob_daemon::cron::CronDeps {
             bus: bus.clone(),
             store: self.store.clone(),
             clock: clock.clone(),
-            dice: self.world.dice.clone(),
+            randomness: self.host.randomness.clone(),
             home: home.clone(),
             settings,
             mask: self.log.mask().clone(),
-            errands: self.errands(commands),
+            command_runner: self.command_runner(commands),
             tasks: tasks.clone(),
         })?;
         Ok(())
     }
 
-    fn errands(&self, commands: Commands) -> Errands {
-        let (home, clock) = (&self.world.home, self.world.clock.clone());
-        Errands::new(commands, home, clock).with_mask(self.log.mask().clone())
+    fn command_runner(&self, commands: CommandRunner) -> ScheduledCommandRunner {
+        let (home, clock) = (&self.host.home, self.host.clock.clone());
+        ScheduledCommandRunner::new(commands, home, clock).with_mask(self.log.mask().clone())
     }
 
-    fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
-        let home = self.world.env.os("HOME").map(PathBuf::from);
-        let web = Web::new(self.world.clock.clone());
-        Commands::new(self.spawner(tasks), settings, home.as_deref()).with_web(web)
+    fn commands(
+        &self,
+        tasks: &TaskGroup,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> CommandRunner {
+        let home = self.host.env.os("HOME").map(PathBuf::from);
+        let web = WebClient::new(self.host.clock.clone());
+        CommandRunner::new(self.spawner(tasks), settings, home.as_deref()).with_web(web)
     }
 
-    /// How programs are run: by this very program as their shim. What the machine can enforce is
-    /// found out by the first of them.
-    fn spawner(&self, tasks: &Tasks) -> Spawner {
+    /// The spawner of child processes, with this binary as the shim. The first spawn probes the
+    /// sandbox support of the machine.
+    fn spawner(&self, tasks: &TaskGroup) -> Spawner {
         Spawner::new(SpawnerParts {
             shim: hob_exec::spawner::own_shim(),
-            env: self.world.env.clone(),
+            env: self.host.env.clone(),
             tasks: tasks.clone(),
-            facts: None,
+            sandbox_support: None,
         })
     }
 
-    /// The local services. A call under way keeps its service from being idle.
+    /// The local services. A running call keeps its service from becoming idle.
     fn services(
         &self,
         bus: &Bus,
-        (tasks, spawner): (&Tasks, Spawner),
+        (tasks, spawner): (&TaskGroup, Spawner),
         settings: watch::Receiver<Arc<Settings>>,
-        uses: Uses,
-    ) -> anyhow::Result<Services> {
-        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
-        Ok(Services::new(hob_daemon::service::Parts {
+        uses: ServiceUseCounts,
+    ) -> anyhow::Result<ServiceRoom> {
+        let (clock, randomness) = (self.host.clock.clone(), self.host.randomness.clone());
+        Ok(ServiceRoom::new(hob_daemon::service::ServiceDeps {
             bus: bus.clone(),
             store: self.store.clone(),
-            http: Http::new(NetParts::new(clock.clone()))?,
+            http: HttpClient::new(HttpOptions::new(clock.clone()))?,
             clock,
-            dice,
-            env: self.world.env.clone(),
-            home: self.world.home.clone(),
+            randomness,
+            env: self.host.env.clone(),
+            home: self.host.home.clone(),
             settings,
             mask: self.log.mask().clone(),
             spawner,
             tasks: tasks.clone(),
-            busy: Arc::new(move |service| uses.busy(service)),
+            busy: Arc::new(move |service| uses.is_busy(service)),
         }))
     }
 
-    /// Serves the models, the agent that asks them, and what that costs: late, because runs of a
-    /// former daemon begin at once and call the other rooms.
+    /// Serves models, costs, speech and the agent: late, because runs of an earlier daemon resume at
+    /// once and call the other rooms.
     fn serve_agent(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
+        tasks: &TaskGroup,
         settings: watch::Receiver<Arc<Settings>>,
-        (uses, served): (Uses, watch::Receiver<Arc<Vec<Served>>>),
-    ) -> anyhow::Result<Library> {
-        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
+        (uses, served): (ServiceUseCounts, watch::Receiver<Arc<Vec<ServedModel>>>),
+    ) -> anyhow::Result<ModelLibrary> {
+        let (clock, randomness) = (self.host.clock.clone(), self.host.randomness.clone());
         let store = self.store.clone();
-        let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
-        let door = Arc::new(Door::new(bus, uses));
-        let library = Library {
+        let keys = EnvKeys::new(self.host.env.clone(), self.log.mask().clone());
+        let resolver = Arc::new(BusServiceResolver::new(bus, uses));
+        let library = ModelLibrary {
             settings,
-            http: Http::new(NetParts::new(clock.clone()))?,
+            http: HttpClient::new(HttpOptions::new(clock.clone()))?,
             keys: Arc::new(keys),
-            services: door.clone(),
+            services: resolver.clone(),
             served,
         };
-        // Making a book asks for every provider's key, so the mask knows them from the start.
-        drop(library.book());
-        bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
+        // Building the catalog reads every provider's key, so the mask knows all keys from the start.
+        drop(library.models());
+        bus.serve(hob_daemon::model::room(hob_daemon::model::ModelDeps {
             bus: bus.clone(),
             store: store.clone(),
             clock: clock.clone(),
-            dice: dice.clone(),
+            randomness: randomness.clone(),
             library: library.clone(),
         }))?;
         bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
-        bus.serve(hob_daemon::speech::room(hob_daemon::speech::Parts {
+        bus.serve(hob_daemon::speech::room(hob_daemon::speech::SpeechDeps {
             bus: bus.clone(),
             http: library.http.clone(),
-            services: door,
+            services: resolver,
         }))?;
-        hob_daemon::agent::serve(hob_daemon::agent::Parts {
+        hob_daemon::agent::serve(hob_daemon::agent::AgentDeps {
             store,
             bus: bus.clone(),
             tasks: tasks.clone(),
             library: library.clone(),
-            home: self.world.home.clone(),
+            home: self.host.home.clone(),
             mask: self.log.mask().clone(),
             clock,
-            dice,
+            randomness,
         })?;
         Ok(library)
     }
 
-    /// Serves what works while nobody is there. After the agent, which it asks at once where a
-    /// former daemon left something running.
+    /// Serves the loops. After the agent: loops of an earlier daemon start runs at once.
     fn serve_loops(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
-        library: Library,
-        commands: Commands,
+        tasks: &TaskGroup,
+        library: ModelLibrary,
+        commands: CommandRunner,
     ) -> anyhow::Result<()> {
-        let clock = self.world.clock.clone();
-        let errands = self.errands(commands);
-        hob_daemon::loops::serve(hob_daemon::loops::Parts {
+        let clock = self.host.clock.clone();
+        let command_runner = self.command_runner(commands);
+        hob_daemon::loops::serve(hob_daemon::loops::LoopDeps {
             bus: bus.clone(),
             store: self.store.clone(),
             clock,
-            dice: self.world.dice.clone(),
+            randomness: self.host.randomness.clone(),
             tasks: tasks.clone(),
             library,
-            errands,
+            command_runner,
             mask: self.log.mask().clone(),
         })?;
         Ok(())

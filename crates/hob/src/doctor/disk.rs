@@ -1,28 +1,28 @@
-//! Room on the disk that holds the home.
+//! Checks the free disk space of the home.
 
-use super::{Finding, Level};
-use crate::render::words::bytes;
+use super::{Finding, FindingLevel};
+use crate::render::text::bytes;
 use std::path::Path;
 
-/// Below this the store will soon refuse work.
+/// Below this the store will soon refuse writes.
 const SCARCE_BYTES: u64 = 512 * 1024 * 1024;
-/// Below this it does.
+/// Below this the store refuses writes.
 const NONE_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(super) fn examine(directory: &Path) -> Option<Finding> {
     let found = rustix::fs::statvfs(directory).ok()?;
-    Some(judge(
+    Some(disk_finding(
         found.f_bavail.saturating_mul(found.f_frsize),
         directory,
     ))
 }
 
-fn judge(free: u64, directory: &Path) -> Finding {
+fn disk_finding(free: u64, directory: &Path) -> Finding {
     let message = format!("{} free for {}", bytes(free), directory.display());
-    let fix = "Free some space; hob goes on by itself when there is room.";
+    let fix = "Free some space; hob then continues by itself.";
     match free {
-        0..NONE_BYTES => Finding::bad(Level::Broken, "disk", message, fix),
-        NONE_BYTES..SCARCE_BYTES => Finding::bad(Level::Warning, "disk", message, fix),
+        0..NONE_BYTES => Finding::bad(FindingLevel::Broken, "disk", message, fix),
+        NONE_BYTES..SCARCE_BYTES => Finding::bad(FindingLevel::Warning, "disk", message, fix),
         _ => Finding::well("disk", message),
     }
 }

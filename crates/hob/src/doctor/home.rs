@@ -1,6 +1,6 @@
-//! The home: whose it is, who may read it, and what was left lying in it.
+//! Checks the home: owner, permissions, and leftover files.
 
-use super::{Finding, Level};
+use super::{Finding, FindingLevel};
 use hob_kit::home::Home;
 use rustix::io::Errno;
 use std::fs::Metadata;
@@ -28,10 +28,10 @@ pub(super) fn examine(home: &Home) -> Vec<Finding> {
     for file in &files {
         findings.extend(permissions(file, 0o077, "chmod 600"));
     }
-    // hob writes the config file only when it is told to.
+    // The config file may be read-only: hob writes it only on request.
     let written = [home.database(), home.lock_file(), home.log_file()];
     findings.extend(written.iter().filter_map(|file| writable(file)));
-    // A read-only file system is one trouble, not one of each file.
+    // A read-only file system gives the same finding for each file; one is enough.
     findings.dedup_by(|next, first| next.fix == first.fix);
     findings.extend(drafts(home));
     if findings.is_empty() {
@@ -41,31 +41,31 @@ pub(super) fn examine(home: &Home) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with the owner or mode of a path; nothing when it does not exist.
+/// Checks the owner and mode of a path; `None` when it does not exist.
 fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
     let found: Metadata = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => {
-            let message = format!("{} cannot be looked at: {error}", path.display());
+            let message = format!("{} cannot be read: {error}", path.display());
             let fix = "Check the permissions of the directories above it.";
-            return Some(Finding::bad(Level::Broken, "home", message, fix));
+            return Some(Finding::bad(FindingLevel::Broken, "home", message, fix));
         }
     };
     let shown = path.display();
     if found.uid() != rustix::process::getuid().as_raw() {
         let message = format!("{shown} belongs to another user");
         let fix = format!("sudo chown -R \"$USER\" '{shown}'");
-        return Some(Finding::bad(Level::Broken, "home", message, fix));
+        return Some(Finding::bad(FindingLevel::Broken, "home", message, fix));
     }
     if found.mode() & forbidden == 0 {
         return None;
     }
     let writable = found.mode() & 0o022 != 0;
     let (level, verb) = if writable {
-        (Level::Broken, "write to")
+        (FindingLevel::Broken, "write to")
     } else {
-        (Level::Warning, "read")
+        (FindingLevel::Warning, "read")
     };
     let message = format!(
         "Others may {verb} {shown} (mode {:o})",
@@ -79,13 +79,13 @@ fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
     ))
 }
 
-/// Tells why hob cannot write a file or folder that is there. Asks the system; writes nothing.
+/// Checks with `access` that an existing path is writable; writes nothing.
 pub(super) fn writable(path: &Path) -> Option<Finding> {
     let error = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
     refused(path, error)
 }
 
-/// The finding of a path that the system refuses to write; nothing when it does not exist.
+/// The finding for a path that is not writable; `None` when it does not exist.
 pub(super) fn refused(path: &Path, error: Errno) -> Option<Finding> {
     let fix = match error {
         Errno::NOENT => return None,
@@ -97,10 +97,11 @@ pub(super) fn refused(path: &Path, error: Errno) -> Option<Finding> {
     };
     let reason = std::io::Error::from(error);
     let message = format!("{} cannot be written: {reason}", path.display());
-    Some(Finding::bad(Level::Broken, "home", message, fix))
+    Some(Finding::bad(FindingLevel::Broken, "home", message, fix))
 }
 
-/// Drafts that a crash left: complete files are renamed into place, so these are never read.
+/// Finds draft files left by a crash. Complete files are renamed into place, so drafts are never
+/// read.
 fn drafts(home: &Home) -> Option<Finding> {
     let entries = std::fs::read_dir(home.root()).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -115,8 +116,8 @@ fn drafts(home: &Home) -> Option<Finding> {
     }
     let message = format!("A crash left {} unfinished", drafts.join(", "));
     let fix = format!(
-        "Nothing reads them; remove them from {}.",
+        "They are not used; remove them from {}.",
         home.root().display()
     );
-    Some(Finding::bad(Level::Note, "home", message, fix))
+    Some(Finding::bad(FindingLevel::Note, "home", message, fix))
 }

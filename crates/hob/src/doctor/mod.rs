@@ -1,6 +1,6 @@
-//! The examination behind `hob doctor`: each check looks at one thing and says what it found.
+//! The checks of `hob doctor`. Each check examines one thing and returns findings.
 //!
-//! Invariant: a check changes nothing and leaves nothing running; one that cannot look says so.
+//! Invariant: a check changes nothing and leaves nothing running; a check that cannot run says so.
 
 mod daemon;
 mod disk;
@@ -12,15 +12,15 @@ mod store;
 mod tmux;
 mod work;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::settings;
 use hob_kit::settings::Settings;
 use serde::Serialize;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum FindingLevel {
     Well,
     /// Unusual and harmless.
     Note,
@@ -28,14 +28,14 @@ pub enum Level {
     Broken,
 }
 
-/// What one check found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub level: Level,
-    /// What was looked at.
+    pub level: FindingLevel,
+    /// The examined thing.
     pub check: &'static str,
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct Finding {
 impl Finding {
     fn well(check: &'static str, message: impl Into<String>) -> Self {
         Finding {
-            level: Level::Well,
+            level: FindingLevel::Well,
             check,
             message: message.into(),
             fix: None,
@@ -51,7 +51,7 @@ impl Finding {
     }
 
     fn bad(
-        level: Level,
+        level: FindingLevel,
         check: &'static str,
         message: impl Into<String>,
         fix: impl Into<String>,
@@ -65,34 +65,33 @@ impl Finding {
     }
 }
 
-/// Looks at everything: the home, what this machine's sandbox can do, and what it has for a model of
-/// its own.
+/// Examines the home, the sandbox, tmux and the local model.
 ///
-/// The last two are tried out by starting this very program as a shim, so only the real binary may
-/// ask for it: a test binary would start its own tests.
-pub async fn examine(context: &Context) -> Vec<Finding> {
+/// Sandbox and local model are probed by starting this binary as a shim. Only the real binary may
+/// call this: a test binary would start its own tests.
+pub async fn examine(context: &CommandContext) -> Vec<Finding> {
     let mut findings = examine_home(context).await;
-    findings.push(sandbox::examine(&context.world.env).await);
-    findings.push(tmux::examine(&context.world).await);
+    findings.push(sandbox::examine(&context.host.env).await);
+    findings.push(tmux::examine(&context.host).await);
     findings.extend(services::local_model(context).await);
     findings
 }
 
-/// Looks at the home and all that is in it.
-async fn examine_home(context: &Context) -> Vec<Finding> {
-    let home = &context.world.home;
+/// Examines the home and its contents.
+async fn examine_home(context: &CommandContext) -> Vec<Finding> {
+    let home = &context.host.home;
     if !home.root().exists() && !home.config_file().exists() {
         let message = format!(
-            "{} does not exist yet; the first start makes it",
+            "{} does not exist yet; the first start creates it",
             home.root().display()
         );
-        // Where it will be made.
+        // The nearest existing folder, in which the home will be created.
         let mut above = home.root().ancestors().skip(1);
         let above = above.find(|folder| folder.exists());
         let refused = above.and_then(home::writable);
         let mut findings = vec![refused.unwrap_or_else(|| Finding::well("home", message))];
         findings.push(config(context));
-        findings.extend(port::usual(context));
+        findings.extend(port::configured_port(context));
         return findings;
     }
     let mut findings = home::examine(home);
@@ -102,7 +101,7 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
     findings.extend(found);
     match &running {
         Some(status) => findings.extend(port::notes(status)),
-        None => findings.extend(port::usual(context)),
+        None => findings.extend(port::configured_port(context)),
     }
     findings.extend(store::examine(home, running.as_ref()));
     if running.is_some() {
@@ -112,14 +111,14 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
     findings
 }
 
-fn config(context: &Context) -> Finding {
-    let home = &context.world.home;
+fn config(context: &CommandContext) -> Finding {
+    let home = &context.host.home;
     let file = home.config_file();
-    match Settings::of_home(&settings::catalog(), home, &context.world.env) {
+    match Settings::load_home(&settings::catalog(), home, &context.host.env) {
         Ok(_) if file.exists() => Finding::well("config", format!("{} is sound", file.display())),
-        Ok(_) => Finding::well("config", "no file, so every setting has its default"),
+        Ok(_) => Finding::well("config", "no file; every setting has its default"),
         Err(problems) => Finding::bad(
-            Level::Broken,
+            FindingLevel::Broken,
             "config",
             problems.to_string(),
             format!(

@@ -1,40 +1,40 @@
-//! The usual port: whether another program has it.
+//! Checks whether another program uses the configured port.
 
-use super::{Finding, Level};
-use crate::context::Context;
+use super::{Finding, FindingLevel};
+use crate::context::CommandContext;
 use crate::settings;
-use hob_kit::lock;
-use hob_kit::settings::{Origin, Settings};
+use hob_kit::home_lock;
+use hob_kit::settings::{SettingSource, Settings};
 use hob_wire::rooms::daemon::DaemonStatus;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
-/// The setting that says where to listen.
+/// The setting of the listen address.
 const LISTEN: &str = "listen.address";
 
-/// What a running daemon says of where it listens.
+/// The findings from a running daemon's notes about its listeners.
 pub(super) fn notes(status: &DaemonStatus) -> Vec<Finding> {
     let notes = status.notes.iter();
     let findings = notes.map(|note| {
-        // The first sentence says what is, the rest what to do.
+        // The first sentence is the problem, the rest the remedy.
         let (message, fix) = note.split_once(". ").unwrap_or((note, "hob restart"));
-        Finding::bad(Level::Warning, "port", message, fix)
+        Finding::bad(FindingLevel::Warning, "port", message, fix)
     });
     findings.collect()
 }
 
-/// Whether another program has the port that a daemon would take.
-pub(super) fn usual(context: &Context) -> Option<Finding> {
-    let home = &context.world.home;
-    // Whoever holds the home may be a daemon on its way, which has the port.
-    if lock::is_held(home) {
+/// Checks whether another program has the port that the daemon would use.
+pub(super) fn configured_port(context: &CommandContext) -> Option<Finding> {
+    let home = &context.host.home;
+    // The holder of the lock may be a starting daemon that has the port.
+    if home_lock::is_held(home) {
         return None;
     }
-    let settings = Settings::of_home(&settings::catalog(), home, &context.world.env).ok()?;
+    let settings = Settings::load_home(&settings::catalog(), home, &context.host.env).ok()?;
     let entry = settings.entry(LISTEN)?;
-    let is_chosen = entry.origin != Origin::Default;
+    let is_chosen = entry.origin != SettingSource::Default;
     let address = settings.text(LISTEN);
-    // Bound for an instant and let go again: nothing else tells for sure.
+    // Only binding the port shows for sure that it is free; it is released at once.
     let taken = TcpListener::bind(address).err()?;
     if taken.kind() != ErrorKind::AddrInUse {
         return None;
@@ -42,11 +42,11 @@ pub(super) fn usual(context: &Context) -> Option<Finding> {
     let message = format!("Another program has {address}, where hob listens");
     Some(if is_chosen {
         let fix = format!("Free the port, or change {LISTEN}; until then hob does not start.");
-        Finding::bad(Level::Broken, "port", message, fix)
+        Finding::bad(FindingLevel::Broken, "port", message, fix)
     } else {
         let fix = format!(
-            "hob will take another port. A client that has {address} stored sends its token to that program: free the port, or give the client the address that hob up tells."
+            "hob will use another port. A client configured with {address} would send its token to that program: free the port, or give the client the address that `hob up` prints."
         );
-        Finding::bad(Level::Warning, "port", message, fix)
+        Finding::bad(FindingLevel::Warning, "port", message, fix)
     })
 }

@@ -1,49 +1,48 @@
-//! The sandbox: which level works on this machine, found out by running a program that does nothing
-//! in it.
+//! Checks the sandbox: runs an empty program in it to find the level that works on this machine.
 
-use super::{Finding, Level};
-use hob_exec::Facts;
-use hob_exec::level::Bound;
-use hob_kit::world::Env;
+use super::{Finding, FindingLevel};
+use hob_exec::SandboxSupport;
+use hob_exec::sandbox_level::ProcessLimiter;
+use hob_kit::host_environment::EnvVars;
 
-pub(super) async fn examine(env: &Env) -> Finding {
+pub(super) async fn examine(env: &EnvVars) -> Finding {
     match hob_exec::spawner::probe(&hob_exec::spawner::own_shim(), env).await {
-        Ok(facts) => judge(&facts),
+        Ok(facts) => sandbox_finding(&facts),
         Err(error) => Finding::bad(
-            Level::Warning,
+            FindingLevel::Warning,
             "sandbox",
-            format!("It cannot be tried out: {error}"),
-            "Run hob doctor again; if it stays like this, report it.",
+            format!("The sandbox cannot be tested: {error}"),
+            "Run hob doctor again; if it fails again, report it.",
         ),
     }
 }
 
-fn judge(facts: &Facts) -> Finding {
+fn sandbox_finding(facts: &SandboxSupport) -> Finding {
     let processes = match facts.processes {
-        Bound::Cgroup => "processes bounded by a control group",
-        Bound::Rlimit => "processes bounded by a limit for this user",
-        Bound::Watched => "processes counted by hob, because root is above the limit",
+        ProcessLimiter::Cgroup => "processes bounded by a control group",
+        ProcessLimiter::Rlimit => "processes bounded by a limit for this user",
+        ProcessLimiter::Watched => "processes counted by hob, because root is above the limit",
     };
     match facts.level() {
-        hob_exec::Level::Bubblewrap => {
+        hob_exec::SandboxLevel::Bubblewrap => {
             Finding::well("sandbox", format!("bubblewrap works; {processes}"))
         }
-        hob_exec::Level::Landlock => {
+        hob_exec::SandboxLevel::Landlock => {
             let message = format!("Landlock and seccomp work, with mounts of its own; {processes}");
-            Finding::bad(Level::Note, "sandbox", message, facts.remedy())
+            Finding::bad(FindingLevel::Note, "sandbox", message, facts.remedy())
         }
-        hob_exec::Level::None if facts.lacks_only_mounts() => Finding::bad(
-            Level::Warning,
+        hob_exec::SandboxLevel::None if facts.lacks_only_mounts() => Finding::bad(
+            FindingLevel::Warning,
             "sandbox",
             "Landlock works, but hob may not make read-only mounts here. Without them a command \
              could change the modes and times of your files anywhere, so hob refuses to run \
              commands",
             facts.remedy(),
         ),
-        hob_exec::Level::None => Finding::bad(
-            Level::Warning,
+        hob_exec::SandboxLevel::None => Finding::bad(
+            FindingLevel::Warning,
             "sandbox",
-            "Nothing here can hold a program back, so hob refuses to run commands",
+            "No sandbox works on this machine, so hob refuses to run commands",
             facts.remedy(),
         ),
     }

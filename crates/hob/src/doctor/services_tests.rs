@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::json;
 
-fn listed(state: &str, problems: &[&str]) -> Services {
+fn listed(state: &str, problems: &[&str]) -> ServiceListResult {
     let services = json!({
         "services": [{
             "name": "web", "state": state, "pid": null, "port": null, "restarts": 10,
@@ -17,7 +17,7 @@ fn listed(state: &str, problems: &[&str]) -> Services {
 
 #[test]
 fn a_failed_service_and_a_wrong_file_are_named_with_what_to_do() {
-    let found = troubles(&listed(
+    let found = service_findings(&listed(
         "failed",
         &["services/odd.toml, line 2: no key 'comand'"],
     ));
@@ -29,9 +29,9 @@ fn a_failed_service_and_a_wrong_file_are_named_with_what_to_do() {
             .is_some_and(|fix| fix.contains("logs web"))
     );
     assert!(found[1].message.contains("comand"));
-    assert!(found.iter().all(|it| it.level == Level::Warning));
-    let well = troubles(&listed("running", &[]));
-    assert_eq!((well.len(), well[0].level), (1, Level::Well));
+    assert!(found.iter().all(|it| it.level == FindingLevel::Warning));
+    let well = service_findings(&listed("running", &[]));
+    assert_eq!((well.len(), well[0].level), (1, FindingLevel::Well));
     assert_eq!(well[0].message, "1 of 1 run");
 }
 
@@ -39,17 +39,20 @@ fn a_failed_service_and_a_wrong_file_are_named_with_what_to_do() {
 fn a_model_that_can_be_installed_is_well_and_one_that_cannot_is_a_note() {
     let catalog = settings::catalog();
     let settings = |text: &str| {
-        let env = hob_kit::world::Env::default();
+        let env = hob_kit::host_environment::EnvVars::default();
         Settings::load(&catalog, "test", text, &env).expect("loads")
     };
     let plain = settings("");
-    assert_eq!(judge(&plain, "none", Ok(())).level, Level::Well);
-    let note = judge(&plain, "none", Err("There is no pip.".to_owned()));
+    assert_eq!(
+        local_model_finding(&plain, "none", Ok(())).level,
+        FindingLevel::Well
+    );
+    let note = local_model_finding(&plain, "none", Err("There is no pip.".to_owned()));
     assert_eq!(
         (note.level, note.message.as_str()),
-        (Level::Note, "There is no pip.")
+        (FindingLevel::Note, "There is no pip.")
     );
     let named = settings("[llm]\nmodel = \"/gone.gguf\"\n");
-    let wrong = judge(&named, "'/gone.gguf' is not there.", Ok(()));
-    assert_eq!(wrong.level, Level::Warning);
+    let wrong = local_model_finding(&named, "'/gone.gguf' is not there.", Ok(()));
+    assert_eq!(wrong.level, FindingLevel::Warning);
 }

@@ -1,39 +1,44 @@
-//! The store: asked of the daemon when one runs, else read whole under the home's lock.
+//! Checks the store: through a running daemon, else by reading it under the home's lock.
 
-use super::{Finding, Level};
-use crate::render::words::bytes;
+use super::{Finding, FindingLevel};
+use crate::render::text::bytes;
 use hob_kit::home::Home;
-use hob_kit::lock::HomeLock;
+use hob_kit::home_lock::HomeLock;
 use hob_store::Store;
-use hob_wire::rooms::daemon::{DaemonStatus, StoreState, Verified};
+use hob_wire::rooms::daemon::{DaemonStatus, DaemonVerifyResult, StoreState};
 
-/// What a person can do about acknowledged writes that are, or may be, lost.
-const AFTER_LOSS: &str = "Look whether something is missing; a newer backup, if there is one, has \
-                          it. hob itself goes on with what is there.";
+/// The advice after acknowledged writes were lost, or may be.
+const AFTER_LOSS: &str = "Check whether something is missing; a newer backup may have \
+                          it. hob continues with the data it has.";
 
 pub(super) fn examine(home: &Home, running: Option<&DaemonStatus>) -> Vec<Finding> {
     if let Some(status) = running {
-        return of_daemon(status);
+        return status_findings(status);
     }
     if !home.database().exists() {
-        return missing(home);
+        return missing_database(home);
     }
-    // Held while reading, so that no daemon starts to write in between.
-    let Ok(_lock) = HomeLock::take(home) else {
+    // Held while reading, so that no daemon starts and writes meanwhile.
+    let Ok(_lock) = HomeLock::acquire(home) else {
         let message = "Another process holds the home, so the store was not read";
         let fix = "Try again in a moment.";
-        return vec![Finding::bad(Level::Note, "store", message, fix)];
+        return vec![Finding::bad(FindingLevel::Note, "store", message, fix)];
     };
     match Store::verify(&home.database(), &mut |_, _| {}) {
-        Ok(verified) => of_verified(home, &verified),
+        Ok(verified) => verified_findings(home, &verified),
         Err(error) => {
-            let fix = "Restore a backup, or move the files away to begin anew.";
-            vec![Finding::bad(Level::Broken, "store", error.to_string(), fix)]
+            let fix = "Restore a backup, or move the files away to start fresh.";
+            vec![Finding::bad(
+                FindingLevel::Broken,
+                "store",
+                error.to_string(),
+                fix,
+            )]
         }
     }
 }
 
-fn of_daemon(status: &DaemonStatus) -> Vec<Finding> {
+fn status_findings(status: &DaemonStatus) -> Vec<Finding> {
     let store = &status.store;
     let mut findings = Vec::new();
     if store.state == StoreState::Ready {
@@ -45,39 +50,49 @@ fn of_daemon(status: &DaemonStatus) -> Vec<Finding> {
         );
         findings.push(Finding::well("store", message));
     } else {
-        let said = store.message.clone();
-        let message = said.unwrap_or_else(|| "The store does not accept work".to_owned());
-        let fix = "hob logs says more; `hob down`, then `hob doctor` reads it whole.";
-        findings.push(Finding::bad(Level::Broken, "store", message, fix));
+        let reported = store.message.clone();
+        let message = reported.unwrap_or_else(|| "The store does not accept work".to_owned());
+        let fix = "See `hob logs`; `hob down`, then `hob doctor` reads the whole store.";
+        findings.push(Finding::bad(FindingLevel::Broken, "store", message, fix));
     }
     for finding in &store.findings {
         findings.push(if store.losses.contains(finding) {
-            Finding::bad(Level::Warning, "store", finding, AFTER_LOSS)
+            Finding::bad(FindingLevel::Warning, "store", finding, AFTER_LOSS)
         } else {
-            let fix = "Nothing; the daemon mended it when it started.";
-            Finding::bad(Level::Note, "store", finding, fix)
+            let fix = "Nothing; the daemon repaired it at start.";
+            Finding::bad(FindingLevel::Note, "store", finding, fix)
         });
     }
     for row in &store.damaged {
-        let fix = "hob verify lists everything that is damaged.";
-        findings.push(Finding::bad(Level::Broken, "store", &row.message, fix));
+        let fix = "hob verify lists all damaged rows.";
+        findings.push(Finding::bad(
+            FindingLevel::Broken,
+            "store",
+            &row.message,
+            fix,
+        ));
     }
     findings
 }
 
-fn of_verified(home: &Home, verified: &Verified) -> Vec<Finding> {
+fn verified_findings(home: &Home, verified: &DaemonVerifyResult) -> Vec<Finding> {
     let mut findings = Vec::new();
     let problems = verified.parts.iter().flat_map(|part| &part.problems);
     for problem in problems {
-        let fix = "Restore a backup, or move the files away to begin anew.";
-        findings.push(Finding::bad(Level::Broken, "store", problem, fix));
+        let fix = "Restore a backup, or move the files away to start fresh.";
+        findings.push(Finding::bad(FindingLevel::Broken, "store", problem, fix));
     }
     for doubt in &verified.doubts {
-        findings.push(Finding::bad(Level::Warning, "store", doubt, AFTER_LOSS));
+        findings.push(Finding::bad(
+            FindingLevel::Warning,
+            "store",
+            doubt,
+            AFTER_LOSS,
+        ));
     }
     for note in &verified.notes {
         findings.push(Finding::bad(
-            Level::Note,
+            FindingLevel::Note,
             "store",
             note,
             "Nothing needs to be done.",
@@ -85,7 +100,7 @@ fn of_verified(home: &Home, verified: &Verified) -> Vec<Finding> {
     }
     if verified.sound {
         let message = format!(
-            "{} was read whole with SQLite {} and is sound",
+            "{} was read completely with SQLite {} and is sound",
             home.database().display(),
             Store::sqlite_version()
         );
@@ -94,19 +109,19 @@ fn of_verified(home: &Home, verified: &Verified) -> Vec<Finding> {
     findings
 }
 
-/// A home without a database: new, or robbed of it.
-fn missing(home: &Home) -> Vec<Finding> {
-    let lived = std::fs::read_to_string(home.lock_file());
-    if lived.is_ok_and(|text| text.contains("lived")) {
+/// Tells a new home from one whose database was deleted: the lock file records that there was one.
+fn missing_database(home: &Home) -> Vec<Finding> {
+    let lock_text = std::fs::read_to_string(home.lock_file());
+    if lock_text.is_ok_and(|text| text.contains("lived")) {
         let message = format!(
-            "{} is gone, although this home had one",
+            "{} is missing, although this home had one",
             home.database().display()
         );
-        let fix = "Restore it from a backup; hob does not begin anew over a loss by itself.";
-        return vec![Finding::bad(Level::Broken, "store", message, fix)];
+        let fix = "Restore it from a backup; hob never replaces a lost database by an empty one.";
+        return vec![Finding::bad(FindingLevel::Broken, "store", message, fix)];
     }
     vec![Finding::well(
         "store",
-        "no database yet; the first start makes it",
+        "no database yet; the first start creates it",
     )]
 }

@@ -1,22 +1,22 @@
-//! Terminals: whether tmux is there, which they live in.
+//! Checks for tmux, which runs the shared terminals.
 
-use super::{Finding, Level};
+use super::{Finding, FindingLevel};
 use crate::settings;
-use hob_exec::tmux::Tmux;
+use hob_exec::tmux::TmuxProgram;
+use hob_kit::host_environment::HostEnvironment;
 use hob_kit::settings::Settings;
-use hob_kit::world::World;
 
-pub(super) async fn examine(world: &World) -> Finding {
-    // A config file that cannot be read has a finding of its own.
-    let settings = Settings::of_home(&settings::catalog(), &world.home, &world.env).ok();
+pub(super) async fn examine(host: &HostEnvironment) -> Finding {
+    // A broken config file has its own finding.
+    let settings = Settings::load_home(&settings::catalog(), &host.home, &host.env).ok();
     let setting = settings.as_ref().map(|it| it.text("terminal.tmux"));
-    match Tmux::find(&world.env, setting).await {
+    match TmuxProgram::find(&host.env, setting).await {
         Ok(tmux) => Finding::well(
             "tmux",
             format!("{} {}", tmux.program.display(), tmux.version),
         ),
         Err(missing) => Finding::bad(
-            Level::Note,
+            FindingLevel::Note,
             "tmux",
             missing.to_string(),
             "Nothing else needs it: without it hob has no shared terminals.",

@@ -1,69 +1,71 @@
-//! What the house does by itself: loops that gave up, jobs that hob disabled or that fail, and a
-//! heartbeat with nothing to look after.
+//! Checks unattended work: loops that gave up, disabled or failing jobs, and a heartbeat without
+//! content.
 
-use super::{Finding, Level};
+use super::{Finding, FindingLevel};
 use crate::commands::cron;
-use crate::context::Context;
-use crate::render::words::{count, one_line};
+use crate::context::CommandContext;
+use crate::render::text::{count_noun, one_line};
 use hob_core::schedule::heartbeat;
-use hob_wire::rooms::cron::{Job, SlotState, Work};
-use hob_wire::rooms::loops::{List, ListParams, Loop, LoopEnd};
+use hob_wire::rooms::cron::{CronJob, JobWork, SlotState};
+use hob_wire::rooms::loops::{List, Loop, LoopEnd, LoopListParams};
 
-/// What the heartbeat goes by, in the home.
+/// The file that the heartbeat reads, in the home.
 const PAGE: &str = "HEARTBEAT.md";
 
-pub(super) async fn examine(context: &Context) -> Vec<Finding> {
+pub(super) async fn examine(context: &CommandContext) -> Vec<Finding> {
     let Ok(Some(client)) = context.home_client().await else {
         return Vec::new();
     };
-    let listed = client.call_again::<List>(&ListParams::default()).await;
+    let listed = client
+        .call_with_retry::<List>(&LoopListParams::default())
+        .await;
     let loops = listed.map(|found| found.loops).unwrap_or_default();
-    let jobs = cron::all(&client).await;
+    let jobs = cron::list_all(&client).await;
     let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
-    let mut findings = judge(&loops, &jobs);
+    let mut findings = work_findings(&loops, &jobs);
     if jobs
         .iter()
-        .any(|job| matches!(job.terms.work, Work::Heartbeat(_)))
+        .any(|job| matches!(job.terms.work, JobWork::Heartbeat(_)))
     {
-        let page = context.world.home.root().join(PAGE);
+        let page = context.host.home.root().join(PAGE);
         let text = std::fs::read_to_string(&page).unwrap_or_default();
-        findings.extend(of_heartbeat(&text, &page.display().to_string()));
+        findings.extend(heartbeat_finding(&text, &page.display().to_string()));
     }
     findings
 }
 
-/// A heartbeat with nothing to look after costs nothing, and does nothing.
-fn of_heartbeat(text: &str, page: &str) -> Option<Finding> {
+/// A heartbeat with an empty file does nothing and costs nothing, which may not be intended.
+fn heartbeat_finding(text: &str, page: &str) -> Option<Finding> {
     (!heartbeat::has_content(text)).then(|| {
         Finding::bad(
-            Level::Note,
+            FindingLevel::Note,
             "heartbeat",
-            format!("It is on, but {PAGE} says nothing, so no model is asked"),
-            format!("Write what is to be looked after into {page}."),
+            format!("It is enabled, but {PAGE} is empty, so no model is called"),
+            format!("Write the heartbeat's instructions into {page}."),
         )
     })
 }
 
-fn judge(loops: &[Loop], jobs: &[Job]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = loops.iter().filter_map(of_loop).collect();
-    findings.extend(jobs.iter().filter_map(of_job));
+fn work_findings(loops: &[Loop], jobs: &[CronJob]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = loops.iter().filter_map(loop_finding).collect();
+    findings.extend(jobs.iter().filter_map(job_finding));
     let running = loops.iter().filter(|it| it.state.running).count();
     if findings.is_empty() && !(loops.is_empty() && jobs.is_empty()) {
         let enabled = jobs.iter().filter(|job| job.enabled).count();
-        let loops = count(running as u64, "running loop");
-        let jobs = count(enabled as u64, "enabled job");
+        let loops = count_noun(running as u64, "running loop");
+        let jobs = count_noun(enabled as u64, "enabled job");
         findings.push(Finding::well("work", format!("{loops}, {jobs}")));
     }
     findings
 }
 
-fn of_loop(one: &Loop) -> Option<Finding> {
+fn loop_finding(one: &Loop) -> Option<Finding> {
     let gave_up = !one.state.running && one.state.stopped == Some(LoopEnd::Errors);
     let name = one_line(&one.name);
     let why = one.state.last_error.as_deref().map(one_line);
     gave_up.then(|| {
         Finding::bad(
-            Level::Warning,
+            FindingLevel::Warning,
             "loop",
             format!("{name} gave up. {}", why.unwrap_or_default()).trim_end(),
             format!("hob loop history {name}; then hob loop start {name}"),
@@ -71,11 +73,11 @@ fn of_loop(one: &Loop) -> Option<Finding> {
     })
 }
 
-fn of_job(job: &Job) -> Option<Finding> {
+fn job_finding(job: &CronJob) -> Option<Finding> {
     let name = one_line(&job.terms.name);
     if let Some(problem) = job.problem.as_deref().filter(|_| !job.enabled) {
         return Some(Finding::bad(
-            Level::Warning,
+            FindingLevel::Warning,
             "job",
             format!("{name} is disabled. {}", one_line(problem)),
             format!("hob cron history {name}; then hob cron enable {name}"),
@@ -85,13 +87,13 @@ fn of_job(job: &Job) -> Option<Finding> {
     let why = last.reason.as_deref().map(one_line).unwrap_or_default();
     let how = match last.state {
         SlotState::Failed => "failed the last time",
-        SlotState::RanWithDenials => "was denied something the last time",
+        SlotState::RanWithDenials => "had denied calls the last time",
         SlotState::RanWithFailures => "ended with a failed call the last time",
         _ => return None,
     };
     job.enabled.then(|| {
         Finding::bad(
-            Level::Note,
+            FindingLevel::Note,
             "job",
             format!("{name} {how}. {why}").trim_end(),
             format!("hob cron history {name}"),

@@ -23,7 +23,7 @@ fn entry(seq: u64, act: &str, matter: serde_json::Value) -> AuditEntry {
 #[test]
 fn calls_and_rules_are_told_in_a_few_words_within_the_screen() {
     let terms = json!({ "tool": "write", "decision": "allow", "scope": "folder", "folder": "/w" });
-    let page = Entries {
+    let page = AuditListResult {
         damaged: Vec::new(),
         entries: vec![
             entry(12, "rule-added", json!({ "rule": "1", "terms": terms })),
@@ -39,22 +39,22 @@ fn calls_and_rules_are_told_in_a_few_words_within_the_screen() {
         ],
         more: true,
     };
-    let lines = list(&page, &Screen::plain(NOW));
-    let wide = |line: &&String| super::super::words::width(line) > 80;
+    let lines = list(&page, &ScreenStyle::plain(NOW));
+    let wide = |line: &&String| super::super::text::width(line) > 80;
     assert_eq!(lines.iter().find(wide), None);
     insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[test]
 fn a_broken_record_is_said_first() {
-    let mut found = Verified {
+    let mut found = AuditVerifyResult {
         entries: 1_234,
         head: "ab12".to_owned(),
         problem: None,
     };
-    let whole = verified(&found, &Screen::plain(NOW));
+    let whole = verified(&found, &ScreenStyle::plain(NOW));
     assert_eq!(whole, ["1,234 entries, whole and in order.", "head ab12"]);
     found.problem = Some("entry 7 was changed".to_owned());
-    let broken = verified(&found, &Screen::plain(NOW));
+    let broken = verified(&found, &ScreenStyle::plain(NOW));
     assert_eq!(broken, ["The record is not whole: Entry 7 was changed."]);
 }

@@ -1,22 +1,26 @@
-//! The top of a chat: where it stands, and what was said last.
+//! The header of a chat: its session and the latest messages.
 
-use super::words::{cut, one_line, prose_line};
-use super::{Screen, Tone};
-use hob_wire::content::{Content, Part, Role};
-use hob_wire::rooms::agent::RunParams;
-use hob_wire::rooms::session::Messages;
+use super::text::{one_line, prose_line, truncate};
+use super::{ScreenStyle, TextTone};
+use hob_wire::content::{ContentPart, MessageContent, Role};
+use hob_wire::rooms::agent::AgentRunParams;
+use hob_wire::rooms::session::SessionMessages;
 
-/// Columns of the speaker before an earlier line.
+/// The columns of the speaker before an earlier line.
 const SPEAKER: usize = 5;
 
-pub fn greeting(params: &RunParams, earlier: Option<&Messages>, screen: &Screen) -> Vec<String> {
+pub fn greeting(
+    params: &AgentRunParams,
+    earlier: Option<&SessionMessages>,
+    screen: &ScreenStyle,
+) -> Vec<String> {
     let key = one_line(&params.session_key);
     let model = params.model.as_deref().map(one_line);
     let model = model.map_or_else(String::new, |model| format!(" with {model}"));
-    let title = screen.paint(Tone::Heading, &format!("hob chat · {key}{model}"));
+    let title = screen.paint(TextTone::Heading, &format!("hob chat · {key}{model}"));
     let mut out = vec![format!(
         "{title}  {}",
-        screen.paint(Tone::Quiet, "/help lists commands")
+        screen.paint(TextTone::Quiet, "/help lists commands")
     )];
     let Some(page) = earlier else {
         return out;
@@ -25,15 +29,15 @@ pub fn greeting(params: &RunParams, earlier: Option<&Messages>, screen: &Screen)
         .messages
         .iter()
         .filter_map(|message| {
-            let said = said(&message.content)?;
+            let line_text = message_line(&message.content)?;
             let who = match message.role {
                 Role::User => "you",
                 Role::Assistant => "hob",
                 Role::System | Role::Tool => return None,
             };
             let room = screen.width.unwrap_or(80).saturating_sub(SPEAKER);
-            let line = format!("{who:<SPEAKER$}{}", cut(&said, room));
-            Some(screen.paint(Tone::Quiet, &line))
+            let line = format!("{who:<SPEAKER$}{}", truncate(&line_text, room));
+            Some(screen.paint(TextTone::Quiet, &line))
         })
         .collect();
     if lines.is_empty() {
@@ -41,19 +45,19 @@ pub fn greeting(params: &RunParams, earlier: Option<&Messages>, screen: &Screen)
     }
     if page.next.is_some() {
         let more = format!("…    earlier: hob session history {key}");
-        out.push(screen.paint(Tone::Quiet, &more));
+        out.push(screen.paint(TextTone::Quiet, &more));
     }
     out.extend(lines);
     out
 }
 
-/// The words of a message on one line.
-fn said(content: &Content) -> Option<String> {
+/// The text of a message on one line.
+fn message_line(content: &MessageContent) -> Option<String> {
     let text = match content {
-        Content::Text(text) => prose_line(text.trim()),
-        Content::Parts(parts) => {
+        MessageContent::Text(text) => prose_line(text.trim()),
+        MessageContent::Parts(parts) => {
             let texts = parts.iter().filter_map(|part| match part {
-                Part::Text { text } => Some(prose_line(text.trim())),
+                ContentPart::Text { text } => Some(prose_line(text.trim())),
                 _ => None,
             });
             texts.collect::<Vec<_>>().join(" ")

@@ -1,21 +1,21 @@
-//! The ledger's sums: a table by day, a table by model, and a line of bars, one a day.
+//! Formats costs: a table by day, a table by model, and a sparkline of days.
 
 use super::runs::money;
-use super::table::Table;
-use super::words::{count, dollars, grouped, one_line};
-use super::{Screen, Tone};
+use super::table::TextTable;
+use super::text::{count_noun, dollars, group_thousands, one_line};
+use super::{ScreenStyle, TextTone};
 use hob_wire::rooms::cost::{CostRow, CostSummary};
 use jiff::civil::Date;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A day without a call.
 const NOTHING: char = '·';
-/// A day whose money is not known.
+/// A day whose cost is unknown.
 const UNKNOWN: char = '?';
-/// Days that fit beside their label on 80 columns.
+/// The most days of the sparkline: they fit beside the label on 80 columns.
 const DAYS_SHOWN_MAX: usize = 60;
 
-pub fn lines(summary: &CostSummary, screen: &Screen) -> Vec<String> {
+pub fn lines(summary: &CostSummary, screen: &ScreenStyle) -> Vec<String> {
     if summary.total.calls == 0 {
         return vec!["No model was called in this time.".to_owned()];
     }
@@ -26,12 +26,12 @@ pub fn lines(summary: &CostSummary, screen: &Screen) -> Vec<String> {
     out.push(String::new());
     out.extend(table("MODEL", &summary.models, screen));
     out.push(String::new());
-    let calls = count(u64::from(summary.total.calls), "call");
+    let calls = count_noun(u64::from(summary.total.calls), "call");
     let tokens = summary
         .total
         .input_tokens
         .saturating_add(summary.total.output_tokens);
-    let tokens = grouped(tokens);
+    let tokens = group_thousands(tokens);
     let total = match summary.total.micro_dollars {
         Some(micro) => {
             let unpriced = unpriced(&summary.models);
@@ -42,14 +42,14 @@ pub fn lines(summary: &CostSummary, screen: &Screen) -> Vec<String> {
         }
         None => format!("Total {calls} and {tokens} tokens, at prices that are not known."),
     };
-    out.push(screen.paint(Tone::Heading, &total));
+    out.push(screen.paint(TextTone::Heading, &total));
     let dated = format!("Prices as of {}.", one_line(&summary.prices_as_of));
-    out.push(screen.paint(Tone::Quiet, &dated));
+    out.push(screen.paint(TextTone::Quiet, &dated));
     out
 }
 
-fn table(heading: &str, rows: &[CostRow], screen: &Screen) -> Vec<String> {
-    let mut table = Table::new()
+fn table(heading: &str, rows: &[CostRow], screen: &ScreenStyle) -> Vec<String> {
+    let mut table = TextTable::new()
         .column(heading)
         .number("CALLS")
         .number("TOKENS IN")
@@ -64,8 +64,8 @@ fn table(heading: &str, rows: &[CostRow], screen: &Screen) -> Vec<String> {
         table.row(vec![
             one_line(&row.name),
             cost.calls.to_string(),
-            grouped(cost.input_tokens),
-            grouped(cost.output_tokens),
+            group_thousands(cost.input_tokens),
+            group_thousands(cost.output_tokens),
             price,
         ]);
     }
@@ -77,11 +77,11 @@ fn unpriced(rows: &[CostRow]) -> String {
     if calls == 0 {
         return String::new();
     }
-    format!("; the price of {} is unknown", count(calls, "call"))
+    format!("; the price of {} is unknown", count_noun(calls, "call"))
 }
 
-/// One bar a day from the first to the last. Money if some is known, tokens otherwise.
-fn trend(rows: &[CostRow], screen: &Screen) -> Vec<String> {
+/// One bar per day from the first to the last: dollars if some are known, else tokens.
+fn trend(rows: &[CostRow], screen: &ScreenStyle) -> Vec<String> {
     let days = by_date(rows);
     let (Some((first, _)), Some((last, _))) = (days.first(), days.last()) else {
         return Vec::new();
@@ -119,7 +119,7 @@ fn trend(rows: &[CostRow], screen: &Screen) -> Vec<String> {
     } else {
         "Tokens a day"
     };
-    vec![format!("{}  {shown}", screen.paint(Tone::Quiet, what))]
+    vec![format!("{}  {shown}", screen.paint(TextTone::Quiet, what))]
 }
 
 fn by_date(rows: &[CostRow]) -> Vec<(Date, &CostRow)> {

@@ -30,7 +30,7 @@ fn summary(days: Vec<CostRow>, models: Vec<CostRow>) -> CostSummary {
 }
 
 fn drawn(summary: &CostSummary) -> String {
-    lines(summary, &Screen::plain(0)).join("\n")
+    lines(summary, &ScreenStyle::plain(0)).join("\n")
 }
 
 #[test]

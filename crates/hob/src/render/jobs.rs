@@ -1,29 +1,29 @@
-//! Scheduled jobs as a person reads them: the list, one of them, and what became of each time one
-//! was due. Pure.
+//! Formats scheduled jobs: the list, one job, and its history of slots. Pure.
 
 use super::loops::both;
 use super::runs::money;
-use super::table::Table;
-use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
-use super::words::{count, one_line, wrap};
-use super::{Screen, Tone, damaged, moment};
+use super::table::TextTable;
+use super::text::{count_noun, one_line, wrap};
+use super::work_terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
+use super::{ScreenStyle, TextTone, damaged_rows, time};
 use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::cron::{
-    HookSecret, Job, Jobs, Missed, Overlap, Removed, Slot, SlotOrigin, SlotState, Slots, Work,
+    CronHistoryResult, CronJob, CronListResult, CronRemoveResult, HookSecret, JobSlot, JobWork,
+    MissedPolicy, OverlapPolicy, SlotOrigin, SlotState,
 };
 
-/// Times that adding a job tells.
+/// The number of next times shown after adding a job.
 const NEXT_SHOWN: usize = 3;
 
-/// Every job on a line.
-pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
+/// The list of jobs, one per line.
+pub fn list(found: &CronListResult, screen: &ScreenStyle) -> Vec<String> {
     if found.jobs.is_empty() && found.damaged.is_empty() {
         return vec![
             "There are no jobs. Add one: hob cron add NAME --every 1h --task \"…\"".to_owned(),
         ];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("NAME")
         .column("NEXT")
         .column("LAST")
@@ -39,7 +39,7 @@ pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
         ]);
     }
     let mut out = table.lines(screen);
-    out.extend(damaged::lines(&found.damaged, screen));
+    out.extend(damaged_rows::lines(&found.damaged, screen));
     let problems = found.jobs.iter().filter_map(|job| {
         let problem = one_line(job.problem.as_deref()?);
         let name = one_line(&job.terms.name);
@@ -47,14 +47,14 @@ pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
     });
     let room = screen.width.unwrap_or(usize::MAX);
     let lines = problems.flat_map(|line| wrap(&line, room));
-    out.extend(lines.map(|line| screen.paint(Tone::Warning, &line)));
+    out.extend(lines.map(|line| screen.paint(TextTone::Warning, &line)));
     if found.more {
-        out.push(screen.paint(Tone::Quiet, "There are more than are shown here."));
+        out.push(screen.paint(TextTone::Quiet, "There are more than are shown here."));
     }
     out
 }
 
-fn next(job: &Job, screen: &Screen) -> String {
+fn next(job: &CronJob, screen: &ScreenStyle) -> String {
     if job.active > 0 {
         return "running".to_owned();
     }
@@ -62,21 +62,21 @@ fn next(job: &Job, screen: &Screen) -> String {
         return "disabled".to_owned();
     }
     match job.next.first() {
-        Some(at) => moment::until(*at, screen),
+        Some(at) => time::until(*at, screen),
         None if job.terms.schedule == "webhook" => "when called".to_owned(),
         None => "never".to_owned(),
     }
 }
 
-fn last(job: &Job, screen: &Screen) -> String {
+fn last(job: &CronJob, screen: &ScreenStyle) -> String {
     let Some(slot) = &job.last else {
         return String::new();
     };
     let at = slot.ended_at.unwrap_or(slot.due_at);
-    format!("{} {}", state(slot.state), moment::ago(at, screen))
+    format!("{} {}", state(slot.state), time::ago(at, screen))
 }
 
-/// What became of a slot, in a word.
+/// The state of a slot in a word or two.
 pub fn state(state: SlotState) -> &'static str {
     match state {
         SlotState::Due => "due",
@@ -91,30 +91,30 @@ pub fn state(state: SlotState) -> &'static str {
     }
 }
 
-fn tone(state: SlotState) -> Tone {
+fn tone(state: SlotState) -> TextTone {
     match state {
-        SlotState::Ran => Tone::Good,
-        SlotState::Failed => Tone::Bad,
+        SlotState::Ran => TextTone::Good,
+        SlotState::Failed => TextTone::Bad,
         SlotState::RanWithDenials
         | SlotState::RanWithFailures
         | SlotState::Missed
-        | SlotState::Stopped => Tone::Warning,
-        SlotState::Due | SlotState::Running | SlotState::Skipped => Tone::Quiet,
+        | SlotState::Stopped => TextTone::Warning,
+        SlotState::Due | SlotState::Running | SlotState::Skipped => TextTone::Quiet,
     }
 }
 
-/// What a job does, on one line.
-pub fn work(work: &Work) -> String {
+/// The work of a job on one line.
+pub fn work(work: &JobWork) -> String {
     match work {
-        Work::Agent(work) => first_line(&work.task),
-        Work::Loop { name } => format!("loop {}", one_line(name)),
-        Work::Command(work) => format!("$ {}", one_line(&work.command)),
-        Work::Heartbeat(_) => "what HEARTBEAT.md says".to_owned(),
+        JobWork::Agent(work) => first_line(&work.task),
+        JobWork::Loop { name } => format!("loop {}", one_line(name)),
+        JobWork::Command(work) => format!("$ {}", one_line(&work.command)),
+        JobWork::Heartbeat(_) => "what HEARTBEAT.md says".to_owned(),
     }
 }
 
-/// One job with everything known of it.
-pub fn show(job: &Job, screen: &Screen) -> Vec<String> {
+/// All details of a job.
+pub fn show(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let terms = &job.terms;
     let zone = terms.zone.as_deref().unwrap_or_default();
     let zone = if zone.is_empty() {
@@ -157,7 +157,7 @@ pub fn show(job: &Job, screen: &Screen) -> Vec<String> {
         rows.push(("Last", slot_words(last, screen)));
     }
     let mut out = pairs(&rows, screen);
-    if let Work::Agent(work) = &terms.work {
+    if let JobWork::Agent(work) = &terms.work {
         out.extend(section("Task", &work.task, screen));
     }
     let last = job.last.as_ref().and_then(|slot| slot.output.as_deref());
@@ -165,17 +165,17 @@ pub fn show(job: &Job, screen: &Screen) -> Vec<String> {
     out
 }
 
-fn standing(job: &Job, screen: &Screen) -> String {
+fn standing(job: &CronJob, screen: &ScreenStyle) -> String {
     match (job.active, job.enabled) {
-        (1.., _) => screen.paint(Tone::Good, "running"),
-        (0, true) => screen.paint(Tone::Good, "enabled"),
-        (0, false) => screen.paint(Tone::Warning, "disabled"),
+        (1.., _) => screen.paint(TextTone::Good, "running"),
+        (0, true) => screen.paint(TextTone::Good, "enabled"),
+        (0, false) => screen.paint(TextTone::Warning, "disabled"),
     }
 }
 
-fn work_rows(work: &Work) -> Vec<(&'static str, String)> {
+fn work_rows(work: &JobWork) -> Vec<(&'static str, String)> {
     match work {
-        Work::Agent(work) => {
+        JobWork::Agent(work) => {
             let tools = work.tools.as_ref().map(|tools| match tools.len() {
                 0 => "none".to_owned(),
                 _ => one_line(&tools.join(", ")),
@@ -196,8 +196,8 @@ fn work_rows(work: &Work) -> Vec<(&'static str, String)> {
                 ("Tools", tools.unwrap_or_default()),
             ]
         }
-        Work::Loop { name } => vec![("Loop", one_line(name))],
-        Work::Command(work) => {
+        JobWork::Loop { name } => vec![("Loop", one_line(name))],
+        JobWork::Command(work) => {
             let network = match work.network {
                 NetworkGrant::Off => "",
                 NetworkGrant::Proxy => " (with network)",
@@ -214,7 +214,7 @@ fn work_rows(work: &Work) -> Vec<(&'static str, String)> {
                 ("Timeout", timeout),
             ]
         }
-        Work::Heartbeat(work) => vec![
+        JobWork::Heartbeat(work) => vec![
             (
                 "Work",
                 "what HEARTBEAT.md says, if it says anything".to_owned(),
@@ -224,18 +224,18 @@ fn work_rows(work: &Work) -> Vec<(&'static str, String)> {
     }
 }
 
-/// The rules of a job that are not the ordinary ones.
-fn policy(job: &Job) -> String {
+/// The policies of a job that differ from the defaults.
+fn policy(job: &CronJob) -> String {
     let terms = &job.terms;
     let missed = match terms.missed {
-        Missed::Once => None,
-        Missed::All => Some("runs every missed time".to_owned()),
-        Missed::Skip => Some("skips missed times".to_owned()),
+        MissedPolicy::Once => None,
+        MissedPolicy::All => Some("runs every missed time".to_owned()),
+        MissedPolicy::Skip => Some("skips missed times".to_owned()),
     };
     let overlap = match terms.overlap {
-        Overlap::Skip => None,
-        Overlap::Queue => Some("waits for the one before".to_owned()),
-        Overlap::Replace => Some("stops the one before".to_owned()),
+        OverlapPolicy::Skip => None,
+        OverlapPolicy::Queue => Some("waits for the one before".to_owned()),
+        OverlapPolicy::Replace => Some("stops the one before".to_owned()),
     };
     let jitter =
         (terms.jitter_ms > 0).then(|| format!("up to {} later", format_ms(terms.jitter_ms)));
@@ -248,47 +248,47 @@ fn policy(job: &Job) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A job that was added, and its next times.
-pub fn added(job: &Job, screen: &Screen) -> Vec<String> {
+/// The confirmation of an added job, with its next times.
+pub fn added(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&job.terms.name);
     let line = format!("Added {name}: {}.", one_line(&job.about));
-    let mut out = vec![screen.paint(Tone::Good, &line)];
+    let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(may(job, screen));
     out.extend(due(job, screen));
     out
 }
 
-pub fn updated(job: &Job, screen: &Screen) -> Vec<String> {
+pub fn updated(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&job.terms.name);
     let line = format!("Changed {name}: {}.", one_line(&job.about));
-    let mut out = vec![screen.paint(Tone::Good, &line)];
+    let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(may(job, screen));
     out.extend(due(job, screen));
     out
 }
 
-fn may(job: &Job, screen: &Screen) -> Vec<String> {
+fn may(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let grants = job.terms.grants.iter().map(grant_words);
     let lines = grants.map(|grant| format!("It may: {grant}"));
     let room = screen.width.unwrap_or(usize::MAX);
     lines.flat_map(|line| wrap(&line, room)).collect()
 }
 
-/// When it is due, or what makes it run instead.
-fn due(job: &Job, screen: &Screen) -> Vec<String> {
+/// The next times of a job, or how it is started instead.
+fn due(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&job.terms.name);
     if !job.enabled {
         let line = format!("It is disabled. Let it run: hob cron enable {name}");
-        return vec![screen.paint(Tone::Quiet, &line)];
+        return vec![screen.paint(TextTone::Quiet, &line)];
     }
     if job.terms.schedule == "webhook" {
         let line = format!("How to call it: hob cron secret {name}");
-        return vec![screen.paint(Tone::Quiet, &line)];
+        return vec![screen.paint(TextTone::Quiet, &line)];
     }
     let times = job.next.iter().take(NEXT_SHOWN);
     let times: Vec<String> = times.map(|at| both(*at, screen)).collect();
     match times.len() {
-        0 => vec![screen.paint(Tone::Warning, "It is never due.")],
+        0 => vec![screen.paint(TextTone::Warning, "It is never due.")],
         1 => vec![format!("It is due {}.", times.concat())],
         _ => {
             let lines = times.into_iter().map(|time| format!("  {time}"));
@@ -299,28 +299,28 @@ fn due(job: &Job, screen: &Screen) -> Vec<String> {
     }
 }
 
-pub fn enabled(job: &Job, screen: &Screen) -> Vec<String> {
+pub fn enabled(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let line = format!("{} is enabled.", one_line(&job.terms.name));
-    let mut out = vec![screen.paint(Tone::Good, &line)];
+    let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(due(job, screen));
     out
 }
 
-pub fn disabled(job: &Job, screen: &Screen) -> Vec<String> {
+pub fn disabled(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&job.terms.name);
-    let line = format!("{name} is disabled; it still runs when told: hob cron run {name}");
-    vec![screen.paint(Tone::Good, &line)]
+    let line = format!("{name} is disabled; it can still be run manually: hob cron run {name}");
+    vec![screen.paint(TextTone::Good, &line)]
 }
 
-pub fn removed(gone: &Removed, _: &Screen) -> Vec<String> {
+pub fn removed(gone: &CronRemoveResult, _: &ScreenStyle) -> Vec<String> {
     vec![format!(
         "Removed {} with its history.",
         one_line(&gone.name)
     )]
 }
 
-/// A job that was told to run.
-pub fn fired(slot: &Slot, screen: &Screen) -> Vec<String> {
+/// The confirmation of a job that was run manually.
+pub fn fired(slot: &JobSlot, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&slot.name);
     let session = slot.session_key.as_deref().map(one_line);
     let session = session.map_or(String::new(), |key| format!(" in {key}"));
@@ -329,16 +329,16 @@ pub fn fired(slot: &Slot, screen: &Screen) -> Vec<String> {
             let line = format!("{name} runs{session}.");
             let next = format!("See how it went: hob cron history {name}");
             vec![
-                screen.paint(Tone::Good, &line),
-                screen.paint(Tone::Quiet, &next),
+                screen.paint(TextTone::Good, &line),
+                screen.paint(TextTone::Quiet, &next),
             ]
         }
         _ => self::slot(slot, screen),
     }
 }
 
-/// How one slot went, with what it gave.
-pub fn slot(slot: &Slot, screen: &Screen) -> Vec<String> {
+/// The outcome of one slot, with its output.
+pub fn slot(slot: &JobSlot, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&slot.name);
     let words = format!("{name}: {}", slot_words(slot, screen));
     let mut out = vec![screen.paint(tone(slot.state), &words)];
@@ -347,11 +347,11 @@ pub fn slot(slot: &Slot, screen: &Screen) -> Vec<String> {
     out
 }
 
-/// How a slot went: `failed 3 min ago, exit code 2: …`.
-fn slot_words(slot: &Slot, screen: &Screen) -> String {
+/// The outcome of a slot on one line: `failed 3 min ago, exit code 2: …`.
+fn slot_words(slot: &JobSlot, screen: &ScreenStyle) -> String {
     let at = slot.ended_at.unwrap_or(slot.due_at);
-    let mut words = format!("{} {}", state(slot.state), moment::ago(at, screen));
-    // A reason names the exit code itself.
+    let mut words = format!("{} {}", state(slot.state), time::ago(at, screen));
+    // A reason already names the exit code.
     let code = slot.exit_code.map(|code| format!("exit code {code}"));
     if let Some(why) = slot.reason.as_deref().map(one_line).or(code) {
         words = format!("{words}: {why}");
@@ -359,14 +359,14 @@ fn slot_words(slot: &Slot, screen: &Screen) -> String {
     words
 }
 
-/// A page of slots.
-pub fn history(page: &Slots, screen: &Screen) -> Vec<String> {
+/// A page of the history of slots.
+pub fn history(page: &CronHistoryResult, screen: &ScreenStyle) -> Vec<String> {
     if page.slots.is_empty() {
         return vec!["Nothing was due yet.".to_owned()];
     }
-    // Commands cost nothing, so the column would only take room.
+    // Commands cost nothing, so a column of costs would be empty.
     let has_cost = page.slots.iter().any(|slot| slot.cost.calls > 0);
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .number("SLOT")
         .column("DUE")
         .column("JOB")
@@ -378,10 +378,10 @@ pub fn history(page: &Slots, screen: &Screen) -> Vec<String> {
     table = table.column("WHAT");
     for slot in &page.slots {
         let took = slot.started_at.zip(slot.ended_at);
-        let took = took.map(|(from, to)| moment::span(to.saturating_sub(from)));
+        let took = took.map(|(from, to)| time::span(to.saturating_sub(from)));
         let mut row = vec![
             slot.number.to_string(),
-            moment::short(slot.due_at, screen),
+            time::short(slot.due_at, screen),
             one_line(&slot.name),
             outcome(slot),
             took.unwrap_or_default(),
@@ -395,30 +395,30 @@ pub fn history(page: &Slots, screen: &Screen) -> Vec<String> {
         && let Some(last) = page.slots.last()
     {
         let more = format!("Older ones: add --before {}", last.number);
-        out.push(screen.paint(Tone::Quiet, &more));
+        out.push(screen.paint(TextTone::Quiet, &more));
     }
     out
 }
 
-fn outcome(slot: &Slot) -> String {
+fn outcome(slot: &JobSlot) -> String {
     let word = state(slot.state);
     match slot.origin {
         SlotOrigin::Schedule => word.to_owned(),
-        SlotOrigin::Manual => format!("{word} (told)"),
-        SlotOrigin::Webhook => format!("{word} (called)"),
+        SlotOrigin::Manual => format!("{word} (manual)"),
+        SlotOrigin::Webhook => format!("{word} (webhook)"),
     }
 }
 
-/// Why it went so, or what it gave, on one line.
-fn what(slot: &Slot) -> String {
+/// The reason or the output of a slot on one line.
+fn what(slot: &JobSlot) -> String {
     let stands = (slot.stands_for > 0).then(|| format!("stands for {} more", slot.stands_for));
     let code = slot.exit_code.filter(|code| *code != 0);
     let code = code.map(|code| format!("exit code {code}"));
     let reason = slot.reason.as_deref().map(one_line);
     let failed = slot.failed_calls > 0 && slot.state == SlotState::Ran;
     let failed = failed.then(|| {
-        let calls = count(u64::from(slot.failed_calls), "call");
-        format!("{calls} failed on the way")
+        let calls = count_noun(u64::from(slot.failed_calls), "call");
+        format!("{calls} failed before")
     });
     let output = slot.output.as_deref().map(first_line);
     let output = output.filter(|it| !it.is_empty());
@@ -426,8 +426,8 @@ fn what(slot: &Slot) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// How another system calls a job. The secret stands alone on its line, to be copied.
-pub fn secret(secret: &HookSecret, base: &str, screen: &Screen) -> Vec<String> {
+/// The webhook of a job. The secret is alone on its line, to be copied.
+pub fn secret(secret: &HookSecret, base: &str, screen: &ScreenStyle) -> Vec<String> {
     let base = one_line(base.trim_end_matches('/'));
     let path = one_line(&secret.path);
     let shown = one_line(&secret.secret);
@@ -439,7 +439,10 @@ pub fn secret(secret: &HookSecret, base: &str, screen: &Screen) -> Vec<String> {
     let rows = [("Address", format!("{base}{path}")), ("Secret", shown)];
     let mut out = pairs(&rows, screen);
     out.push(String::new());
-    out.extend(call.iter().map(|line| screen.paint(Tone::Command, line)));
+    out.extend(
+        call.iter()
+            .map(|line| screen.paint(TextTone::Command, line)),
+    );
     out
 }
 

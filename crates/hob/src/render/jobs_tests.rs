@@ -1,7 +1,7 @@
 //! Jobs at 80 columns.
 
 use super::*;
-use crate::render::words::width;
+use crate::render::text::width;
 use serde_json::{Value, json};
 
 const NOW: u64 = 1_794_778_625_000;
@@ -32,7 +32,7 @@ fn slot(number: u64, more: &Value) -> Value {
     slot
 }
 
-fn jobs() -> Jobs {
+fn jobs() -> CronListResult {
     let jobs = json!({ "jobs": [
         job("backup", &json!({ "schedule": "0 3 * * *", "next": [NOW + 30 * HOUR],
             "work": { "kind": "command", "command": "tar czf backup.tgz notes" },
@@ -55,13 +55,13 @@ fn fits(lines: &[String]) -> String {
 
 #[test]
 fn a_list_fits_the_screen_with_next_and_last() {
-    insta::assert_snapshot!(fits(&list(&jobs(), &Screen::plain(NOW))));
-    let none = Jobs {
+    insta::assert_snapshot!(fits(&list(&jobs(), &ScreenStyle::plain(NOW))));
+    let none = CronListResult {
         damaged: Vec::new(),
         jobs: Vec::new(),
         more: false,
     };
-    assert!(fits(&list(&none, &Screen::plain(NOW))).contains("hob cron add"));
+    assert!(fits(&list(&none, &ScreenStyle::plain(NOW))).contains("hob cron add"));
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn one_is_shown_with_everything_known_of_it() {
                 "output": "I could not\nfinish." })),
         }),
     );
-    let job: Job = serde_json::from_value(job).expect("a job");
-    insta::assert_snapshot!(fits(&show(&job, &Screen::plain(NOW))));
-    insta::assert_snapshot!(fits(&added(&job, &Screen::plain(NOW))));
+    let job: CronJob = serde_json::from_value(job).expect("a job");
+    insta::assert_snapshot!(fits(&show(&job, &ScreenStyle::plain(NOW))));
+    insta::assert_snapshot!(fits(&added(&job, &ScreenStyle::plain(NOW))));
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn what_became_of_each_time_is_told_on_a_line() {
         slot(31, &json!({ "origin": "webhook", "cost": { "microDollars": 1_200,
             "inputTokens": 9, "outputTokens": 8, "calls": 2 } })),
     ] });
-    let page: Slots = serde_json::from_value(page).expect("a page");
-    insta::assert_snapshot!(fits(&history(&page, &Screen::plain(NOW))));
+    let page: CronHistoryResult = serde_json::from_value(page).expect("a page");
+    insta::assert_snapshot!(fits(&history(&page, &ScreenStyle::plain(NOW))));
 }
 
 #[test]
@@ -107,6 +107,6 @@ fn a_hook_is_told_with_a_line_to_try() {
         "id": "job-deploy", "path": "/hooks/deploy", "secret": "whsec_0123456789abcdef",
     }))
     .expect("a secret");
-    let lines = super::secret(&secret, "http://127.0.0.1:7717", &Screen::plain(NOW));
+    let lines = super::secret(&secret, "http://127.0.0.1:7717", &ScreenStyle::plain(NOW));
     insta::assert_snapshot!(lines.join("\n"));
 }

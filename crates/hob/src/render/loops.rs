@@ -1,26 +1,26 @@
-//! Loops as a person reads them: the list, one of them, its iterations and its memories. Pure.
+//! Formats loops: the list, one loop, its iterations and its memories. Pure.
 
 use super::runs::money;
-use super::table::Table;
-use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
-use super::words::{count, dollars, many_lines, one_line, wrap};
-use super::{Screen, Tone, moment};
+use super::table::TextTable;
+use super::text::{count_noun, dollars, one_line, safe_lines, wrap};
+use super::work_terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
+use super::{ScreenStyle, TextTone, time};
 use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::{
-    Deleted, Iteration, Iterations, Loop, LoopEnd, LoopPhase, LoopState, Loops, Memories, Memory,
-    MonitorOutput, WorkOutcome,
+    IterationRecord, Loop, LoopDeleteResult, LoopEnd, LoopHistoryResult, LoopListResult,
+    LoopMemory, LoopPersistentResult, LoopPhase, LoopState, MonitorOutput, WorkOutcome,
 };
-use hob_wire::work::Cause;
+use hob_wire::work::RunEndCause;
 
-/// Every loop on a line.
-pub fn list(found: &Loops, screen: &Screen) -> Vec<String> {
+/// The list of loops, one per line.
+pub fn list(found: &LoopListResult, screen: &ScreenStyle) -> Vec<String> {
     if found.loops.is_empty() {
         return vec![
             "There are no loops. Make one: hob loop create NAME --task \"…\" --start".to_owned(),
         ];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("NAME")
         .column("STATE")
         .number("ITERATION")
@@ -33,7 +33,7 @@ pub fn list(found: &Loops, screen: &Screen) -> Vec<String> {
             one_line(&one.name),
             format!("{}{}", state(&one.state), last_mark(&one.state)),
             place(one),
-            next.map_or_else(String::new, |at| moment::until(at, screen)),
+            next.map_or_else(String::new, |at| time::until(at, screen)),
             money(&one.state.cost),
             first_line(&one.config.user),
         ]);
@@ -41,7 +41,7 @@ pub fn list(found: &Loops, screen: &Screen) -> Vec<String> {
     table.lines(screen)
 }
 
-/// Where a loop is: `7/10` where it has an end.
+/// The position of a loop: `7/10` if it has a last iteration.
 fn place(one: &Loop) -> String {
     match one.config.max_iterations {
         0 => one.state.iteration.to_string(),
@@ -52,7 +52,7 @@ fn place(one: &Loop) -> String {
     }
 }
 
-/// What a loop is doing, in a word or two.
+/// The state of a loop in a word or two.
 pub fn state(state: &LoopState) -> &'static str {
     if state.running {
         return match state.phase {
@@ -74,7 +74,7 @@ pub fn state(state: &LoopState) -> &'static str {
     }
 }
 
-/// What a list says of a last iteration that was not clean.
+/// The mark in a list for a last iteration with denials or failures.
 fn last_mark(state: &LoopState) -> &'static str {
     match state.outcome {
         Some(WorkOutcome::RanWithDenials) => " (denials)",
@@ -83,18 +83,18 @@ fn last_mark(state: &LoopState) -> &'static str {
     }
 }
 
-fn tone(state: &LoopState) -> Tone {
+fn tone(state: &LoopState) -> TextTone {
     match (state.running, state.stopped) {
-        (true, _) if state.errors > 0 => Tone::Warning,
-        (true, _) => Tone::Good,
-        (false, Some(LoopEnd::Errors)) => Tone::Bad,
-        (false, Some(LoopEnd::Money)) => Tone::Warning,
-        (false, _) => Tone::Quiet,
+        (true, _) if state.errors > 0 => TextTone::Warning,
+        (true, _) => TextTone::Good,
+        (false, Some(LoopEnd::Errors)) => TextTone::Bad,
+        (false, Some(LoopEnd::Money)) => TextTone::Warning,
+        (false, _) => TextTone::Quiet,
     }
 }
 
-/// One loop with everything known of it.
-pub fn show(one: &Loop, screen: &Screen) -> Vec<String> {
+/// All details of a loop.
+pub fn show(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let (config, now) = (&one.config, &one.state);
     let mut rows = vec![
         ("Name", one_line(&one.name)),
@@ -166,21 +166,24 @@ pub fn show(one: &Loop, screen: &Screen) -> Vec<String> {
     out
 }
 
-/// A time as the date and as how far off it is.
-pub fn both(at: u64, screen: &Screen) -> String {
-    let local = moment::local(at, screen);
-    match moment::until(at, screen) {
+/// A time as its date and as its distance from now.
+pub fn both(at: u64, screen: &ScreenStyle) -> String {
+    let local = time::local(at, screen);
+    match time::until(at, screen) {
         off if off.starts_with("in ") => format!("{local} ({off})"),
         _ => local,
     }
 }
 
-fn standing(one: &Loop, screen: &Screen) -> String {
+fn standing(one: &Loop, screen: &ScreenStyle) -> String {
     let word = state(&one.state);
     let why = match (one.state.running, one.state.stopped, one.state.errors) {
-        (true, _, errors @ 1..) => format!(" after {}", count(u64::from(errors), "failure")),
+        (true, _, errors @ 1..) => format!(" after {}", count_noun(u64::from(errors), "failure")),
         (false, Some(LoopEnd::Errors), errors) => {
-            format!(" after {} in a row", count(u64::from(errors), "failure"))
+            format!(
+                " after {} in a row",
+                count_noun(u64::from(errors), "failure")
+            )
         }
         _ => String::new(),
     };
@@ -197,18 +200,18 @@ fn limits(one: &Loop) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// How a run of the monitor went: `14:03:05, exit code 0, 12 ms`.
-pub fn monitor_words(output: &MonitorOutput, screen: &Screen) -> String {
+/// The outcome of a monitor run: `14:03:05, exit code 0, 12 ms`.
+pub fn monitor_words(output: &MonitorOutput, screen: &ScreenStyle) -> String {
     let how = match (&output.problem, output.exit_code) {
         (Some(problem), _) => one_line(problem),
         (None, Some(code)) => format!("exit code {code}"),
         (None, None) => "no exit code".to_owned(),
     };
-    let took = moment::span(output.duration_ms);
-    format!("{}, {how}, {took}", moment::clock(output.at, screen))
+    let took = time::span(output.duration_ms);
+    format!("{}, {how}, {took}", time::clock(output.at, screen))
 }
 
-/// What a monitor printed, stderr marked as the model is shown it.
+/// The output of a monitor, with stderr marked as the model sees it.
 pub fn monitor_text(output: &MonitorOutput) -> String {
     let (stdout, stderr) = (output.stdout.trim_end(), output.stderr.trim_end());
     match (stdout.is_empty(), stderr.is_empty()) {
@@ -218,79 +221,79 @@ pub fn monitor_text(output: &MonitorOutput) -> String {
     }
 }
 
-pub fn created(one: &Loop, screen: &Screen) -> Vec<String> {
+pub fn created(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&one.name);
-    let mut out = vec![screen.paint(Tone::Good, &format!("Made the loop {name}."))];
+    let mut out = vec![screen.paint(TextTone::Good, &format!("Made the loop {name}."))];
     out.extend(may(one, screen));
     let next = format!("Start it: hob loop start {name}");
-    out.push(screen.paint(Tone::Quiet, &next));
+    out.push(screen.paint(TextTone::Quiet, &next));
     out
 }
 
-pub fn updated(one: &Loop, screen: &Screen) -> Vec<String> {
+pub fn updated(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&one.name);
     let when = if one.state.running {
-        "; its next iteration takes it up"
+        "; this applies from its next iteration"
     } else {
         ""
     };
     let line = format!("Changed {name}{when}.");
-    let mut out = vec![screen.paint(Tone::Good, &line)];
+    let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(may(one, screen));
     out
 }
 
-fn may(one: &Loop, screen: &Screen) -> Vec<String> {
+fn may(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let grants = one.config.grants.iter().map(grant_words);
     let lines = grants.map(|grant| format!("It may: {grant}"));
     let room = screen.width.unwrap_or(usize::MAX);
     lines.flat_map(|line| wrap(&line, room)).collect()
 }
 
-pub fn started(one: &Loop, screen: &Screen) -> Vec<String> {
+pub fn started(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&one.name);
     let until = match one.config.max_iterations {
         0 => String::new(),
-        max => format!(", {}", count(u64::from(max), "iteration")),
+        max => format!(", {}", count_noun(u64::from(max), "iteration")),
     };
     let line = format!("{name} runs{until}.");
     let next = format!("Watch it: hob loop watch {name}");
     vec![
-        screen.paint(Tone::Good, &line),
-        screen.paint(Tone::Quiet, &next),
+        screen.paint(TextTone::Good, &line),
+        screen.paint(TextTone::Quiet, &next),
     ]
 }
 
-pub fn begun(one: &Loop, screen: &Screen) -> Vec<String> {
+pub fn begun(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&one.name);
     let line = format!("{name} begins iteration {}.", one.state.iteration);
     let next = format!("Watch it: hob loop watch {name}");
     vec![
-        screen.paint(Tone::Good, &line),
-        screen.paint(Tone::Quiet, &next),
+        screen.paint(TextTone::Good, &line),
+        screen.paint(TextTone::Quiet, &next),
     ]
 }
 
-pub fn stopped(one: &Loop, screen: &Screen) -> Vec<String> {
+pub fn stopped(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&one.name);
     let line = match one.state.iteration {
         0 => format!("{name} is stopped."),
         number => format!("{name} is stopped at iteration {number}."),
     };
-    vec![screen.paint(Tone::Good, &line)]
+    vec![screen.paint(TextTone::Good, &line)]
 }
 
-pub fn deleted(gone: &Deleted, _: &Screen) -> Vec<String> {
+pub fn deleted(gone: &LoopDeleteResult, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&gone.name);
     vec![format!("Deleted {name} with its history.")]
 }
 
 /// A page of iterations.
-pub fn history(name: &str, page: &Iterations, screen: &Screen) -> Vec<String> {
+pub fn history(name: &str, page: &LoopHistoryResult, screen: &ScreenStyle) -> Vec<String> {
     if page.iterations.is_empty() {
         return vec![format!("{} has no iterations yet.", one_line(name))];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .number("ITERATION")
         .column("BEGAN")
         .number("TOOK")
@@ -301,8 +304,8 @@ pub fn history(name: &str, page: &Iterations, screen: &Screen) -> Vec<String> {
         let took = one.ended_at.map(|at| at.saturating_sub(one.started_at));
         table.row(vec![
             one.iteration.to_string(),
-            moment::short(one.started_at, screen),
-            took.map(moment::span).unwrap_or_default(),
+            time::short(one.started_at, screen),
+            took.map(time::span).unwrap_or_default(),
             outcome(one).to_owned(),
             money(&one.cost),
             words(one),
@@ -314,13 +317,13 @@ pub fn history(name: &str, page: &Iterations, screen: &Screen) -> Vec<String> {
     {
         let name = one_line(name);
         let more = format!("More: hob loop history {name} --before {}", last.iteration);
-        out.push(screen.paint(Tone::Quiet, &more));
+        out.push(screen.paint(TextTone::Quiet, &more));
     }
     out
 }
 
-/// How an iteration ended, in a word or two.
-pub fn outcome(one: &Iteration) -> &'static str {
+/// The outcome of an iteration in a word or two.
+pub fn outcome(one: &IterationRecord) -> &'static str {
     match (one.ended_at, one.success, one.cause) {
         (None, ..) => "under way",
         (_, Some(true), _) => match one.outcome {
@@ -328,38 +331,43 @@ pub fn outcome(one: &Iteration) -> &'static str {
             Some(WorkOutcome::RanWithFailures) => "ran, last call failed",
             _ => "answered",
         },
-        (_, _, Some(Cause::Aborted)) => "stopped",
-        (_, _, Some(Cause::Denied)) => "denied",
-        (_, _, Some(Cause::ModelFailed)) => "model failed",
+        (_, _, Some(RunEndCause::Aborted)) => "stopped",
+        (_, _, Some(RunEndCause::Denied)) => "denied",
+        (_, _, Some(RunEndCause::ModelFailed)) => "model failed",
         (
             _,
             _,
-            Some(Cause::StepLimit | Cause::TokenLimit | Cause::MoneyLimit | Cause::TimeLimit),
+            Some(
+                RunEndCause::StepLimit
+                | RunEndCause::TokenLimit
+                | RunEndCause::MoneyLimit
+                | RunEndCause::TimeLimit,
+            ),
         ) => "limit",
-        (_, _, Some(Cause::Budget)) => "over budget",
+        (_, _, Some(RunEndCause::Budget)) => "over budget",
         _ => "failed",
     }
 }
 
-/// What an iteration said, or why it failed, on one line.
-pub fn words(one: &Iteration) -> String {
-    let said = one.response.as_deref().map(first_line);
-    // What was denied is more than what was said in spite of it.
+/// The answer of an iteration, or the reason it failed, on one line.
+pub fn words(one: &IterationRecord) -> String {
+    let answer = one.response.as_deref().map(first_line);
+    // A denial matters more than the answer that was given without the call.
     let is_clean = one.success != Some(false) && one.message.is_none();
-    let said = said.filter(|it| !it.is_empty() && is_clean);
+    let answer = answer.filter(|it| !it.is_empty() && is_clean);
     let why = || one.message.as_deref().map(one_line);
     let partly = || one.response.as_deref().map(first_line);
-    said.or_else(why).or_else(partly).unwrap_or_default()
+    answer.or_else(why).or_else(partly).unwrap_or_default()
 }
 
-/// One iteration whole.
-pub fn iteration(one: &Iteration, screen: &Screen) -> Vec<String> {
+/// All details of an iteration.
+pub fn iteration(one: &IterationRecord, screen: &ScreenStyle) -> Vec<String> {
     let took = one.ended_at.map(|at| at.saturating_sub(one.started_at));
     let rows = [
         ("Iteration", one.iteration.to_string()),
         ("Outcome", outcome(one).to_owned()),
-        ("Began", moment::local(one.started_at, screen)),
-        ("Took", took.map(moment::span).unwrap_or_default()),
+        ("Began", time::local(one.started_at, screen)),
+        ("Took", took.map(time::span).unwrap_or_default()),
         ("Session", one_line(&one.session_key)),
         (
             "Run",
@@ -378,21 +386,21 @@ pub fn iteration(one: &Iteration, screen: &Screen) -> Vec<String> {
     out
 }
 
-/// A memory as it is, so that it can be piped on.
-pub fn memory(memory: &Memory, _: &Screen) -> Vec<String> {
-    many_lines(&memory.text)
+/// A memory unchanged, so that it can be piped.
+pub fn memory(memory: &LoopMemory, _: &ScreenStyle) -> Vec<String> {
+    safe_lines(&memory.text)
 }
 
-pub fn working_set(memory: &Memory, screen: &Screen) -> Vec<String> {
+pub fn working_set(memory: &LoopMemory, screen: &ScreenStyle) -> Vec<String> {
     let line = if memory.text.is_empty() {
         "The working memory is empty."
     } else {
-        "The next iteration is shown it, and no other."
+        "Only the next iteration sees it."
     };
-    vec![screen.paint(Tone::Good, line)]
+    vec![screen.paint(TextTone::Good, line)]
 }
 
-pub fn persistent_set(found: &Memories, screen: &Screen) -> Vec<String> {
+pub fn persistent_set(found: &LoopPersistentResult, screen: &ScreenStyle) -> Vec<String> {
     let memory = &found.memory;
     let is = if memory.text.is_empty() {
         ", which is empty"
@@ -403,17 +411,17 @@ pub fn persistent_set(found: &Memories, screen: &Screen) -> Vec<String> {
         "The persistent memory is at revision {}{is}.",
         memory.revision
     );
-    vec![screen.paint(Tone::Good, &line)]
+    vec![screen.paint(TextTone::Good, &line)]
 }
 
-/// The memory and the revisions before it, each below its number, who wrote it and when.
-pub fn memories(found: &Memories, screen: &Screen) -> Vec<String> {
+/// The memory and its earlier revisions, each below its number, author and time.
+pub fn memories(found: &LoopPersistentResult, screen: &ScreenStyle) -> Vec<String> {
     let all = std::iter::once(&found.memory).chain(&found.earlier);
     let mut out = Vec::new();
     for (index, memory) in all.enumerate() {
         let mut heading = format!("Revision {}", memory.revision);
         if memory.at > 0 {
-            heading = format!("{heading} · {}", moment::short(memory.at, screen));
+            heading = format!("{heading} · {}", time::short(memory.at, screen));
         }
         if !memory.by.is_empty() {
             heading = format!("{heading} · by {}", one_line(&memory.by));

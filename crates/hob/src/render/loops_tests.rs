@@ -1,7 +1,7 @@
 //! Loops at 80 columns.
 
 use super::*;
-use crate::render::words::width;
+use crate::render::text::width;
 use serde_json::{Value, json};
 
 const NOW: u64 = 1_794_778_625_000;
@@ -27,7 +27,7 @@ fn one(name: &str, state: &Value, config: &Value) -> Value {
     one
 }
 
-fn loops() -> Loops {
+fn loops() -> LoopListResult {
     let none = json!({});
     let loops = json!({ "loops": [
         one("build", &json!({ "nextAt": NOW + 4_000 }), &json!({ "maxIterations": 10 })),
@@ -51,9 +51,9 @@ fn fits(lines: &[String]) -> String {
 
 #[test]
 fn a_list_fits_the_screen_and_says_what_each_does() {
-    insta::assert_snapshot!(fits(&list(&loops(), &Screen::plain(NOW))));
-    let none = Loops { loops: Vec::new() };
-    assert!(fits(&list(&none, &Screen::plain(NOW))).contains("hob loop create"));
+    insta::assert_snapshot!(fits(&list(&loops(), &ScreenStyle::plain(NOW))));
+    let none = LoopListResult { loops: Vec::new() };
+    assert!(fits(&list(&none, &ScreenStyle::plain(NOW))).contains("hob loop create"));
 }
 
 #[test]
@@ -75,10 +75,10 @@ fn one_is_shown_with_everything_known_of_it() {
         "workspace": "/work/hob", "tools": ["read", "write", "exec"],
     });
     let one: Loop = serde_json::from_value(one("build", &state, &config)).expect("a loop");
-    insta::assert_snapshot!(fits(&show(&one, &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&show(&one, &ScreenStyle::plain(NOW))));
 }
 
-fn iterations() -> Iterations {
+fn iterations() -> LoopHistoryResult {
     let page = json!({ "more": true, "iterations": [
         { "iteration": 7, "sessionKey": "loop:build:7", "prompt": "Do it", "startedAt": NOW - 3_000 },
         { "iteration": 6, "sessionKey": "loop:build:6", "prompt": "# Current Task\n\nDo it",
@@ -97,9 +97,9 @@ fn iterations() -> Iterations {
 #[test]
 fn a_history_fits_and_one_iteration_is_shown_whole() {
     let page = iterations();
-    insta::assert_snapshot!(fits(&history("build", &page, &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&history("build", &page, &ScreenStyle::plain(NOW))));
     let one = &page.iterations[1];
-    insta::assert_snapshot!(fits(&iteration(one, &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&iteration(one, &ScreenStyle::plain(NOW))));
 }
 
 #[test]
@@ -113,6 +113,6 @@ fn revisions_are_told_with_their_writers() {
                 "at": NOW - 900_000_000 },
         ],
     });
-    let found: Memories = serde_json::from_value(found).expect("memories");
-    insta::assert_snapshot!(fits(&memories(&found, &Screen::plain(NOW))));
+    let found: LoopPersistentResult = serde_json::from_value(found).expect("memories");
+    insta::assert_snapshot!(fits(&memories(&found, &ScreenStyle::plain(NOW))));
 }

@@ -1,19 +1,23 @@
-//! Results that people want drawn with more care than their shape alone gives.
+//! Renderers of methods whose results need more than the generic format.
 
-use super::table::Table;
+use super::table::TextTable;
+use super::text::{self, count_noun, one_line, safe_lines};
 use super::value::{self, cell};
-use super::words::{self, count, many_lines, one_line};
-use super::{Screen, Tone, model, moment, tool};
-use hob_wire::content::{Content, Message, Part, Role};
-use hob_wire::rooms::gateway::{Description, Inspection, MethodDescription, Traced};
-use hob_wire::rooms::session::{Created, Deleted, Messages, Sent, Sessions};
+use super::{ScreenStyle, TextTone, model, time, tool};
+use hob_wire::content::{ContentPart, Message, MessageContent, Role};
+use hob_wire::rooms::gateway::{
+    GatewayDescribeResult, GatewayInspectResult, GatewayTraceResult, MethodDescription,
+};
+use hob_wire::rooms::session::{
+    SessionCreateResult, SessionDeleteResult, SessionListResult, SessionMessages, SessionSendResult,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub type Renderer = fn(&Value, &Screen) -> Vec<String>;
+pub type ResultRenderer = fn(&Value, &ScreenStyle) -> Vec<String>;
 
-/// The renderer of a method's result, if it has one of its own.
-pub fn renderer(method: &str) -> Option<Renderer> {
+/// The renderer of a method, if it has its own.
+pub fn renderer(method: &str) -> Option<ResultRenderer> {
     match method {
         "session.create" => Some(|value, screen| typed(value, screen, created)),
         "session.list" => Some(|value, screen| typed(value, screen, sessions)),
@@ -33,11 +37,12 @@ pub fn renderer(method: &str) -> Option<Renderer> {
     }
 }
 
-/// Draws a result by its type; one that does not fit (a newer daemon's) is drawn by its shape.
+/// Formats a result by its type. A result that does not parse, as from a newer daemon, is formatted
+/// generically.
 fn typed<T: DeserializeOwned>(
     result: &Value,
-    screen: &Screen,
-    draw: fn(&T, &Screen) -> Vec<String>,
+    screen: &ScreenStyle,
+    draw: fn(&T, &ScreenStyle) -> Vec<String>,
 ) -> Vec<String> {
     match T::deserialize(result) {
         Ok(known) => draw(&known, screen),
@@ -45,34 +50,34 @@ fn typed<T: DeserializeOwned>(
     }
 }
 
-fn created(created: &Created, _: &Screen) -> Vec<String> {
+fn created(created: &SessionCreateResult, _: &ScreenStyle) -> Vec<String> {
     let key = one_line(&created.session.session_key);
     if created.created {
         return vec![format!("Created {key}.")];
     }
-    let messages = count(created.session.messages, "message");
+    let messages = count_noun(created.session.messages, "message");
     vec![format!(
-        "{key} was there already, with {messages}; nothing of it changed."
+        "{key} already exists, with {messages}; nothing was changed."
     )]
 }
 
-fn sent(sent: &Sent, _: &Screen) -> Vec<String> {
+fn sent(sent: &SessionSendResult, _: &ScreenStyle) -> Vec<String> {
     vec![format!(
         "Message {} is on disk ({}).",
         sent.seq, sent.message_id
     )]
 }
 
-fn deleted(deleted: &Deleted, _: &Screen) -> Vec<String> {
-    let messages = count(deleted.messages, "message");
+fn deleted(deleted: &SessionDeleteResult, _: &ScreenStyle) -> Vec<String> {
+    let messages = count_noun(deleted.messages, "message");
     vec![format!("Deleted {} with {messages}.", deleted.id)]
 }
 
-fn sessions(page: &Sessions, screen: &Screen) -> Vec<String> {
+fn sessions(page: &SessionListResult, screen: &ScreenStyle) -> Vec<String> {
     if page.sessions.is_empty() {
         return vec!["No sessions yet. Make one: hob session create chat:main".to_owned()];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("SESSION")
         .column("KIND")
         .number("MESSAGES")
@@ -83,26 +88,26 @@ fn sessions(page: &Sessions, screen: &Screen) -> Vec<String> {
             one_line(&session.session_key),
             one_line(&session.kind),
             session.messages.to_string(),
-            moment::short(session.updated_at, screen),
+            time::short(session.updated_at, screen),
             one_line(session.label.as_deref().unwrap_or_default()),
         ]);
     }
     let mut lines = table.lines(screen);
     if let Some(next) = &page.next {
         let more = format!("More: hob session list --before {next}");
-        lines.push(screen.paint(Tone::Quiet, &more));
+        lines.push(screen.paint(TextTone::Quiet, &more));
     }
     lines
 }
 
-fn history(page: &Messages, screen: &Screen) -> Vec<String> {
+fn history(page: &SessionMessages, screen: &ScreenStyle) -> Vec<String> {
     if page.messages.is_empty() {
         return vec!["No messages yet.".to_owned()];
     }
     let mut lines = Vec::new();
     if let Some(before) = page.next {
         let more = format!("Older messages: add --before {before}");
-        lines.push(screen.paint(Tone::Quiet, &more));
+        lines.push(screen.paint(TextTone::Quiet, &more));
         lines.push(String::new());
     }
     for (index, message) in page.messages.iter().enumerate() {
@@ -114,18 +119,18 @@ fn history(page: &Messages, screen: &Screen) -> Vec<String> {
     lines
 }
 
-fn message_lines(message: &Message, screen: &Screen) -> Vec<String> {
+fn message_lines(message: &Message, screen: &ScreenStyle) -> Vec<String> {
     let (who, tone) = match message.role {
-        Role::User => ("you", Tone::Command),
-        Role::Assistant => ("hob", Tone::Good),
-        Role::System => ("system", Tone::Quiet),
-        Role::Tool => ("tool", Tone::Warning),
+        Role::User => ("you", TextTone::Command),
+        Role::Assistant => ("hob", TextTone::Good),
+        Role::System => ("system", TextTone::Quiet),
+        Role::Tool => ("tool", TextTone::Warning),
     };
-    let when = format!("{} · {}", moment::short(message.at, screen), message.seq);
+    let when = format!("{} · {}", time::short(message.at, screen), message.seq);
     let heading = format!(
         "{}  {}",
         screen.paint(tone, who),
-        screen.paint(Tone::Quiet, &when)
+        screen.paint(TextTone::Quiet, &when)
     );
     let room = screen
         .width
@@ -133,7 +138,7 @@ fn message_lines(message: &Message, screen: &Screen) -> Vec<String> {
     let mut lines = vec![heading];
     for line in content_lines(&message.content) {
         let wrapped = match room {
-            Some(room) => words::wrap(&line, room),
+            Some(room) => text::wrap(&line, room),
             None => vec![line],
         };
         lines.extend(wrapped.into_iter().map(|line| {
@@ -144,36 +149,36 @@ fn message_lines(message: &Message, screen: &Screen) -> Vec<String> {
     lines
 }
 
-fn content_lines(content: &Content) -> Vec<String> {
+fn content_lines(content: &MessageContent) -> Vec<String> {
     match content {
-        Content::Text(text) => many_lines(text),
-        Content::Parts(parts) => parts.iter().flat_map(part_lines).collect(),
+        MessageContent::Text(text) => safe_lines(text),
+        MessageContent::Parts(parts) => parts.iter().flat_map(part_lines).collect(),
     }
 }
 
-fn part_lines(part: &Part) -> Vec<String> {
+fn part_lines(part: &ContentPart) -> Vec<String> {
     match part {
-        Part::Text { text } => many_lines(text),
-        Part::Thinking { text, .. } => {
-            let lines = many_lines(text).into_iter();
+        ContentPart::Text { text } => safe_lines(text),
+        ContentPart::Thinking { text, .. } => {
+            let lines = safe_lines(text).into_iter();
             lines.map(|line| format!("(thinks) {line}")).collect()
         }
-        Part::Image { mime_type, data } => {
+        ContentPart::Image { mime_type, data } => {
             let bytes = u64::try_from(data.len() / 4 * 3).unwrap_or(u64::MAX);
             vec![format!(
                 "[picture, {}, {}]",
                 one_line(mime_type),
-                words::bytes(bytes)
+                text::bytes(bytes)
             )]
         }
-        Part::ToolCall(call) => {
+        ContentPart::ToolCall(call) => {
             vec![format!(
                 "→ {} {}",
                 one_line(&call.name),
                 one_line(&call.args.to_string())
             )]
         }
-        Part::ToolResult(result) => {
+        ContentPart::ToolResult(result) => {
             let mark = if result.is_error { "✗" } else { "←" };
             let lines = result.content.iter().flat_map(part_lines);
             lines.map(|line| format!("{mark} {line}")).collect()
@@ -181,15 +186,19 @@ fn part_lines(part: &Part) -> Vec<String> {
     }
 }
 
-fn inspection(inspection: &Inspection, screen: &Screen) -> Vec<String> {
-    let mut services = Table::new()
+fn inspection(inspection: &GatewayInspectResult, screen: &ScreenStyle) -> Vec<String> {
+    let mut services = TextTable::new()
         .column("SERVICE")
         .column("VERSION")
         .column("FROM")
         .number("WAITING")
         .column("METHODS");
     for service in &inspection.services {
-        let from = if service.builtin { "house" } else { "outside" };
+        let from = if service.builtin {
+            "built-in"
+        } else {
+            "client"
+        };
         services.row(vec![
             one_line(&service.name),
             one_line(&service.version),
@@ -198,7 +207,7 @@ fn inspection(inspection: &Inspection, screen: &Screen) -> Vec<String> {
             one_line(&service.methods.join(" ")),
         ]);
     }
-    let mut connections = Table::new()
+    let mut connections = TextTable::new()
         .number("CONNECTION")
         .column("NAME")
         .column("BY")
@@ -212,7 +221,7 @@ fn inspection(inspection: &Inspection, screen: &Screen) -> Vec<String> {
             one_line(&connection.name),
             one_line(&connection.surface),
             one_line(&connection.scopes.join(",")),
-            moment::short(connection.connected_at, screen),
+            time::short(connection.connected_at, screen),
             connection.outbox_frames.to_string(),
             one_line(&connection.subscriptions.join(" ")),
         ]);
@@ -223,11 +232,11 @@ fn inspection(inspection: &Inspection, screen: &Screen) -> Vec<String> {
     lines
 }
 
-fn traced(traced: &Traced, screen: &Screen) -> Vec<String> {
+fn traced(traced: &GatewayTraceResult, screen: &ScreenStyle) -> Vec<String> {
     if traced.spans.is_empty() {
-        return vec!["No such request is remembered; only the latest are.".to_owned()];
+        return vec!["No such request; only the latest are kept.".to_owned()];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("AT")
         .number("TOOK")
         .column("TRACE")
@@ -236,8 +245,8 @@ fn traced(traced: &Traced, screen: &Screen) -> Vec<String> {
         .column("ERROR");
     for span in &traced.spans {
         table.row(vec![
-            moment::clock(span.started_at, screen),
-            moment::micros(span.micros),
+            time::clock(span.started_at, screen),
+            time::micros(span.micros),
             one_line(&span.trace),
             one_line(&span.method),
             one_line(&span.caller),
@@ -247,11 +256,11 @@ fn traced(traced: &Traced, screen: &Screen) -> Vec<String> {
     table.lines(screen)
 }
 
-fn description(description: &Description, screen: &Screen) -> Vec<String> {
+fn description(description: &GatewayDescribeResult, screen: &ScreenStyle) -> Vec<String> {
     if let [method] = &description.methods[..] {
         return method_lines(method, screen);
     }
-    let mut methods = Table::new()
+    let mut methods = TextTable::new()
         .column("METHOD")
         .column("NEEDS")
         .column("WHAT IT DOES");
@@ -265,7 +274,7 @@ fn description(description: &Description, screen: &Screen) -> Vec<String> {
     }
     let mut lines = methods.lines(screen);
     lines.push(String::new());
-    let mut events = Table::new()
+    let mut events = TextTable::new()
         .column("EVENT")
         .column("NEEDS")
         .column("WHAT IT SAYS");
@@ -280,15 +289,15 @@ fn description(description: &Description, screen: &Screen) -> Vec<String> {
     lines.extend(events.lines(screen));
     lines.push(String::new());
     let advice = "One method with its schemas: hob gateway describe METHOD";
-    lines.push(screen.paint(Tone::Quiet, advice));
+    lines.push(screen.paint(TextTone::Quiet, advice));
     lines
 }
 
-fn method_lines(method: &MethodDescription, screen: &Screen) -> Vec<String> {
-    let mut lines = vec![screen.paint(Tone::Heading, &one_line(&method.name))];
+fn method_lines(method: &MethodDescription, screen: &ScreenStyle) -> Vec<String> {
+    let mut lines = vec![screen.paint(TextTone::Heading, &one_line(&method.name))];
     let columns = screen.width.unwrap_or(80);
     for paragraph in method.summary.split("\n\n").map(one_line) {
-        lines.extend(words::wrap(&paragraph, columns));
+        lines.extend(text::wrap(&paragraph, columns));
     }
     let scope = method.scope.map_or("control", hob_wire::Scope::as_str);
     let service = one_line(&method.service);
@@ -298,7 +307,7 @@ fn method_lines(method: &MethodDescription, screen: &Screen) -> Vec<String> {
             continue;
         };
         lines.push(String::new());
-        lines.push(screen.paint(Tone::Heading, heading));
+        lines.push(screen.paint(TextTone::Heading, heading));
         let text = serde_json::to_string_pretty(schema);
         let text = text.unwrap_or_else(|_| cell("", schema, screen));
         lines.extend(text.lines().map(str::to_owned));

@@ -1,47 +1,46 @@
-//! From a result to the lines a person reads. Everything here is pure: a value and a [`Screen`]
-//! go in, lines come out.
+//! Formats results as lines for people. Pure: a value and a [`ScreenStyle`] go in, lines come out.
 //!
-//! Any result can be drawn: lists of objects as tables, objects as aligned pairs ([`value`]).
-//! A few methods are drawn with more care ([`special`], [`model`], [`tool`]).
+//! Any result can be formatted: lists of objects as tables, objects as aligned pairs ([`value`]).
+//! Some methods have renderers of their own ([`method_renderers`], [`model`], [`tool`]).
 
 pub mod audit;
 pub mod chat;
 pub mod costs;
-pub mod damaged;
+pub mod damaged_rows;
 pub mod jobs;
 pub mod loops;
+pub mod method_renderers;
 pub mod model;
-pub mod moment;
 pub mod rules;
 pub mod runs;
 pub mod services;
-pub mod special;
 pub mod table;
 pub mod terminals;
-pub mod terms;
+pub mod text;
+pub mod time;
 pub mod tool;
 pub mod value;
-pub mod words;
+pub mod work_terms;
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// What lines are drawn on.
+/// The size, colours and time zone that lines are formatted for.
 #[derive(Clone, Debug)]
-pub struct Screen {
-    /// Columns to fit into; none when the reader is a program or a file.
+pub struct ScreenStyle {
+    /// The columns to fit into; `None` when the output is not a terminal.
     pub width: Option<usize>,
-    /// Rows of a terminal that can go back over them.
+    /// The rows of a terminal with cursor movement.
     pub rows: Option<usize>,
     pub colour: bool,
     pub zone: TimeZone,
-    /// The present, for "3 min ago".
+    /// The current time, for "3 min ago".
     pub now_ms: u64,
 }
 
-/// What a piece of text is, which decides how it looks.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     Heading,
     /// Less important than its neighbours.
     Quiet,
@@ -52,10 +51,10 @@ pub enum Tone {
     Command,
 }
 
-impl Screen {
-    /// A screen for tests: 80 columns, no colour, UTC, a fixed present.
+impl ScreenStyle {
+    /// A style for tests: 80 columns, no colour, UTC, a fixed time.
     pub fn plain(now_ms: u64) -> Self {
-        Screen {
+        ScreenStyle {
             width: Some(80),
             rows: Some(24),
             colour: false,
@@ -64,25 +63,25 @@ impl Screen {
         }
     }
 
-    pub fn paint(&self, tone: Tone, text: &str) -> String {
+    pub fn paint(&self, tone: TextTone, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
         }
         let code = match tone {
-            Tone::Heading => "1",
-            Tone::Quiet => "2",
-            Tone::Good => "32",
-            Tone::Warning => "33",
-            Tone::Bad => "31",
-            Tone::Command => "36",
+            TextTone::Heading => "1",
+            TextTone::Quiet => "2",
+            TextTone::Good => "32",
+            TextTone::Warning => "33",
+            TextTone::Bad => "31",
+            TextTone::Command => "36",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 }
 
-/// The result of `method` as lines.
-pub fn result(method: &str, result: &Value, screen: &Screen) -> Vec<String> {
-    match special::renderer(method) {
+/// Formats the result of `method`.
+pub fn result(method: &str, result: &Value, screen: &ScreenStyle) -> Vec<String> {
+    match method_renderers::renderer(method) {
         Some(render) => render(result, screen),
         None => value::lines(result, screen),
     }

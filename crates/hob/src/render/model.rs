@@ -1,32 +1,34 @@
-//! Models, providers and aliases as a person reads them.
+//! Formats models, providers and aliases.
 
-use super::table::Table;
-use super::words::{one_line, pad, width};
-use super::{Screen, Tone, moment};
-use hob_wire::rooms::model::{Alias, Models, Price, Provider, Removed, Tested};
+use super::table::TextTable;
+use super::text::{one_line, pad, width};
+use super::{ScreenStyle, TextTone, time};
+use hob_wire::rooms::model::{
+    ModelAlias, ModelListResult, ModelPrice, ModelRemoveResult, ModelTestResult, ProviderInfo,
+};
 
-/// Every model, then which aliases lead where, then who could not be asked.
-pub fn list(found: &Models, screen: &Screen) -> Vec<String> {
+/// The list of models, then the aliases, then the providers that could not be asked.
+pub fn list(found: &ModelListResult, screen: &ScreenStyle) -> Vec<String> {
     if found.providers.is_empty() {
         return vec![
             "No provider is configured. Set a key such as ANTHROPIC_API_KEY where the daemon starts, add one, or install a small model of your own:".to_owned(),
             screen.paint(
-                Tone::Command,
+                TextTone::Command,
                 "hob model add NAME --kind openai --url http://127.0.0.1:8080/v1",
             ),
-            screen.paint(Tone::Command, "hob service install llm"),
+            screen.paint(TextTone::Command, "hob service install llm"),
         ];
     }
     let mut lines = Vec::new();
     if !found.models.is_empty() {
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column("MODEL")
             .number("WINDOW")
             .number("$/M IN")
             .number("$/M OUT")
             .column("ALIAS");
         for model in &found.models {
-            let price = |amount: fn(&Price) -> u64| {
+            let price = |amount: fn(&ModelPrice) -> u64| {
                 let price = model.price.as_ref();
                 price.map_or_else(|| "?".to_owned(), |price| dollars(amount(price)))
             };
@@ -43,28 +45,28 @@ pub fn list(found: &Models, screen: &Screen) -> Vec<String> {
     lines.extend(aliases(&found.aliases, screen));
     lines.extend(services(&found.providers, screen));
     lines.extend(troubles(&found.providers, screen));
-    // Blocks are parted by an empty line; the first block needs none.
+    // An empty line separates blocks; the first block needs none.
     if lines.first().is_some_and(String::is_empty) {
         lines.remove(0);
     }
     lines
 }
 
-pub fn added(provider: &Provider, screen: &Screen) -> Vec<String> {
+pub fn added(provider: &ProviderInfo, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&provider.name);
     let mut lines = vec![format!("{name} is at {}.", one_line(&provider.url))];
     match &provider.message {
-        Some(message) => lines.push(screen.paint(Tone::Warning, &one_line(message))),
+        Some(message) => lines.push(screen.paint(TextTone::Warning, &one_line(message))),
         None => lines.push(format!("See its models: hob model list --provider {name}")),
     }
     lines
 }
 
-pub fn removed(removed: &Removed, _: &Screen) -> Vec<String> {
+pub fn removed(removed: &ModelRemoveResult, _: &ScreenStyle) -> Vec<String> {
     vec![format!("Removed {}.", one_line(&removed.name))]
 }
 
-pub fn set(alias: &Alias, _: &Screen) -> Vec<String> {
+pub fn set(alias: &ModelAlias, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&alias.alias);
     vec![match &alias.models[..] {
         [] => format!("{name} stands for no model now."),
@@ -73,41 +75,41 @@ pub fn set(alias: &Alias, _: &Screen) -> Vec<String> {
 }
 
 /// One sentence: who answered what and how fast, or why not.
-pub fn tested(tested: &Tested, screen: &Screen) -> Vec<String> {
+pub fn tested(tested: &ModelTestResult, screen: &ScreenStyle) -> Vec<String> {
     let model = one_line(&tested.model);
     let message = one_line(&tested.message);
     let total = took(tested.total_ms);
     if !tested.ok {
         let failed = format!("{model} did not answer: {message}");
-        return vec![screen.paint(Tone::Bad, &failed)];
+        return vec![screen.paint(TextTone::Bad, &failed)];
     }
     let first = match tested.first_token_ms {
         Some(first_ms) => format!(", the first word after {}", took(first_ms)),
         None => String::new(),
     };
-    let said = format!("{model} answered \"{message}\" in {total}{first}.");
-    vec![screen.paint(Tone::Good, &said)]
+    let line = format!("{model} answered \"{message}\" in {total}{first}.");
+    vec![screen.paint(TextTone::Good, &line)]
 }
 
-fn aliases(aliases: &[Alias], screen: &Screen) -> Vec<String> {
+fn aliases(aliases: &[ModelAlias], screen: &ScreenStyle) -> Vec<String> {
     let led = aliases.iter().filter(|alias| !alias.models.is_empty());
-    let led: Vec<&Alias> = led.collect();
+    let led: Vec<&ModelAlias> = led.collect();
     let widest = led.iter().map(|alias| width(&alias.alias)).max();
     let Some(widest) = widest else {
         let advice = "Choose one: hob model set default PROVIDER/MODEL";
-        return vec![String::new(), screen.paint(Tone::Quiet, advice)];
+        return vec![String::new(), screen.paint(TextTone::Quiet, advice)];
     };
     let mut lines = vec![String::new()];
     for alias in led {
-        let name = screen.paint(Tone::Quiet, &pad(&one_line(&alias.alias), widest));
+        let name = screen.paint(TextTone::Quiet, &pad(&one_line(&alias.alias), widest));
         let models = one_line(&alias.models.join(", then "));
         lines.push(format!("{name}  {models}"));
     }
     lines
 }
 
-/// Which providers are local services, and whether they answer at once.
-fn services(providers: &[Provider], screen: &Screen) -> Vec<String> {
+/// The providers that are local services, with their state.
+fn services(providers: &[ProviderInfo], screen: &ScreenStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for provider in providers {
         let Some(service) = &provider.service else {
@@ -124,26 +126,26 @@ fn services(providers: &[Provider], screen: &Screen) -> Vec<String> {
         };
         let modest = if service.modest { ", a small one" } else { "" };
         let line = format!("{name} is a service of this machine{modest}: {state}.");
-        lines.push(screen.paint(Tone::Quiet, &line));
+        lines.push(screen.paint(TextTone::Quiet, &line));
     }
     lines
 }
 
-fn troubles(providers: &[Provider], screen: &Screen) -> Vec<String> {
+fn troubles(providers: &[ProviderInfo], screen: &ScreenStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for provider in providers.iter().filter(|provider| !provider.ready) {
         if lines.is_empty() {
             lines.push(String::new());
         }
         let message = provider.message.as_deref().unwrap_or("It cannot be asked.");
-        // A problem names its provider already.
-        lines.push(screen.paint(Tone::Warning, &one_line(message)));
+        // A problem already names its provider.
+        lines.push(screen.paint(TextTone::Warning, &one_line(message)));
     }
     lines
 }
 
 /// The aliases that name this model.
-fn named(aliases: &[Alias], id: &str) -> String {
+fn named(aliases: &[ModelAlias], id: &str) -> String {
     let names = aliases
         .iter()
         .filter(|alias| alias.models.iter().any(|model| model == id))
@@ -166,7 +168,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// Millionths of a dollar, with as many places as they need and at least two.
+/// Formats millionths of a dollar with at least two decimal places.
 fn dollars(micro: u64) -> String {
     let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
     let trimmed = text.trim_end_matches('0');
@@ -178,7 +180,7 @@ fn took(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        _ => moment::span(ms),
+        _ => time::span(ms),
     }
 }
 

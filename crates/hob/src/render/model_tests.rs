@@ -4,7 +4,7 @@ use super::*;
 use serde_json::{Value, json};
 
 fn drawn(method: &str, result: &Value) -> String {
-    crate::render::result(method, result, &Screen::plain(0)).join("\n")
+    crate::render::result(method, result, &ScreenStyle::plain(0)).join("\n")
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Results as lines, at 80 columns.
 
-use super::words::{bytes, cut, kebab, label, one_line, width, wrap};
+use super::text::{bytes, kebab, label, one_line, truncate, width, wrap};
 use super::*;
 use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
 fn drawn(method: &str, value: &Value) -> String {
-    result(method, value, &Screen::plain(NOW)).join("\n")
+    result(method, value, &ScreenStyle::plain(NOW)).join("\n")
 }
 
 fn message(seq: u64, role: &str, content: &Value) -> Value {
@@ -108,9 +108,9 @@ fn names_in_a_list_cannot_pass_for_others() {
 
 #[test]
 fn a_program_gets_whole_values() {
-    let screen = Screen {
+    let screen = ScreenStyle {
         width: None,
-        ..Screen::plain(NOW)
+        ..ScreenStyle::plain(NOW)
     };
     let long = "x".repeat(300);
     let lines = result("any.thing", &json!([{ "name": long }]), &screen);
@@ -148,8 +148,8 @@ fn words_are_spelt_and_measured() {
     assert_eq!(one_line("p\u{430}ypal"), r"p\u{430}ypal");
     assert_eq!(one_line("Привет, 日本語 café 🎉"), "Привет, 日本語 café 🎉");
     assert_eq!((width("añ"), width("日本"), width("e\u{301}")), (2, 4, 1));
-    assert_eq!(cut("abcdef", 4), "abc…");
-    assert_eq!(cut("日本語", 4), "日…");
+    assert_eq!(truncate("abcdef", 4), "abc…");
+    assert_eq!(truncate("日本語", 4), "日…");
     assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
     assert_eq!(wrap("abcdefgh x", 3), ["abc", "def", "gh", "x"]);
     assert_eq!(
@@ -160,18 +160,15 @@ fn words_are_spelt_and_measured() {
 
 #[test]
 fn times_are_local_and_spans_are_short() {
-    let screen = Screen::plain(NOW);
-    assert_eq!(moment::local(NOW, &screen), "2026-11-15 21:37:05");
-    assert_eq!(moment::short(NOW - 1_000, &screen), "21:37");
-    assert_eq!(moment::short(NOW - 86_400_000, &screen), "2026-11-14 21:37");
-    assert_eq!(moment::local(u64::MAX, &screen), u64::MAX.to_string());
+    let screen = ScreenStyle::plain(NOW);
+    assert_eq!(time::local(NOW, &screen), "2026-11-15 21:37:05");
+    assert_eq!(time::short(NOW - 1_000, &screen), "21:37");
+    assert_eq!(time::short(NOW - 86_400_000, &screen), "2026-11-14 21:37");
+    assert_eq!(time::local(u64::MAX, &screen), u64::MAX.to_string());
     assert_eq!(
-        moment::span(3 * 3_600_000 + 12 * 60_000 + 4_000),
+        time::span(3 * 3_600_000 + 12 * 60_000 + 4_000),
         "3 h 12 min"
     );
-    assert_eq!(moment::span(86_400_000), "1 d");
-    assert_eq!(
-        [moment::span(900), moment::micros(1_240)],
-        ["900 ms", "1.2 ms"]
-    );
+    assert_eq!(time::span(86_400_000), "1 d");
+    assert_eq!([time::span(900), time::micros(1_240)], ["900 ms", "1.2 ms"]);
 }

@@ -1,28 +1,30 @@
-//! Stored rules as a person reads them, and the command line that would store one. Pure.
+//! Formats stored permission rules, and the command line that stores one. Pure.
 
-use super::table::Table;
-use super::words::{one_line, wrap};
-use super::{Screen, Tone, damaged, moment, runs};
-use crate::tree::text::quoted;
+use super::table::TextTable;
+use super::text::{one_line, wrap};
+use super::{ScreenStyle, TextTone, damaged_rows, runs, time};
+use crate::tree::help_text::quoted;
 use hob_core::permission::rule_note;
-use hob_core::visible_text::deceives;
-use hob_wire::rooms::permission::{Mode, Reach, Rule, Rules, Terms};
+use hob_core::visible_text::needs_escaping;
+use hob_wire::rooms::permission::{
+    AnswerReach, PermissionListResult, PermissionMode, PermissionRule, RuleTerms,
+};
 use std::fmt::Write;
 
-/// Letters of an id that a list shows at least; as many more as tell its rules apart.
+/// The least letters of an id in a list; more are shown if needed to tell rules apart.
 const ID_LETTERS_MIN: usize = 8;
 
-/// A page of rules below the mode that covers the rest.
-pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
+/// A page of rules, below the permission mode that applies to other calls.
+pub fn list(page: &PermissionListResult, screen: &ScreenStyle) -> Vec<String> {
     let mut out = vec![mode(page.mode)];
-    out.extend(damaged::lines(&page.damaged, screen));
+    out.extend(damaged_rows::lines(&page.damaged, screen));
     if page.rules.is_empty() {
         out.push("No rules are stored. Store one: hob permission add --help".to_owned());
         return out;
     }
     let ids: Vec<&str> = page.rules.iter().map(|rule| rule.id.as_str()).collect();
     let letters = telling_letters(&ids);
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("RULE")
         .column("SAYS")
         .column("CALLS")
@@ -46,56 +48,56 @@ pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
         let id: String = one_line(&rule.id).chars().take(letters).collect();
         let columns = screen.width.unwrap_or(usize::MAX);
         for line in wrap(&format!("{id}: {}", one_line(note)), columns) {
-            out.push(screen.paint(Tone::Warning, &line));
+            out.push(screen.paint(TextTone::Warning, &line));
         }
     }
     if page.more
         && let Some(last) = page.rules.last()
     {
         let more = format!("More: hob permission list --after {}", one_line(&last.id));
-        out.push(screen.paint(Tone::Quiet, &more));
+        out.push(screen.paint(TextTone::Quiet, &more));
     }
     out
 }
 
-/// What was stored, and how it is taken away.
-pub fn added(rule: &Rule, screen: &Screen) -> Vec<String> {
+/// The confirmation of a stored rule, with the command that removes it.
+pub fn added(rule: &PermissionRule, screen: &ScreenStyle) -> Vec<String> {
     let id = one_line(&rule.id);
     let line = format!("Stored {id}: {}.", sentence(rule, screen));
-    let away = format!("Take it away with: hob permission remove {id}");
-    let mut out = vec![screen.paint(Tone::Good, &line)];
-    out.extend(rule_note(&rule.terms).map(|note| screen.paint(Tone::Warning, &note)));
-    out.push(screen.paint(Tone::Quiet, &away));
+    let away = format!("Remove it with: hob permission remove {id}");
+    let mut out = vec![screen.paint(TextTone::Good, &line)];
+    out.extend(rule_note(&rule.terms).map(|note| screen.paint(TextTone::Warning, &note)));
+    out.push(screen.paint(TextTone::Quiet, &away));
     out
 }
 
-pub fn removed(rule: &Rule, screen: &Screen) -> Vec<String> {
+pub fn removed(rule: &PermissionRule, screen: &ScreenStyle) -> Vec<String> {
     let line = format!(
         "Removed {}: {}.",
         one_line(&rule.id),
         sentence(rule, screen)
     );
-    vec![screen.paint(Tone::Good, &line)]
+    vec![screen.paint(TextTone::Good, &line)]
 }
 
 /// A whole rule: `allow write in folder /work, until 2026-11-22 21:37`.
-fn sentence(rule: &Rule, screen: &Screen) -> String {
+fn sentence(rule: &PermissionRule, screen: &ScreenStyle) -> String {
     let terms = &rule.terms;
     let mut out = format!("{} {}", terms.decision.name(), calls(terms));
     out.push_str(match terms.scope {
-        Reach::Always => ", ",
-        Reach::Once | Reach::Run | Reach::Session | Reach::Folder => " in ",
+        AnswerReach::Always => ", ",
+        AnswerReach::Once | AnswerReach::Run | AnswerReach::Session | AnswerReach::Folder => " in ",
     });
     out.push_str(&reach(terms));
     if let Some(at) = rule.expires_at {
         out.push_str(", until ");
-        out.push_str(&moment::short(at, screen));
+        out.push_str(&time::short(at, screen));
     }
     out
 }
 
-/// Which calls a rule is about, without where: `exec command='cargo test'`.
-pub fn calls(terms: &Terms) -> String {
+/// The calls a rule covers, without its scope: `exec command='cargo test'`.
+pub fn calls(terms: &RuleTerms) -> String {
     let tool = match terms.tool.as_str() {
         "*" => "every tool".to_owned(),
         name => one_line(name),
@@ -106,7 +108,7 @@ pub fn calls(terms: &Terms) -> String {
         let (name, pattern) = (one_line(name), quoted(&one_line(pattern)));
         format!("{name}={pattern}")
     }));
-    // A folder's own path says nothing more than the folder does.
+    // A path equal to the folder adds nothing.
     let path = terms.path.as_deref();
     let path = path.filter(|path| terms.folder.as_deref() != Some(*path));
     words.extend(path.map(|path| format!("below {}", one_line(path))));
@@ -123,28 +125,28 @@ pub fn calls(terms: &Terms) -> String {
     words.join(" ")
 }
 
-/// How far a rule reaches: `session chat:main`.
-pub fn reach(terms: &Terms) -> String {
+/// The scope of a rule: `session chat:main`.
+pub fn reach(terms: &RuleTerms) -> String {
     let named = |what: &str, name: Option<String>| match name {
         Some(name) => format!("{what} {}", one_line(&name)),
         None => what.to_owned(),
     };
     match terms.scope {
-        Reach::Once => "this call".to_owned(),
-        Reach::Run => named("run", terms.run_id.map(runs::short_id)),
-        Reach::Session => named("session", terms.session_key.clone()),
-        Reach::Folder => named("folder", terms.folder.clone()),
-        Reach::Always => "always".to_owned(),
+        AnswerReach::Once => "this call".to_owned(),
+        AnswerReach::Run => named("run", terms.run_id.map(runs::short_id)),
+        AnswerReach::Session => named("session", terms.session_key.clone()),
+        AnswerReach::Folder => named("folder", terms.folder.clone()),
+        AnswerReach::Always => "always".to_owned(),
     }
 }
 
-/// The command that stores this rule, as a shell takes it.
-pub fn add_line(terms: &Terms) -> String {
+/// The shell command that stores this rule.
+pub fn add_line(terms: &RuleTerms) -> String {
     add_words(terms).join(" ")
 }
 
-/// The same in pieces, a flag with its value each.
-pub fn add_words(terms: &Terms) -> Vec<String> {
+/// The same command in pieces, each a flag with its value.
+pub fn add_words(terms: &RuleTerms) -> Vec<String> {
     let mut flags: Vec<(&str, String)> = vec![("tool", terms.tool.clone())];
     let matches = terms.matches.iter();
     flags.extend(matches.map(|(name, pattern)| ("match", format!("{name}={pattern}"))));
@@ -161,7 +163,7 @@ pub fn add_words(terms: &Terms) -> Vec<String> {
     let expires = terms.expires_ms.map(hob_kit::duration::format_ms);
     flags.extend(expires.map(|expires| ("expires", expires)));
     let flags = flags.into_iter().map(|(flag, value)| {
-        // A value that begins with a dash would be read as a flag of its own.
+        // A value that begins with a dash would be parsed as a flag.
         let glue = if value.starts_with('-') { '=' } else { ' ' };
         format!("--{flag}{glue}{}", shell_word(&value))
     });
@@ -171,9 +173,9 @@ pub fn add_words(terms: &Terms) -> Vec<String> {
         .collect()
 }
 
-/// A value as a shell takes it, whatever is in it; what would not show is spelt out.
+/// Quotes a value for a shell; invisible characters are escaped.
 fn shell_word(value: &str) -> String {
-    if !deceives(value) {
+    if !needs_escaping(value) {
         return quoted(value);
     }
     let mut out = "$'".to_owned();
@@ -198,29 +200,33 @@ fn shell_word(value: &str) -> String {
     out
 }
 
-fn mode(mode: Mode) -> String {
+fn mode(mode: PermissionMode) -> String {
     let words = match mode {
-        Mode::ReadOnly => {
-            "Mode read-only: looking inside the workspace is allowed, all else denied."
+        PermissionMode::ReadOnly => {
+            "Mode read-only: reading inside the workspace is allowed, everything else denied."
         }
-        Mode::Ask => "Mode ask: looking inside the workspace is allowed, all else asked.",
-        Mode::Workspace => {
+        PermissionMode::Ask => {
+            "Mode ask: reading inside the workspace is allowed, everything else asks."
+        }
+        PermissionMode::Workspace => {
             "Mode workspace: changes and sandboxed commands inside the workspace are allowed."
         }
-        Mode::Full => "Mode full: everything is allowed but what a rule denies or asks for.",
+        PermissionMode::Full => {
+            "Mode full: everything is allowed but what a rule denies or asks for."
+        }
     };
     words.to_owned()
 }
 
-fn expires(rule: &Rule, screen: &Screen) -> String {
+fn expires(rule: &PermissionRule, screen: &ScreenStyle) -> String {
     match rule.expires_at {
         None => "never".to_owned(),
         Some(at) if at <= screen.now_ms => "expired".to_owned(),
-        Some(at) => moment::short(at, screen),
+        Some(at) => time::short(at, screen),
     }
 }
 
-/// As many letters as tell these ids apart.
+/// The number of letters that tells these ids apart.
 fn telling_letters(ids: &[&str]) -> usize {
     let longest = ids.iter().map(|id| id.chars().count()).max().unwrap_or(0);
     let tells = |letters: &usize| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
-fn terms(fields: &serde_json::Value) -> Terms {
+fn terms(fields: &serde_json::Value) -> RuleTerms {
     let mut whole = json!({ "tool": "write", "decision": "allow", "scope": "always" });
     for (name, value) in fields.as_object().expect("an object") {
         whole[name] = value.clone();
@@ -14,8 +14,8 @@ fn terms(fields: &serde_json::Value) -> Terms {
     serde_json::from_value(whole).expect("terms")
 }
 
-fn rule(id: &str, terms: Terms) -> Rule {
-    Rule {
+fn rule(id: &str, terms: RuleTerms) -> PermissionRule {
+    PermissionRule {
         id: id.to_owned(),
         expires_at: terms.expires_ms.map(|ms| NOW + ms),
         terms,
@@ -26,9 +26,9 @@ fn rule(id: &str, terms: Terms) -> Rule {
 
 #[test]
 fn a_list_fits_the_screen_and_tells_its_rules_apart() {
-    let page = Rules {
+    let page = PermissionListResult {
         damaged: Vec::new(),
-        mode: Mode::Ask,
+        mode: PermissionMode::Ask,
         rules: vec![
             rule(
                 "0190163d-8694-7001",
@@ -55,8 +55,8 @@ fn a_list_fits_the_screen_and_tells_its_rules_apart() {
         )]),
         more: true,
     };
-    let lines = list(&page, &Screen::plain(NOW));
-    let wide = |line: &&String| super::super::words::width(line) > 80;
+    let lines = list(&page, &ScreenStyle::plain(NOW));
+    let wide = |line: &&String| super::super::text::width(line) > 80;
     assert_eq!(lines.iter().find(wide), None);
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -70,19 +70,19 @@ fn what_was_stored_is_said_whole() {
             "folder": "/work", "expiresMs": 86_400_000,
         })),
     );
-    let lines = added(&stored, &Screen::plain(NOW));
+    let lines = added(&stored, &ScreenStyle::plain(NOW));
     assert_eq!(
         lines[0],
         "Stored r1: allow exec command='cargo test *' in folder /work, until 2026-11-16 21:37."
     );
     assert!(lines[1].ends_with("hob permission remove r1"), "{lines:?}");
     let narrow = json!({ "tool": "exec", "match": { "command": "uptime*" } });
-    let lines = added(&rule("r3", terms(&narrow)), &Screen::plain(NOW));
+    let lines = added(&rule("r3", terms(&narrow)), &ScreenStyle::plain(NOW));
     assert!(
         lines[1].contains("Use 'uptime' and 'uptime *'."),
         "{lines:?}"
     );
-    let gone = removed(&rule("r2", terms(&json!({}))), &Screen::plain(NOW));
+    let gone = removed(&rule("r2", terms(&json!({}))), &ScreenStyle::plain(NOW));
     assert_eq!(gone, ["Removed r2: allow write, always."]);
 }
 
@@ -100,7 +100,7 @@ fn a_command_line_says_everything_a_shell_can_take() {
          --match cwd=-a --path '/w/a b' --host '*.example.org' --decision allow --scope run \
          --run 0190163d-8694-739b-aea5-966c26f8ad91 --kind chat --channel mail --expires 7d"
     );
-    let lines = Terms {
+    let lines = RuleTerms {
         matches: BTreeMap::from([("command".to_owned(), "a\nb'\\\u{1b}".to_owned())]),
         ..terms(&json!({}))
     };

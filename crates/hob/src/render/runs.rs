@@ -1,22 +1,22 @@
-//! Runs as tables and pages.
+//! Formats runs.
 
-use super::table::Table;
-use super::words::{count, dollars, grouped, many_lines, one_line, wrap};
-use super::{Screen, Tone, damaged, moment};
-use crate::mind::lines;
+use super::table::TextTable;
+use super::text::{count_noun, dollars, group_thousands, one_line, safe_lines, wrap};
+use super::{ScreenStyle, TextTone, damaged_rows, time};
+use crate::run_ui::lines;
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{CallView, Cost, RunState, RunView, Runs};
-use hob_wire::work::Cause;
+use hob_wire::rooms::agent::{AgentListResult, CallView, Cost, RunState, RunView};
+use hob_wire::work::RunEndCause;
 
-/// Letters of a run's id that a list shows.
+/// The letters of a run's id in a list.
 pub const SHORT_ID_LETTERS: usize = 8;
 
 /// A page of runs.
-pub fn list(page: &Runs, screen: &Screen) -> Vec<String> {
+pub fn list(page: &AgentListResult, screen: &ScreenStyle) -> Vec<String> {
     if page.runs.is_empty() && page.damaged.is_empty() {
         return vec!["No runs yet. Ask something: hob ask \"what time is it?\"".to_owned()];
     }
-    let mut table = Table::new()
+    let mut table = TextTable::new()
         .column("RUN")
         .column("STATE")
         .column("MODEL")
@@ -35,22 +35,22 @@ pub fn list(page: &Runs, screen: &Screen) -> Vec<String> {
         ]);
     }
     let mut out = table.lines(screen);
-    out.extend(damaged::lines(&page.damaged, screen));
+    out.extend(damaged_rows::lines(&page.damaged, screen));
     if let Some(next) = page.next {
         let more = format!("More: hob run list --before {next}");
-        out.push(screen.paint(Tone::Quiet, &more));
+        out.push(screen.paint(TextTone::Quiet, &more));
     }
     out
 }
 
-/// The end of a run's id, which is where ids differ; `hob run` takes it for the whole.
+/// The end of a run's id, where ids differ; `hob run` accepts it for the whole id.
 pub fn short_id(run: RunId) -> String {
     let id = run.0.simple().to_string();
     id[id.len() - SHORT_ID_LETTERS..].to_owned()
 }
 
-/// One run with everything known of it.
-pub fn show(run: &RunView, screen: &Screen) -> Vec<String> {
+/// All details of a run.
+pub fn show(run: &RunView, screen: &ScreenStyle) -> Vec<String> {
     let mut out = head(run, screen);
     section(&mut out, "Task", wrapped(&run.task, screen), screen);
     let calls: Vec<String> = run
@@ -66,7 +66,7 @@ pub fn show(run: &RunView, screen: &Screen) -> Vec<String> {
     out
 }
 
-fn head(run: &RunView, screen: &Screen) -> Vec<String> {
+fn head(run: &RunView, screen: &ScreenStyle) -> Vec<String> {
     let mut rows = vec![
         ("Run", run.run_id.to_string()),
         ("Session", one_line(&run.session_key)),
@@ -74,63 +74,63 @@ fn head(run: &RunView, screen: &Screen) -> Vec<String> {
         ("Model", one_line(run.model.as_deref().unwrap_or("-"))),
         ("Steps", steps(run)),
         ("Cost", cost(&run.cost)),
-        ("Asked", moment::local(run.queued_at, screen)),
+        ("Asked", time::local(run.queued_at, screen)),
     ];
     if let Some(began) = run.started_at {
         let until = run.ended_at.unwrap_or(screen.now_ms);
-        rows.push(("Took", moment::span(until.saturating_sub(began))));
+        rows.push(("Took", time::span(until.saturating_sub(began))));
     }
     rows.into_iter()
         .map(|(name, value)| {
             format!(
                 "{}  {value}",
-                screen.paint(Tone::Quiet, &format!("{name:<7}"))
+                screen.paint(TextTone::Quiet, &format!("{name:<7}"))
             )
         })
         .collect()
 }
 
-fn section(out: &mut Vec<String>, heading: &str, body: Vec<String>, screen: &Screen) {
+fn section(out: &mut Vec<String>, heading: &str, body: Vec<String>, screen: &ScreenStyle) {
     if body.is_empty() {
         return;
     }
     out.push(String::new());
-    out.push(screen.paint(Tone::Heading, heading));
+    out.push(screen.paint(TextTone::Heading, heading));
     out.extend(
         body.into_iter()
             .map(|line| format!("  {line}").trim_end().to_owned()),
     );
 }
 
-fn call_lines(call: &CallView, screen: &Screen) -> Vec<String> {
+fn call_lines(call: &CallView, screen: &ScreenStyle) -> Vec<String> {
     let room = screen.width.unwrap_or(200).saturating_sub(2);
     let state = lines::call_state(call);
     let line = format!(
         "step {}  {state:<9}  {}",
         call.step,
-        lines::call_words(&call.call)
+        lines::describe_call(&call.call)
     );
-    let mut out = vec![super::words::cut(&line, room)];
-    // The id is what `hob run resolve` needs.
+    let mut out = vec![super::text::truncate(&line, room)];
+    // `hob run resolve` needs the call id.
     if state == "in doubt" {
         out.push(format!("        call {}", one_line(&call.call.id)));
     }
     if let Some(result) = &call.result {
-        let answer = format!("        ← {}", lines::result_words(result));
-        out.push(super::words::cut(&answer, room));
+        let answer = format!("        ← {}", lines::describe_result(result));
+        out.push(super::text::truncate(&answer, room));
     }
     out
 }
 
-fn wrapped(text: &str, screen: &Screen) -> Vec<String> {
+fn wrapped(text: &str, screen: &ScreenStyle) -> Vec<String> {
     let room = screen
         .width
         .map_or(usize::MAX, |columns| columns.saturating_sub(2).max(20));
-    let text = many_lines(text);
+    let text = safe_lines(text);
     text.iter().flat_map(|line| wrap(line, room)).collect()
 }
 
-/// How a run stands, in a word or two.
+/// The state of a run in a word or two.
 fn state(run: &RunView) -> String {
     let words = match run.state {
         RunState::Queued => "queued",
@@ -139,19 +139,19 @@ fn state(run: &RunView) -> String {
         RunState::InDoubt => "in doubt",
         RunState::Paused => "paused",
         RunState::Done => match run.cause {
-            None | Some(Cause::Answered) => "answered",
-            Some(Cause::Aborted) => "stopped",
-            Some(Cause::StepLimit) => "step limit",
-            Some(Cause::TokenLimit) => "token limit",
-            Some(Cause::MoneyLimit) => "money limit",
-            Some(Cause::TimeLimit) => "time limit",
-            Some(Cause::Budget) => "over budget",
-            Some(Cause::ErrorStreak) => "errors",
-            Some(Cause::RepeatedCall) => "repeats",
-            Some(Cause::ModelFailed) => "model failed",
-            Some(Cause::Denied) => "denied",
-            Some(Cause::GivenUp) => "given up",
-            Some(Cause::Parked) => "parked",
+            None | Some(RunEndCause::Answered) => "answered",
+            Some(RunEndCause::Aborted) => "stopped",
+            Some(RunEndCause::StepLimit) => "step limit",
+            Some(RunEndCause::TokenLimit) => "token limit",
+            Some(RunEndCause::MoneyLimit) => "money limit",
+            Some(RunEndCause::TimeLimit) => "time limit",
+            Some(RunEndCause::Budget) => "over budget",
+            Some(RunEndCause::ErrorStreak) => "errors",
+            Some(RunEndCause::RepeatedCall) => "repeats",
+            Some(RunEndCause::ModelFailed) => "model failed",
+            Some(RunEndCause::Denied) => "denied",
+            Some(RunEndCause::GivenUp) => "given up",
+            Some(RunEndCause::Parked) => "parked",
         },
     };
     words.to_owned()
@@ -166,12 +166,15 @@ fn steps(run: &RunView) -> String {
 }
 
 fn cost(cost: &Cost) -> String {
-    let calls = count(u64::from(cost.calls), "call");
-    let (input, output) = (grouped(cost.input_tokens), grouped(cost.output_tokens));
+    let calls = count_noun(u64::from(cost.calls), "call");
+    let (input, output) = (
+        group_thousands(cost.input_tokens),
+        group_thousands(cost.output_tokens),
+    );
     format!("{} ({calls}, {input} tokens in, {output} out)", money(cost))
 }
 
-/// Money, or that its amount is not known.
+/// The cost in dollars, or that it is unknown.
 pub fn money(cost: &Cost) -> String {
     match cost.micro_dollars {
         Some(micro) => dollars(micro),

@@ -1,13 +1,13 @@
 //! Runs at 80 columns.
 
 use super::*;
-use hob_wire::content::{Part, ToolCall, ToolResult};
-use hob_wire::rooms::agent::CallState;
+use hob_wire::content::{ContentPart, ToolCall, ToolResult};
+use hob_wire::rooms::agent::ToolCallState;
 use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
-fn run(last: u8, state: RunState, cause: Option<Cause>) -> RunView {
+fn run(last: u8, state: RunState, cause: Option<RunEndCause>) -> RunView {
     RunView {
         run_id: format!("0190163d-8694-739b-aea5-966c26f8ad{last:02x}").parse().expect("an id"),
         parent: None,
@@ -42,7 +42,7 @@ fn a_list_says_state_model_cost_and_age() {
             micro_dollars: None,
             ..run(1, RunState::Done, None).cost
         },
-        ..run(1, RunState::Done, Some(Cause::ModelFailed))
+        ..run(1, RunState::Done, Some(RunEndCause::ModelFailed))
     };
     let queued = RunView {
         model: None,
@@ -50,22 +50,22 @@ fn a_list_says_state_model_cost_and_age() {
         ..run(2, RunState::Queued, None)
     };
     let runs = vec![
-        run(0, RunState::Done, Some(Cause::Answered)),
+        run(0, RunState::Done, Some(RunEndCause::Answered)),
         unknown,
         queued,
     ];
-    let page = Runs {
+    let page = AgentListResult {
         damaged: Vec::new(),
         next: Some(runs[2].run_id),
         runs,
     };
-    insta::assert_snapshot!(list(&page, &Screen::plain(NOW)).join("\n"));
-    let none = Runs {
+    insta::assert_snapshot!(list(&page, &ScreenStyle::plain(NOW)).join("\n"));
+    let none = AgentListResult {
         damaged: Vec::new(),
         runs: Vec::new(),
         next: None,
     };
-    assert!(list(&none, &Screen::plain(NOW))[0].contains("hob ask"));
+    assert!(list(&none, &ScreenStyle::plain(NOW))[0].contains("hob ask"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn one_run_is_shown_with_its_calls_notes_and_text() {
         denial: None,
         result: result.map(|text| ToolResult {
             id: "call_7".to_owned(),
-            content: vec![Part::Text {
+            content: vec![ContentPart::Text {
                 text: text.to_owned(),
             }],
             is_error: false,
@@ -89,11 +89,11 @@ fn one_run_is_shown_with_its_calls_notes_and_text() {
     };
     let view = RunView {
         calls: vec![
-            call(CallState::Done, Some("milk, eggs")),
-            call(CallState::InDoubt, None),
+            call(ToolCallState::Done, Some("milk, eggs")),
+            call(ToolCallState::InDoubt, None),
         ],
         notes: vec!["3 turns were left out of the context".to_owned()],
         ..run(0, RunState::InDoubt, None)
     };
-    insta::assert_snapshot!(show(&view, &Screen::plain(NOW)).join("\n"));
+    insta::assert_snapshot!(show(&view, &ScreenStyle::plain(NOW)).join("\n"));
 }

@@ -1,23 +1,24 @@
-//! Local services as a person reads them: the list, one of them, its lines, and what installing
-//! one takes. Pure.
+//! Formats local services: the list, one service, its log, and installations. Pure.
 
-use super::table::Table;
-use super::words::{bytes, count, cut, label, many_lines, one_line, pad, prose_line, width, wrap};
-use super::{Screen, Tone, moment};
+use super::table::TextTable;
+use super::text::{
+    bytes, count_noun, label, one_line, pad, prose_line, safe_lines, truncate, width, wrap,
+};
+use super::{ScreenStyle, TextTone, time};
 use hob_wire::rooms::service::{
-    InstallPlan, InstallProgress, InstallState, Installing, LastExit, Service, ServiceLine,
-    ServiceState, ServiceStatus, Services, Uninstalled,
+    InstallPlan, InstallProgress, InstallState, LastExit, ManagedService, ServiceInstallResult,
+    ServiceListResult, ServiceLogLine, ServiceState, ServiceStatus, ServiceUninstallResult,
 };
 use hob_wire::rooms::tool::OutputStream;
 
-/// Columns of a progress bar.
+/// The columns of a progress bar.
 const BAR: usize = 20;
-/// Columns of a progress line that are not its words: place, bar, percent, sizes.
+/// The columns of a progress line beside its text: step, bar, percent, sizes.
 const BAR_LINE_REST: usize = 62;
 
-/// Every service, then what could not be read.
-pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
-    let mut table = Table::new()
+/// The list of services, then the problems of their files.
+pub fn list(found: &ServiceListResult, screen: &ScreenStyle) -> Vec<String> {
+    let mut table = TextTable::new()
         .column("NAME")
         .column("STATE")
         .number("PORT")
@@ -27,7 +28,7 @@ pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
     let is_broken = |name: &str| found.broken.iter().any(|broken| broken.name == name);
     for service in &found.services {
         let status = &service.status;
-        // What still runs was started before its file broke.
+        // A service whose file is broken may still run: it was started before.
         if status.state == ServiceState::Stopped && is_broken(&status.name) {
             continue;
         }
@@ -65,18 +66,18 @@ pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
     for progress in under_way.filter(|it| it.state == InstallState::Running) {
         let name = one_line(&progress.name);
         let line = format!("{name} is being installed: `hob service install {name}` shows it.");
-        lines.push(screen.paint(Tone::Quiet, &line));
+        lines.push(screen.paint(TextTone::Quiet, &line));
     }
     for problem in &found.problems {
         let room = screen.width.unwrap_or(usize::MAX);
         let wrapped = wrap(&one_line(problem), room);
-        lines.extend(wrapped.iter().map(|it| screen.paint(Tone::Warning, it)));
+        lines.extend(wrapped.iter().map(|it| screen.paint(TextTone::Warning, it)));
     }
     lines
 }
 
-/// What a service is doing, in the words of the table.
-fn state(service: &Service) -> &'static str {
+/// The state of a service, for the table.
+fn state(service: &ManagedService) -> &'static str {
     match service.status.state {
         ServiceState::Stopped if service.installed => "stopped",
         ServiceState::Stopped if service.installable => "not installed",
@@ -86,8 +87,8 @@ fn state(service: &Service) -> &'static str {
     }
 }
 
-/// Why it is so where that matters, else what it is.
-fn about(service: &Service) -> &str {
+/// The reason of the state where that matters, else the description.
+fn about(service: &ManagedService) -> &str {
     let status = &service.status;
     let trouble = matches!(status.state, ServiceState::Backoff | ServiceState::Failed);
     let why = status.detail.as_deref().filter(|_| trouble);
@@ -95,13 +96,13 @@ fn about(service: &Service) -> &str {
         .unwrap_or(&service.about)
 }
 
-/// One service as aligned pairs; what it printed last stands below its reason.
-pub fn status(status: &ServiceStatus, screen: &Screen) -> Vec<String> {
+/// All details of a service; its last log lines are below the reason.
+pub fn status(status: &ServiceStatus, screen: &ScreenStyle) -> Vec<String> {
     let tone = match status.state {
-        ServiceState::Running => Tone::Good,
-        ServiceState::Failed => Tone::Bad,
-        ServiceState::Backoff => Tone::Warning,
-        _ => Tone::Quiet,
+        ServiceState::Running => TextTone::Good,
+        ServiceState::Failed => TextTone::Bad,
+        ServiceState::Backoff => TextTone::Warning,
+        _ => TextTone::Quiet,
     };
     let mut rows = vec![
         ("name", one_line(&status.name)),
@@ -124,42 +125,45 @@ pub fn status(status: &ServiceStatus, screen: &Screen) -> Vec<String> {
         .collect();
     let detail = status.detail.as_deref().unwrap_or_default();
     let room = screen.width.unwrap_or(usize::MAX);
-    let detail = many_lines(detail).into_iter();
+    let detail = safe_lines(detail).into_iter();
     lines.extend(detail.flat_map(|line| wrap(&line, room)));
     lines
 }
 
-/// What became of starting, stopping or restarting it, in one sentence.
-pub fn now(status: &ServiceStatus, screen: &Screen) -> Vec<String> {
+/// The result of a start, stop or restart, in one sentence.
+pub fn now(status: &ServiceStatus, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&status.name);
     let (tone, words) = match status.state {
         ServiceState::Running => {
             let port = status.port.map(|port| format!(" at port {port}"));
             let pid = status.pid.map(|pid| format!(" (pid {pid})"));
             let place = [port, pid].into_iter().flatten().collect::<String>();
-            (Tone::Good, format!("{name} runs{place}."))
+            (TextTone::Good, format!("{name} runs{place}."))
         }
-        ServiceState::Stopped => (Tone::Good, format!("{name} is stopped.")),
-        ServiceState::Starting => (Tone::Quiet, format!("{name} is starting.")),
-        ServiceState::Stopping => (Tone::Quiet, format!("{name} is stopping.")),
-        ServiceState::Backoff => (Tone::Warning, format!("{name} ended and is tried again.")),
-        ServiceState::Failed => (Tone::Bad, format!("{name} failed.")),
+        ServiceState::Stopped => (TextTone::Good, format!("{name} is stopped.")),
+        ServiceState::Starting => (TextTone::Quiet, format!("{name} is starting.")),
+        ServiceState::Stopping => (TextTone::Quiet, format!("{name} is stopping.")),
+        ServiceState::Backoff => (
+            TextTone::Warning,
+            format!("{name} ended and is being restarted."),
+        ),
+        ServiceState::Failed => (TextTone::Bad, format!("{name} failed.")),
     };
     vec![screen.paint(tone, &words)]
 }
 
-/// A line a service printed, with its time.
-pub fn log_line(line: &ServiceLine, screen: &Screen) -> String {
-    let at = moment::clock(line.at, screen);
+/// A log line of a service with its time.
+pub fn log_line(line: &ServiceLogLine, screen: &ScreenStyle) -> String {
+    let at = time::clock(line.at, screen);
     let mark = match line.stream {
-        OutputStream::Stdout => screen.paint(Tone::Quiet, &at),
-        OutputStream::Stderr => screen.paint(Tone::Warning, &at),
+        OutputStream::Stdout => screen.paint(TextTone::Quiet, &at),
+        OutputStream::Stderr => screen.paint(TextTone::Warning, &at),
     };
     format!("{mark}  {}", prose_line(&line.text))
 }
 
-/// What installing would do: each step with its size, then where it goes and whose it is.
-pub fn plan(installing: &Installing, screen: &Screen) -> Vec<String> {
+/// An installation plan: each step with its size, then the folder and the licences.
+pub fn plan(installing: &ServiceInstallResult, screen: &ScreenStyle) -> Vec<String> {
     let plan = &installing.plan;
     let mut lines = Vec::new();
     for (index, step) in plan.steps.iter().enumerate() {
@@ -190,30 +194,30 @@ pub fn plan(installing: &Installing, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// What it fetches and takes.
+/// The download and disk sizes of a plan.
 pub fn sizes(plan: &InstallPlan) -> String {
     format!(
-        "{} to fetch, {} on disk.",
+        "{} to download, {} on disk.",
         bytes(plan.download_bytes),
         bytes(plan.disk_bytes)
     )
 }
 
-fn indented(text: &str, screen: &Screen) -> Vec<String> {
+fn indented(text: &str, screen: &ScreenStyle) -> Vec<String> {
     let room = screen.width.map_or(usize::MAX, |it| it.saturating_sub(2));
     let wrapped = wrap(text, room).into_iter();
     wrapped.map(|line| format!("  {line}")).collect()
 }
 
-/// How far an installation is, on one line.
-pub fn progress(progress: &InstallProgress, screen: &Screen) -> String {
+/// The progress of an installation on one line.
+pub fn progress(progress: &InstallProgress, screen: &ScreenStyle) -> String {
     let place = format!("{}/{}", progress.step.min(progress.steps), progress.steps);
     let about = one_line(&progress.about);
     if progress.bytes_total == 0 {
         let line = format!("{place} {about}");
         return screen
             .width
-            .map_or(line.clone(), |room| cut(&line, room.saturating_sub(1)));
+            .map_or(line.clone(), |room| truncate(&line, room.saturating_sub(1)));
     }
     let done = progress.bytes_done.min(progress.bytes_total);
     let percent = u128::from(done) * 100 / u128::from(progress.bytes_total);
@@ -225,29 +229,29 @@ pub fn progress(progress: &InstallProgress, screen: &Screen) -> String {
         .map_or(40, |it| it.saturating_sub(BAR_LINE_REST).clamp(8, 40));
     format!(
         "{place} {} {} {percent:>3}%  {} of {}",
-        pad(&cut(&about, room), room),
-        screen.paint(Tone::Good, &bar),
+        pad(&truncate(&about, room), room),
+        screen.paint(TextTone::Good, &bar),
         bytes(done),
         bytes(progress.bytes_total)
     )
 }
 
-pub fn uninstalled(gone: &Uninstalled, _: &Screen) -> Vec<String> {
+pub fn uninstalled(gone: &ServiceUninstallResult, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&gone.name);
     vec![format!(
-        "Removed what was installed for {name}; {} are free again.",
+        "Removed the installation of {name}; freed {}.",
         bytes(gone.freed_bytes)
     )]
 }
 
-/// The last lines of a service that failed, below the reason.
-pub fn last_lines(lines: &[ServiceLine]) -> String {
+/// The last log lines of a failed service.
+pub fn last_lines(lines: &[ServiceLogLine]) -> String {
     let shown: Vec<String> = lines.iter().map(|line| prose_line(&line.text)).collect();
     match shown.len() {
         0 => String::new(),
         many => format!(
             "Its last {}:\n    {}",
-            count(many as u64, "line"),
+            count_noun(many as u64, "line"),
             shown.join("\n    ")
         ),
     }

@@ -17,7 +17,7 @@ fn service(name: &str, more: &Value) -> Value {
     service
 }
 
-fn services() -> Services {
+fn services() -> ServiceListResult {
     let services = json!({
         "services": [
             service("llm", &json!({ "state": "running", "pid": 1_234_567, "port": 40_123,
@@ -42,13 +42,13 @@ fn fits(lines: &[String]) -> String {
 
 #[test]
 fn a_list_fits_the_screen_and_says_why_where_it_matters() {
-    insta::assert_snapshot!(fits(&list(&services(), &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&list(&services(), &ScreenStyle::plain(NOW))));
 }
 
 #[test]
 fn one_service_is_shown_with_its_reason_below() {
     let failed = &services().services[4].status;
-    insta::assert_snapshot!(fits(&status(failed, &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&status(failed, &ScreenStyle::plain(NOW))));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_status_has_every_field_in_json() {
     assert_eq!(document["pid"], Value::Null);
 }
 
-fn installing() -> Installing {
+fn installing() -> ServiceInstallResult {
     let installing = json!({
         "name": "llm",
         "plan": {
@@ -83,12 +83,12 @@ fn installing() -> Installing {
 
 #[test]
 fn a_plan_says_what_how_much_where_and_whose() {
-    insta::assert_snapshot!(fits(&plan(&installing(), &Screen::plain(NOW))));
+    insta::assert_snapshot!(fits(&plan(&installing(), &ScreenStyle::plain(NOW))));
 }
 
 #[test]
 fn progress_is_one_line_whatever_it_says() {
-    let screen = Screen::plain(NOW);
+    let screen = ScreenStyle::plain(NOW);
     let mut at = InstallProgress {
         name: "llm".to_owned(),
         state: InstallState::Running,
@@ -113,13 +113,13 @@ fn progress_is_one_line_whatever_it_says() {
 
 #[test]
 fn lines_of_a_service_cannot_move_the_cursor() {
-    let line = ServiceLine {
+    let line = ServiceLogLine {
         number: 1,
         at: NOW,
         stream: OutputStream::Stderr,
         text: "half\u{1b}[2Jway".to_owned(),
     };
-    let shown = log_line(&line, &Screen::plain(NOW));
+    let shown = log_line(&line, &ScreenStyle::plain(NOW));
     assert!(shown.ends_with("  half\u{fffd}[2Jway"), "{shown}");
     assert_eq!(last_lines(&[]), "");
     assert!(last_lines(&[line]).starts_with("Its last 1 line:\n"));

@@ -1,43 +1,43 @@
-//! Tables: a heading, aligned columns, cut to the screen.
+//! Text tables: a heading and aligned columns, truncated to the screen.
 
-use super::words::{cut, pad, pad_left, width};
-use super::{Screen, Tone};
+use super::text::{pad, pad_left, truncate, width};
+use super::{ScreenStyle, TextTone};
 
-/// Between two columns.
+/// The spaces between two columns.
 const GAP: usize = 2;
-/// A column is not cut below this; past that, columns at the end are left out.
+/// The least width of a column; when that is too wide, the last columns are dropped.
 const COLUMN_MIN: usize = 6;
 
 #[derive(Clone, Debug, Default)]
-pub struct Table {
-    columns: Vec<Column>,
+pub struct TextTable {
+    columns: Vec<TableColumn>,
     rows: Vec<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
-struct Column {
+struct TableColumn {
     heading: String,
     right: bool,
 }
 
-impl Table {
+impl TextTable {
     pub fn new() -> Self {
-        Table::default()
+        TextTable::default()
     }
 
     #[must_use]
     pub fn column(mut self, heading: &str) -> Self {
-        self.columns.push(Column {
+        self.columns.push(TableColumn {
             heading: heading.to_owned(),
             right: false,
         });
         self
     }
 
-    /// A column of numbers.
+    /// Adds a right-aligned column of numbers.
     #[must_use]
     pub fn number(mut self, heading: &str) -> Self {
-        self.columns.push(Column {
+        self.columns.push(TableColumn {
             heading: heading.to_owned(),
             right: true,
         });
@@ -52,11 +52,11 @@ impl Table {
         self.rows.is_empty()
     }
 
-    pub fn lines(&self, screen: &Screen) -> Vec<String> {
+    pub fn lines(&self, screen: &ScreenStyle) -> Vec<String> {
         let widths = self.widths(screen.width);
         let headings = self.columns.iter().map(|column| column.heading.clone());
         let heading = self.line(&headings.collect::<Vec<_>>(), &widths);
-        let mut lines = vec![screen.paint(Tone::Quiet, &heading)];
+        let mut lines = vec![screen.paint(TextTone::Quiet, &heading)];
         lines.extend(self.rows.iter().map(|row| self.line(row, &widths)));
         lines
     }
@@ -68,7 +68,7 @@ impl Table {
             if !line.is_empty() {
                 line.push_str(&" ".repeat(GAP));
             }
-            let cell = cut(cell, *columns);
+            let cell = truncate(cell, *columns);
             line.push_str(&if column.right {
                 pad_left(&cell, *columns)
             } else {
@@ -79,7 +79,7 @@ impl Table {
         line
     }
 
-    /// Each column's width; the widest are narrowed until the line fits.
+    /// The width of each column; the widest are narrowed until the line fits.
     fn widths(&self, screen: Option<usize>) -> Vec<usize> {
         let of_column = |index: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
@@ -98,7 +98,7 @@ impl Table {
             if over == 0 {
                 return widths;
             }
-            // Numbers lose their meaning when cut, so only text columns give way.
+            // A truncated number is wrong, so only text columns are narrowed.
             let candidates = widths.iter().zip(&self.columns).enumerate();
             let widest = candidates
                 .filter(|(_, (columns, column))| !column.right && **columns > COLUMN_MIN)

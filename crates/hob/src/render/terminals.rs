@@ -1,25 +1,24 @@
-//! Shared terminals as a person reads them: the list, what was run in them, and what became of a
-//! request. Pure.
+//! Formats shared terminals: the list, their command history, and the results of requests. Pure.
 
-use super::table::Table;
-use super::words::{bytes, count, harmless, one_line, wrap};
-use super::{Screen, Tone, moment, runs};
+use super::table::TextTable;
+use super::text::{bytes, count_noun, one_line, replace_hidden, wrap};
+use super::{ScreenStyle, TextTone, runs, time};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{
-    Cancelled, Captured, Closed, CommandBy, CommandState, Opened, TerminalCommand,
-    TerminalCommands, TerminalState, Terminals,
+    CommandOrigin, CommandState, TerminalCancelResult, TerminalCaptureResult, TerminalCloseResult,
+    TerminalCommand, TerminalHistoryResult, TerminalListResult, TerminalOpenResult, TerminalState,
 };
 
-/// Columns below which a table has room for what matters most only.
+/// Below this width a table shows only the most important columns.
 const ROOMY: usize = 60;
 
-fn is_narrow(screen: &Screen) -> bool {
+fn is_narrow(screen: &ScreenStyle) -> bool {
     screen.width.is_some_and(|columns| columns < ROOMY)
 }
 
-/// Every terminal, then why none can be made.
-pub fn list(found: &Terminals, screen: &Screen) -> Vec<String> {
-    let mut table = Table::new().column("NAME").column("STATE");
+/// The list of terminals, then the reason why none can be created.
+pub fn list(found: &TerminalListResult, screen: &ScreenStyle) -> Vec<String> {
+    let mut table = TextTable::new().column("NAME").column("STATE");
     if !is_narrow(screen) {
         table = table.number("ATTACHED").number("WAITING");
     }
@@ -41,7 +40,7 @@ pub fn list(found: &Terminals, screen: &Screen) -> Vec<String> {
         table.row(row);
     }
     let mut lines = if table.is_empty() {
-        vec!["There are no terminals yet; `hob terminal attach` makes one.".to_owned()]
+        vec!["There are no terminals yet; `hob terminal attach` creates one.".to_owned()]
     } else {
         table.lines(screen)
     };
@@ -51,7 +50,11 @@ pub fn list(found: &Terminals, screen: &Screen) -> Vec<String> {
         }
         let room = screen.width.unwrap_or(usize::MAX);
         let wrapped = wrap(&one_line(problem), room);
-        lines.extend(wrapped.iter().map(|line| screen.paint(Tone::Warning, line)));
+        lines.extend(
+            wrapped
+                .iter()
+                .map(|line| screen.paint(TextTone::Warning, line)),
+        );
     }
     lines
 }
@@ -70,25 +73,28 @@ fn state(state: TerminalState) -> &'static str {
     }
 }
 
-/// The commands of one terminal, the newest last, as a shell's history.
-pub fn history(page: &TerminalCommands, screen: &Screen) -> Vec<String> {
+/// The commands of one terminal, newest last, like a shell's history.
+pub fn history(page: &TerminalHistoryResult, screen: &ScreenStyle) -> Vec<String> {
     commands(page, false, screen)
 }
 
 /// The commands of all terminals.
-pub fn histories(page: &TerminalCommands, screen: &Screen) -> Vec<String> {
+pub fn histories(page: &TerminalHistoryResult, screen: &ScreenStyle) -> Vec<String> {
     let mut names = page.commands.iter().map(|command| &command.terminal);
     let first = names.next();
     let are_several = names.any(|name| Some(name) != first);
     commands(page, are_several, screen)
 }
 
-fn commands(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
+fn commands(page: &TerminalHistoryResult, named: bool, screen: &ScreenStyle) -> Vec<String> {
     if page.commands.is_empty() {
         return vec!["Nothing was run yet; `hob terminal run uptime` does.".to_owned()];
     }
     let mut lines = if is_narrow(screen) {
-        let mut table = Table::new().column("ID").column("END").column("COMMAND");
+        let mut table = TextTable::new()
+            .column("ID")
+            .column("END")
+            .column("COMMAND");
         for command in page.commands.iter().rev() {
             table.row(vec![short_id(command.id), end(command), line(command)]);
         }
@@ -98,14 +104,14 @@ fn commands(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String
     };
     if page.more {
         let more = "Older ones: -n shows more of them.";
-        lines.push(screen.paint(Tone::Quiet, more));
+        lines.push(screen.paint(TextTone::Quiet, more));
     }
     lines
 }
 
-/// Everything of each command that a list tells.
-fn roomy(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
-    let mut table = Table::new().column("ID").column("WHEN");
+/// The table of commands with all columns.
+fn roomy(page: &TerminalHistoryResult, named: bool, screen: &ScreenStyle) -> Vec<String> {
+    let mut table = TextTable::new().column("ID").column("WHEN");
     if named {
         table = table.column("TERMINAL");
     }
@@ -116,14 +122,14 @@ fn roomy(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
         .column("COMMAND");
     for command in page.commands.iter().rev() {
         let at = command.started_at.unwrap_or(command.queued_at);
-        let mut row = vec![short_id(command.id), moment::short(at, screen)];
+        let mut row = vec![short_id(command.id), time::short(at, screen)];
         if named {
             row.push(one_line(&command.terminal));
         }
         row.extend([
             by(command.by).to_owned(),
             end(command),
-            command.duration_ms.map(moment::span).unwrap_or_default(),
+            command.duration_ms.map(time::span).unwrap_or_default(),
             line(command),
         ]);
         table.row(row);
@@ -131,21 +137,21 @@ fn roomy(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
     table.lines(screen)
 }
 
-/// The end of a command's id, which is where ids differ.
+/// The end of a command's id, where ids differ.
 pub fn short_id(id: CommandId) -> String {
     let id = id.0.simple().to_string();
     id[id.len() - runs::SHORT_ID_LETTERS..].to_owned()
 }
 
-fn by(by: CommandBy) -> &'static str {
+fn by(by: CommandOrigin) -> &'static str {
     match by {
-        CommandBy::Person => "you",
-        CommandBy::Client => "client",
-        CommandBy::Model => "model",
+        CommandOrigin::Person => "you",
+        CommandOrigin::Client => "client",
+        CommandOrigin::Model => "model",
     }
 }
 
-/// How it ended, or what it is doing.
+/// The exit code or the state of a command.
 fn end(command: &TerminalCommand) -> String {
     match (command.state, command.exit_code) {
         (CommandState::Queued, _) => "waits".to_owned(),
@@ -166,28 +172,28 @@ fn line(command: &TerminalCommand) -> String {
     }
 }
 
-/// One command with what it printed.
-pub fn command(command: &TerminalCommand, screen: &Screen) -> Vec<String> {
+/// One command with its output.
+pub fn command(command: &TerminalCommand, screen: &ScreenStyle) -> Vec<String> {
     let at = command.started_at.unwrap_or(command.queued_at);
     let mut about = vec![
         format!("by {}", by(command.by)),
         format!("in {}", one_line(&command.terminal)),
-        moment::local(at, screen),
+        time::local(at, screen),
         end(command),
     ];
-    about.extend(command.duration_ms.map(moment::span));
+    about.extend(command.duration_ms.map(time::span));
     about.push(bytes(command.output_bytes));
     let room = screen.width.unwrap_or(usize::MAX);
-    let mut lines = vec![screen.paint(Tone::Heading, &format!("$ {}", line(command)))];
+    let mut lines = vec![screen.paint(TextTone::Heading, &format!("$ {}", line(command)))];
     let quiet = |lines: &mut Vec<String>, words: &str| {
         let wrapped = wrap(words, room);
-        lines.extend(wrapped.iter().map(|it| screen.paint(Tone::Quiet, it)));
+        lines.extend(wrapped.iter().map(|it| screen.paint(TextTone::Quiet, it)));
     };
     quiet(&mut lines, &about.join(" · "));
     for words in [&command.reason, &command.detail].into_iter().flatten() {
         quiet(&mut lines, &one_line(words));
     }
-    let output = harmless(command.output.as_deref().unwrap_or_default());
+    let output = replace_hidden(command.output.as_deref().unwrap_or_default());
     if !output.is_empty() {
         lines.push(String::new());
         lines.extend(output.lines().map(str::to_owned));
@@ -195,32 +201,32 @@ pub fn command(command: &TerminalCommand, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// A command that was left to itself.
-pub fn queued(command: &TerminalCommand, screen: &Screen) -> Vec<String> {
+/// The confirmation of a command that continues in the background.
+pub fn queued(command: &TerminalCommand, screen: &ScreenStyle) -> Vec<String> {
     let id = short_id(command.id);
     let name = one_line(&command.terminal);
     let words = format!("{name} has it; how it ended: hob terminal history --id {id}");
     wrap(&words, screen.width.unwrap_or(usize::MAX))
 }
 
-/// What a terminal shows, as it is.
-pub fn captured(captured: &Captured, _: &Screen) -> Vec<String> {
-    harmless(&captured.text)
+/// The content of a terminal, unchanged.
+pub fn captured(captured: &TerminalCaptureResult, _: &ScreenStyle) -> Vec<String> {
+    replace_hidden(&captured.text)
         .lines()
         .map(str::to_owned)
         .collect()
 }
 
-pub fn cancelled(cancelled: &Cancelled, _: &Screen) -> Vec<String> {
+pub fn cancelled(cancelled: &TerminalCancelResult, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&cancelled.name);
     let ended = cancelled.ended.len() as u64;
     vec![match ended {
         0 => format!("Nothing of hob's runs or waits in {name}."),
-        ended => format!("Ended {} in {name}.", count(ended, "command")),
+        ended => format!("Ended {} in {name}.", count_noun(ended, "command")),
     }]
 }
 
-pub fn opened(opened: &Opened, _: &Screen) -> Vec<String> {
+pub fn opened(opened: &TerminalOpenResult, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&opened.name);
     let program = one_line(&opened.program);
     vec![if opened.opened {
@@ -230,18 +236,18 @@ pub fn opened(opened: &Opened, _: &Screen) -> Vec<String> {
     }]
 }
 
-pub fn closed(closed: &Closed, _: &Screen) -> Vec<String> {
+pub fn closed(closed: &TerminalCloseResult, _: &ScreenStyle) -> Vec<String> {
     let name = one_line(&closed.name);
     let windows = match closed.windows {
         0 => String::new(),
-        windows => format!(" and {}", count(u64::from(windows), "window")),
+        windows => format!(" and {}", count_noun(u64::from(windows), "window")),
     };
     vec![match (closed.terminal, closed.windows) {
         (true, _) => format!("Closed {name}{windows}."),
         (false, 0) => format!("hob has no window open on {name}."),
         (false, windows) => format!(
             "Closed {} on {name}; the terminal stays.",
-            count(u64::from(windows), "window")
+            count_noun(u64::from(windows), "window")
         ),
     }]
 }

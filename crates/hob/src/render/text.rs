@@ -1,8 +1,8 @@
-//! Words: how names are spelt, how wide text is, and what of it may reach a terminal.
+//! Text formatting: name styles, column widths, wrapping, and safe output.
 //!
-//! Text from outside reaches a terminal by one of a few functions: [`one_line`] for names, labels
-//! and arguments, in which nothing may hide or pass for another letter; [`prose_line`],
-//! [`many_lines`] and [`harmless`] for prose and printed output, which keep their emoji.
+//! Text from outside must pass one of these functions before it reaches a terminal: [`one_line`] for
+//! names, labels and arguments, in which no character may be invisible or look like another;
+//! [`prose_line`], [`safe_lines`] and [`replace_hidden`] for prose and output, which keep emoji.
 
 use hob_core::visible_text::visible;
 
@@ -30,7 +30,7 @@ pub fn heading(name: &str) -> String {
 }
 
 /// `sessionKey` as a placeholder: `SESSION_KEY`.
-pub fn capitals(name: &str) -> String {
+pub fn screaming_snake(name: &str) -> String {
     separated(name, '_').to_uppercase()
 }
 
@@ -49,27 +49,27 @@ fn separated(name: &str, separator: char) -> String {
     out
 }
 
-/// A name, a label or an argument from outside, on one line: what is not seen, moves a cursor or
-/// passes for another letter is shown as `\u{200b}`.
+/// A name, label or argument from outside on one line. Characters that are invisible, move the
+/// cursor or look like another are escaped as `\u{200b}`.
 pub fn one_line(text: &str) -> String {
     visible(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Prose or printed output from outside, on one line.
+/// Prose or output from outside on one line.
 pub fn prose_line(text: &str) -> String {
-    harmless(&text.replace(['\n', '\r', '\t'], " "))
+    replace_hidden(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Prose from outside on several lines, made harmless line by line.
-pub fn many_lines(text: &str) -> Vec<String> {
+/// The lines of prose from outside, each made safe.
+pub fn safe_lines(text: &str) -> Vec<String> {
     let lines = text
         .lines()
-        .map(|line| harmless(&line.replace('\t', "    ")));
+        .map(|line| replace_hidden(&line.replace('\t', "    ")));
     lines.collect()
 }
 
-/// Prose from outside with its lines and tabs, but nothing that moves a cursor or hides text.
-pub fn harmless(text: &str) -> String {
+/// Replaces characters that move the cursor or hide text; keeps line breaks and tabs.
+pub fn replace_hidden(text: &str) -> String {
     text.chars()
         .filter(|letter| *letter != '\r')
         .map(|letter| match letter {
@@ -85,8 +85,8 @@ fn is_hidden(letter: char) -> bool {
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Columns that text takes: most letters one, East Asian wide ones and pictographs two, combining
-/// marks none.
+/// The columns of a text: one for most characters, two for East Asian wide ones and pictographs,
+/// none for combining marks.
 pub fn width(text: &str) -> usize {
     text.chars().map(letter_width).sum()
 }
@@ -107,8 +107,8 @@ fn letter_width(letter: char) -> usize {
     }
 }
 
-/// Cuts text to `columns`, marking the cut.
-pub fn cut(text: &str, columns: usize) -> String {
+/// Truncates text to `columns` and ends it with `…`.
+pub fn truncate(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -127,8 +127,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     out
 }
 
-/// Breaks text at spaces into lines of at most `columns`. A line that fits stays as it is,
-/// indentation and all.
+/// Wraps text at spaces into lines of at most `columns`. A text that fits keeps its indentation.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
@@ -176,7 +175,7 @@ pub fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(missing))
 }
 
-/// Bytes as people say them.
+/// Formats a size: `1.5 MiB`.
 pub fn bytes(count: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1_024 {
@@ -195,7 +194,7 @@ pub fn bytes(count: u64) -> String {
 }
 
 /// A number with its noun: `1 message`, `3 messages`.
-pub fn count(number: u64, noun: &str) -> String {
+pub fn count_noun(number: u64, noun: &str) -> String {
     if number == 1 {
         format!("1 {noun}")
     } else {
@@ -203,8 +202,8 @@ pub fn count(number: u64, noun: &str) -> String {
     }
 }
 
-/// A number with its thousands apart: `1,234,567`.
-pub fn grouped(number: u64) -> String {
+/// A number with thousands separators: `1,234,567`.
+pub fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -216,7 +215,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Millionths of a dollar as money, precise where it is little: `$12.40`, `$0.0312`, `$0.00004`.
+/// Formats millionths of a dollar, small amounts with more digits: `$12.40`, `$0.0312`, `$0.00004`.
 pub fn dollars(micro: u64) -> String {
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
     match micro {
@@ -227,6 +226,6 @@ pub fn dollars(micro: u64) -> String {
             format!("$0.{}", &digits[..kept])
         }
         10_000..1_000_000 => format!("$0.{:04}", part / 100),
-        _ => format!("${}.{:02}", grouped(whole), part / 10_000),
+        _ => format!("${}.{:02}", group_thousands(whole), part / 10_000),
     }
 }

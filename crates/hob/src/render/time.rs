@@ -1,23 +1,23 @@
-//! Times as people read them: local, and no more precise than helps.
+//! Formats times and durations, local and with a useful precision.
 
-use super::Screen;
+use super::ScreenStyle;
 use jiff::Timestamp;
 
-/// `2026-11-15 21:37:05` in the reader's own time zone.
-pub fn local(at_ms: u64, screen: &Screen) -> String {
+/// `2026-11-15 21:37:05` in the local time zone.
+pub fn local(at_ms: u64, screen: &ScreenStyle) -> String {
     let at = i64::try_from(at_ms).map(Timestamp::from_millisecond);
     match at {
         Ok(Ok(at)) => {
             let local = at.to_zoned(screen.zone.clone());
             local.strftime("%Y-%m-%d %H:%M:%S").to_string()
         }
-        // Beyond the calendar; the number itself is all that can be said.
+        // Out of the calendar's range: the number is all there is.
         _ => at_ms.to_string(),
     }
 }
 
 /// `21:37` today, `2026-11-15 21:37` otherwise.
-pub fn short(at_ms: u64, screen: &Screen) -> String {
+pub fn short(at_ms: u64, screen: &ScreenStyle) -> String {
     let whole = local(at_ms, screen);
     let today = local(screen.now_ms, screen);
     match (whole.get(..10), today.get(..10), whole.get(11..16)) {
@@ -28,12 +28,12 @@ pub fn short(at_ms: u64, screen: &Screen) -> String {
 }
 
 /// `21:37:05`.
-pub fn clock(at_ms: u64, screen: &Screen) -> String {
+pub fn clock(at_ms: u64, screen: &ScreenStyle) -> String {
     let whole = local(at_ms, screen);
     whole.get(11..).unwrap_or(&whole).to_owned()
 }
 
-/// A span in its two largest units: `3 h 12 min`.
+/// A duration in its two largest units: `3 h 12 min`.
 pub fn span(ms: u64) -> String {
     let seconds = ms / 1_000;
     let parts = [
@@ -53,8 +53,8 @@ pub fn span(ms: u64) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// How far off a time is: `in 12 min`, `in 3 h 5 min`; its date and time when that is a day or more.
-pub fn until(at_ms: u64, screen: &Screen) -> String {
+/// The time until a moment: `in 12 min`, `in 3 h 5 min`; its date and time when that is a day or more.
+pub fn until(at_ms: u64, screen: &ScreenStyle) -> String {
     let left = at_ms.saturating_sub(screen.now_ms);
     match left {
         0 => "now".to_owned(),
@@ -63,8 +63,8 @@ pub fn until(at_ms: u64, screen: &Screen) -> String {
     }
 }
 
-/// How long ago a time was: `3 min ago`; its date and time when that is a day or more.
-pub fn ago(at_ms: u64, screen: &Screen) -> String {
+/// The time since a moment: `3 min ago`; its date and time when that is a day or more.
+pub fn ago(at_ms: u64, screen: &ScreenStyle) -> String {
     let passed = screen.now_ms.saturating_sub(at_ms);
     match passed {
         0..1_000 => "just now".to_owned(),
@@ -77,7 +77,7 @@ pub fn ago(at_ms: u64, screen: &Screen) -> String {
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// A span as precise as its size deserves: seconds only where there are no minutes.
+/// A duration with seconds only below a minute.
 fn about(ms: u64) -> String {
     let seconds = ms.div_ceil(1_000);
     match seconds {
@@ -87,7 +87,7 @@ fn about(ms: u64) -> String {
     }
 }
 
-/// Microseconds with a fitting unit.
+/// Microseconds in a suitable unit.
 pub fn micros(count: u64) -> String {
     match count {
         0..1_000 => format!("{count} µs"),

@@ -1,14 +1,14 @@
-//! Tools, and the questions their calls raise, as a person reads them.
+//! Formats tools and pending permission questions.
 
-use super::table::Table;
-use super::words::{many_lines, one_line};
-use super::{Screen, Tone, moment, rules};
-use crate::tree::text::quoted;
-use hob_wire::rooms::permission::Questions;
-use hob_wire::rooms::tool::Tools;
+use super::table::TextTable;
+use super::text::{one_line, safe_lines};
+use super::{ScreenStyle, TextTone, rules, time};
+use crate::tree::help_text::quoted;
+use hob_wire::rooms::permission::PermissionPendingResult;
+use hob_wire::rooms::tool::ToolListResult;
 
-pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
-    let mut table = Table::new()
+pub fn list(found: &ToolListResult, screen: &ScreenStyle) -> Vec<String> {
+    let mut table = TextTable::new()
         .column("TOOL")
         .column("REACHES")
         .column("WHAT IT DOES");
@@ -38,15 +38,15 @@ pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
                 name = one_line(&tool.name),
             ),
         };
-        lines.push(screen.paint(Tone::Quiet, &line));
+        lines.push(screen.paint(TextTone::Quiet, &line));
     }
     lines
 }
 
-/// Each question with all that its answer would allow.
-pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
+/// The pending questions, each with the rules that its answers would store.
+pub fn questions(found: &PermissionPendingResult, screen: &ScreenStyle) -> Vec<String> {
     if found.questions.is_empty() {
-        return vec!["No question waits for an answer.".to_owned()];
+        return vec!["No pending questions.".to_owned()];
     }
     let mut lines = Vec::new();
     for question in &found.questions {
@@ -58,10 +58,10 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
             one_line(&question.sentence),
             question.tier.name()
         );
-        lines.push(screen.paint(Tone::Heading, &heading));
+        lines.push(screen.paint(TextTone::Heading, &heading));
         let preview = question.preview.as_deref().unwrap_or_default();
         lines.extend(
-            many_lines(preview)
+            safe_lines(preview)
                 .into_iter()
                 .map(|line| format!("  {line}")),
         );
@@ -69,18 +69,18 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
         let until = if question.attended {
             "waits for an answer".to_owned()
         } else {
-            format!("denied automatically in {}", moment::span(left_ms))
+            format!("denied automatically in {}", time::span(left_ms))
         };
         let place = format!("  In session {}; {until}", one_line(&question.session_key));
         let id = quoted(&one_line(&question.id));
         let answer = format!("  Answer: hob permission answer {id} y|n");
-        lines.push(screen.paint(Tone::Quiet, &place));
-        lines.push(screen.paint(Tone::Quiet, &answer));
+        lines.push(screen.paint(TextTone::Quiet, &place));
+        lines.push(screen.paint(TextTone::Quiet, &answer));
         for offer in &question.offers {
             let (scope, calls) = (offer.scope.name(), rules::calls(offer));
             let place = rules::reach(offer);
-            let line = format!("  y --scope {scope}: from now on allow {calls} ({place})");
-            lines.push(screen.paint(Tone::Quiet, &line));
+            let line = format!("  y --scope {scope}: also always allow {calls} ({place})");
+            lines.push(screen.paint(TextTone::Quiet, &line));
         }
     }
     lines

@@ -1,20 +1,20 @@
-//! Any result as lines, by its shape alone: this is why a new room needs no drawing of its own.
+//! Formats any JSON result by its shape, so that a new room needs no renderer.
 //!
-//! A list of objects is a table; an object is aligned pairs; what nests is indented below its
-//! name. Names tell what a number means (`createdAt`, `bytes`, `micros`, `uptime`).
+//! A list of objects is a table; an object is aligned pairs; nested values are indented below their
+//! name. The field's name gives the unit of a number (`createdAt`, `bytes`, `micros`, `uptime`).
 
-use super::table::Table;
-use super::words::{self, cut, heading, label, one_line, pad, width};
-use super::{Screen, Tone, moment};
+use super::table::TextTable;
+use super::text::{self, heading, label, one_line, pad, truncate, width};
+use super::{ScreenStyle, TextTone, time};
 use serde_json::{Map, Value};
 
-/// Columns of a table that shows objects, at the most.
+/// The most columns of a table of objects.
 const TABLE_COLUMNS_MAX: usize = 8;
-/// What tables leave out: bulky things a person reads one at a time.
+/// The indentation of nested values.
 const INDENT: &str = "  ";
 
-/// A result as lines.
-pub fn lines(value: &Value, screen: &Screen) -> Vec<String> {
+/// Formats a result.
+pub fn lines(value: &Value, screen: &ScreenStyle) -> Vec<String> {
     match value {
         Value::Object(object) => object_lines(object, screen),
         Value::Array(items) => list_lines(items, screen),
@@ -23,7 +23,7 @@ pub fn lines(value: &Value, screen: &Screen) -> Vec<String> {
     }
 }
 
-fn object_lines(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
+fn object_lines(object: &Map<String, Value>, screen: &ScreenStyle) -> Vec<String> {
     if object.is_empty() {
         return vec!["Done.".to_owned()];
     }
@@ -32,7 +32,7 @@ fn object_lines(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
         .filter(|(_, value)| value.is_array())
         .map(|(name, _)| name)
         .collect();
-    // A page: one list, and perhaps the cursor of the next page.
+    // A page has one list, and perhaps the cursor of the next page.
     if let [name] = lists[..]
         && object.keys().all(|key| key == name || key == "next")
     {
@@ -42,14 +42,14 @@ fn object_lines(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
                 "More follow; the next page begins at {}.",
                 cell("", next, screen)
             );
-            lines.push(screen.paint(Tone::Quiet, &more));
+            lines.push(screen.paint(TextTone::Quiet, &more));
         }
         return lines;
     }
     pairs(object, screen)
 }
 
-fn named_list(name: &str, list: &Value, screen: &Screen) -> Vec<String> {
+fn named_list(name: &str, list: &Value, screen: &ScreenStyle) -> Vec<String> {
     let items = list.as_array().map_or(&[][..], Vec::as_slice);
     if items.is_empty() {
         return vec![format!("No {}.", label(name).to_lowercase())];
@@ -57,7 +57,7 @@ fn named_list(name: &str, list: &Value, screen: &Screen) -> Vec<String> {
     list_lines(items, screen)
 }
 
-fn list_lines(items: &[Value], screen: &Screen) -> Vec<String> {
+fn list_lines(items: &[Value], screen: &ScreenStyle) -> Vec<String> {
     let objects: Option<Vec<&Map<String, Value>>> = items.iter().map(Value::as_object).collect();
     match objects {
         Some(objects) if !objects.is_empty() => table(&objects, screen),
@@ -65,9 +65,8 @@ fn list_lines(items: &[Value], screen: &Screen) -> Vec<String> {
     }
 }
 
-/// Objects as rows. Columns are the fields that say something in at least one row and are not
-/// bulky themselves.
-fn table(objects: &[&Map<String, Value>], screen: &Screen) -> Vec<String> {
+/// A table of objects. Its columns are the flat fields that are not blank in at least one row.
+fn table(objects: &[&Map<String, Value>], screen: &ScreenStyle) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     for object in objects {
         for (name, value) in *object {
@@ -80,13 +79,17 @@ fn table(objects: &[&Map<String, Value>], screen: &Screen) -> Vec<String> {
     columns(objects, &names, screen)
 }
 
-/// Objects as rows with exactly these fields.
-pub fn columns(objects: &[&Map<String, Value>], names: &[&str], screen: &Screen) -> Vec<String> {
+/// A table of objects with exactly these fields.
+pub fn columns(
+    objects: &[&Map<String, Value>],
+    names: &[&str],
+    screen: &ScreenStyle,
+) -> Vec<String> {
     let numeric = |name: &str| {
         let mut values = objects.iter().filter_map(|object| object.get(name));
         values.all(Value::is_number)
     };
-    let start = Table::new();
+    let start = TextTable::new();
     let mut table = names.iter().fold(start, |table, name| {
         if numeric(name) {
             table.number(&heading(name))
@@ -104,20 +107,20 @@ pub fn columns(objects: &[&Map<String, Value>], names: &[&str], screen: &Screen)
     table.lines(screen)
 }
 
-fn pairs(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
+fn pairs(object: &Map<String, Value>, screen: &ScreenStyle) -> Vec<String> {
     let shown = object.iter().filter(|(_, value)| !is_blank(value));
     let flat: Vec<(&String, &Value)> = shown.clone().filter(|(_, value)| is_flat(value)).collect();
     let widest = flat.iter().map(|(name, _)| width(&label(name))).max();
     let widest = widest.unwrap_or(0);
     let mut lines = Vec::new();
     for (name, value) in flat {
-        let name_text = screen.paint(Tone::Quiet, &pad(&label(name), widest));
+        let name_text = screen.paint(TextTone::Quiet, &pad(&label(name), widest));
         let room = screen
             .width
             .map(|columns| columns.saturating_sub(widest + 2).max(10));
         let text = cell(name, value, screen);
         let mut wrapped = match room {
-            Some(room) => words::wrap(&text, room),
+            Some(room) => text::wrap(&text, room),
             None => vec![text],
         };
         let rest = wrapped.split_off(1.min(wrapped.len()));
@@ -131,8 +134,8 @@ fn pairs(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.push(screen.paint(Tone::Heading, &label(name)));
-        let narrower = Screen {
+        lines.push(screen.paint(TextTone::Heading, &label(name)));
+        let narrower = ScreenStyle {
             width: screen
                 .width
                 .map(|columns| columns.saturating_sub(INDENT.len())),
@@ -144,8 +147,8 @@ fn pairs(object: &Map<String, Value>, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// One value in one place.
-pub fn cell(name: &str, value: &Value, screen: &Screen) -> String {
+/// A value in one cell.
+pub fn cell(name: &str, value: &Value, screen: &ScreenStyle) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(true) => "yes".to_owned(),
@@ -163,26 +166,26 @@ pub fn cell(name: &str, value: &Value, screen: &Screen) -> String {
             let texts = items.iter().map(|item| cell("", item, screen));
             texts.collect::<Vec<_>>().join(", ")
         }
-        nested => cut(&one_line(&nested.to_string()), 200),
+        nested => truncate(&one_line(&nested.to_string()), 200),
     }
 }
 
-fn number_text(name: &str, number: u64, screen: &Screen) -> String {
+fn number_text(name: &str, number: u64, screen: &ScreenStyle) -> String {
     let ends = |ending: &str| name.ends_with(ending);
     if name == "at" || ends("At") {
-        moment::local(number, screen)
+        time::local(number, screen)
     } else if name == "bytes" || ends("Bytes") {
-        words::bytes(number)
+        text::bytes(number)
     } else if name == "micros" || ends("Micros") {
-        moment::micros(number)
+        time::micros(number)
     } else if name == "uptime" || ends("Ms") {
-        moment::span(number)
+        time::span(number)
     } else {
         number.to_string()
     }
 }
 
-/// Whether a value fits into one place.
+/// Returns true when a value fits into one cell.
 fn is_flat(value: &Value) -> bool {
     match value {
         Value::Object(_) => false,
@@ -193,7 +196,7 @@ fn is_flat(value: &Value) -> bool {
     }
 }
 
-/// Whether a value says nothing.
+/// Returns true when a value is empty.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,31 +1,33 @@
-//! Ordering a run, or joining one on its way, and following it to its end.
+//! Starts a run, or joins a running one, and follows it to its end.
 //!
-//! Invariant: the events are subscribed to before the run is ordered, so none is missed.
+//! Invariant: the subscription comes before the run starts, so no event is missed.
 
-use super::duty;
-use super::ending::Ending;
-use super::following::Following;
-use super::person::Person;
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use hob_client::{Client, EventStream, LinkState, Subscription};
-use hob_wire::rooms::agent::{Run, RunOf, RunParams, RunView};
-use hob_wire::rooms::permission::{Attend, AttendParams};
+use super::outcome::FollowOutcome;
+use super::pending_calls;
+use super::run_watcher::RunWatcher;
+use super::terminal_user::TerminalUser;
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use hob_client::{Client, ConnectionState, EventStream, SubscribeOptions};
+use hob_wire::rooms::agent::{AgentRunParams, Run, RunRef, RunView};
+use hob_wire::rooms::permission::{Attend, PermissionAttendParams};
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a follower listens to.
+/// The topics of a follower.
 const TOPICS: [&str; 3] = ["run.*", "permission.*", "tool.*"];
 
-/// Ctrl-C as it comes.
+/// The stream of SIGINT signals (Ctrl-C).
 #[derive(Debug)]
-pub struct Interrupts(Signal);
+pub struct InterruptSignals(Signal);
 
-impl Interrupts {
-    pub fn listen() -> Result<Interrupts, Failure> {
+impl InterruptSignals {
+    pub fn listen() -> Result<InterruptSignals, CommandFailure> {
         signal(SignalKind::interrupt())
-            .map(Interrupts)
-            .map_err(|error| Failure::failed(format!("Signals cannot be received: {error}.")))
+            .map(InterruptSignals)
+            .map_err(|error| {
+                CommandFailure::failed(format!("Signals cannot be received: {error}."))
+            })
     }
 
     pub async fn next(&mut self) {
@@ -35,99 +37,104 @@ impl Interrupts {
     }
 }
 
-/// Who talks, and on what.
+/// The context of a run's UI: command, client and terminal user.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'c> {
-    pub context: &'c Context,
+pub struct RunUiContext<'c> {
+    pub context: &'c CommandContext,
     pub client: &'c Client,
-    /// Who can be asked, if anybody.
-    pub person: Option<&'c Person>,
+    /// The person who answers questions, if there is one.
+    pub person: Option<&'c TerminalUser>,
 }
 
-/// Orders a run and follows it to its end.
+/// Starts a run and follows it to its end.
 pub async fn run(
-    setting: Setting<'_>,
-    params: &RunParams,
-    interrupts: &mut Interrupts,
-) -> Result<Ending, Failure> {
-    let stream = listen(setting.client, &params.session_key).await?;
-    attend(setting).await;
-    let ordered = setting.client.call_again::<Run>(params);
+    ui: RunUiContext<'_>,
+    params: &AgentRunParams,
+    interrupts: &mut InterruptSignals,
+) -> Result<FollowOutcome, CommandFailure> {
+    // Before the run starts: its first events would be missed otherwise.
+    let stream = subscribe(ui.client, &params.session_key).await?;
+    attend(ui).await;
+    let ordered = ui.client.call_with_retry::<Run>(params);
     let reply = tokio::select! {
         reply = ordered => reply?,
-        // Nothing was accepted yet as far as we know; its session shows it otherwise.
-        () = interrupts.next() => return Err(Failure::quiet(Exit::Interrupted)),
+        // The daemon has not accepted the run as far as the client knows; if it did, the session
+        // shows it.
+        () = interrupts.next() => return Err(CommandFailure::quiet(ExitStatus::Interrupted)),
     };
     let following = {
-        let of = RunOf {
+        let of = RunRef {
             run_id: reply.run_id,
             session_key: reply.session_key,
         };
-        Following::new(setting, stream, of, 1)
+        RunWatcher::new(ui, stream, of, 1)
     };
-    follow(following, setting, interrupts).await
+    follow(following, ui, interrupts).await
 }
 
-/// Follows a run that is on its way already.
+/// Follows a run that is already running.
 pub async fn join(
-    setting: Setting<'_>,
+    ui: RunUiContext<'_>,
     view: &RunView,
-    interrupts: &mut Interrupts,
-) -> Result<Ending, Failure> {
-    let stream = listen(setting.client, &view.session_key).await?;
-    attend(setting).await;
+    interrupts: &mut InterruptSignals,
+) -> Result<FollowOutcome, CommandFailure> {
+    let stream = subscribe(ui.client, &view.session_key).await?;
+    attend(ui).await;
     let mut following = {
-        let of = RunOf {
+        let of = RunRef {
             run_id: view.run_id,
             session_key: view.session_key.clone(),
         };
-        Following::new(setting, stream, of, view.step)
+        RunWatcher::new(ui, stream, of, view.step)
     };
-    // What it asked before we came is not told again.
-    let questions = duty::open_questions(setting.client, view).await?;
-    following.begin_on_the_way(questions);
-    follow(following, setting, interrupts).await
+    // Questions from before the subscription are not published again.
+    let questions = pending_calls::open_questions(ui.client, view).await?;
+    following.begin_joined(questions);
+    follow(following, ui, interrupts).await
 }
 
-/// Follows a run to its end; meanwhile its questions wait for the person.
+/// Follows a run to its end and keeps its questions marked as attended.
 async fn follow(
-    mut following: Following<'_>,
-    setting: Setting<'_>,
-    interrupts: &mut Interrupts,
-) -> Result<Ending, Failure> {
+    mut following: RunWatcher<'_>,
+    ui: RunUiContext<'_>,
+    interrupts: &mut InterruptSignals,
+) -> Result<FollowOutcome, CommandFailure> {
     tokio::select! {
         ended = following.end(interrupts) => ended,
-        never = keep_attending(setting) => match never {},
+        never = keep_attended(ui) => match never {},
     }
 }
 
-/// Tells the daemon that this connection shows questions to a person, so that they wait for an
-/// answer. Without the right to answer, or with a daemon that does not know it, they have their
-/// deadline, and the question says so.
-async fn attend(setting: Setting<'_>) {
-    if setting.person.is_some() {
-        let _ = setting.client.call_again::<Attend>(&AttendParams {}).await;
+/// Tells the daemon that this connection shows questions to a person, so that they wait without a
+/// deadline. The error is ignored: without the scope to answer, or with an older daemon, questions
+/// keep their deadline and show it.
+async fn attend(ui: RunUiContext<'_>) {
+    if ui.person.is_some() {
+        let _ = ui
+            .client
+            .call_with_retry::<Attend>(&PermissionAttendParams {})
+            .await;
     }
 }
 
-/// Tells it again whenever the daemon was lost and found.
-async fn keep_attending(setting: Setting<'_>) -> Infallible {
-    let mut link = setting.client.state();
+/// Attends again after each reconnection.
+async fn keep_attended(ui: RunUiContext<'_>) -> Infallible {
+    let mut link = ui.client.state();
     loop {
         if link.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
         let state = *link.borrow_and_update();
-        if state == LinkState::Connected {
-            attend(setting).await;
+        if state == ConnectionState::Connected {
+            attend(ui).await;
         }
     }
 }
 
-async fn listen(client: &Client, session: &str) -> Result<EventStream, Failure> {
-    let subscription = Subscription {
+async fn subscribe(client: &Client, session: &str) -> Result<EventStream, CommandFailure> {
+    let subscription = SubscribeOptions {
         session: Some(session.to_owned()),
-        ..Subscription::to(TOPICS)
+        ..SubscribeOptions::to(TOPICS)
     };
     Ok(client.subscribe(subscription).await?)
 }

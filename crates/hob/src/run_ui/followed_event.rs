@@ -1,86 +1,88 @@
-//! An event as the follower of one run hears it. Pure.
+//! Bus events as the follower of one run sees them. Pure.
 
-use super::question::Asked;
-use hob_client::Event;
-use hob_core::family;
-use hob_core::follow::{Kind, Piece};
-use hob_wire::Topic;
+use super::question::UserQuestion;
+use hob_client::BusEvent;
+use hob_core::child_runs;
+use hob_core::run_follower::{StreamKind, TextDelta};
+use hob_wire::EventTopic;
 use hob_wire::rooms::agent::{
-    DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunOf,
-    RunPaused, RunServer, RunServerPayload, RunStep, RunStepPayload, RunTool, RunToolPayload,
+    DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunPaused,
+    RunRef, RunServer, RunServerPayload, RunStep, RunStepPayload, RunTool, RunToolPayload,
 };
-use hob_wire::rooms::permission::{Answered, PermissionAnswered, PermissionRequested};
+use hob_wire::rooms::permission::{PermissionAnswer, PermissionAnswered, PermissionRequested};
 use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
 
-/// What an event says.
+/// An event of the followed run, parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
-    /// Who gets the prompt, where nobody configured that.
+pub enum FollowedEvent {
+    /// The server that gets the prompt, when no provider is configured.
     Server(RunServerPayload),
     Piece(RunDeltaPayload),
     Tool(Box<RunToolPayload>),
-    /// What a running tool prints.
+    /// Output of a running tool.
     Output(ToolOutputPayload),
     Step(RunStepPayload),
-    Asked(Asked),
-    Answered(Answered),
+    Asked(UserQuestion),
+    Answered(PermissionAnswer),
     Completed(Box<RunCompletedPayload>),
-    /// Nothing that changes what is shown.
+    /// An event that changes nothing on the screen.
     Other,
 }
 
-/// What `event` says of `run`; nothing if it is about another one. What the runs that it started
-/// ask is asked for it.
-pub fn heard(event: &Event, run: &RunOf) -> Option<Heard> {
-    let of: RunOf = serde_json::from_slice(event.payload.as_deref()?).ok()?;
+/// Parses an event of `run`; `None` for events of other runs. Questions of its child runs count as
+/// its own.
+pub fn parse_event(event: &BusEvent, run: &RunRef) -> Option<FollowedEvent> {
+    let of: RunRef = serde_json::from_slice(event.payload.as_deref()?).ok()?;
     let topic = event.topic.as_str();
     let is_question = topic == PermissionRequested::SPEC.topic;
     let is_question = is_question || topic == PermissionAnswered::SPEC.topic;
-    let is_childs = is_question && family::is_below(&of.session_key, &run.session_key);
+    let is_childs = is_question && child_runs::is_descendant(&of.session_key, &run.session_key);
     if of.run_id != run.run_id && !is_childs {
         return None;
     }
-    let heard = match topic {
-        _ if topic == RunServer::SPEC.topic => event.read::<RunServer>().map(Heard::Server),
-        _ if topic == RunDelta::SPEC.topic => event.read::<RunDelta>().map(Heard::Piece),
+    let parsed = match topic {
+        _ if topic == RunServer::SPEC.topic => event.read::<RunServer>().map(FollowedEvent::Server),
+        _ if topic == RunDelta::SPEC.topic => event.read::<RunDelta>().map(FollowedEvent::Piece),
         _ if topic == RunTool::SPEC.topic => {
             let tool = event.read::<RunTool>();
-            tool.map(|payload| Heard::Tool(Box::new(payload)))
+            tool.map(|payload| FollowedEvent::Tool(Box::new(payload)))
         }
-        _ if topic == ToolOutput::SPEC.topic => event.read::<ToolOutput>().map(Heard::Output),
-        _ if topic == RunStep::SPEC.topic => event.read::<RunStep>().map(Heard::Step),
+        _ if topic == ToolOutput::SPEC.topic => {
+            event.read::<ToolOutput>().map(FollowedEvent::Output)
+        }
+        _ if topic == RunStep::SPEC.topic => event.read::<RunStep>().map(FollowedEvent::Step),
         _ if topic == RunCompleted::SPEC.topic => {
             let completed = event.read::<RunCompleted>();
-            completed.map(|payload| Heard::Completed(Box::new(payload)))
+            completed.map(|payload| FollowedEvent::Completed(Box::new(payload)))
         }
-        _ if topic == PermissionAnswered::SPEC.topic => {
-            event.read::<PermissionAnswered>().map(Heard::Answered)
-        }
-        _ => asked(event).map(Heard::Asked),
+        _ if topic == PermissionAnswered::SPEC.topic => event
+            .read::<PermissionAnswered>()
+            .map(FollowedEvent::Answered),
+        _ => parse_question(event).map(FollowedEvent::Asked),
     };
-    Some(heard.unwrap_or(Heard::Other))
+    Some(parsed.unwrap_or(FollowedEvent::Other))
 }
 
-fn asked(event: &Event) -> Option<Asked> {
+fn parse_question(event: &BusEvent) -> Option<UserQuestion> {
     let permission = event.read::<PermissionRequested>();
-    let permission = permission.map(|question| Asked::Permission(Box::new(question)));
+    let permission = permission.map(|question| UserQuestion::Permission(Box::new(question)));
     let doubt = || event.read::<RunInDoubt>();
     let money = || event.read::<RunPaused>();
     permission
-        .or_else(|| doubt().map(|doubt| Asked::Doubt(Box::new(doubt))))
-        .or_else(|| money().map(Asked::Money))
+        .or_else(|| doubt().map(|doubt| UserQuestion::Doubt(Box::new(doubt))))
+        .or_else(|| money().map(UserQuestion::Budget))
 }
 
-/// A delta as the follower takes it.
-pub fn piece(delta: &RunDeltaPayload) -> Piece<'_> {
-    Piece {
+/// Converts a delta of the wire for the run follower.
+pub fn text_delta(delta: &RunDeltaPayload) -> TextDelta<'_> {
+    TextDelta {
         step: delta.step,
         attempt: delta.attempt,
         offset: delta.offset,
         kind: match delta.kind {
-            DeltaKind::Text => Kind::Text,
-            DeltaKind::Thinking => Kind::Thinking,
-            DeltaKind::Tool => Kind::Tool,
+            DeltaKind::Text => StreamKind::Text,
+            DeltaKind::Thinking => StreamKind::Thinking,
+            DeltaKind::Tool => StreamKind::Tool,
         },
         text: &delta.delta,
     }

@@ -1,24 +1,24 @@
-//! Lines that a person types, with editing and a history; or that a script pipes in.
+//! Line input of a chat: typed with editing and history, or piped in by a script.
 //!
-//! Invariant: a paste of several lines is one text, never several orders.
+//! Invariant: a paste of several lines is one text, never several requests.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
-/// Lines that are remembered.
+/// The most lines of the history.
 const HISTORY_LINES_MAX: usize = 1_000;
-/// The prompt of a line that goes on.
+/// The prompt of a continuation line.
 const MORE: &str = "… ";
-/// Longest line of a script, so that a stream without line breaks has an end.
+/// The longest line of a script: it bounds a stream without line breaks.
 const LINE_BYTES_MAX: u64 = 2 * 1_024 * 1_024;
 
-/// What was entered.
+/// One input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entered {
+pub enum LineInput {
     Text(String),
     /// Ctrl-C.
     Interrupted,
@@ -26,43 +26,43 @@ pub enum Entered {
     End,
 }
 
-/// Where lines come from.
+/// The source of input lines.
 #[derive(Debug)]
-pub struct Editor {
-    /// None while a line is being typed, and always for a script.
+pub struct LineEditor {
+    /// `None` while a line is being typed, and always for a script.
     typing: Option<DefaultEditor>,
     history: PathBuf,
     is_script: bool,
 }
 
-impl Editor {
-    pub fn open(history: PathBuf) -> Result<Editor, Failure> {
+impl LineEditor {
+    pub fn open(history: PathBuf) -> Result<LineEditor, CommandFailure> {
         let is_script = !std::io::stdin().is_terminal();
         let typing = if is_script {
             None
         } else {
             Some(open(&history).map_err(|error| unusable(&error))?)
         };
-        Ok(Editor {
+        Ok(LineEditor {
             typing,
             history,
             is_script,
         })
     }
 
-    /// Whether a program types.
+    /// Returns true when stdin is not a terminal.
     pub fn is_script(&self) -> bool {
         self.is_script
     }
 
-    /// Waits for the next text, on a thread of its own so that everything else goes on.
-    pub async fn next(&mut self, prompt: &str) -> Result<Entered, Failure> {
+    /// Waits for the next text on a blocking thread, so that events are still handled.
+    pub async fn next(&mut self, prompt: &str) -> Result<LineInput, CommandFailure> {
         if self.is_script {
             let read = tokio::task::spawn_blocking(read_script).await;
             return read.map_err(|error| unusable(&error))?;
         }
         let Some(mut editor) = self.typing.take() else {
-            return Ok(Entered::End);
+            return Ok(LineInput::End);
         };
         let (prompt, history) = (prompt.to_owned(), self.history.clone());
         let read = tokio::task::spawn_blocking(move || {
@@ -78,6 +78,7 @@ impl Editor {
 fn open(history: &Path) -> Result<DefaultEditor, ReadlineError> {
     let config = Config::builder()
         .history_ignore_dups(true)?
+        // A paste of several lines stays one text.
         .bracketed_paste(true)
         .build();
     let mut editor = DefaultEditor::with_config(config)?;
@@ -91,14 +92,14 @@ fn read_person(
     editor: &mut DefaultEditor,
     prompt: &str,
     history: &Path,
-) -> Result<Entered, ReadlineError> {
+) -> Result<LineInput, ReadlineError> {
     let mut text = String::new();
     loop {
         let prompt = if text.is_empty() { prompt } else { MORE };
         let line = match editor.readline(prompt) {
             Ok(line) => line,
-            Err(ReadlineError::Interrupted) => return Ok(Entered::Interrupted),
-            Err(ReadlineError::Eof) => return Ok(Entered::End),
+            Err(ReadlineError::Interrupted) => return Ok(LineInput::Interrupted),
+            Err(ReadlineError::Eof) => return Ok(LineInput::End),
             Err(error) => return Err(error),
         };
         let Some(begun) = line.strip_suffix('\\') else {
@@ -110,23 +111,24 @@ fn read_person(
     }
     if !text.trim().is_empty() {
         editor.add_history_entry(text.as_str())?;
-        // A history that cannot be written is no reason to end a chat.
+        // A history that cannot be written must not end the chat.
         let _ = editor.append_history(history);
     }
-    Ok(Entered::Text(text))
+    Ok(LineInput::Text(text))
 }
 
-fn read_script() -> Result<Entered, Failure> {
+fn read_script() -> Result<LineInput, CommandFailure> {
     let mut line = String::new();
     let mut stdin = std::io::Read::take(std::io::stdin().lock(), LINE_BYTES_MAX);
     let read = stdin.read_line(&mut line);
-    let read = read.map_err(|error| Failure::usage(format!("Stdin cannot be read: {error}.")))?;
+    let read =
+        read.map_err(|error| CommandFailure::usage(format!("Stdin cannot be read: {error}.")))?;
     if read == 0 {
-        return Ok(Entered::End);
+        return Ok(LineInput::End);
     }
-    Ok(Entered::Text(line))
+    Ok(LineInput::Text(line))
 }
 
-fn unusable(error: &impl std::fmt::Display) -> Failure {
-    Failure::failed(format!("The terminal cannot be read: {error}."))
+fn unusable(error: &impl std::fmt::Display) -> CommandFailure {
+    CommandFailure::failed(format!("The terminal cannot be read: {error}."))
 }

@@ -1,62 +1,66 @@
-//! Lines about a run: its calls, what it cost, how it ended, what had happened. Pure.
+//! Lines about a run: its calls, cost, end, and the report after a stop. Pure.
 
-use crate::render::words::{count, cut, dollars, grouped, one_line, prose_line, width, wrap};
-use crate::render::{Screen, Tone, moment};
-use hob_wire::content::{Part, ToolCall, ToolResult};
-use hob_wire::rooms::agent::{
-    CallState, CallView, Cost, RunCompletedPayload, RunServerPayload, RunView,
+use crate::render::text::{
+    count_noun, dollars, group_thousands, one_line, prose_line, truncate, width, wrap,
 };
-use hob_wire::rooms::permission::{Answered, Decision, Denial, Question, Reach};
-use hob_wire::work::Cause;
+use crate::render::{ScreenStyle, TextTone, time};
+use hob_wire::content::{ContentPart, ToolCall, ToolResult};
+use hob_wire::rooms::agent::{
+    CallView, Cost, RunCompletedPayload, RunServerPayload, RunView, ToolCallState,
+};
+use hob_wire::rooms::permission::{
+    AnswerReach, PermissionAnswer, PermissionDecision, PermissionDenial, PermissionQuestion,
+};
+use hob_wire::work::RunEndCause;
 use serde_json::Value;
 
-/// Columns a line about a call may take when the reader is a program.
+/// The columns of a line about a call when stderr is not a terminal.
 const CALL_COLUMNS: usize = 120;
-/// Letters of an argument beyond which it comes after the short ones.
+/// Arguments longer than this come after the short ones.
 const PAIR_CHARS: usize = 40;
 /// The tool of the shared terminal.
 pub const TERMINAL: &str = "terminal";
-/// Calls listed after an abort; the run itself keeps them all.
+/// The most calls listed after an abort; `hob run show` has them all.
 const CALLS_MAX: usize = 12;
 
-/// Who gets a prompt: `Asking Ollama 0.12.0 at 127.0.0.1:11434 (model llama3).`
-pub fn asking(asked: &RunServerPayload) -> String {
+/// The server that gets the prompt: `Asking Ollama 0.12.0 at 127.0.0.1:11434 (model llama3).`
+pub fn server_line(asked: &RunServerPayload) -> String {
     let (server, model) = (one_line(&asked.server), one_line(&asked.model));
     format!("Asking {server} (model {model}).")
 }
 
-/// A call as it begins: `→ read notes.txt`.
-pub fn call(call: &ToolCall, screen: &Screen) -> String {
+/// The line of a call that starts: `→ read notes.txt`.
+pub fn call(call: &ToolCall, screen: &ScreenStyle) -> String {
     let line = match typed(call) {
         Some(line) => line,
-        None => format!("→ {}", call_words(call)),
+        None => format!("→ {}", describe_call(call)),
     };
-    let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
-    screen.paint(Tone::Quiet, &line)
+    let line = truncate(&line, screen.width.unwrap_or(CALL_COLUMNS));
+    screen.paint(TextTone::Quiet, &line)
 }
 
-/// A call that failed, with what its tool says.
-pub fn failed_call(call: &ToolCall, result: &ToolResult, screen: &Screen) -> String {
-    let line = format!("✗ {}: {}", one_line(&call.name), result_words(result));
-    let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
-    screen.paint(Tone::Warning, &line)
+/// The line of a failed call, with the tool's error.
+pub fn failed_call(call: &ToolCall, result: &ToolResult, screen: &ScreenStyle) -> String {
+    let line = format!("✗ {}: {}", one_line(&call.name), describe_result(result));
+    let line = truncate(&line, screen.width.unwrap_or(CALL_COLUMNS));
+    screen.paint(TextTone::Warning, &line)
 }
 
-/// A call that was not allowed, with who decided it.
-pub fn denied_call(denial: &Denial, screen: &Screen) -> String {
+/// The line of a denied call, with who denied it.
+pub fn denied_call(denial: &PermissionDenial, screen: &ScreenStyle) -> String {
     let by = match denial.by.as_str() {
-        "unattended" => "nobody is there to be asked".to_owned(),
+        "unattended" => "nobody is there to ask".to_owned(),
         "deadline" => "nobody answered in time".to_owned(),
         by => format!("by {}", one_line(by)),
     };
     let line = format!("✗ {}: denied ({by})", one_line(&denial.tool));
-    let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
-    screen.paint(Tone::Warning, &line)
+    let line = truncate(&line, screen.width.unwrap_or(CALL_COLUMNS));
+    screen.paint(TextTone::Warning, &line)
 }
 
-/// How a command ended, if not well: the last line that its tool tells the model.
-pub fn bad_exit(result: &ToolResult) -> Option<String> {
-    let Some(Part::Text { text }) = result.content.last() else {
+/// The exit line of a command that failed: the last line of the tool's result.
+pub fn failed_exit(result: &ToolResult) -> Option<String> {
+    let Some(ContentPart::Text { text }) = result.content.last() else {
         return None;
     };
     let last = text.trim_end().lines().next_back()?;
@@ -64,26 +68,26 @@ pub fn bad_exit(result: &ToolResult) -> Option<String> {
     is_bad.then(|| prose_line(last))
 }
 
-/// A call in a few words: its name, then its arguments as a person would say them.
-pub fn call_words(call: &ToolCall) -> String {
+/// A call on one line: its name, then its arguments without JSON syntax.
+pub fn describe_call(call: &ToolCall) -> String {
     if let Some(line) = typed(call) {
         return line;
     }
     let name = one_line(&call.name);
-    let args = args_words(&call.args);
+    let args = describe_args(&call.args);
     if args.is_empty() {
         return name;
     }
     format!("{name} {args}")
 }
 
-/// What a call types into the shared terminal, as it stands there: `$ uptime`.
+/// The command line that a call types into the shared terminal: `$ uptime`.
 fn typed(call: &ToolCall) -> Option<String> {
     let command = call.args.get("command")?.as_str()?;
     (call.name == TERMINAL).then(|| format!("$ {}", one_line(command)))
 }
 
-fn args_words(args: &Value) -> String {
+fn describe_args(args: &Value) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => one_line(text),
         other => one_line(&other.to_string()),
@@ -96,7 +100,7 @@ fn args_words(args: &Value) -> String {
             let pairs = fields.iter();
             let pairs = pairs.map(|(name, value)| format!("{}={}", one_line(name), plain(value)));
             let mut pairs: Vec<String> = pairs.collect();
-            // A path says more in a cut line than the beginning of a long text.
+            // The line is truncated, and a path says more than the start of a long text.
             pairs.sort_by_key(|pair| pair.chars().count() > PAIR_CHARS);
             pairs.join(" ")
         }
@@ -105,24 +109,24 @@ fn args_words(args: &Value) -> String {
     }
 }
 
-/// What a tool answered, on one line.
-pub fn result_words(result: &ToolResult) -> String {
+/// A tool's result on one line.
+pub fn describe_result(result: &ToolResult) -> String {
     let texts = result.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(prose_line(text.trim())),
+        ContentPart::Text { text } => Some(prose_line(text.trim())),
         _ => None,
     });
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Which model answered and what it took: `sim/small · 2 calls · 1,234 tokens · $0.0012 · 3 s`.
-pub fn footer(completed: &RunCompletedPayload, took_ms: u64, screen: &Screen) -> String {
+/// The footer with model, cost and duration: `sim/small · 2 calls · 1,234 tokens · $0.0012 · 3 s`.
+pub fn footer(completed: &RunCompletedPayload, took_ms: u64, screen: &ScreenStyle) -> String {
     let mut words = Vec::new();
     words.extend(completed.model.as_deref().map(one_line));
     words.push(cost(&completed.cost));
-    words.push(moment::span(took_ms));
+    words.push(time::span(took_ms));
     let line = words.join(" · ");
     let lines = wrap(&line, screen.width.unwrap_or(usize::MAX));
-    let lines = lines.iter().map(|line| screen.paint(Tone::Quiet, line));
+    let lines = lines.iter().map(|line| screen.paint(TextTone::Quiet, line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -134,28 +138,26 @@ pub fn cost(cost: &Cost) -> String {
         None if cost.calls == 0 => dollars(0),
         None => "price unknown".to_owned(),
     };
-    let calls = count(u64::from(cost.calls), "call");
-    format!("{calls} · {} tokens · {money}", grouped(tokens))
+    let calls = count_noun(u64::from(cost.calls), "call");
+    format!("{calls} · {} tokens · {money}", group_thousands(tokens))
 }
 
-/// What had already happened when a run was stopped.
-pub fn happened(view: &RunView, screen: &Screen) -> Vec<String> {
+/// The report after a stop: the calls that had started, their state and the cost.
+pub fn stop_report(view: &RunView, screen: &ScreenStyle) -> Vec<String> {
     let mut lines = Vec::new();
-    let begun = |one: &&CallView| !matches!(one.state, CallState::Asked);
+    let begun = |one: &&CallView| !matches!(one.state, ToolCallState::Asked);
     let calls: Vec<&CallView> = view.calls.iter().filter(begun).collect();
     let cost = cost(&view.cost);
     let step = view.step;
     if calls.is_empty() {
-        lines.push(format!("Stopped at step {step}; no tool had run. {cost}."));
+        lines.push(format!("Stopped at step {step}; no tool was run. {cost}."));
     } else {
-        lines.push(format!(
-            "Stopped at step {step}. {cost}. What had happened:"
-        ));
+        lines.push(format!("Stopped at step {step}. {cost}. Calls so far:"));
     }
     for one in calls.iter().take(CALLS_MAX) {
         let state = call_state(one);
-        let line = format!("  {state:<9} {}", call_words(&one.call));
-        lines.push(cut(&line, screen.width.unwrap_or(CALL_COLUMNS)));
+        let line = format!("  {state:<9} {}", describe_call(&one.call));
+        lines.push(truncate(&line, screen.width.unwrap_or(CALL_COLUMNS)));
     }
     if calls.len() > CALLS_MAX {
         let more = calls.len() - CALLS_MAX;
@@ -169,78 +171,78 @@ pub fn happened(view: &RunView, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// What became of a call, in a word.
+/// The state of a call in a word.
 pub fn call_state(call: &CallView) -> &'static str {
     let failed = call.result.as_ref().is_some_and(|result| result.is_error);
     match call.state {
-        CallState::Asked => "asked",
-        CallState::Begun => "begun",
-        CallState::Done if failed => "failed",
-        CallState::Done => "done",
-        CallState::Denied => "denied",
-        CallState::InDoubt => "in doubt",
-        CallState::Cancelled => "cancelled",
+        ToolCallState::Asked => "asked",
+        ToolCallState::Begun => "begun",
+        ToolCallState::Done if failed => "failed",
+        ToolCallState::Done => "done",
+        ToolCallState::Denied => "denied",
+        ToolCallState::InDoubt => "in doubt",
+        ToolCallState::Cancelled => "cancelled",
     }
 }
 
-/// What a permission was asked for, naming its tool.
-pub fn permission(question: &Question) -> String {
+/// The sentence of a permission question with its tool.
+pub fn permission(question: &PermissionQuestion) -> String {
     let tool = one_line(&question.tool);
     format!("{} (tool {tool})", sentence(&question.sentence))
 }
 
-/// A question that somebody else, or its deadline, decided.
-pub fn answered_elsewhere(answered: &Answered) -> String {
+/// The line for a question that another client or its deadline decided.
+pub fn answered_elsewhere(answered: &PermissionAnswer) -> String {
     let by = one_line(&answered.by);
     let what = match (answered.decision, answered.scope) {
-        (Decision::Deny, _) => "denied".to_owned(),
-        (Decision::Allow, Reach::Once) => "allowed".to_owned(),
-        (Decision::Allow, scope) => format!("allowed ({})", scope.name()),
+        (PermissionDecision::Deny, _) => "denied".to_owned(),
+        (PermissionDecision::Allow, AnswerReach::Once) => "allowed".to_owned(),
+        (PermissionDecision::Allow, scope) => format!("allowed ({})", scope.name()),
     };
     match by.as_str() {
         "deadline" => "Nobody answered in time: denied.".to_owned(),
-        "withdrawn" => "The question was taken back.".to_owned(),
+        "withdrawn" => "The question was withdrawn.".to_owned(),
         _ => format!("Answered elsewhere: {what} by {by}."),
     }
 }
 
-/// Why a run ended, in a sentence; the run's own words if it has some.
+/// The reason a run ended, in a sentence; the run's own message if it has one.
 pub fn cause(completed: &RunCompletedPayload) -> String {
     if let Some(message) = &completed.message {
         return sentence(message);
     }
     let words = match completed.cause {
-        Cause::Answered => "The model answered.",
-        Cause::Aborted => "The run was stopped.",
-        Cause::StepLimit => "The run reached its limit of model calls.",
-        Cause::TokenLimit => "The run reached its limit of tokens.",
-        Cause::MoneyLimit => "The run reached its limit of money.",
-        Cause::TimeLimit => "The run reached its limit of time.",
-        Cause::Budget => "A budget was used up, and nobody was there to allow more.",
-        Cause::ErrorStreak => "Too many failures in a row.",
-        Cause::RepeatedCall => "The model asked for the same call again and again.",
-        Cause::ModelFailed => "No model could answer.",
-        Cause::Denied => "A permission that the run needed was denied.",
-        Cause::GivenUp => "A call in doubt was given up.",
-        Cause::Parked => "The run was resumed several times without finishing a step.",
+        RunEndCause::Answered => "The model answered.",
+        RunEndCause::Aborted => "The run was stopped.",
+        RunEndCause::StepLimit => "The run reached its model call limit.",
+        RunEndCause::TokenLimit => "The run reached its token limit.",
+        RunEndCause::MoneyLimit => "The run reached its cost limit.",
+        RunEndCause::TimeLimit => "The run reached its time limit.",
+        RunEndCause::Budget => "A budget was used up, and nobody was there to allow more.",
+        RunEndCause::ErrorStreak => "Too many failures in a row.",
+        RunEndCause::RepeatedCall => "The model repeated the same call too often.",
+        RunEndCause::ModelFailed => "No model could answer.",
+        RunEndCause::Denied => "A permission that the run needed was denied.",
+        RunEndCause::GivenUp => "A call in doubt was given up.",
+        RunEndCause::Parked => "The run was resumed several times without finishing a step.",
     };
     words.to_owned()
 }
 
-/// Words from the daemon as one sentence.
+/// Formats a message of the daemon as one sentence.
 pub fn sentence(words: &str) -> String {
-    let mut text = crate::render::words::sentence_case(one_line(words).trim());
+    let mut text = crate::render::text::sentence_case(one_line(words).trim());
     if !text.ends_with(['.', '!', '?']) {
         text.push('.');
     }
     text
 }
 
-/// A rule across the screen with a word in it.
-pub fn rule(word: &str, screen: &Screen) -> String {
+/// A horizontal rule across the screen with a word in it.
+pub fn horizontal_rule(word: &str, screen: &ScreenStyle) -> String {
     let columns = screen.width.unwrap_or(80);
     let rest = columns.saturating_sub(width(word) + 4);
-    screen.paint(Tone::Quiet, &format!("── {word} {}", "─".repeat(rest)))
+    screen.paint(TextTone::Quiet, &format!("── {word} {}", "─".repeat(rest)))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Lines about runs at 80 columns.
 
 use super::*;
-use hob_wire::content::{Part, ToolResult};
+use hob_wire::content::{ContentPart, ToolResult};
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{RunOf, RunState};
+use hob_wire::rooms::agent::{RunRef, RunState};
 use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
@@ -20,7 +20,7 @@ fn result(text: &str, is_error: bool) -> ToolResult {
     let text = text.to_owned();
     ToolResult {
         id: "c1".to_owned(),
-        content: vec![Part::Text { text }],
+        content: vec![ContentPart::Text { text }],
         is_error,
     }
 }
@@ -42,7 +42,7 @@ fn price(micro_dollars: Option<u64>) -> Cost {
 
 #[test]
 fn a_call_is_said_in_a_few_words() {
-    let screen = Screen::plain(NOW);
+    let screen = ScreenStyle::plain(NOW);
     let words = |name, args| call(&tool_call(name, args), &screen);
     assert_eq!(
         words("read", json!({ "path": "notes.txt" })),
@@ -98,26 +98,26 @@ fn a_stop_says_what_had_happened() {
         attempt: 1,
         text: String::new(),
         cost: price(None),
-        cause: Some(Cause::Aborted),
+        cause: Some(RunEndCause::Aborted),
         message: None,
         notes: vec!["send_mail was begun; whether it happened is not known".to_owned()],
         calls: vec![
-            state(CallState::Done, Some(result("sent", false))),
-            state(CallState::Done, Some(result("refused", true))),
-            state(CallState::Cancelled, None),
-            state(CallState::Asked, None),
+            state(ToolCallState::Done, Some(result("sent", false))),
+            state(ToolCallState::Done, Some(result("refused", true))),
+            state(ToolCallState::Cancelled, None),
+            state(ToolCallState::Asked, None),
         ],
         queued_at: NOW,
         started_at: Some(NOW),
         ended_at: Some(NOW),
     };
-    insta::assert_snapshot!(happened(&view, &Screen::plain(NOW)).join("\n"));
+    insta::assert_snapshot!(stop_report(&view, &ScreenStyle::plain(NOW)).join("\n"));
     let untouched = RunView {
         calls: Vec::new(),
         notes: Vec::new(),
         ..view
     };
-    insta::assert_snapshot!(happened(&untouched, &Screen::plain(NOW)).join("\n"));
+    insta::assert_snapshot!(stop_report(&untouched, &ScreenStyle::plain(NOW)).join("\n"));
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn every_cause_is_a_sentence() {
         "given-up",
         "parked"
     ]);
-    let causes: Vec<Cause> = serde_json::from_value(causes).expect("causes");
+    let causes: Vec<RunEndCause> = serde_json::from_value(causes).expect("causes");
     for one in causes {
         let completed = RunCompletedPayload {
-            of: RunOf {
+            run: RunRef {
                 session_key: "k".to_owned(),
                 run_id: run_id(),
             },
@@ -164,7 +164,7 @@ fn every_cause_is_a_sentence() {
 #[test]
 fn who_answered_elsewhere_is_said() {
     let answered = |decision, scope, by: &str| {
-        answered_elsewhere(&Answered {
+        answered_elsewhere(&PermissionAnswer {
             id: "q1".to_owned(),
             session_key: "chat:main".to_owned(),
             run_id: "0190163d-8694-739b-aea5-966c26f8ad91"
@@ -176,11 +176,15 @@ fn who_answered_elsewhere_is_said() {
         })
     };
     let told = [
-        answered(Decision::Allow, Reach::Once, "phone"),
-        answered(Decision::Allow, Reach::Folder, "phone\u{1b}[2J"),
-        answered(Decision::Deny, Reach::Once, "phone"),
-        answered(Decision::Deny, Reach::Once, "deadline"),
-        answered(Decision::Deny, Reach::Once, "withdrawn"),
+        answered(PermissionDecision::Allow, AnswerReach::Once, "phone"),
+        answered(
+            PermissionDecision::Allow,
+            AnswerReach::Folder,
+            "phone\u{1b}[2J",
+        ),
+        answered(PermissionDecision::Deny, AnswerReach::Once, "phone"),
+        answered(PermissionDecision::Deny, AnswerReach::Once, "deadline"),
+        answered(PermissionDecision::Deny, AnswerReach::Once, "withdrawn"),
     ];
     assert_eq!(
         told,
@@ -189,47 +193,50 @@ fn who_answered_elsewhere_is_said() {
             "Answered elsewhere: allowed (folder) by phone\\u{1b}[2J.",
             "Answered elsewhere: denied by phone.",
             "Nobody answered in time: denied.",
-            "The question was taken back.",
+            "The question was withdrawn.",
         ]
     );
 }
 
 #[test]
 fn a_denial_names_who_and_a_bad_exit_its_code() {
-    let denial = |by: &str| Denial {
+    let denial = |by: &str| PermissionDenial {
         call_id: "c1".to_owned(),
         tool: "write".to_owned(),
         by: by.to_owned(),
         reason: "no".to_owned(),
         grant: None,
     };
-    let screen = Screen::plain(0);
+    let screen = ScreenStyle::plain(0);
     assert_eq!(
         denied_call(&denial("rule:7"), &screen),
         "✗ write: denied (by rule:7)"
     );
     assert_eq!(
         denied_call(&denial("unattended"), &screen),
-        "✗ write: denied (nobody is there to be asked)"
+        "✗ write: denied (nobody is there to ask)"
     );
     let result = |text: &str| ToolResult {
         id: "c1".to_owned(),
-        content: vec![Part::Text {
+        content: vec![ContentPart::Text {
             text: text.to_owned(),
         }],
         is_error: false,
     };
-    let bad = bad_exit(&result("out\n(exit code 3)"));
+    let bad = failed_exit(&result("out\n(exit code 3)"));
     assert_eq!(bad.as_deref(), Some("(exit code 3)"));
-    assert_eq!(bad_exit(&result("(exit code 3)\nall is well")), None);
+    assert_eq!(failed_exit(&result("(exit code 3)\nall is well")), None);
 }
 
 #[test]
 fn a_command_in_the_terminal_stands_as_it_is_typed() {
     let args = json!({ "action": "run", "command": "uptime\n-p", "reason": "to see" });
     let mut call = tool_call(TERMINAL, args);
-    assert_eq!(super::call(&call, &Screen::plain(0)), "$ uptime -p");
-    assert_eq!(call_words(&call), "$ uptime -p");
+    assert_eq!(super::call(&call, &ScreenStyle::plain(0)), "$ uptime -p");
+    assert_eq!(describe_call(&call), "$ uptime -p");
     call.args = json!({ "action": "list" });
-    assert_eq!(super::call(&call, &Screen::plain(0)), "→ terminal list");
+    assert_eq!(
+        super::call(&call, &ScreenStyle::plain(0)),
+        "→ terminal list"
+    );
 }

@@ -1,35 +1,35 @@
-//! Talking with a model from a terminal or a script: what `hob ask` and `hob chat` share.
+//! The terminal UI of a run, shared by `hob ask` and `hob chat`.
 //!
-//! - [`order`]: what is asked, from the command line, stdin and files; [`plain`]: plain words, whose
-//!   one tool is the shared terminal
-//! - [`talk`]: a run from its order to its end; within, `following` hears and answers, `shown`
-//!   prints, `duty` waits for what was asked
-//! - [`heard`]: what an event says; [`page`] and [`flow`]: its words on the screen; `tail`: what
-//!   its tools print; [`lines`]: everything about them
-//! - [`question`]: what a run asks a person, `permission` the most frequent of it; [`person`]:
-//!   the person at the terminal
-//! - [`editor`]: lines that a person types; [`slash`]: those that are commands
-//! - [`advice`]: what to do first when there is no model; [`offer`]: the offer of a local one
-//! - [`ending`]: how it ended, and the exit code of that
+//! - [`run_request`]: the request from command line, stdin and files; [`plain_language`]: requests
+//!   whose only tool is the shared terminal
+//! - [`follow_run`]: starts or joins a run and follows it to its end; `run_watcher`: its event loop;
+//!   `run_display`: prints; `pending_calls`: the calls it waits for
+//! - [`followed_event`]: parses events; [`transcript`] and [`stream_wrapper`]: the model's text on
+//!   the screen; `output_tail`: the output of tools; [`lines`]: lines about the run
+//! - [`question`]: questions to the person; `permission`: the permission prompt; [`terminal_user`]:
+//!   reads the person's keys
+//! - [`line_editor`]: line input of a chat; [`slash_command`]: its commands
+//! - [`no_model`]: first steps without a model; [`local_model_offer`]: the offer of a local one
+//! - [`outcome`]: the outcome of a run and its exit status
 //!
-//! Invariant: words of the model go to stdout, everything about them to stderr.
+//! Invariant: the model's text goes to stdout, everything else to stderr.
 
-pub mod advice;
-mod duty;
-pub mod editor;
-pub mod ending;
-pub mod flow;
-mod following;
-pub mod heard;
+pub mod follow_run;
+pub mod followed_event;
+pub mod line_editor;
 pub mod lines;
-pub mod offer;
-pub mod order;
-pub mod page;
+pub mod local_model_offer;
+pub mod no_model;
+pub mod outcome;
+mod output_tail;
+mod pending_calls;
 mod permission;
-pub mod person;
-pub mod plain;
+pub mod plain_language;
 pub mod question;
-mod shown;
-pub mod slash;
-mod tail;
-pub mod talk;
+mod run_display;
+pub mod run_request;
+mod run_watcher;
+pub mod slash_command;
+pub mod stream_wrapper;
+pub mod terminal_user;
+pub mod transcript;

@@ -1,11 +1,11 @@
-//! What to do first when no model is there to answer. Pure.
+//! The failure for a missing model, with the first steps. Pure.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitStatus};
 
-/// What the daemon says why: the detail of an error that means that no model is configured.
+/// The `reason` in the details of the daemon's error when no model is configured.
 const REASON: &str = "no-model";
 
-/// How a newcomer gets a first answer: a model of their own, a key, or a server.
+/// The first steps of a new user: a local model, a key, or a server.
 const FIRST_STEPS: &str = "\
 A small model of your own:  hob ask --yes \"…\"   (installs it, then answers)
   With a key:                 ANTHROPIC_API_KEY=sk-… hob restart
@@ -13,25 +13,25 @@ A small model of your own:  hob ask --yes \"…\"   (installs it, then answers)
   Another server:             hob model add mine --kind openai --url URL
                               hob model set default mine/MODEL";
 
-/// Whether what is missing is a model.
-pub fn lacks_model(failure: &Failure) -> bool {
+/// Returns true when the failure is a missing model.
+pub fn lacks_model(failure: &CommandFailure) -> bool {
     let details = failure.details.as_deref();
     details.is_some_and(|details| details["reason"] == REASON)
 }
 
-/// The failure with the first steps, if what is missing is a model.
-pub fn with_first_steps(failure: Failure) -> Failure {
+/// Replaces the failure of a missing model by one with the first steps.
+pub fn with_first_steps(failure: CommandFailure) -> CommandFailure {
     if lacks_model(&failure) {
-        return no_model("No model is configured yet.");
+        return no_model_failure("No model is configured yet.");
     }
     failure
 }
 
-/// Why there is no model, and every way to one.
-pub fn no_model(sentence: impl Into<String>) -> Failure {
-    Failure::new(Exit::NoAnswer, "NO_MODEL", sentence).next(FIRST_STEPS)
+/// The failure of a missing model with the first steps.
+pub fn no_model_failure(sentence: impl Into<String>) -> CommandFailure {
+    CommandFailure::new(ExitStatus::NoAnswer, "NO_MODEL", sentence).next(FIRST_STEPS)
 }
 
 #[cfg(test)]
-#[path = "advice_tests.rs"]
+#[path = "no_model_tests.rs"]
 mod tests;

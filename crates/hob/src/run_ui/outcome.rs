@@ -1,69 +1,69 @@
-//! How following a run ended, and what that means for who asked. Pure.
+//! The outcome of following a run, and the exit status it means. Pure.
 
 use super::lines;
-use super::question::Asked;
-use crate::failure::{Exit, Failure};
+use super::question::UserQuestion;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::rules;
-use crate::render::words::{cut, one_line};
+use crate::render::text::{one_line, truncate};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::RunCompletedPayload;
-use hob_wire::rooms::permission::Denial;
-use hob_wire::work::Cause;
+use hob_wire::rooms::permission::PermissionDenial;
+use hob_wire::work::RunEndCause;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Who decides when nobody can be asked.
+/// The `by` of denials made because nobody could be asked.
 const BY_UNATTENDED: &str = "unattended";
-/// Columns that a call takes in a sentence.
+/// The most columns of a call in a sentence.
 const CALL_COLUMNS: usize = 100;
-/// Rules that are named at the most; the run itself keeps every denial.
+/// The most rules that are suggested; the run keeps every denial.
 const GRANTS_MAX: usize = 8;
 
-/// What became of a run that was followed.
+/// The outcome of a followed run.
 #[derive(Clone, Debug, Default)]
-pub struct Ending {
-    /// Its last event; none when it goes on without us.
+pub struct FollowOutcome {
+    /// The run's last event; `None` when the run continues without this client.
     pub completed: Option<RunCompletedPayload>,
-    /// Calls that were not allowed, by their id, in a few words.
+    /// Descriptions of denied calls, by call id.
     pub refused: BTreeMap<String, String>,
-    /// What was asked of us while nobody could answer, and so denied by us.
+    /// Questions that this client denied because nobody could answer.
     pub denied: Vec<String>,
-    /// What it still waits for.
-    pub waits: Option<Wait>,
-    /// A person stopped it.
+    /// The question the run still waits for.
+    pub waits: Option<WaitingQuestion>,
+    /// The person stopped the run.
     pub interrupted: bool,
     pub took_ms: u64,
 }
 
-/// A question that stays open.
+/// A question that stays open after the command ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// What is asked, in a sentence.
+pub struct WaitingQuestion {
+    /// The question in a sentence.
     pub sentence: String,
     /// The command that answers it.
     pub next: String,
 }
 
-impl Wait {
-    pub fn of(asked: &Asked) -> Wait {
+impl WaitingQuestion {
+    pub fn of(asked: &UserQuestion) -> WaitingQuestion {
         let run = asked.run();
         match asked {
-            Asked::Permission(question) => Wait {
+            UserQuestion::Permission(question) => WaitingQuestion {
                 sentence: format!(
                     "The run {run} asks: {}",
                     lines::sentence(&question.sentence)
                 ),
                 next: "`hob permission pending` shows the question.".to_owned(),
             },
-            Asked::Doubt(doubt) => Wait {
+            UserQuestion::Doubt(doubt) => WaitingQuestion {
                 sentence: format!(
-                    "The run waits: nobody knows whether its call of {} happened. {}",
+                    "The run waits: it is unknown whether its call of {} happened. {}",
                     one_line(&doubt.call.name),
                     lines::sentence(&doubt.known)
                 ),
                 next: resolve_advice(run, &doubt.call.id),
             },
-            Asked::Money(paused) => Wait {
+            UserQuestion::Budget(paused) => WaitingQuestion {
                 sentence: format!("The run waits: {}", lines::sentence(&paused.message)),
                 next: format!("Allow it more with `hob run allow {run} --dollars 1`."),
             },
@@ -72,18 +72,20 @@ impl Wait {
 }
 
 fn resolve_advice(run: RunId, call: &str) -> String {
-    let call = crate::tree::text::quoted(&one_line(call));
+    let call = crate::tree::help_text::quoted(&one_line(call));
     format!("Say what happened: `hob run resolve {run} {call} happened|did-not|give-up`.")
 }
 
-impl Ending {
-    /// The result of a command whose one task this run was.
-    pub fn result(&self) -> Result<(), Failure> {
+impl FollowOutcome {
+    /// The result of a command that consists of this run.
+    pub fn result(&self) -> Result<(), CommandFailure> {
+        // A stop by the person wins over every other outcome.
         if self.interrupted {
-            return Err(Failure::quiet(Exit::Interrupted));
+            return Err(CommandFailure::quiet(ExitStatus::Interrupted));
         }
         if let Some(wait) = &self.waits {
-            let failure = Failure::new(Exit::Waits, "RUN_WAITS", wait.sentence.clone());
+            let failure =
+                CommandFailure::new(ExitStatus::Waits, "RUN_WAITS", wait.sentence.clone());
             return Err(failure.next(wait.next.clone()));
         }
         if let Some(failure) = self.unattended() {
@@ -95,34 +97,33 @@ impl Ending {
         }
     }
 
-    /// Calls that a person would have been asked about, had one been there: denied, even if the
-    /// model found an answer without them.
-    fn unattended(&self) -> Option<Failure> {
+    /// The failure for calls that were denied because nobody could be asked. It is reported even if
+    /// the model answered without them.
+    fn unattended(&self) -> Option<CommandFailure> {
         let denials = self.completed.iter().flat_map(|it| &it.denied);
-        let denials: Vec<&Denial> = denials.filter(|it| it.by == BY_UNATTENDED).collect();
-        let told = denials.iter().map(|denial| {
+        let denials: Vec<&PermissionDenial> = denials.filter(|it| it.by == BY_UNATTENDED).collect();
+        let denied_calls = denials.iter().map(|denial| {
             let tool = one_line(&denial.tool);
             let call = self.refused.get(&denial.call_id).unwrap_or(&tool);
-            format!("{} (tool {tool})", cut(call, CALL_COLUMNS))
+            format!("{} (tool {tool})", truncate(call, CALL_COLUMNS))
         });
-        let told: Vec<String> = told.chain(self.denied.iter().cloned()).collect();
-        let (first, others) = told.split_first()?;
+        let denied_calls: Vec<String> = denied_calls.chain(self.denied.iter().cloned()).collect();
+        let (first, others) = denied_calls.split_first()?;
         let more = match others.len() {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        let sentence = format!(
-            "Denied, since nobody is there to be asked and no rule allows it: {first}{more}"
-        );
-        let failure = Failure::new(Exit::Denied, "DENIED", sentence);
+        let sentence =
+            format!("Denied, because nobody is there to ask and no rule allows it: {first}{more}");
+        let failure = CommandFailure::new(ExitStatus::Denied, "DENIED", sentence);
         let mut failure = failure.next(next_after(&denials));
         failure.details = Some(Box::new(json!({ "denied": denials })));
         Some(failure)
     }
 }
 
-/// The commands that would allow what was denied, each once.
-fn next_after(denials: &[&Denial]) -> String {
+/// The commands that store rules for the denied calls, without duplicates.
+fn next_after(denials: &[&PermissionDenial]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for grant in denials.iter().filter_map(|denial| denial.grant.as_ref()) {
         let line = rules::add_line(grant);
@@ -139,26 +140,29 @@ fn next_after(denials: &[&Denial]) -> String {
     )
 }
 
-/// A run that ended without an answer.
-pub fn failure(completed: &RunCompletedPayload) -> Failure {
-    let run = completed.of.run_id;
+/// The failure of a run that ended without an answer.
+pub fn failure(completed: &RunCompletedPayload) -> CommandFailure {
+    let run = completed.run.run_id;
     let (exit, code) = match completed.cause {
-        Cause::Denied => (Exit::Denied, "DENIED"),
-        Cause::ModelFailed => (Exit::NoAnswer, "MODEL_FAILED"),
-        Cause::Aborted => (Exit::NoAnswer, "ABORTED"),
-        _ => (Exit::NoAnswer, "RUN_FAILED"),
+        RunEndCause::Denied => (ExitStatus::Denied, "DENIED"),
+        RunEndCause::ModelFailed => (ExitStatus::NoAnswer, "MODEL_FAILED"),
+        RunEndCause::Aborted => (ExitStatus::NoAnswer, "ABORTED"),
+        _ => (ExitStatus::NoAnswer, "RUN_FAILED"),
     };
     let next = match completed.cause {
-        Cause::ModelFailed => "`hob model list` shows which providers are ready.".to_owned(),
-        Cause::StepLimit | Cause::TokenLimit | Cause::MoneyLimit | Cause::TimeLimit => format!(
-            "Give it more with --budget-steps, -tokens, -dollars or -time; `hob run show {run}` \
-             shows how far it came."
+        RunEndCause::ModelFailed => "`hob model list` shows which providers are ready.".to_owned(),
+        RunEndCause::StepLimit
+        | RunEndCause::TokenLimit
+        | RunEndCause::MoneyLimit
+        | RunEndCause::TimeLimit => format!(
+            "Raise the limit with --budget-steps, -tokens, -dollars or -time; `hob run show {run}` \
+             shows its progress."
         ),
-        _ => format!("`hob run show {run}` shows how far it came."),
+        _ => format!("`hob run show {run}` shows its progress."),
     };
-    Failure::new(exit, code, lines::cause(completed)).next(next)
+    CommandFailure::new(exit, code, lines::cause(completed)).next(next)
 }
 
 #[cfg(test)]
-#[path = "ending_tests.rs"]
+#[path = "outcome_tests.rs"]
 mod tests;

@@ -1,18 +1,18 @@
 //! Endings and the exit codes they mean.
 
 use super::*;
-use hob_wire::rooms::agent::{Cost, RunOf};
+use hob_wire::rooms::agent::{Cost, RunRef};
 
-fn completed(cause: Cause, message: Option<&str>) -> RunCompletedPayload {
+fn completed(cause: RunEndCause, message: Option<&str>) -> RunCompletedPayload {
     RunCompletedPayload {
-        of: RunOf {
+        run: RunRef {
             session_key: "ask:1".to_owned(),
             run_id: "0190163d-8694-739b-aea5-966c26f8ad91"
                 .parse()
                 .expect("an id"),
         },
         response: String::new(),
-        success: cause == Cause::Answered,
+        success: cause == RunEndCause::Answered,
         cause,
         message: message.map(str::to_owned),
         cost: Cost::default(),
@@ -22,49 +22,49 @@ fn completed(cause: Cause, message: Option<&str>) -> RunCompletedPayload {
     }
 }
 
-fn ended(cause: Cause) -> Ending {
-    Ending {
+fn ended(cause: RunEndCause) -> FollowOutcome {
+    FollowOutcome {
         completed: Some(completed(cause, None)),
-        ..Ending::default()
+        ..FollowOutcome::default()
     }
 }
 
-fn exit(ending: &Ending) -> Exit {
+fn exit(ending: &FollowOutcome) -> ExitStatus {
     ending
         .result()
-        .map_or_else(|failure| failure.exit, |()| Exit::Done)
+        .map_or_else(|failure| failure.exit, |()| ExitStatus::Done)
 }
 
 #[test]
 fn every_end_has_its_code() {
-    assert_eq!(exit(&ended(Cause::Answered)), Exit::Done);
-    assert_eq!(exit(&ended(Cause::Denied)), Exit::Denied);
-    assert_eq!(exit(&ended(Cause::ModelFailed)), Exit::NoAnswer);
-    assert_eq!(exit(&ended(Cause::TimeLimit)), Exit::NoAnswer);
-    assert_eq!(exit(&ended(Cause::Aborted)), Exit::NoAnswer);
-    let interrupted = Ending {
+    assert_eq!(exit(&ended(RunEndCause::Answered)), ExitStatus::Done);
+    assert_eq!(exit(&ended(RunEndCause::Denied)), ExitStatus::Denied);
+    assert_eq!(exit(&ended(RunEndCause::ModelFailed)), ExitStatus::NoAnswer);
+    assert_eq!(exit(&ended(RunEndCause::TimeLimit)), ExitStatus::NoAnswer);
+    assert_eq!(exit(&ended(RunEndCause::Aborted)), ExitStatus::NoAnswer);
+    let interrupted = FollowOutcome {
         interrupted: true,
-        ..ended(Cause::Aborted)
+        ..ended(RunEndCause::Aborted)
     };
-    assert_eq!(exit(&interrupted), Exit::Interrupted);
-    let waits = Ending {
-        waits: Some(Wait {
+    assert_eq!(exit(&interrupted), ExitStatus::Interrupted);
+    let waits = FollowOutcome {
+        waits: Some(WaitingQuestion {
             sentence: "It waits.".to_owned(),
             next: "Answer it.".to_owned(),
         }),
-        ..Ending::default()
+        ..FollowOutcome::default()
     };
-    assert_eq!(exit(&waits), Exit::Waits);
+    assert_eq!(exit(&waits), ExitStatus::Waits);
 }
 
 #[test]
 fn a_denial_without_a_person_names_what_was_asked_even_when_the_model_went_on() {
-    let ending = Ending {
+    let ending = FollowOutcome {
         denied: vec!["Write notes.txt. (tool write)".to_owned()],
-        ..ended(Cause::Answered)
+        ..ended(RunEndCause::Answered)
     };
     let failure = ending.result().expect_err("denied");
-    assert_eq!(failure.exit, Exit::Denied);
+    assert_eq!(failure.exit, ExitStatus::Denied);
     assert!(
         failure.sentence.contains("Write notes.txt"),
         "{}",
@@ -74,7 +74,7 @@ fn a_denial_without_a_person_names_what_was_asked_even_when_the_model_went_on() 
 
 #[test]
 fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
-    let denial = |by: &str, path: &str| -> Denial {
+    let denial = |by: &str, path: &str| -> PermissionDenial {
         let grant = json!({
             "tool": "write", "decision": "allow", "scope": "folder", "folder": path,
         });
@@ -84,7 +84,7 @@ fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
         });
         serde_json::from_value(denial).expect("a denial")
     };
-    let mut ending = ended(Cause::Answered);
+    let mut ending = ended(RunEndCause::Answered);
     let completed = ending.completed.as_mut().expect("it ended");
     completed.denied = vec![
         denial("unattended", "/w/a b"),
@@ -94,7 +94,7 @@ fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
     let call = "write path=notes.txt".to_owned();
     ending.refused.insert("c1".to_owned(), call);
     let failure = ending.result().expect_err("denied");
-    assert_eq!(failure.exit, Exit::Denied);
+    assert_eq!(failure.exit, ExitStatus::Denied);
     let text = failure.text();
     let words = "allows it: write path=notes.txt (tool write) (and 1 more)\n";
     assert!(text.contains(words), "{text}");
@@ -109,7 +109,7 @@ fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
 
 #[test]
 fn a_failed_model_speaks_for_itself() {
-    let said = completed(Cause::ModelFailed, Some("sim/small refused the key"));
+    let said = completed(RunEndCause::ModelFailed, Some("sim/small refused the key"));
     let failure = failure(&said);
     assert_eq!(failure.sentence, "Sim/small refused the key.");
     assert!(failure.next.expect("a step").contains("hob model list"));

@@ -1,52 +1,53 @@
-//! The last few lines that running tools print, drawn over each other while they come. Pure: it
-//! says what to write and writes nothing.
+//! The last few lines that running tools print, redrawn in place. Pure: it returns the text to
+//! write.
 //!
-//! Invariants: nothing in it moves the cursor but its own drawing; what it keeps is bounded.
+//! Invariants: only its own drawing moves the cursor; its memory is bounded.
 
-use crate::render::words::{cut, grouped, prose_line};
-use crate::render::{Screen, Tone};
+use crate::render::text::{group_thousands, prose_line, truncate};
+use crate::render::{ScreenStyle, TextTone};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Lines shown at the most.
+/// The most lines shown.
 const LINES_MAX: usize = 6;
-/// Letters of one line that are kept, whatever the screen's width.
+/// The most characters kept of one line, whatever the screen's width.
 const LINE_CHARS_MAX: usize = 1_000;
-/// Calls whose unfinished lines are kept at once.
+/// The most calls and streams with an unfinished line.
 const CALLS_MAX: usize = 16;
 
-/// What stands on the screen, and what it came from.
+/// The output lines on the screen and the unfinished lines behind them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct OutputTail {
     lines: VecDeque<String>,
     /// Lines that have not ended yet, by call and stream.
     begun: BTreeMap<(String, bool), String>,
-    /// Lines that ended since the tail began.
+    /// The number of finished lines since the tail began.
     seen: u64,
     /// Lines on the screen that the next drawing replaces.
     drawn: usize,
 }
 
-impl Tail {
-    /// Takes what a call printed; `is_error` is its stderr.
-    pub(super) fn take(&mut self, call: &str, is_error: bool, text: &str) {
+impl OutputTail {
+    /// Adds output of a call; `is_error` means its stderr.
+    pub(super) fn push_output(&mut self, call: &str, is_error: bool, text: &str) {
         let key = (call.to_owned(), is_error);
         let mut line = self.begun.remove(&key).unwrap_or_default();
-        for letter in plain(text).chars() {
+        for letter in strip_escapes(text).chars() {
             match letter {
                 '\n' => self.end_line(std::mem::take(&mut line)),
-                // A line that is written again from its beginning, such as a bar of progress.
+                // A carriage return rewrites the line, as progress bars do.
                 '\r' => line.clear(),
                 letter if line.chars().count() < LINE_CHARS_MAX => line.push(letter),
                 _ => {}
             }
         }
+        // Beyond the limit an unfinished line is dropped from the display; the result still has it.
         if !line.is_empty() && self.begun.len() < CALLS_MAX {
             self.begun.insert(key, line);
         }
     }
 
-    /// What to write so that the last lines stand where the former ones stood.
-    pub(super) fn draw(&mut self, screen: &Screen) -> String {
+    /// Returns the text that replaces the drawn lines by the latest ones.
+    pub(super) fn draw(&mut self, screen: &ScreenStyle) -> String {
         let room = screen.width.unwrap_or(80).saturating_sub(4);
         let most = screen
             .rows
@@ -56,34 +57,35 @@ impl Tail {
         let hidden = lines.len().saturating_sub(most);
         let shown = lines[hidden..]
             .iter()
-            .map(|line| cut(&prose_line(line), room));
+            .map(|line| truncate(&prose_line(line), room));
         let mut shown: Vec<String> = shown.map(|line| format!("  │ {line}")).collect();
         let before = self.seen.saturating_sub(self.lines.len() as u64) + hidden as u64;
         if before > 0 {
             let noun = if before == 1 { "line" } else { "lines" };
-            let line = format!("  │ … {} {noun} before", grouped(before));
-            shown.insert(0, cut(&line, room + 4));
+            let line = format!("  │ … {} {noun} before", group_thousands(before));
+            shown.insert(0, truncate(&line, room + 4));
         }
         let mut out = match self.drawn {
             0 => String::new(),
+            // Moves up to the first drawn line and clears to the end of the screen.
             drawn => format!("\u{1b}[{drawn}F\u{1b}[J"),
         };
         self.drawn = shown.len();
         for line in shown {
-            out.push_str(&screen.paint(Tone::Quiet, line.trim_end()));
+            out.push_str(&screen.paint(TextTone::Quiet, line.trim_end()));
             out.push('\n');
         }
         out
     }
 
-    /// Whether lines stand that the next drawing replaces.
+    /// Returns true when the next drawing replaces lines.
     pub(super) fn is_drawn(&self) -> bool {
         self.drawn > 0
     }
 
-    /// Something else is written below: what stands stays, and the next line begins anew.
+    /// Leaves the drawn lines on the screen and starts an empty tail: something else follows below.
     pub(super) fn settle(&mut self) {
-        *self = Tail::default();
+        *self = OutputTail::default();
     }
 
     fn end_line(&mut self, line: String) {
@@ -95,8 +97,8 @@ impl Tail {
     }
 }
 
-/// Text without the sequences by which programs colour it and move the cursor.
-fn plain(text: &str) -> String {
+/// Removes escape sequences (colours, cursor movement) and expands tabs.
+fn strip_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -111,11 +113,11 @@ fn plain(text: &str) -> String {
 
 fn skip_sequence(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match letters.next() {
-        // Colours and movements end with a letter or one of a few signs.
+        // A CSI sequence ends with a byte from '@' to '~'.
         Some('[') => {
             letters.find(|letter| matches!(letter, '@'..='~' | '\n'));
         }
-        // Titles and links end with a bell or another sequence.
+        // An OSC sequence (title, link) ends with BEL or ESC \\.
         Some(']') => {
             while let Some(letter) = letters.next_if(|letter| *letter != '\n') {
                 if letter == '\u{7}' || letter == '\\' {
@@ -128,5 +130,5 @@ fn skip_sequence(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 }
 
 #[cfg(test)]
-#[path = "tail_tests.rs"]
+#[path = "output_tail_tests.rs"]
 mod tests;

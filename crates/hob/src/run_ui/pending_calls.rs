@@ -1,50 +1,52 @@
-//! What a talk waits for beside its events: a status it asked for, the end of a stop, an answer
-//! of the person. Each at most once at a time.
+//! The calls a run watcher waits for beside its events: a status, the end of a stop, a person's
+//! answer. At most one of each kind is pending.
 
-use super::following::selector;
-use super::person::Person;
-use super::question::{self, Asked, Said};
-use crate::failure::Failure;
-use crate::render::Screen;
+use super::question::{self, UserAnswer, UserQuestion};
+use super::run_watcher::selector;
+use super::terminal_user::TerminalUser;
+use crate::failure::CommandFailure;
+use crate::render::ScreenStyle;
 use hob_client::{Client, ClientError};
-use hob_core::family;
+use hob_core::child_runs;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    Abort, Aborted, Allow, CallState, Resolve, RunInDoubtPayload, RunOf, RunPausedPayload,
-    RunState, RunView, Status,
+    Abort, AgentAbortResult, Allow, Resolve, RunInDoubtPayload, RunPausedPayload, RunRef, RunState,
+    RunView, Status, ToolCallState,
 };
-use hob_wire::rooms::permission::{Answer, Decision, Pending, PendingParams, Question};
+use hob_wire::rooms::permission::{
+    Answer, Pending, PermissionDecision, PermissionPendingParams, PermissionQuestion,
+};
 use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 
-type Slot<'c, T> = Option<Pin<Box<dyn Future<Output = T> + 'c>>>;
+type PendingFuture<'c, T> = Option<Pin<Box<dyn Future<Output = T> + 'c>>>;
 
-/// What is under way.
+/// The pending calls.
 #[derive(Default)]
-pub(super) struct Duty<'c> {
-    status: Slot<'c, Result<RunView, ClientError>>,
-    stop: Slot<'c, Result<Aborted, ClientError>>,
-    answer: Slot<'c, Reply>,
+pub(super) struct PendingCalls<'c> {
+    status: PendingFuture<'c, Result<RunView, ClientError>>,
+    stop: PendingFuture<'c, Result<AgentAbortResult, ClientError>>,
+    answer: PendingFuture<'c, PendingReply>,
     /// The question on the screen, or being answered.
-    asked: Option<Asked>,
-    /// Whether its answer is given, so that what comes of it is ours.
-    given: Rc<Cell<bool>>,
+    asked: Option<UserQuestion>,
+    /// The person has answered, so the resulting `permission.answered` event is this client's own.
+    is_answered: Rc<Cell<bool>>,
 }
 
-/// What came of it.
-pub(super) enum Reply {
+/// The result of a pending call.
+pub(super) enum PendingReply {
     Status(Result<Box<RunView>, ClientError>),
-    Stopped(Result<Aborted, ClientError>),
-    Answered(Result<(), Failure>),
+    Stopped(Result<AgentAbortResult, ClientError>),
+    Answered(Result<(), CommandFailure>),
     /// The person stops the run.
     Stop,
-    /// The person leaves this question open.
-    Later(Asked),
+    /// The person postpones this question.
+    Later(UserQuestion),
 }
 
-impl<'c> Duty<'c> {
+impl<'c> PendingCalls<'c> {
     pub(super) fn is_asking(&self) -> bool {
         self.asked.is_some()
     }
@@ -52,14 +54,14 @@ impl<'c> Duty<'c> {
     pub(super) fn ask_status(&mut self, client: &Client, run: RunId) {
         let client = client.clone();
         self.status = Some(Box::pin(async move {
-            client.call_again::<Status>(&selector(run)).await
+            client.call_with_retry::<Status>(&selector(run)).await
         }));
     }
 
     pub(super) fn stop(&mut self, client: &Client, run: RunId) {
         let client = client.clone();
         self.stop = Some(Box::pin(async move {
-            client.call_again::<Abort>(&selector(run)).await
+            client.call_with_retry::<Abort>(&selector(run)).await
         }));
     }
 
@@ -71,43 +73,44 @@ impl<'c> Duty<'c> {
         self.stop = None;
     }
 
-    /// Puts a question to the person and sends what they say.
+    /// Shows a question to the person and sends the answer.
     pub(super) fn ask(
         &mut self,
-        asked: Asked,
-        person: &'c Person,
-        screen: &'c Screen,
+        asked: UserQuestion,
+        person: &'c TerminalUser,
+        screen: &'c ScreenStyle,
         client: &'c Client,
     ) {
         self.asked = Some(asked.clone());
-        self.given = Rc::default();
-        let given = Rc::clone(&self.given);
+        self.is_answered = Rc::default();
+        let is_answered = Rc::clone(&self.is_answered);
         self.answer = Some(Box::pin(async move {
-            let said = asked.clone().ask(person, screen).await;
-            given.set(true);
-            match said {
-                Ok(Said::Stop) => Reply::Stop,
-                Ok(Said::Later) => Reply::Later(asked),
-                Ok(said) => Reply::Answered(send(client, said).await),
-                Err(failure) => Reply::Answered(Err(failure)),
+            let answer = asked.clone().ask(person, screen).await;
+            // Set before sending: the event of this answer may arrive before the reply.
+            is_answered.set(true);
+            match answer {
+                Ok(UserAnswer::Stop) => PendingReply::Stop,
+                Ok(UserAnswer::Later) => PendingReply::Later(asked),
+                Ok(answer) => PendingReply::Answered(send_answer(client, answer).await),
+                Err(failure) => PendingReply::Answered(Err(failure)),
             }
         }));
     }
 
-    /// Denies what nobody can be asked.
-    pub(super) fn deny(&mut self, question: Question, client: &'c Client) {
-        let answer = question::answer(&question, Decision::Deny, None);
-        self.asked = Some(Asked::Permission(Box::new(question)));
-        self.given = Rc::new(Cell::new(true));
+    /// Denies a question because nobody can be asked.
+    pub(super) fn deny(&mut self, question: PermissionQuestion, client: &'c Client) {
+        let answer = question::answer(&question, PermissionDecision::Deny, None);
+        self.asked = Some(UserQuestion::Permission(Box::new(question)));
+        self.is_answered = Rc::new(Cell::new(true));
         self.answer = Some(Box::pin(async move {
-            Reply::Answered(send(client, Said::Permission(answer)).await)
+            PendingReply::Answered(send_answer(client, UserAnswer::Permission(answer)).await)
         }));
     }
 
-    /// Takes back the question on the screen if it is one of these and has no answer yet; the
-    /// terminal is as before.
-    pub(super) fn withdraw(&mut self, is_it: impl FnOnce(&Asked) -> bool) -> bool {
-        let withdrawn = !self.given.get() && self.asked.as_ref().is_some_and(is_it);
+    /// Withdraws the question on the screen if it matches and has no answer yet. Dropping its future
+    /// restores the terminal.
+    pub(super) fn withdraw(&mut self, is_it: impl FnOnce(&UserQuestion) -> bool) -> bool {
+        let withdrawn = !self.is_answered.get() && self.asked.as_ref().is_some_and(is_it);
         if withdrawn {
             self.asked = None;
             self.answer = None;
@@ -115,18 +118,18 @@ impl<'c> Duty<'c> {
         withdrawn
     }
 
-    /// The next thing that came of what is under way; never, when nothing is.
-    pub(super) async fn reply(&mut self) -> Reply {
+    /// Waits for the next result; forever when nothing is pending.
+    pub(super) async fn next_reply(&mut self) -> PendingReply {
         tokio::select! {
-            status = done(&mut self.status) => {
+            status = poll_pending(&mut self.status) => {
                 self.status = None;
-                Reply::Status(status.map(Box::new))
+                PendingReply::Status(status.map(Box::new))
             }
-            stopped = done(&mut self.stop) => {
+            stopped = poll_pending(&mut self.stop) => {
                 self.stop = None;
-                Reply::Stopped(stopped)
+                PendingReply::Stopped(stopped)
             }
-            reply = done(&mut self.answer) => {
+            reply = poll_pending(&mut self.answer) => {
                 self.answer = None;
                 self.asked = None;
                 reply
@@ -135,7 +138,7 @@ impl<'c> Duty<'c> {
     }
 }
 
-impl fmt::Debug for Duty<'_> {
+impl fmt::Debug for PendingCalls<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Duty")
             .field("asked", &self.asked)
@@ -143,57 +146,61 @@ impl fmt::Debug for Duty<'_> {
     }
 }
 
-async fn done<T>(slot: &mut Slot<'_, T>) -> T {
+async fn poll_pending<T>(slot: &mut PendingFuture<'_, T>) -> T {
     match slot {
         Some(future) => future.await,
         None => std::future::pending().await,
     }
 }
 
-async fn send(client: &Client, said: Said) -> Result<(), Failure> {
-    match said {
-        Said::Permission(params) => drop(client.call_again::<Answer>(&params).await?),
-        Said::Doubt(params) => drop(client.call_again::<Resolve>(&params).await?),
-        Said::Money(params) => drop(client.call_again::<Allow>(&params).await?),
-        Said::Stop | Said::Later => {}
+async fn send_answer(client: &Client, answer: UserAnswer) -> Result<(), CommandFailure> {
+    match answer {
+        UserAnswer::Permission(params) => drop(client.call_with_retry::<Answer>(&params).await?),
+        UserAnswer::Doubt(params) => drop(client.call_with_retry::<Resolve>(&params).await?),
+        UserAnswer::Budget(params) => drop(client.call_with_retry::<Allow>(&params).await?),
+        UserAnswer::Stop | UserAnswer::Later => {}
     }
     Ok(())
 }
 
-/// What a run asked before anybody listened.
-pub(super) async fn open_questions(client: &Client, view: &RunView) -> Result<Vec<Asked>, Failure> {
+/// The open questions of a run from before the subscription.
+pub(super) async fn open_questions(
+    client: &Client,
+    view: &RunView,
+) -> Result<Vec<UserQuestion>, CommandFailure> {
     let pending = client
-        .call_again::<Pending>(&PendingParams::default())
+        .call_with_retry::<Pending>(&PermissionPendingParams::default())
         .await?;
     let questions = pending.questions.into_iter();
     let mine = questions.filter(|question| {
-        let is_childs = family::is_below(&question.session_key, &view.session_key);
+        let is_childs = child_runs::is_descendant(&question.session_key, &view.session_key);
         question.run_id == view.run_id || is_childs
     });
-    let permissions = mine.map(|question| Asked::Permission(Box::new(question)));
-    Ok(permissions.chain(told_by(view)).collect())
+    let permissions = mine.map(|question| UserQuestion::Permission(Box::new(question)));
+    Ok(permissions.chain(questions_in_view(view)).collect())
 }
 
-/// Questions that a run's own view tells of.
-fn told_by(view: &RunView) -> Vec<Asked> {
-    let of = || RunOf {
+/// The questions that the run's view contains: calls in doubt and a used-up budget.
+fn questions_in_view(view: &RunView) -> Vec<UserQuestion> {
+    let of = || RunRef {
         session_key: view.session_key.clone(),
         run_id: view.run_id,
     };
     let doubts = view.calls.iter();
-    let doubts = doubts.filter(|call| call.state == CallState::InDoubt);
+    let doubts = doubts.filter(|call| call.state == ToolCallState::InDoubt);
     let doubts = doubts.map(|call| {
-        Asked::Doubt(Box::new(RunInDoubtPayload {
-            of: of(),
+        UserQuestion::Doubt(Box::new(RunInDoubtPayload {
+            run: of(),
             step: call.step,
             call: call.call.clone(),
             began_at: view.started_at.unwrap_or(view.queued_at),
-            known: "It had begun when the daemon went away; its run began at that time.".to_owned(),
+            known: "It had started when the daemon ended; the time is the start of its run."
+                .to_owned(),
         }))
     });
     let paused = (view.state == RunState::Paused).then(|| {
-        Asked::Money(RunPausedPayload {
-            of: of(),
+        UserQuestion::Budget(RunPausedPayload {
+            run: of(),
             message: "The run paused because a budget does not cover its next call.".to_owned(),
         })
     });

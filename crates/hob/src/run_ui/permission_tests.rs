@@ -6,7 +6,7 @@ use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
-fn offer(scope: &str, fields: &serde_json::Value) -> Terms {
+fn offer(scope: &str, fields: &serde_json::Value) -> RuleTerms {
     let mut whole = json!({ "tool": "write", "decision": "allow", "scope": scope });
     for (name, value) in fields.as_object().expect("an object") {
         whole[name] = value.clone();
@@ -14,9 +14,9 @@ fn offer(scope: &str, fields: &serde_json::Value) -> Terms {
     serde_json::from_value(whole).expect("terms")
 }
 
-fn question(preview: &str) -> Question {
+fn question(preview: &str) -> PermissionQuestion {
     let run = "0190163d-8694-739b-aea5-966c26f8ad91";
-    Question {
+    PermissionQuestion {
         id: "q1".to_owned(),
         session_key: "chat:main".to_owned(),
         run_id: run.parse().expect("an id"),
@@ -46,17 +46,17 @@ const DIFF: &str = "tool: write\nfolder: /home/me/app\n--- notes.txt (5 bytes)\n
                     (4 bytes)\n@@ -1,1 +1,1 @@\n-old and so very long that it does not fit at all\n\
                     +new\n same";
 
-fn screen(columns: usize, rows: usize) -> Screen {
-    Screen {
+fn screen(columns: usize, rows: usize) -> ScreenStyle {
+    ScreenStyle {
         width: Some(columns),
         rows: Some(rows),
-        ..Screen::plain(NOW)
+        ..ScreenStyle::plain(NOW)
     }
 }
 
-fn page(question: &Question, screen: &Screen) -> Vec<String> {
+fn page(question: &PermissionQuestion, screen: &ScreenStyle) -> Vec<String> {
     let mut out = lines(question, screen);
-    out.extend(prompt(question, screen));
+    out.extend(prompt_lines(question, screen));
     out
 }
 
@@ -78,7 +78,7 @@ fn a_question_fits_small_and_large_screens() {
 
 #[test]
 fn signs_are_coloured_in_a_diff_and_nowhere_else() {
-    let colourful = Screen {
+    let colourful = ScreenStyle {
         colour: true,
         ..screen(80, 24)
     };
@@ -100,11 +100,11 @@ fn signs_are_coloured_in_a_diff_and_nowhere_else() {
 
 #[test]
 fn everything_is_whole_and_says_what_each_answer_stores() {
-    let shown = everything(&question(DIFF), &screen(80, 24)).join("\n");
+    let shown = detail_lines(&question(DIFF), &screen(80, 24)).join("\n");
     for part in [
         "that it does not fit at all",
         "chat:main",
-        "Bound to d1",
+        "Digest d1",
         "[a] always stores this rule:",
         "--folder /home/me/app",
     ] {
@@ -117,11 +117,11 @@ fn everything_is_whole_and_says_what_each_answer_stores() {
 fn rules_that_differ_are_told_one_by_one_and_none_offers_none() {
     let mut asked = question(DIFF);
     asked.offers[3] = offer("always", &json!({}));
-    let shown = prompt(&asked, &screen(80, 24)).join("\n");
+    let shown = prompt_lines(&asked, &screen(80, 24)).join("\n");
     let last = "[f] this folder  (write in /home/me/app)\n  [a] always  (write anywhere)";
     assert!(shown.ends_with(last), "{shown}");
     asked.offers.clear();
-    let shown = prompt(&asked, &screen(80, 24)).join("\n");
+    let shown = prompt_lines(&asked, &screen(80, 24)).join("\n");
     assert!(
         !shown.contains("[a]") && shown.contains("[y] yes, once"),
         "{shown}"
@@ -134,12 +134,12 @@ fn a_rule_for_this_very_command_does_not_repeat_it() {
     asked.args = json!({ "command": r"rm *.o \ ; ls" });
     let exact = json!({ "tool": "exec", "match": { "command": r"rm \*.o \\ ; ls" } });
     asked.offers = vec![offer("run", &exact), offer("always", &exact)];
-    let shown = prompt(&asked, &screen(80, 24)).join("\n");
-    let last = "[r] this run  [a] always  (exec this very command)";
+    let shown = prompt_lines(&asked, &screen(80, 24)).join("\n");
+    let last = "[r] this run  [a] always  (exec this exact command)";
     assert!(shown.ends_with(last), "{shown}");
     let wider = json!({ "tool": "exec", "match": { "command": r"rm *.o \\ ; ls" } });
     asked.offers = vec![offer("run", &wider)];
-    let shown = prompt(&asked, &screen(80, 24)).join("\n");
+    let shown = prompt_lines(&asked, &screen(80, 24)).join("\n");
     assert!(shown.contains("(exec command='rm *.o"), "{shown}");
 }
 
@@ -150,7 +150,7 @@ fn nothing_from_outside_moves_the_cursor() {
     asked.sentence = "Write\u{1b}[1A \"x\"".to_owned();
     asked.call_id = "c\u{1b}]0;t\u{7}".to_owned();
     let screen = screen(80, 24);
-    let shown = [page(&asked, &screen), everything(&asked, &screen)].concat();
+    let shown = [page(&asked, &screen), detail_lines(&asked, &screen)].concat();
     let hidden = shown.iter().find(|line| line.chars().any(char::is_control));
     assert_eq!(hidden, None);
 }
@@ -163,7 +163,7 @@ fn nothing_from_outside_hides_or_passes_for_another_letter() {
     asked.call_id = "c\u{200b}".to_owned();
     asked.args = json!({ "to": "\u{430}da\u{2060}" });
     let screen = screen(80, 24);
-    let shown = [page(&asked, &screen), everything(&asked, &screen)].concat();
+    let shown = [page(&asked, &screen), detail_lines(&asked, &screen)].concat();
     let shown = shown.join("\n");
     let raw = |letter: char| "\u{455}\u{430}\u{200b}\u{2060}".contains(letter);
     assert!(!shown.contains(raw), "{shown}");
@@ -180,8 +180,8 @@ fn nothing_from_outside_hides_or_passes_for_another_letter() {
 #[test]
 fn an_answer_is_bound_to_what_was_shown() {
     for (decision, scope) in [
-        (Decision::Allow, Some(Reach::Folder)),
-        (Decision::Deny, None),
+        (PermissionDecision::Allow, Some(AnswerReach::Folder)),
+        (PermissionDecision::Deny, None),
     ] {
         let given = answer(&question(DIFF), decision, scope);
         assert_eq!((given.id.as_str(), given.decision), ("q1", decision));
@@ -192,7 +192,7 @@ fn an_answer_is_bound_to_what_was_shown() {
 #[test]
 fn a_command_for_the_terminal_heads_its_question_as_it_is_typed() {
     let preview = "tool: terminal\n$ cd lab\n> ls\nwhy: to look around\nterminal: main (idle)\n\
-                   in: /home/me\nwalls: none; it runs as you, with all your shell can reach";
+                   in: /home/me\nNot sandboxed: runs with your full access";
     let mut question = question(preview);
     question.tool = "terminal".to_owned();
     let lines = lines(&question, &screen(80, 24));
@@ -204,7 +204,7 @@ fn a_command_for_the_terminal_heads_its_question_as_it_is_typed() {
             "    why: to look around",
             "    terminal: main (idle)",
             "    in: /home/me",
-            "    walls: none; it runs as you, with all your shell can reach",
+            "    Not sandboxed: runs with your full access",
         ]
     );
     // Of a long one nothing is lost: what does not head the question is counted.

@@ -1,12 +1,12 @@
-//! Plain words: what a model is told that is asked something from a shell and has that shell's
-//! terminal as its one tool. Pure.
+//! Plain-language requests from a shell: the system prompt, with the shared terminal as the only
+//! tool. Pure.
 
-use hob_wire::rooms::agent::RunParams;
+use hob_wire::rooms::agent::AgentRunParams;
 
-/// The tool that plain words have.
+/// The only tool of a plain-language request.
 const TOOL: &str = "terminal";
 
-/// The three things that plain words can be.
+/// The system prompt with the three kinds of requests.
 const LAYER: &str = "\
 The person speaks to you in plain words from their shell. First decide which of these it is:
 1. A question that words answer, also one about a command (what does it do, how do I, is it safe): \
@@ -20,9 +20,9 @@ When in doubt it is a question. Prefer commands that only look; never add sudo b
 Only what the command really printed is known: answer from that in a sentence or two, and say so if \
 it failed. If the call is denied, name the command you would have run, and stop.";
 
-/// Makes a run one of plain words. The workspace plays no part: the terminal has a folder of its
-/// own, and the person is told which.
-pub fn speak(params: &mut RunParams) {
+/// Makes a run a plain-language request. It drops the workspace, because the terminal has a folder
+/// of its own and the question shows it.
+pub fn configure_run(params: &mut AgentRunParams) {
     let stands = params.workspace.take();
     let stands = stands.map(|folder| {
         format!(

@@ -1,94 +1,102 @@
-//! Questions that a run has for a person: may this run, did this happen, may it cost more. Each
-//! is shown with everything needed to decide, and answered with one key.
+//! Questions of a run to a person: a permission, a call in doubt, a used-up budget. Each shows
+//! everything needed to decide and is answered with one key.
 
 pub use super::permission::answer;
-use super::person::Person;
+use super::terminal_user::TerminalUser;
 use super::{lines, permission};
-use crate::failure::Failure;
-use crate::render::words::one_line;
-use crate::render::{Screen, Tone, moment};
+use crate::failure::CommandFailure;
+use crate::render::text::one_line;
+use crate::render::{ScreenStyle, TextTone, time};
 use crate::terminal::Terminal;
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{AllowParams, ResolveParams, RunInDoubtPayload, RunPausedPayload};
-use hob_wire::rooms::permission::{AnswerParams, Question};
+use hob_wire::rooms::agent::{
+    AgentAllowParams, AgentResolveParams, RunInDoubtPayload, RunPausedPayload,
+};
+use hob_wire::rooms::permission::{PermissionAnswerParams, PermissionQuestion};
 use hob_wire::work::DoubtAnswer;
 use std::io;
 
-/// What a person is asked.
+/// A question to the person.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
-    Permission(Box<Question>),
+pub enum UserQuestion {
+    Permission(Box<PermissionQuestion>),
     Doubt(Box<RunInDoubtPayload>),
-    Money(RunPausedPayload),
+    Budget(RunPausedPayload),
 }
 
-/// What they said.
+/// The answer of the person.
 #[derive(Clone, Debug)]
-pub enum Said {
-    Permission(AnswerParams),
-    Doubt(ResolveParams),
-    Money(AllowParams),
-    /// They would rather stop the run.
+pub enum UserAnswer {
+    Permission(PermissionAnswerParams),
+    Doubt(AgentResolveParams),
+    Budget(AgentAllowParams),
+    /// Stop the run.
     Stop,
-    /// Not now: the run stays as it is, waiting.
+    /// Not now: the run keeps waiting.
     Later,
 }
 
-impl Asked {
+impl UserQuestion {
     pub fn run(&self) -> RunId {
         match self {
-            Asked::Permission(question) => question.run_id,
-            Asked::Doubt(doubt) => doubt.of.run_id,
-            Asked::Money(paused) => paused.of.run_id,
+            UserQuestion::Permission(question) => question.run_id,
+            UserQuestion::Doubt(doubt) => doubt.run.run_id,
+            UserQuestion::Budget(paused) => paused.run.run_id,
         }
     }
 
-    /// The question on lines of its own, without the keys.
-    pub fn lines(&self, screen: &Screen) -> Vec<String> {
+    /// The lines of the question without the keys.
+    pub fn lines(&self, screen: &ScreenStyle) -> Vec<String> {
         match self {
-            Asked::Permission(question) => permission::lines(question, screen),
-            Asked::Doubt(doubt) => doubt_lines(doubt, screen),
-            Asked::Money(paused) => {
+            UserQuestion::Permission(question) => permission::lines(question, screen),
+            UserQuestion::Doubt(doubt) => doubt_lines(doubt, screen),
+            UserQuestion::Budget(paused) => {
                 let heading = "The budget is used up.";
                 vec![
-                    screen.paint(Tone::Warning, heading),
+                    screen.paint(TextTone::Warning, heading),
                     format!("  {}", lines::sentence(&paused.message)),
                 ]
             }
         }
     }
 
-    /// Shows the question and waits for its answer.
-    pub async fn ask(self, person: &Person, screen: &Screen) -> Result<Said, Failure> {
-        // The terminal may have another size than when the command began.
-        let screen = &Terminal::measured(screen);
-        let said = match &self {
-            Asked::Permission(question) => permission::ask(question, person, screen).await,
-            Asked::Doubt(doubt) => {
+    /// Shows the question and waits for the answer.
+    pub async fn ask(
+        self,
+        person: &TerminalUser,
+        screen: &ScreenStyle,
+    ) -> Result<UserAnswer, CommandFailure> {
+        // The terminal may have been resized since the command began.
+        let screen = &Terminal::remeasured(screen);
+        let answered = match &self {
+            UserQuestion::Permission(question) => permission::ask(question, person, screen).await,
+            UserQuestion::Doubt(doubt) => {
                 self.lines(screen).iter().for_each(Terminal::note);
                 ask_doubt(doubt, person, screen).await
             }
-            Asked::Money(paused) => {
+            UserQuestion::Budget(paused) => {
                 self.lines(screen).iter().for_each(Terminal::note);
-                ask_money(paused, person, screen).await
+                ask_budget(paused, person, screen).await
             }
         };
-        said.map_err(|error| Failure::failed(format!("The terminal cannot be read: {error}.")))
+        answered.map_err(|error| {
+            CommandFailure::failed(format!("The terminal cannot be read: {error}."))
+        })
     }
 }
 
-fn doubt_lines(doubt: &RunInDoubtPayload, screen: &Screen) -> Vec<String> {
-    let heading = "Nobody knows whether this call happened:";
+fn doubt_lines(doubt: &RunInDoubtPayload, screen: &ScreenStyle) -> Vec<String> {
+    let heading = "It is unknown whether this call happened:";
     let room = screen.width.unwrap_or(usize::MAX).saturating_sub(9);
     let rows = [
         ("tool", one_line(&doubt.call.name)),
         ("with", one_line(&doubt.call.args.to_string())),
-        ("began", moment::local(doubt.began_at, screen)),
+        ("began", time::local(doubt.began_at, screen)),
         ("known", one_line(&doubt.known)),
     ];
-    let mut out = vec![screen.paint(Tone::Warning, heading)];
+    let mut out = vec![screen.paint(TextTone::Warning, heading)];
     for (name, value) in rows {
-        let pieces = crate::render::words::wrap(&value, room);
+        let pieces = crate::render::text::wrap(&value, room);
         for (index, piece) in pieces.iter().enumerate() {
             let name = if index == 0 { name } else { "" };
             out.push(format!("  {name:<5}  {piece}"));
@@ -97,14 +105,18 @@ fn doubt_lines(doubt: &RunInDoubtPayload, screen: &Screen) -> Vec<String> {
     out
 }
 
-/// Prints what can be answered and waits for a key.
-async fn choose(person: &Person, screen: &Screen, answers: &[(char, &str)]) -> io::Result<char> {
+/// Prints the possible answers and waits for a key.
+async fn ask_choice(
+    person: &TerminalUser,
+    screen: &ScreenStyle,
+    answers: &[(char, &str)],
+) -> io::Result<char> {
     let shown: Vec<String> = answers
         .iter()
         .map(|(key, meaning)| {
             format!(
                 "{} {meaning}",
-                screen.paint(Tone::Command, &format!("[{key}]"))
+                screen.paint(TextTone::Command, &format!("[{key}]"))
             )
         })
         .collect();
@@ -117,52 +129,52 @@ async fn choose(person: &Person, screen: &Screen, answers: &[(char, &str)]) -> i
 
 async fn ask_doubt(
     doubt: &RunInDoubtPayload,
-    person: &Person,
-    screen: &Screen,
-) -> io::Result<Said> {
+    person: &TerminalUser,
+    screen: &ScreenStyle,
+) -> io::Result<UserAnswer> {
     let answers = [
         ('h', "it happened"),
         ('d', "it did not: run it again"),
         ('g', "give up"),
         ('l', "later"),
     ];
-    let (answer, result) = match choose(person, screen, &answers).await? {
+    let (answer, result) = match ask_choice(person, screen, &answers).await? {
         'h' => {
-            Terminal::prompt("  What did it answer? (one line, may be empty) ");
+            Terminal::prompt("  What was its result? (one line, may be empty) ");
             (DoubtAnswer::Happened, person.line().await?)
         }
         'd' => (DoubtAnswer::DidNot, None),
         'g' => (DoubtAnswer::GiveUp, None),
-        _ => return Ok(Said::Later),
+        _ => return Ok(UserAnswer::Later),
     };
-    Ok(Said::Doubt(ResolveParams {
-        run_id: doubt.of.run_id,
+    Ok(UserAnswer::Doubt(AgentResolveParams {
+        run_id: doubt.run.run_id,
         call_id: doubt.call.id.clone(),
         answer,
         result: result.filter(|text| !text.is_empty()),
     }))
 }
 
-async fn ask_money(
+async fn ask_budget(
     paused: &RunPausedPayload,
-    person: &Person,
-    screen: &Screen,
-) -> io::Result<Said> {
+    person: &TerminalUser,
+    screen: &ScreenStyle,
+) -> io::Result<UserAnswer> {
     let answers = [('a', "allow more"), ('s', "stop the run"), ('l', "later")];
-    match choose(person, screen, &answers).await? {
+    match ask_choice(person, screen, &answers).await? {
         'a' => {}
-        's' => return Ok(Said::Stop),
-        _ => return Ok(Said::Later),
+        's' => return Ok(UserAnswer::Stop),
+        _ => return Ok(UserAnswer::Later),
     }
     loop {
-        Terminal::prompt("  How many dollars more? ");
+        Terminal::prompt("  How many more dollars? ");
         let Some(line) = person.line().await?.filter(|line| !line.is_empty()) else {
-            return Ok(Said::Later);
+            return Ok(UserAnswer::Later);
         };
         match parse_dollars(&line) {
             Ok(micro_dollars) => {
-                return Ok(Said::Money(AllowParams {
-                    run_id: paused.of.run_id,
+                return Ok(UserAnswer::Budget(AgentAllowParams {
+                    run_id: paused.run.run_id,
                     micro_dollars,
                 }));
             }
@@ -171,9 +183,9 @@ async fn ask_money(
     }
 }
 
-/// `0.50` or `$2` in millionths of a dollar, without a detour over floats.
+/// Parses `0.50` or `$2` into millionths of a dollar, without floats: they would round.
 pub fn parse_dollars(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "it takes dollars such as 0.50";
+    const WRONG: &str = "expected dollars such as 0.50";
     let text = text.trim();
     let text = text.strip_prefix('$').unwrap_or(text);
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -182,14 +194,14 @@ pub fn parse_dollars(text: &str) -> Result<u64, &'static str> {
         return Err(WRONG);
     }
     if part.len() > 6 {
-        return Err("a millionth of a dollar is the least there is");
+        return Err("at most six decimal places");
     }
     let whole: u64 = format!("0{whole}").parse().map_err(|_| WRONG)?;
     let part: u64 = format!("{part:0<6}").parse().map_err(|_| WRONG)?;
     let micro = whole.checked_mul(1_000_000).ok_or(WRONG)?;
     let micro = micro.checked_add(part).ok_or(WRONG)?;
     if micro == 0 {
-        return Err("it takes more than nothing");
+        return Err("must be more than zero");
     }
     Ok(micro)
 }

@@ -1,80 +1,80 @@
-//! One run on the screen: what its follower says, on the page it has, through the terminal.
+//! The display of one run: applies its events to the transcript and prints the result.
 //!
-//! Invariant: with `--json` nothing is shown here; the events speak for themselves.
+//! Invariant: with `--json` it prints nothing; the watcher prints the events instead.
 
-use super::heard::piece;
+use super::followed_event::text_delta;
 use super::lines;
-use super::page::{Page, Print};
-use super::tail::Tail;
-use crate::failure::Failure;
-use crate::render::{Screen, Tone};
+use super::output_tail::OutputTail;
+use super::transcript::{PrintOp, RunTranscript};
+use crate::failure::CommandFailure;
+use crate::render::{ScreenStyle, TextTone};
 use crate::terminal::Terminal;
-use hob_core::follow::{Follow, Output, Text};
+use hob_core::run_follower::{FollowOutput, RunFollower, StepText};
 use hob_wire::rooms::agent::{
     RunCompletedPayload, RunDeltaPayload, RunStepPayload, RunToolPayload, RunView, ToolPhase,
 };
 use hob_wire::rooms::tool::{OutputStream, ToolOutputPayload};
 
 #[derive(Debug)]
-pub(super) struct Shown<'c> {
+pub(super) struct RunDisplay<'c> {
     terminal: &'c Terminal,
-    follow: Follow,
-    page: Page,
-    tail: Tail,
-    /// The follower found a hole and wants to know how the run stands.
+    follow: RunFollower,
+    page: RunTranscript,
+    tail: OutputTail,
+    /// The follower found a gap and needs the run's status.
     asks: bool,
 }
 
-impl<'c> Shown<'c> {
+impl<'c> RunDisplay<'c> {
     pub(super) fn new(terminal: &'c Terminal, step: u32) -> Self {
-        Shown {
+        RunDisplay {
             terminal,
-            follow: Follow::from_step(step),
-            page: Page::new(terminal.screen()),
-            tail: Tail::default(),
+            follow: RunFollower::from_step(step),
+            page: RunTranscript::new(terminal.screen()),
+            tail: OutputTail::default(),
             asks: false,
         }
     }
 
-    /// How lines beside the words are drawn.
-    pub(super) fn asides(&self) -> &'c Screen {
-        self.terminal.asides()
+    /// The style of notes on stderr.
+    pub(super) fn asides(&self) -> &'c ScreenStyle {
+        self.terminal.stderr_screen()
     }
 
-    /// Whether a status is wanted; told once.
-    pub(super) fn wants_status(&mut self) -> bool {
+    /// Returns true once after the follower requested a status.
+    pub(super) fn take_status_request(&mut self) -> bool {
         std::mem::take(&mut self.asks)
     }
 
-    pub(super) fn piece(&mut self, delta: &RunDeltaPayload) -> Result<(), Failure> {
-        self.speak(|follow, out| follow.piece(piece(delta), out))
+    pub(super) fn piece(&mut self, delta: &RunDeltaPayload) -> Result<(), CommandFailure> {
+        self.apply(|follow, out| follow.apply_delta(text_delta(delta), out))
     }
 
-    pub(super) fn step(&mut self, step: &RunStepPayload) -> Result<(), Failure> {
-        let text = Text {
+    pub(super) fn step(&mut self, step: &RunStepPayload) -> Result<(), CommandFailure> {
+        let text = StepText {
             step: step.step,
             attempt: step.attempt,
             text: &step.text,
         };
-        self.speak(|follow, out| follow.step_ended(text, out))?;
-        self.print(Page::step_ended)
+        self.apply(|follow, out| follow.apply_step_end(text, out))?;
+        self.print(RunTranscript::step_ended)
     }
 
-    pub(super) fn status(&mut self, view: &RunView) -> Result<(), Failure> {
-        let text = Text {
+    pub(super) fn status(&mut self, view: &RunView) -> Result<(), CommandFailure> {
+        let text = StepText {
             step: view.step,
             attempt: view.attempt,
             text: &view.text,
         };
-        self.speak(|follow, out| follow.status(text, out))
+        self.apply(|follow, out| follow.apply_status(text, out))
     }
 
-    /// The daemon is away; the next hole asks again.
+    /// Records that the status call failed; the next gap requests it again.
     pub(super) fn status_failed(&mut self) {
         self.follow.status_failed();
     }
 
-    pub(super) fn tool(&mut self, tool: &RunToolPayload) -> Result<(), Failure> {
+    pub(super) fn tool(&mut self, tool: &RunToolPayload) -> Result<(), CommandFailure> {
         let screen = self.asides();
         match (tool.phase, &tool.denial, &tool.result) {
             (ToolPhase::Start, ..) => self.aside(lines::call(&tool.call, screen)),
@@ -82,16 +82,16 @@ impl<'c> Shown<'c> {
             (ToolPhase::End, None, Some(result)) if result.is_error => {
                 self.aside(lines::failed_call(&tool.call, result, screen))
             }
-            (ToolPhase::End, None, Some(result)) => match lines::bad_exit(result) {
-                Some(line) => self.aside(screen.paint(Tone::Warning, &format!("  {line}"))),
+            (ToolPhase::End, None, Some(result)) => match lines::failed_exit(result) {
+                Some(line) => self.aside(screen.paint(TextTone::Warning, &format!("  {line}"))),
                 None => Ok(()),
             },
             (ToolPhase::End, None, None) => Ok(()),
         }
     }
 
-    /// What a tool prints while it runs, for a person only: a script finds it in the result.
-    pub(super) fn output(&mut self, output: &ToolOutputPayload) -> Result<(), Failure> {
+    /// Shows output of a running tool, on a terminal only: a script finds it in the result.
+    pub(super) fn output(&mut self, output: &ToolOutputPayload) -> Result<(), CommandFailure> {
         let screen = self.asides();
         if self.terminal.json || screen.rows.is_none() {
             return Ok(());
@@ -99,39 +99,45 @@ impl<'c> Shown<'c> {
         if !self.tail.is_drawn() {
             self.make_room()?;
         }
-        let call = output.of.call_id.as_deref().unwrap_or_default();
+        let call = output.call.call_id.as_deref().unwrap_or_default();
         let is_error = output.stream == OutputStream::Stderr;
-        self.tail.take(call, is_error, &output.text);
-        Terminal::prompt(self.tail.draw(&Terminal::measured(screen)));
+        self.tail.push_output(call, is_error, &output.text);
+        Terminal::prompt(self.tail.draw(&Terminal::remeasured(screen)));
         Ok(())
     }
 
-    pub(super) fn completed(&mut self, completed: &RunCompletedPayload) -> Result<(), Failure> {
-        self.speak(|follow, out| follow.ended(&completed.response, out))?;
-        self.print(Page::step_ended)?;
+    pub(super) fn completed(
+        &mut self,
+        completed: &RunCompletedPayload,
+    ) -> Result<(), CommandFailure> {
+        self.apply(|follow, out| follow.apply_run_end(&completed.response, out))?;
+        self.print(RunTranscript::step_ended)?;
         for note in &completed.notes {
             self.aside(format!("note: {}", lines::sentence(note)))?;
         }
         Ok(())
     }
 
-    /// A line beside the words.
-    pub(super) fn aside(&mut self, line: String) -> Result<(), Failure> {
+    /// Prints a note to stderr.
+    pub(super) fn aside(&mut self, line: String) -> Result<(), CommandFailure> {
         self.print(|page, out| page.aside(line, out))
     }
 
-    /// Makes room for something that is not the model's.
-    pub(super) fn make_room(&mut self) -> Result<(), Failure> {
+    /// Ends the current line before text that is not the model's.
+    pub(super) fn make_room(&mut self) -> Result<(), CommandFailure> {
         self.tail.settle();
-        self.print(Page::make_room)
+        self.print(RunTranscript::make_room)
     }
 
-    /// Ends the line that the words stand on.
-    pub(super) fn break_line(&mut self) -> Result<(), Failure> {
-        self.print(Page::break_line)
+    /// Ends the current line of the model's text.
+    pub(super) fn break_line(&mut self) -> Result<(), CommandFailure> {
+        self.print(RunTranscript::break_line)
     }
 
-    fn speak(&mut self, speak: impl FnOnce(&mut Follow, &mut Vec<Output>)) -> Result<(), Failure> {
+    fn apply(
+        &mut self,
+        speak: impl FnOnce(&mut RunFollower, &mut Vec<FollowOutput>),
+    ) -> Result<(), CommandFailure> {
         let mut outputs = Vec::new();
         speak(&mut self.follow, &mut outputs);
         let mut asks = false;
@@ -140,7 +146,10 @@ impl<'c> Shown<'c> {
         Ok(())
     }
 
-    fn print(&mut self, write: impl FnOnce(&mut Page, &mut Vec<Print>)) -> Result<(), Failure> {
+    fn print(
+        &mut self,
+        write: impl FnOnce(&mut RunTranscript, &mut Vec<PrintOp>),
+    ) -> Result<(), CommandFailure> {
         let mut out = Vec::new();
         write(&mut self.page, &mut out);
         if self.terminal.json {
@@ -151,11 +160,11 @@ impl<'c> Shown<'c> {
         }
         for print in out {
             match print {
-                Print::Words(words) => {
+                PrintOp::Words(words) => {
                     self.terminal.bytes(words.as_bytes())?;
                     self.terminal.flush()?;
                 }
-                Print::Aside(line) => Terminal::note(line),
+                PrintOp::Aside(line) => Terminal::note(line),
             }
         }
         Ok(())

@@ -1,31 +1,31 @@
-//! What is asked: a task from the command line and stdin, with pictures, a schema, limits and
-//! tools. Everything is read and checked before a daemon is asked for anything.
+//! The request of a run: the task from the command line and stdin, with images, a schema, limits and
+//! tools. Everything is read and checked before the daemon is called.
 
 use super::question::parse_dollars;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::render::words;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::text;
 use crate::terminal::Terminal;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use data_encoding::BASE64;
-use hob_core::picture;
-use hob_kit::dice::Dice;
-use hob_wire::rooms::agent::{Budget, ContextPolicy, Image, RunParams};
+use hob_core::image_type;
+use hob_kit::randomness::Randomness;
+use hob_wire::rooms::agent::{AgentRunParams, Budget, ContextPolicy, InlineImage};
 use serde_json::Value;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// Context that stdin may bring.
+/// The most bytes of context from stdin.
 pub const STDIN_BYTES_MAX: usize = 1_024 * 1_024;
-/// All pictures of a task together; encoded and with the words they must fit into a message.
+/// The most bytes of all images of a task: encoded, they must fit into one message with the text.
 pub const IMAGE_BYTES_MAX: usize = 2 * 1_024 * 1_024;
-/// A schema larger than this is a mistake.
+/// The most bytes of a JSON Schema.
 const SCHEMA_BYTES_MAX: usize = 256 * 1_024;
-/// How long stdin is read before a person is told that it is.
+/// The delay before a note says that stdin is being read.
 const STDIN_HINT_AFTER: Duration = Duration::from_secs(2);
 
-/// The flags that a task takes, whoever asks it.
+/// The flags of every command that starts a run.
 pub fn flags() -> Vec<Arg> {
     let mut flags = vec![
         Arg::new("model")
@@ -37,7 +37,7 @@ pub fn flags() -> Vec<Arg> {
             .long("workspace")
             .short('w')
             .value_name("DIR")
-            .help("The folder the tools work in; the present one when missing"),
+            .help("The folder the tools work in; the current one when missing"),
         Arg::new("tools")
             .long("tools")
             .value_name("NAMES")
@@ -79,21 +79,24 @@ fn budget_flags() -> [Arg; 4] {
     ]
 }
 
-/// What the flags say, for a task and a session still to be named.
-pub fn params(context: &Context, matches: &ArgMatches) -> Result<RunParams, Failure> {
+/// The run params of the flags; task and session are set later.
+pub fn params(
+    context: &CommandContext,
+    matches: &ArgMatches,
+) -> Result<AgentRunParams, CommandFailure> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let budget = budget(matches);
-    Ok(RunParams {
+    Ok(AgentRunParams {
         model: text("model"),
         tools: tools(matches),
         budget: (budget != Budget::default()).then_some(budget),
         workspace: workspace(context, text("workspace"))?,
-        idempotency_key: Some(fresh_id(&context.world.dice)),
-        ..RunParams::default()
+        idempotency_key: Some(fresh_id(&context.host.randomness)),
+        ..AgentRunParams::default()
     })
 }
 
-/// The tools that were named; none at all is an empty list.
+/// The named tools; `--no-tools` is an empty list.
 pub fn tools(matches: &ArgMatches) -> Option<Vec<String>> {
     if matches.get_flag("no-tools") {
         return Some(Vec::new());
@@ -102,7 +105,7 @@ pub fn tools(matches: &ArgMatches) -> Option<Vec<String>> {
     named.map(|names| names.cloned().collect())
 }
 
-/// The limits that were named.
+/// The named limits.
 pub fn budget(matches: &ArgMatches) -> Budget {
     Budget {
         steps: matches.get_one::<u32>("budget-steps").copied(),
@@ -112,45 +115,50 @@ pub fn budget(matches: &ArgMatches) -> Budget {
     }
 }
 
-/// A name that nobody else has.
-pub fn fresh_id(dice: &Dice) -> String {
-    dice.hex(16)
+/// A random unique id.
+pub fn fresh_id(randomness: &Randomness) -> String {
+    randomness.hex(16)
 }
 
 /// The key of a new session: `ask:UUID`.
-pub fn one_off(kind: &str, context: &Context) -> String {
-    let world = &context.world;
-    format!("{kind}:{}", world.dice.uuid(world.clock.wall_ms()))
+pub fn new_session_key(kind: &str, context: &CommandContext) -> String {
+    let host = &context.host;
+    format!("{kind}:{}", host.randomness.uuid(host.clock.wall_ms()))
 }
 
-/// The folder the tools work in: the one named, or where the person stands. A daemon elsewhere
-/// does not see this machine's folders.
-pub fn workspace(context: &Context, named: Option<String>) -> Result<Option<String>, Failure> {
-    if context.is_elsewhere() {
+/// The folder the tools work in: the named one, or the current one. A remote daemon does not see
+/// this machine's folders, so nothing is resolved for it.
+pub fn workspace(
+    context: &CommandContext,
+    named: Option<String>,
+) -> Result<Option<String>, CommandFailure> {
+    if context.is_remote() {
         return Ok(named);
     }
     let folder = named.clone().unwrap_or_else(|| ".".to_owned());
     match std::fs::canonicalize(&folder) {
         Ok(path) if path.is_dir() => Ok(path.to_str().map(str::to_owned)),
-        Ok(_) => Err(Failure::usage(format!("'{folder}' is not a folder."))),
-        // Standing in a folder that was removed is no reason to refuse a question.
+        Ok(_) => Err(CommandFailure::usage(format!(
+            "'{folder}' is not a folder."
+        ))),
+        // The current folder may have been removed; a question works without it.
         Err(_) if named.is_none() => Ok(None),
-        Err(error) => Err(Failure::usage(format!(
+        Err(error) => Err(CommandFailure::usage(format!(
             "'{folder}' cannot be used: {error}."
         ))),
     }
 }
 
-/// What a person is told who lets tools work in all they have: an answer for "this folder" would
-/// reach as far. Looking around in it is what they may well want, so it is no refusal.
-pub fn wide_place(context: &Context, params: &RunParams) -> Option<String> {
+/// The warning when the workspace is the home folder or the root: an answer for "this folder" would
+/// cover all of it. Reading there may be intended, so it is only a warning.
+pub fn wide_workspace_warning(context: &CommandContext, params: &AgentRunParams) -> Option<String> {
     let has_tools = params.tools.as_ref().is_none_or(|tools| !tools.is_empty());
-    wide_folder(context, params.workspace.as_deref().filter(|_| has_tools)?)
+    wide_folder_warning(context, params.workspace.as_deref().filter(|_| has_tools)?)
 }
 
-/// The same of a folder alone.
-pub fn wide_folder(context: &Context, folder: &str) -> Option<String> {
-    let home = context.world.env.os("HOME");
+/// The same warning for a folder.
+pub fn wide_folder_warning(context: &CommandContext, folder: &str) -> Option<String> {
+    let home = context.host.env.os("HOME");
     let home = home.and_then(|home| std::fs::canonicalize(home).ok());
     let what = match Path::new(folder) {
         root if root == Path::new("/") => "the whole machine",
@@ -162,14 +170,16 @@ pub fn wide_folder(context: &Context, folder: &str) -> Option<String> {
     ))
 }
 
-/// What a run sees of its session's past.
+/// The context policy: the part of the session's history that the run sees.
 pub fn policy(matches: &ArgMatches) -> Option<ContextPolicy> {
     matches.get_flag("fresh").then_some(ContextPolicy::Fresh)
 }
 
-/// The task in words: the question, and what stdin holds if something was piped into it.
-pub async fn task(question: Option<String>) -> Result<String, Failure> {
-    let context = piped().await?.filter(|text| !text.trim().is_empty());
+/// The task text: the question, then the text piped into stdin.
+pub async fn task(question: Option<String>) -> Result<String, CommandFailure> {
+    let context = read_piped_stdin()
+        .await?
+        .filter(|text| !text.trim().is_empty());
     match (question.filter(|text| !text.trim().is_empty()), context) {
         (Some(question), Some(context)) => {
             let context = context.trim_end_matches('\n');
@@ -177,18 +187,19 @@ pub async fn task(question: Option<String>) -> Result<String, Failure> {
         }
         (Some(question), None) => Ok(question),
         (None, Some(context)) => Ok(context.trim_end().to_owned()),
-        (None, None) => Err(Failure::usage("There is no question.")
+        (None, None) => Err(CommandFailure::usage("There is no question.")
             .next("Ask one: hob ask \"what is filling my disk?\"")),
     }
 }
 
-/// What was piped into stdin, read on a thread of its own so that Ctrl-C still ends the command.
-pub async fn piped() -> Result<Option<String>, Failure> {
+/// Reads the text piped into stdin, on a blocking thread so that Ctrl-C still ends the command.
+pub async fn read_piped_stdin() -> Result<Option<String>, CommandFailure> {
     if std::io::stdin().is_terminal() {
         return Ok(None);
     }
     let reading = tokio::task::spawn_blocking(|| {
         let mut bytes = Vec::new();
+        // One byte more than allowed tells a full input from one that is too large.
         let mut stdin = std::io::stdin().take(STDIN_BYTES_MAX as u64 + 1);
         stdin.read_to_end(&mut bytes).map(|_| bytes)
     });
@@ -201,37 +212,45 @@ pub async fn piped() -> Result<Option<String>, Failure> {
     };
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(error)) => return Err(Failure::usage(format!("Stdin cannot be read: {error}."))),
-        Err(error) => return Err(Failure::failed(format!("Stdin cannot be read: {error}."))),
+        Ok(Err(error)) => {
+            return Err(CommandFailure::usage(format!(
+                "Stdin cannot be read: {error}."
+            )));
+        }
+        Err(error) => {
+            return Err(CommandFailure::failed(format!(
+                "Stdin cannot be read: {error}."
+            )));
+        }
     };
     if bytes.len() > STDIN_BYTES_MAX {
-        let max = words::bytes(STDIN_BYTES_MAX as u64);
-        return Err(Failure::usage(format!("Stdin holds more than {max}."))
-            .next("Pipe less into it, such as the last lines: tail -n 500 FILE | hob ask …"));
+        let max = text::bytes(STDIN_BYTES_MAX as u64);
+        return Err(CommandFailure::usage(format!("Stdin has more than {max}."))
+            .next("Pipe less, such as the last lines: tail -n 500 FILE | hob ask …"));
     }
     let text = String::from_utf8(bytes);
     let text = text.map_err(|_| {
-        Failure::usage("Stdin is not text (UTF-8).").next("A picture goes with --image FILE.")
+        CommandFailure::usage("Stdin is not text (UTF-8).").next("Use --image FILE for an image.")
     })?;
     Ok(Some(text))
 }
 
-/// The pictures that were named.
-pub fn images(matches: &ArgMatches) -> Result<Vec<Image>, Failure> {
+/// Reads the named images.
+pub fn images(matches: &ArgMatches) -> Result<Vec<InlineImage>, CommandFailure> {
     let files = matches.get_many::<String>("image").into_iter().flatten();
     let mut left = IMAGE_BYTES_MAX;
     let mut images = Vec::new();
     for file in files {
         let bytes = read_up_to(file, left)?.ok_or_else(|| {
-            let max = words::bytes(IMAGE_BYTES_MAX as u64);
-            Failure::usage(format!("The pictures take more than {max} together."))
+            let max = text::bytes(IMAGE_BYTES_MAX as u64);
+            CommandFailure::usage(format!("The images are larger than {max} in total."))
         })?;
         left -= bytes.len();
-        let mime_type = picture::mime_type(&bytes).ok_or_else(|| {
-            Failure::usage(format!("'{file}' is no picture hob knows."))
-                .next("PNG, JPEG, GIF and WebP are.")
+        let mime_type = image_type::mime_type(&bytes).ok_or_else(|| {
+            CommandFailure::usage(format!("'{file}' is not an image hob supports."))
+                .next("Supported: PNG, JPEG, GIF and WebP.")
         })?;
-        images.push(Image {
+        images.push(InlineImage {
             mime_type: mime_type.to_owned(),
             data: BASE64.encode(&bytes),
         });
@@ -239,35 +258,39 @@ pub fn images(matches: &ArgMatches) -> Result<Vec<Image>, Failure> {
     Ok(images)
 }
 
-/// The schema that was named.
-pub fn schema(matches: &ArgMatches) -> Result<Option<Value>, Failure> {
+/// Reads the named JSON Schema.
+pub fn schema(matches: &ArgMatches) -> Result<Option<Value>, CommandFailure> {
     let Some(file) = matches.get_one::<String>("schema") else {
         return Ok(None);
     };
     let bytes = read_up_to(file, SCHEMA_BYTES_MAX)?.ok_or_else(|| {
-        let max = words::bytes(SCHEMA_BYTES_MAX as u64);
-        Failure::usage(format!("'{file}' is larger than {max}."))
+        let max = text::bytes(SCHEMA_BYTES_MAX as u64);
+        CommandFailure::usage(format!("'{file}' is larger than {max}."))
     })?;
     let value: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| Failure::usage(format!("'{file}' is not JSON: {error}.")))?;
+        .map_err(|error| CommandFailure::usage(format!("'{file}' is not JSON: {error}.")))?;
     if !value.is_object() {
-        return Err(Failure::usage(format!("'{file}' holds no JSON Schema."))
-            .next("It is an object, such as {\"type\": \"object\", \"properties\": {…}}."));
+        return Err(
+            CommandFailure::usage(format!("'{file}' is not a JSON Schema.")).next(
+                "A schema is an object, such as {\"type\": \"object\", \"properties\": {…}}.",
+            ),
+        );
     }
     Ok(Some(value))
 }
 
-/// A file's bytes, or nothing if there are more than `max`.
-pub fn read_up_to(file: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
+/// Reads a file; `None` if it is larger than `max`.
+pub fn read_up_to(file: &str, max: usize) -> Result<Option<Vec<u8>>, CommandFailure> {
     let unreadable =
-        |error: std::io::Error| Failure::usage(format!("'{file}' cannot be read: {error}."));
+        |error: std::io::Error| CommandFailure::usage(format!("'{file}' cannot be read: {error}."));
     let open = std::fs::File::open(Path::new(file)).map_err(unreadable)?;
     let mut bytes = Vec::new();
+    // One byte more than allowed shows that the file is too large.
     let mut limited = open.take(max as u64 + 1);
     limited.read_to_end(&mut bytes).map_err(unreadable)?;
     Ok((bytes.len() <= max).then_some(bytes))
 }
 
 #[cfg(test)]
-#[path = "order_tests.rs"]
+#[path = "run_request_tests.rs"]
 mod tests;

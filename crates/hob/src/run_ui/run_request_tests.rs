@@ -23,9 +23,9 @@ fn a_picture_is_known_by_its_bytes() {
     assert_eq!(read[0].mime_type, "image/png");
     assert_eq!(read[0].data, "iVBORw0KGgpyZXN0");
     let text = file("notes.png", b"just words");
-    let refused = images(&matches(&["--image", &text, "what?"])).expect_err("no picture");
+    let refused = images(&matches(&["--image", &text, "what?"])).expect_err("not an image");
     assert!(
-        refused.sentence.contains("no picture"),
+        refused.sentence.contains("not an image"),
         "{}",
         refused.sentence
     );

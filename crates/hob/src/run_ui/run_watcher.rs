@@ -1,182 +1,188 @@
-//! Following one run: hears its events, shows them, and carries a person's answers back.
+//! The event loop of one followed run: shows its events and sends a person's answers.
 //!
-//! Invariants: every question is either put to a person or answered at once, never left to its
-//! deadline; the first Ctrl-C stops the run, the second leaves.
+//! Invariants: every question is shown to a person or answered at once, never left to its deadline;
+//! the first Ctrl-C stops the run, the second ends the command.
 
-use super::duty::{Duty, Reply};
-use super::ending::{Ending, Wait};
-use super::heard::{Heard, heard};
+use super::follow_run::{InterruptSignals, RunUiContext};
+use super::followed_event::{FollowedEvent, parse_event};
 use super::lines;
-use super::offer::Notices;
-use super::question::Asked;
-use super::shown::Shown;
-use super::talk::{Interrupts, Setting};
-use crate::commands::events::document;
-use crate::failure::{Exit, Failure};
-use crate::render::Tone;
+use super::local_model_offer::ShownNotices;
+use super::outcome::{FollowOutcome, WaitingQuestion};
+use super::pending_calls::{PendingCalls, PendingReply};
+use super::question::UserQuestion;
+use super::run_display::RunDisplay;
+use crate::commands::events::event_json;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::progress_line::ProgressLine;
+use crate::render::TextTone;
 use crate::terminal::Terminal;
-use crate::ticker::Ticker;
-use hob_client::{ClientError, Event, EventStream, Item, LinkState};
+use hob_client::{BusEvent, ClientError, ConnectionState, EventStream, StreamItem};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    Abort, RunCompletedPayload, RunOf, RunSelector, RunServerPayload, RunState, RunView,
+    Abort, RunCompletedPayload, RunRef, RunSelector, RunServerPayload, RunState, RunView,
 };
-use hob_wire::work::Cause;
+use hob_wire::work::RunEndCause;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Events kept while a question is on the screen; beyond that the stream itself waits.
+/// The most events kept while a question is on the screen; beyond that the stream is not read.
 const BACKLOG_MAX: usize = 4_096;
-/// How long stopping a run is awaited, its daemon being found again included.
+/// The wait for stopping a run, including a reconnection to the daemon.
 const STOP_WAIT: Duration = Duration::from_secs(15);
-/// How long the end of a run is awaited after it was stopped.
+/// The wait for the end of a run after it was stopped.
 const END_WAIT: Duration = Duration::from_secs(5);
-/// How long stopping a run may take when nobody reads its words any more.
+/// The wait for stopping a run when stdout is closed.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a model may be silent before a person is told that it is waited for.
+/// The silence of a model before a note says that hob waits for it.
 const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(1);
-/// Between two looks at how long it has been silent.
+/// The interval of updating that note.
 const SILENCE_LOOK: Duration = Duration::from_millis(250);
 
 /// A run being followed.
-pub(super) struct Following<'c> {
-    setting: Setting<'c>,
+pub(super) struct RunWatcher<'c> {
+    ui: RunUiContext<'c>,
     stream: EventStream,
-    link: watch::Receiver<LinkState>,
+    link: watch::Receiver<ConnectionState>,
     run: RunId,
-    /// The same with its session.
-    of: RunOf,
-    began: Instant,
-    shown: Shown<'c>,
-    duty: Duty<'c>,
-    /// Questions behind the one on the screen.
-    waiting: VecDeque<Asked>,
+    /// The run with its session.
+    run_ref: RunRef,
+    started_at: Instant,
+    display: RunDisplay<'c>,
+    pending: PendingCalls<'c>,
+    /// Questions queued behind the one on the screen.
+    waiting: VecDeque<UserQuestion>,
     /// Events that came while a question was on the screen.
-    backlog: VecDeque<Event>,
-    ending: Ending,
-    /// How long nothing of the run has been seen, for a person; a local model may have to start.
-    silence: Option<Ticker>,
-    /// When to stop waiting for the end of a stopped run.
+    backlog: VecDeque<BusEvent>,
+    outcome: FollowOutcome,
+    /// The note about the silence before the first event, on a terminal; a local model may have to
+    /// start.
+    silence: Option<ProgressLine>,
+    /// The deadline of waiting for the end of a stopped run.
     leave_at: Option<Instant>,
 }
 
-/// What wakes the loop.
-enum Woken {
-    Item(Option<Result<Item, ClientError>>),
+/// An event of the loop.
+enum WatcherEvent {
+    Item(Option<Result<StreamItem, ClientError>>),
     Interrupted,
-    Replied(Reply),
+    Replied(PendingReply),
     Link,
     Overdue,
     Silence,
 }
 
-impl<'c> Following<'c> {
-    pub(super) fn new(setting: Setting<'c>, stream: EventStream, of: RunOf, step: u32) -> Self {
-        let screen = setting.context.terminal.asides();
-        let for_a_person = screen.rows.is_some() && !setting.context.terminal.json;
-        Following {
-            silence: for_a_person.then(|| Ticker::new(screen, false)),
+impl<'c> RunWatcher<'c> {
+    pub(super) fn new(ui: RunUiContext<'c>, stream: EventStream, of: RunRef, step: u32) -> Self {
+        let screen = ui.context.terminal.stderr_screen();
+        let for_a_person = screen.rows.is_some() && !ui.context.terminal.json;
+        RunWatcher {
+            silence: for_a_person.then(|| ProgressLine::new(screen, false)),
             link: stream.state(),
             stream,
             run: of.run_id,
-            of,
-            began: Instant::now(),
-            shown: Shown::new(&setting.context.terminal, step),
-            duty: Duty::default(),
+            run_ref: of,
+            started_at: Instant::now(),
+            display: RunDisplay::new(&ui.context.terminal, step),
+            pending: PendingCalls::default(),
             waiting: VecDeque::new(),
             backlog: VecDeque::new(),
-            ending: Ending::default(),
+            outcome: FollowOutcome::default(),
             leave_at: None,
-            setting,
+            ui,
         }
     }
 
-    /// Starts with what the run has said and asked before anybody listened.
-    pub(super) fn begin_on_the_way(&mut self, questions: Vec<Asked>) {
+    /// Starts with the text and the questions from before the subscription.
+    pub(super) fn begin_joined(&mut self, questions: Vec<UserQuestion>) {
         self.waiting.extend(questions);
-        self.duty.ask_status(self.setting.client, self.run);
+        self.pending.ask_status(self.ui.client, self.run);
     }
 
-    pub(super) async fn end(&mut self, interrupts: &mut Interrupts) -> Result<Ending, Failure> {
+    pub(super) async fn end(
+        &mut self,
+        interrupts: &mut InterruptSignals,
+    ) -> Result<FollowOutcome, CommandFailure> {
         let ended = self.until_end(interrupts).await;
         if let Err(failure) = &ended
-            && failure.exit == Exit::Done
+            && failure.exit == ExitStatus::Done
         {
-            // The reader of our words is gone, so nobody wants them any more.
+            // Stdout is closed (`hob ask … | head`), so nobody reads the rest of the run.
             let selector = selector(self.run);
-            let stop = self.setting.client.call::<Abort>(&selector);
+            let stop = self.ui.client.call::<Abort>(&selector);
             drop(tokio::time::timeout(LEAVE_WAIT, stop).await);
         }
         ended?;
-        let took = self.began.elapsed().as_millis();
-        self.ending.took_ms = u64::try_from(took).unwrap_or(u64::MAX);
-        Ok(std::mem::take(&mut self.ending))
+        let took = self.started_at.elapsed().as_millis();
+        self.outcome.took_ms = u64::try_from(took).unwrap_or(u64::MAX);
+        Ok(std::mem::take(&mut self.outcome))
     }
 
-    async fn until_end(&mut self, interrupts: &mut Interrupts) -> Result<(), Failure> {
+    async fn until_end(&mut self, interrupts: &mut InterruptSignals) -> Result<(), CommandFailure> {
         loop {
-            self.next_question()?;
+            self.ask_next_question()?;
             if self.is_over() {
-                return self.shown.break_line();
+                return self.display.break_line();
             }
             if let Some(event) = self.next_backlog() {
-                self.event(&event)?;
+                self.handle_event(&event)?;
                 continue;
             }
+            // A full backlog stops reading the stream: backpressure instead of unbounded memory.
             let has_room = self.backlog.len() < BACKLOG_MAX;
             let woken = tokio::select! {
-                item = self.stream.next(), if has_room => Woken::Item(item),
-                reply = self.duty.reply() => Woken::Replied(reply),
-                () = interrupts.next() => Woken::Interrupted,
-                Ok(()) = self.link.changed() => Woken::Link,
-                () = overdue(self.leave_at) => Woken::Overdue,
-                () = tokio::time::sleep(SILENCE_LOOK), if self.silence.is_some() => Woken::Silence,
+                item = self.stream.next(), if has_room => WatcherEvent::Item(item),
+                reply = self.pending.next_reply() => WatcherEvent::Replied(reply),
+                () = interrupts.next() => WatcherEvent::Interrupted,
+                Ok(()) = self.link.changed() => WatcherEvent::Link,
+                () = sleep_until(self.leave_at) => WatcherEvent::Overdue,
+                () = tokio::time::sleep(SILENCE_LOOK), if self.silence.is_some() => WatcherEvent::Silence,
             };
-            self.wake(woken)?;
+            self.handle_wakeup(woken)?;
         }
     }
 
-    /// The end of a stopped run may be told before what had happened is.
+    /// Returns true when the run is over. The end of a stopped run may arrive before the reply of the
+    /// stop, whose report must still be shown.
     fn is_over(&self) -> bool {
-        let completed = self.ending.completed.is_some() && !self.duty.is_stopping();
-        completed || self.ending.waits.is_some()
+        let completed = self.outcome.completed.is_some() && !self.pending.is_stopping();
+        completed || self.outcome.waits.is_some()
     }
 
-    fn wake(&mut self, woken: Woken) -> Result<(), Failure> {
-        if !matches!(woken, Woken::Silence)
+    fn handle_wakeup(&mut self, woken: WatcherEvent) -> Result<(), CommandFailure> {
+        if !matches!(woken, WatcherEvent::Silence)
             && let Some(silence) = &mut self.silence
         {
             silence.clear();
         }
         match woken {
-            Woken::Silence => {
-                self.tell_silence();
+            WatcherEvent::Silence => {
+                self.show_silence();
                 Ok(())
             }
-            Woken::Item(Some(Ok(Item::Event(event)))) => self.arrived(event),
-            // The log lost some of it: the run itself knows how it stands.
-            Woken::Item(Some(Ok(Item::Gap(_)))) => {
-                self.duty.ask_status(self.setting.client, self.run);
+            WatcherEvent::Item(Some(Ok(StreamItem::Event(event)))) => self.receive_event(event),
+            // The event log dropped events, so the state comes from the run itself.
+            WatcherEvent::Item(Some(Ok(StreamItem::Gap(_)))) => {
+                self.pending.ask_status(self.ui.client, self.run);
                 Ok(())
             }
-            Woken::Item(Some(Err(error))) => Err(error.into()),
-            Woken::Item(None) => Err(ClientError::Closed.into()),
-            Woken::Interrupted => self.interrupted(),
-            Woken::Replied(reply) => self.replied(reply),
-            Woken::Link => {
+            WatcherEvent::Item(Some(Err(error))) => Err(error.into()),
+            WatcherEvent::Item(None) => Err(ClientError::Closed.into()),
+            WatcherEvent::Interrupted => self.handle_interrupt(),
+            WatcherEvent::Replied(reply) => self.handle_reply(reply),
+            WatcherEvent::Link => {
                 let state = *self.link.borrow_and_update();
-                self.tell(state)
+                self.show_connection(state)
             }
-            Woken::Overdue if self.ending.completed.is_some() => {
-                self.duty.give_up_stopping();
+            WatcherEvent::Overdue if self.outcome.completed.is_some() => {
+                self.pending.give_up_stopping();
                 Ok(())
             }
-            Woken::Overdue => {
-                self.ending.waits = Some(Wait {
-                    sentence: "The run was told to stop and has not said its end.".to_owned(),
+            WatcherEvent::Overdue => {
+                self.outcome.waits = Some(WaitingQuestion {
+                    sentence: "The run was asked to stop and has not ended yet.".to_owned(),
                     next: format!("`hob run show {}` shows it.", self.run),
                 });
                 Ok(())
@@ -184,23 +190,25 @@ impl<'c> Following<'c> {
         }
     }
 
-    fn tell_silence(&mut self) {
-        let silent = self.began.elapsed();
+    fn show_silence(&mut self) {
+        let silent = self.started_at.elapsed();
         if let Some(silence) = &mut self.silence
             && silent >= SILENCE_TOLD_AFTER
-            && !self.duty.is_asking()
+            && !self.pending.is_asking()
         {
             silence.show(&format!("  waiting for the model … {} s", silent.as_secs()));
         }
     }
 
-    fn arrived(&mut self, event: Event) -> Result<(), Failure> {
-        if !self.duty.is_asking() {
-            return self.event(&event);
+    fn receive_event(&mut self, event: BusEvent) -> Result<(), CommandFailure> {
+        if !self.pending.is_asking() {
+            return self.handle_event(&event);
         }
-        // With a question on the screen only what makes it void is heard at once.
-        match heard(&event, &self.of) {
-            Some(Heard::Answered(_) | Heard::Completed(_)) => self.event(&event),
+        // With a question on the screen, only events that end the question are handled at once.
+        match parse_event(&event, &self.run_ref) {
+            Some(FollowedEvent::Answered(_) | FollowedEvent::Completed(_)) => {
+                self.handle_event(&event)
+            }
             Some(_) => {
                 self.backlog.push_back(event);
                 Ok(())
@@ -209,193 +217,195 @@ impl<'c> Following<'c> {
         }
     }
 
-    fn next_backlog(&mut self) -> Option<Event> {
-        if self.duty.is_asking() {
+    fn next_backlog(&mut self) -> Option<BusEvent> {
+        if self.pending.is_asking() {
             return None;
         }
         self.backlog.pop_front()
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        let Some(heard) = heard(event, &self.of) else {
+    fn handle_event(&mut self, event: &BusEvent) -> Result<(), CommandFailure> {
+        let Some(parsed) = parse_event(event, &self.run_ref) else {
             return Ok(());
         };
-        let terminal = &self.setting.context.terminal;
+        let terminal = &self.ui.context.terminal;
         if terminal.json {
-            terminal.document(&document(event))?;
+            terminal.document(&event_json(event))?;
+            // Each event is flushed, so that a reading program sees it at once.
             terminal.flush()?;
         }
-        if !matches!(heard, Heard::Other | Heard::Server(_)) {
+        if !matches!(parsed, FollowedEvent::Other | FollowedEvent::Server(_)) {
             self.silence = None;
         }
-        match heard {
-            Heard::Server(asked) => self.name_server(&asked),
-            Heard::Piece(delta) => {
-                self.shown.piece(&delta)?;
-                if self.shown.wants_status() {
-                    self.duty.ask_status(self.setting.client, self.run);
+        match parsed {
+            FollowedEvent::Server(asked) => self.name_server(&asked),
+            FollowedEvent::Piece(delta) => {
+                self.display.piece(&delta)?;
+                if self.display.take_status_request() {
+                    self.pending.ask_status(self.ui.client, self.run);
                 }
                 Ok(())
             }
-            Heard::Tool(tool) => {
+            FollowedEvent::Tool(tool) => {
                 if let Some(denial) = &tool.denial {
-                    let words = lines::call_words(&tool.call);
-                    self.ending.refused.insert(denial.call_id.clone(), words);
+                    let words = lines::describe_call(&tool.call);
+                    self.outcome.refused.insert(denial.call_id.clone(), words);
                 }
-                self.shown.tool(&tool)
+                self.display.tool(&tool)
             }
-            Heard::Output(output) => self.shown.output(&output),
-            Heard::Step(step) => self.shown.step(&step),
-            Heard::Asked(asked) => {
+            FollowedEvent::Output(output) => self.display.output(&output),
+            FollowedEvent::Step(step) => self.display.step(&step),
+            FollowedEvent::Asked(asked) => {
                 self.waiting.push_back(asked);
                 Ok(())
             }
-            Heard::Answered(answered) => {
-                let is_it = |asked: &Asked| match asked {
-                    Asked::Permission(question) => question.id == answered.id,
+            FollowedEvent::Answered(answered) => {
+                let is_it = |asked: &UserQuestion| match asked {
+                    UserQuestion::Permission(question) => question.id == answered.id,
                     _ => false,
                 };
                 self.waiting.retain(|asked| !is_it(asked));
-                if self.duty.withdraw(is_it) {
+                if self.pending.withdraw(is_it) {
                     Terminal::note(format!("\n  {}", lines::answered_elsewhere(&answered)));
                 }
                 Ok(())
             }
-            Heard::Completed(completed) => self.completed(*completed),
-            Heard::Other => Ok(()),
+            FollowedEvent::Completed(completed) => self.completed(*completed),
+            FollowedEvent::Other => Ok(()),
         }
     }
 
-    /// Says who gets the prompt, the first time in this home.
-    fn name_server(&mut self, asked: &RunServerPayload) -> Result<(), Failure> {
-        let context = self.setting.context;
-        let line = lines::asking(asked);
-        if context.terminal.json || !Notices::is_first_server(&context.world.home, &line) {
+    /// Shows which server gets the prompt, the first time in this home.
+    fn name_server(&mut self, asked: &RunServerPayload) -> Result<(), CommandFailure> {
+        let context = self.ui.context;
+        let line = lines::server_line(asked);
+        if context.terminal.json || !ShownNotices::is_first_server(&context.host.home, &line) {
             return Ok(());
         }
         if let Some(silence) = &mut self.silence {
             silence.clear();
         }
-        let line = self.shown.asides().paint(Tone::Quiet, &line);
-        self.shown.aside(line)
+        let line = self.display.asides().paint(TextTone::Quiet, &line);
+        self.display.aside(line)
     }
 
-    fn completed(&mut self, completed: RunCompletedPayload) -> Result<(), Failure> {
-        self.duty.withdraw(|_| true);
-        self.shown.completed(&completed)?;
-        self.ending.completed = Some(completed);
+    fn completed(&mut self, completed: RunCompletedPayload) -> Result<(), CommandFailure> {
+        self.pending.withdraw(|_| true);
+        self.display.completed(&completed)?;
+        self.outcome.completed = Some(completed);
         Ok(())
     }
 
-    /// Puts the next question to the person, or answers it at once when there is none.
-    fn next_question(&mut self) -> Result<(), Failure> {
-        if self.duty.is_asking() || self.ending.interrupted || self.is_over() {
+    /// Shows the next question to the person. Without a person it is denied or left waiting.
+    fn ask_next_question(&mut self) -> Result<(), CommandFailure> {
+        if self.pending.is_asking() || self.outcome.interrupted || self.is_over() {
             return Ok(());
         }
         let Some(asked) = self.waiting.pop_front() else {
             return Ok(());
         };
-        self.shown.make_room()?;
-        if let Some(person) = self.setting.person {
-            let screen = self.shown.asides();
-            self.duty.ask(asked, person, screen, self.setting.client);
+        self.display.make_room()?;
+        if let Some(person) = self.ui.person {
+            let screen = self.display.asides();
+            self.pending.ask(asked, person, screen, self.ui.client);
             return Ok(());
         }
         match asked {
-            Asked::Permission(question) => {
-                self.ending.denied.push(lines::permission(&question));
-                self.duty.deny(*question, self.setting.client);
+            UserQuestion::Permission(question) => {
+                self.outcome.denied.push(lines::permission(&question));
+                self.pending.deny(*question, self.ui.client);
             }
-            other => self.ending.waits = Some(Wait::of(&other)),
+            other => self.outcome.waits = Some(WaitingQuestion::of(&other)),
         }
         Ok(())
     }
 
-    fn replied(&mut self, reply: Reply) -> Result<(), Failure> {
+    fn handle_reply(&mut self, reply: PendingReply) -> Result<(), CommandFailure> {
         match reply {
-            Reply::Status(Ok(view)) => self.status(*view),
-            Reply::Status(Err(_)) => {
-                self.shown.status_failed();
+            PendingReply::Status(Ok(view)) => self.status(*view),
+            PendingReply::Status(Err(_)) => {
+                self.display.status_failed();
                 Ok(())
             }
-            Reply::Stopped(Ok(stopped)) => {
+            PendingReply::Stopped(Ok(stopped)) => {
                 self.leave_at = Some(Instant::now() + END_WAIT);
-                let screen = self.shown.asides();
+                let screen = self.display.asides();
                 let mine = stopped.runs.iter().find(|view| view.run_id == self.run);
                 for line in mine
-                    .map(|view| lines::happened(view, screen))
+                    .map(|view| lines::stop_report(view, screen))
                     .unwrap_or_default()
                 {
-                    self.shown.aside(line)?;
+                    self.display.aside(line)?;
                 }
                 Ok(())
             }
-            Reply::Stopped(Err(error)) => {
+            PendingReply::Stopped(Err(error)) => {
                 self.leave_at = Some(Instant::now() + END_WAIT);
-                self.shown
-                    .aside(format!("It could not be stopped: {error}"))
+                self.display
+                    .aside(format!("The run could not be stopped: {error}"))
             }
-            Reply::Answered(Ok(())) => Ok(()),
-            Reply::Answered(Err(failure)) => self.unanswered(&failure),
-            Reply::Stop => self.stop(),
-            Reply::Later(asked) => {
-                self.ending.waits = Some(Wait::of(&asked));
+            PendingReply::Answered(Ok(())) => Ok(()),
+            PendingReply::Answered(Err(failure)) => self.handle_failed_answer(&failure),
+            PendingReply::Stop => self.stop(),
+            PendingReply::Later(asked) => {
+                self.outcome.waits = Some(WaitingQuestion::of(&asked));
                 Ok(())
             }
         }
     }
 
-    fn status(&mut self, view: RunView) -> Result<(), Failure> {
+    fn status(&mut self, view: RunView) -> Result<(), CommandFailure> {
         if view.state == RunState::Done {
-            // Its last event is on the way unless the log lost it; either way this is the end.
-            return self.completed(completed_of(view));
+            // The last event may be lost in a gap, so the status ends the run too.
+            return self.completed(completed_from_view(view));
         }
-        self.shown.status(&view)
+        self.display.status(&view)
     }
 
-    /// An answer that did not arrive: a question that is gone needs none, without the scope to
-    /// answer the run would wait for somebody else.
-    fn unanswered(&mut self, failure: &Failure) -> Result<(), Failure> {
-        if failure.exit == Exit::NotFound {
+    /// Handles an answer that failed. A question that is gone needs no answer. Otherwise, such as
+    /// without the scope to answer, it stops the run, which would wait for somebody else.
+    fn handle_failed_answer(&mut self, failure: &CommandFailure) -> Result<(), CommandFailure> {
+        if failure.exit == ExitStatus::NotFound {
             return Ok(());
         }
-        self.shown.aside(failure.text())?;
+        self.display.aside(failure.text())?;
         self.stop()
     }
 
-    fn interrupted(&mut self) -> Result<(), Failure> {
-        if self.ending.interrupted {
-            return Err(Failure::quiet(Exit::Interrupted));
+    fn handle_interrupt(&mut self) -> Result<(), CommandFailure> {
+        // A second Ctrl-C ends the command without waiting for the stop.
+        if self.outcome.interrupted {
+            return Err(CommandFailure::quiet(ExitStatus::Interrupted));
         }
         self.stop()
     }
 
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.ending.interrupted = true;
-        self.duty.withdraw(|_| true);
+    fn stop(&mut self) -> Result<(), CommandFailure> {
+        self.outcome.interrupted = true;
+        self.pending.withdraw(|_| true);
         self.waiting.clear();
-        self.duty.stop(self.setting.client, self.run);
+        self.pending.stop(self.ui.client, self.run);
         self.leave_at = Some(Instant::now() + STOP_WAIT);
-        // The terminal has shown the key; the line begins over it.
-        let begin = self.shown.asides().width.map_or("", |_| "\r");
-        self.shown.aside(format!("{begin}Stopping …"))
+        // The terminal has echoed ^C; the carriage return overwrites it.
+        let begin = self.display.asides().width.map_or("", |_| "\r");
+        self.display.aside(format!("{begin}Stopping …"))
     }
 
-    /// Says when the daemon goes and comes back.
-    fn tell(&mut self, state: LinkState) -> Result<(), Failure> {
+    /// Shows when the connection to the daemon is lost or restored.
+    fn show_connection(&mut self, state: ConnectionState) -> Result<(), CommandFailure> {
         match state {
-            LinkState::Searching => self
-                .shown
+            ConnectionState::Searching => self
+                .display
                 .aside("The daemon is away; waiting for it.".to_owned()),
-            LinkState::Connected => self
-                .shown
-                .aside("The daemon is back; the run goes on.".to_owned()),
-            LinkState::Ended => Ok(()),
+            ConnectionState::Connected => self
+                .display
+                .aside("The daemon is back; the run continues.".to_owned()),
+            ConnectionState::Ended => Ok(()),
         }
     }
 }
 
-async fn overdue(at: Option<Instant>) {
+async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
@@ -409,16 +419,16 @@ pub(super) fn selector(run: RunId) -> RunSelector {
     }
 }
 
-/// The end of a run as its status tells it.
-fn completed_of(view: RunView) -> RunCompletedPayload {
-    let cause = view.cause.unwrap_or(Cause::Answered);
+/// Builds the end of a run from its status.
+fn completed_from_view(view: RunView) -> RunCompletedPayload {
+    let cause = view.cause.unwrap_or(RunEndCause::Answered);
     RunCompletedPayload {
-        of: RunOf {
+        run: RunRef {
             session_key: view.session_key,
             run_id: view.run_id,
         },
         response: view.text,
-        success: cause == Cause::Answered,
+        success: cause == RunEndCause::Answered,
         cause,
         message: None,
         cost: view.cost,

@@ -1,25 +1,25 @@
-//! Lines of a chat that are commands to hob, not words for the model. Pure.
+//! Slash commands of a chat. Pure.
 
-use crate::tree::text;
+use crate::tree::help_text;
 
-/// Every command: its word, what it takes, what it does.
+/// All commands: name, argument, description.
 pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("help", "", "shows this"),
-    ("new", "[KEY]", "begins another session"),
+    ("new", "[KEY]", "starts another session"),
     (
         "model",
         "[MODEL]",
         "shows or picks the model: provider/model or an alias",
     ),
-    ("stop", "", "stops what still runs or waits in this session"),
-    ("cost", "", "what this session has cost"),
-    ("quit", "", "leaves; so do Ctrl-D and a second Ctrl-C"),
+    ("stop", "", "stops running and waiting runs of this session"),
+    ("cost", "", "shows the cost of this session"),
+    ("quit", "", "leaves, as Ctrl-D and a second Ctrl-C do"),
 ];
 
-/// What a line means.
+/// The parsed input line of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Typed {
-    /// Words for the model.
+pub enum ChatInput {
+    /// A message for the model.
     Words(String),
     Nothing,
     Help,
@@ -28,32 +28,32 @@ pub enum Typed {
     Stop,
     Cost,
     Quit,
-    /// A command that does not exist, and the one that was probably meant.
+    /// An unknown command, and the closest known one.
     Unknown(String, Option<&'static str>),
 }
 
-pub fn read(line: &str) -> Typed {
+pub fn parse(line: &str) -> ChatInput {
     let line = line.trim();
-    // A path or a comment is no command: only a word of letters right after the slash is.
+    // A path or a comment is not a command: a command is one lowercase word after the slash.
     let Some(rest) = line.strip_prefix('/').filter(|rest| is_command(rest)) else {
         return match line {
-            "" => Typed::Nothing,
-            words => Typed::Words(words.to_owned()),
+            "" => ChatInput::Nothing,
+            words => ChatInput::Words(words.to_owned()),
         };
     };
     let (word, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let value = Some(value.trim()).filter(|value| !value.is_empty());
     let value = value.map(str::to_owned);
     match word {
-        "help" | "h" | "?" => Typed::Help,
-        "new" => Typed::New(value),
-        "model" => Typed::Model(value),
-        "stop" => Typed::Stop,
-        "cost" => Typed::Cost,
-        "quit" | "exit" | "q" => Typed::Quit,
+        "help" | "h" | "?" => ChatInput::Help,
+        "new" => ChatInput::New(value),
+        "model" => ChatInput::Model(value),
+        "stop" => ChatInput::Stop,
+        "cost" => ChatInput::Cost,
+        "quit" | "exit" | "q" => ChatInput::Quit,
         unknown => {
             let known = COMMANDS.iter().map(|(word, _, _)| *word);
-            Typed::Unknown(unknown.to_owned(), text::nearest(unknown, known))
+            ChatInput::Unknown(unknown.to_owned(), help_text::nearest(unknown, known))
         }
     }
 }
@@ -66,7 +66,7 @@ fn is_command(rest: &str) -> bool {
     !rest.contains('\n') && !word.is_empty() && is_word
 }
 
-/// The page of `/help`.
+/// The lines of `/help`.
 pub fn help() -> Vec<String> {
     let lines = COMMANDS.iter().map(|(word, takes, what)| {
         let left = format!("/{word} {takes}");
@@ -74,12 +74,13 @@ pub fn help() -> Vec<String> {
     });
     let more = [
         String::new(),
-        "  A line that ends with \\ goes on in the next; a paste stays together.".to_owned(),
-        "  Ctrl-C stops the run, and what had happened is said.".to_owned(),
+        "  A line that ends with \\ continues on the next; a pasted text stays together."
+            .to_owned(),
+        "  Ctrl-C stops the run and shows the calls so far.".to_owned(),
     ];
     lines.chain(more).collect()
 }
 
 #[cfg(test)]
-#[path = "slash_tests.rs"]
+#[path = "slash_command_tests.rs"]
 mod tests;

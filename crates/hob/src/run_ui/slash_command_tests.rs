@@ -4,24 +4,30 @@ use super::*;
 
 #[test]
 fn commands_are_read_with_their_values() {
-    assert_eq!(read(" /help "), Typed::Help);
-    assert_eq!(read("/new"), Typed::New(None));
+    assert_eq!(parse(" /help "), ChatInput::Help);
+    assert_eq!(parse("/new"), ChatInput::New(None));
     assert_eq!(
-        read("/model  sim/small "),
-        Typed::Model(Some("sim/small".to_owned()))
+        parse("/model  sim/small "),
+        ChatInput::Model(Some("sim/small".to_owned()))
     );
-    assert_eq!([read("/quit"), read("/exit")], [Typed::Quit, Typed::Quit]);
-    assert_eq!([read("/stop"), read("/cost")], [Typed::Stop, Typed::Cost]);
     assert_eq!(
-        read("/hepl"),
-        Typed::Unknown("hepl".to_owned(), Some("help"))
+        [parse("/quit"), parse("/exit")],
+        [ChatInput::Quit, ChatInput::Quit]
     );
-    assert_eq!(read("/zzz"), Typed::Unknown("zzz".to_owned(), None));
+    assert_eq!(
+        [parse("/stop"), parse("/cost")],
+        [ChatInput::Stop, ChatInput::Cost]
+    );
+    assert_eq!(
+        parse("/hepl"),
+        ChatInput::Unknown("hepl".to_owned(), Some("help"))
+    );
+    assert_eq!(parse("/zzz"), ChatInput::Unknown("zzz".to_owned(), None));
 }
 
 #[test]
 fn words_stay_words() {
-    assert_eq!(read("  "), Typed::Nothing);
+    assert_eq!(parse("  "), ChatInput::Nothing);
     for words in [
         "hello",
         "/etc/passwd is what?",
@@ -29,7 +35,7 @@ fn words_stay_words() {
         "/model\nis a word here",
         "a /help",
     ] {
-        assert_eq!(read(words), Typed::Words(words.to_owned()), "{words}");
+        assert_eq!(parse(words), ChatInput::Words(words.to_owned()), "{words}");
     }
 }
 
@@ -43,8 +49,8 @@ fn the_help_names_every_command_and_fits() {
     for (word, _, _) in COMMANDS {
         assert!(page.iter().any(|line| line.contains(&format!("/{word}"))));
         assert!(!matches!(
-            read(&format!("/{word}")),
-            Typed::Unknown(..) | Typed::Words(_)
+            parse(&format!("/{word}")),
+            ChatInput::Unknown(..) | ChatInput::Words(_)
         ));
     }
 }

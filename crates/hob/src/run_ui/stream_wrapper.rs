@@ -1,40 +1,40 @@
-//! Text that arrives in pieces, broken between words to fit a terminal. Pure.
+//! Word wrap of streamed text. Pure.
 //!
-//! Invariants: apart from line breaks that replace spaces, and the indentation after them, what
-//! comes out is what went in; code and tables are never broken; at most one word is held back.
+//! Invariants: the output equals the input, except for line breaks that replace spaces and the
+//! indentation after them; code and tables are never wrapped; at most one word is held back.
 
-use crate::render::words::{harmless, width};
+use crate::render::text::{replace_hidden, width};
 
-/// Letters of a line's beginning that decide how it is broken.
+/// The characters at the start of a line that decide how it is wrapped.
 const HEAD_LETTERS_MAX: usize = 12;
-/// Below this, breaking helps nobody.
+/// The least columns for wrapping.
 const COLUMNS_MIN: usize = 20;
 
-/// The state of one text on its way to the screen.
+/// The wrapping state of one text.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
-    /// None when the reader is not a terminal: text then passes as it is.
+pub struct StreamWrapper {
+    /// `None` without a terminal: the text then passes unchanged.
     columns: Option<usize>,
     column: usize,
     word: String,
     /// Spaces before `word`.
     gap: usize,
-    /// How the present line of the text begins.
+    /// The start of the current input line.
     head: String,
     fenced: bool,
 }
 
-impl Flow {
+impl StreamWrapper {
     pub fn new(columns: Option<usize>) -> Self {
-        Flow {
+        StreamWrapper {
             columns: columns.filter(|columns| *columns >= COLUMNS_MIN),
-            ..Flow::default()
+            ..StreamWrapper::default()
         }
     }
 
-    /// What to print for the next piece.
+    /// Wraps the next piece and returns the text to print.
     pub fn push(&mut self, piece: &str) -> String {
-        let piece = harmless(piece);
+        let piece = replace_hidden(piece);
         let mut out = String::with_capacity(piece.len() + 8);
         for letter in piece.chars() {
             self.letter(letter, &mut out);
@@ -42,7 +42,7 @@ impl Flow {
         out
     }
 
-    /// What was held back.
+    /// Returns the word that was held back.
     pub fn rest(&mut self) -> String {
         let mut out = String::new();
         self.end_word(&mut out);
@@ -50,7 +50,7 @@ impl Flow {
         out
     }
 
-    /// The rest, and a line break unless the cursor stands at the beginning of a line.
+    /// Returns the rest, and a line break unless the cursor is at the start of a line.
     pub fn end_line(&mut self) -> String {
         let mut out = self.rest();
         if self.column > 0 {
@@ -60,7 +60,7 @@ impl Flow {
         out
     }
 
-    /// Whether nothing stands on the present line.
+    /// Returns true when the current line is empty.
     pub fn is_at_line_start(&self) -> bool {
         self.column == 0 && self.word.is_empty()
     }
@@ -90,7 +90,7 @@ impl Flow {
         }
     }
 
-    /// Puts the held word on this line, or on the next if it does not fit.
+    /// Writes the held word on this line, or on the next if it does not fit.
     fn end_word(&mut self, out: &mut String) {
         if self.word.is_empty() {
             if self.is_verbatim() || self.columns.is_none() {
@@ -103,6 +103,7 @@ impl Flow {
         let columns = self.columns.unwrap_or(usize::MAX);
         if self.column > 0 && self.column + self.gap + wide > columns {
             out.push('\n');
+            // At most half the width: a deep list must leave room for its text.
             let indent = self.indent().min(columns / 2);
             out.push_str(&" ".repeat(indent));
             self.column = indent;
@@ -120,7 +121,7 @@ impl Flow {
         self.head.clear();
     }
 
-    /// Code and tables keep their lines.
+    /// Returns true inside code and tables, which keep their lines.
     fn is_verbatim(&self) -> bool {
         let head = self.head.as_str();
         self.fenced
@@ -129,7 +130,7 @@ impl Flow {
             || head.trim_start().starts_with("```")
     }
 
-    /// Where the lines after the first of a paragraph or list item begin.
+    /// The indentation of the second and later lines of a paragraph or list item.
     fn indent(&self) -> usize {
         let spaces = self.head.len() - self.head.trim_start_matches(' ').len();
         let rest = &self.head[spaces..];
@@ -146,5 +147,5 @@ impl Flow {
 }
 
 #[cfg(test)]
-#[path = "flow_tests.rs"]
+#[path = "stream_wrapper_tests.rs"]
 mod tests;

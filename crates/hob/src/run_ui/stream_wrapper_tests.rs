@@ -4,7 +4,7 @@ use super::*;
 
 /// `text` in pieces of `size` letters.
 fn flowed(text: &str, columns: Option<usize>, size: usize) -> String {
-    let mut flow = Flow::new(columns);
+    let mut flow = StreamWrapper::new(columns);
     let letters: Vec<char> = text.chars().collect();
     let mut out = String::new();
     for piece in letters.chunks(size) {
@@ -61,7 +61,7 @@ fn nothing_from_outside_moves_the_cursor() {
 
 #[test]
 fn the_end_of_a_line_is_known() {
-    let mut flow = Flow::new(Some(40));
+    let mut flow = StreamWrapper::new(Some(40));
     assert!(flow.is_at_line_start());
     assert_eq!(flow.push("half a li"), "half a");
     assert!(!flow.is_at_line_start());

@@ -1,7 +1,7 @@
-//! The person at the terminal: one key or one line of theirs, even when stdin is something else.
+//! The person at the terminal: reads a key or a line from `/dev/tty`, even when stdin is piped.
 //!
-//! Invariants: keys pressed before an answer was asked for never are one; the terminal is as it
-//! was when an answer is given or the question is dropped; Ctrl-C stays a signal.
+//! Invariants: keys pressed before the prompt never answer it; the terminal modes are restored when
+//! an answer is given or the question is dropped; Ctrl-C stays a signal.
 
 use crate::terminal::Terminal;
 use rustix::fs::{Mode, OFlags};
@@ -13,29 +13,30 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
-/// Bytes of one answer; a terminal hands over at most a line of 4 KiB.
+/// The most bytes of one answer; a terminal delivers lines of at most 4 KiB.
 const ANSWER_BYTES_MAX: usize = 4_096;
 
-/// Keys that a hasty person presses before the first is read; more is a paste.
+/// The most keys of one read that count as typed; more is a paste.
 const KEYS_AT_ONCE_MAX: usize = 3;
 
-/// How long nothing is typed before a person is taken to have stopped typing.
+/// The silence after which the person has stopped typing.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a pause is waited for; a key that is held down makes none.
+/// The longest wait for that silence; a key held down never makes one.
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A terminal with somebody at it.
 #[derive(Debug)]
-pub struct Person {
+pub struct TerminalUser {
     terminal: AsyncFd<OwnedFd>,
 }
 
-impl Person {
-    /// The person who reads stderr and types on the same terminal, if there is one.
-    pub fn find() -> Option<Person> {
+impl TerminalUser {
+    /// Opens the controlling terminal if stderr is a terminal.
+    pub fn find() -> Option<TerminalUser> {
         if !io::stderr().is_terminal() {
             return None;
         }
+        // NOCTTY: opening a terminal must not change the controlling terminal of this process.
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
         #[expect(
@@ -43,47 +44,48 @@ impl Person {
             reason = "its successor is unsafe for types that may change their descriptor; an OwnedFd cannot"
         )]
         let terminal = AsyncFd::with_interest(file, Interest::READABLE).ok()?;
-        Some(Person { terminal })
+        Some(TerminalUser { terminal })
     }
 
-    /// Shows `prompt` and waits for one of `keys`; others are not heard. A person who is typing
-    /// when the question comes types at something else, so the prompt appears when they pause.
+    /// Shows `prompt` and waits for one of `keys`; others are ignored. A person who is typing when the
+    /// question comes does not mean the question, so the prompt waits for a pause.
     pub async fn key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
-        let _restored = self.heed()?;
-        self.pause().await?;
-        self.press(prompt, keys).await
+        let _restored = self.enter_key_mode()?;
+        self.wait_for_pause().await?;
+        self.read_key(prompt, keys).await
     }
 
-    /// The same for a person who was asked already and wanted to see more.
+    /// Asks again without waiting for a pause, after the details were shown.
     pub async fn next_key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
-        let _restored = self.heed()?;
-        self.press(prompt, keys).await
+        let _restored = self.enter_key_mode()?;
+        self.read_key(prompt, keys).await
     }
 
-    /// Hands over keys as they are pressed, and forgets what was typed before.
-    fn heed(&self) -> io::Result<Modes<'_>> {
-        Modes::set(&self.terminal, |modes| {
+    /// Switches to unbuffered input without echo and discards earlier input.
+    fn enter_key_mode(&self) -> io::Result<TerminalModeGuard<'_>> {
+        TerminalModeGuard::set(&self.terminal, |modes| {
             modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         })
     }
 
-    async fn press(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
+    async fn read_key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
         Terminal::prompt(prompt);
         loop {
             let bytes = self.read().await?;
+            // An empty read is a hang-up: nobody can answer any more.
             if bytes.is_empty() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let text = String::from_utf8_lossy(&bytes);
-            if let Some(key) = pressed(&text, keys) {
+            if let Some(key) = find_key(&text, keys) {
                 return Ok(key);
             }
         }
     }
 
-    /// Waits for a line; `None` when the person ends the input instead.
+    /// Waits for a line; `None` at the end of input (Ctrl-D).
     pub async fn line(&self) -> io::Result<Option<String>> {
-        let _restored = Modes::set(&self.terminal, |modes| {
+        let _restored = TerminalModeGuard::set(&self.terminal, |modes| {
             modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO;
         })?;
         let bytes = self.read().await?;
@@ -91,8 +93,8 @@ impl Person {
         Ok((!bytes.is_empty()).then(|| text.trim().to_owned()))
     }
 
-    /// Waits until nothing was typed for a moment, and forgets what was.
-    async fn pause(&self) -> io::Result<()> {
+    /// Waits until nothing is typed for a moment, and discards the input.
+    async fn wait_for_pause(&self) -> io::Result<()> {
         let until = Instant::now() + PAUSE_WAIT_MAX;
         while let Ok(typed) = tokio::time::timeout(PAUSE, self.read()).await {
             typed?;
@@ -114,8 +116,8 @@ impl Person {
     }
 }
 
-/// The first of `keys` in what a terminal handed over. An arrow or a paste is no answer.
-fn pressed(text: &str, keys: &[char]) -> Option<char> {
+/// The first of `keys` in one read. Escape sequences (arrows) and pastes never answer.
+fn find_key(text: &str, keys: &[char]) -> Option<char> {
     if text.starts_with('\u{1b}') || text.chars().count() > KEYS_AT_ONCE_MAX {
         return None;
     }
@@ -123,32 +125,32 @@ fn pressed(text: &str, keys: &[char]) -> Option<char> {
     letters.find(|letter| keys.contains(letter))
 }
 
-/// The terminal's modes, changed until this is dropped.
-struct Modes<'t> {
+/// Changed terminal modes, restored on drop.
+struct TerminalModeGuard<'t> {
     terminal: &'t AsyncFd<OwnedFd>,
     former: Termios,
 }
 
-impl<'t> Modes<'t> {
+impl<'t> TerminalModeGuard<'t> {
     fn set(terminal: &'t AsyncFd<OwnedFd>, change: impl FnOnce(&mut Termios)) -> io::Result<Self> {
         let former = rustix::termios::tcgetattr(terminal.get_ref())?;
         let mut wanted = former.clone();
         change(&mut wanted);
-        // Flushing forgets what was typed before the question.
+        // Flushing discards keys from before the question: they must not answer it.
         rustix::termios::tcsetattr(terminal.get_ref(), OptionalActions::Flush, &wanted)?;
         rustix::termios::tcflush(terminal.get_ref(), QueueSelector::IFlush)?;
-        Ok(Modes { terminal, former })
+        Ok(TerminalModeGuard { terminal, former })
     }
 }
 
-impl Drop for Modes<'_> {
+impl Drop for TerminalModeGuard<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs no modes.
+        // A closed terminal has no modes to restore.
         let _ =
             rustix::termios::tcsetattr(self.terminal.get_ref(), OptionalActions::Now, &self.former);
     }
 }
 
 #[cfg(test)]
-#[path = "person_tests.rs"]
+#[path = "terminal_user_tests.rs"]
 mod tests;

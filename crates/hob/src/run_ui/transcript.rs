@@ -1,148 +1,148 @@
-//! What of a run appears where: its words on stdout, everything about them beside it. Pure: it
-//! says what to print and prints nothing.
+//! The transcript of a run: the model's text for stdout, notes for stderr. Pure: it returns print
+//! operations.
 //!
-//! A stream cannot be taken back. When the model is asked again, the new text is compared with
-//! what stands already: as long as it says the same nothing is repeated, and where it differs
-//! that is said before it is printed whole.
+//! Printed text cannot be removed. When a step is retried, the new text is compared with the printed
+//! one: equal text is not repeated; where it differs, a note comes first and the whole text again.
 
-use super::flow::Flow;
-use crate::render::{Screen, Tone};
-use hob_core::follow::{Kind, Output};
+use super::stream_wrapper::StreamWrapper;
+use crate::render::{ScreenStyle, TextTone};
+use hob_core::run_follower::{FollowOutput, StreamKind};
 
-/// What a person is told before a text that replaces the one above.
+/// The note before a text that replaces the one above.
 pub const REPLACED: &str = "(the model was asked again; this replaces the text above)";
 
-/// Something to print.
+/// A print operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Print {
-    /// On stdout, as it is.
+pub enum PrintOp {
+    /// Text for stdout, unchanged.
     Words(String),
-    /// A line of its own, beside the result.
+    /// A line for stderr.
     Aside(String),
 }
 
-/// The part of the screen that one run fills.
+/// The printed state of one run.
 #[derive(Clone, Debug)]
-pub struct Page {
-    screen: Screen,
-    /// Whether thinking is shown: only to a person who looks.
+pub struct RunTranscript {
+    screen: ScreenStyle,
+    /// Thinking is shown on a terminal only.
     shows_thinking: bool,
-    flow: Flow,
-    kind: Kind,
+    flow: StreamWrapper,
+    kind: StreamKind,
     step: u32,
-    /// The text of the present step that stands on the page.
-    standing: String,
-    /// The text of a later attempt, as long as it says what stands already.
-    again: Option<String>,
+    /// The printed text of the current step.
+    printed: String,
+    /// The text of a later attempt, as long as it is a prefix of the printed text.
+    retried: Option<String>,
 }
 
-impl Page {
-    pub fn new(screen: &Screen) -> Self {
-        Page {
+impl RunTranscript {
+    pub fn new(screen: &ScreenStyle) -> Self {
+        RunTranscript {
             shows_thinking: screen.width.is_some(),
-            flow: Flow::new(screen.width),
+            flow: StreamWrapper::new(screen.width),
             screen: screen.clone(),
-            kind: Kind::Text,
+            kind: StreamKind::Text,
             step: 0,
-            standing: String::new(),
-            again: None,
+            printed: String::new(),
+            retried: None,
         }
     }
 
-    /// Prints what a follower says; returns whether it asks for a status.
-    pub fn show(&mut self, outputs: Vec<Output>, out: &mut Vec<Print>) -> bool {
+    /// Applies the follower's outputs; returns true when it requests a status.
+    pub fn show(&mut self, outputs: Vec<FollowOutput>, out: &mut Vec<PrintOp>) -> bool {
         let mut asks = false;
         for output in outputs {
             match output {
-                Output::Show { step, kind, text } => self.piece(step, kind, &text, out),
-                Output::Restart { .. } => self.again = Some(String::new()),
-                Output::Missing { step, kind } => self.piece(step, kind, " […] ", out),
-                Output::AskStatus => asks = true,
+                FollowOutput::Show { step, kind, text } => self.piece(step, kind, &text, out),
+                FollowOutput::Restart { .. } => self.retried = Some(String::new()),
+                FollowOutput::Missing { step, kind } => self.piece(step, kind, " […] ", out),
+                FollowOutput::RequestStatus => asks = true,
             }
         }
         asks
     }
 
-    /// The present step ended: what stands must be what the model said.
-    pub fn step_ended(&mut self, out: &mut Vec<Print>) {
-        if let Some(again) = self.again.take() {
-            self.replace(again, out);
+    /// Ends the current step: the printed text must now equal the model's text.
+    pub fn step_ended(&mut self, out: &mut Vec<PrintOp>) {
+        if let Some(retried) = self.retried.take() {
+            self.replace(retried, out);
         }
     }
 
-    /// Ends the line that the words stand on.
-    pub fn break_line(&mut self, out: &mut Vec<Print>) {
+    /// Ends the current line of the model's text.
+    pub fn break_line(&mut self, out: &mut Vec<PrintOp>) {
         let end = self.flow.end_line();
         self.print(&end, out);
     }
 
-    /// Makes room for a line that is not the model's, where both appear on the same screen.
-    pub fn make_room(&mut self, out: &mut Vec<Print>) {
+    /// Ends the current line before a note, when both appear on the same screen.
+    pub fn make_room(&mut self, out: &mut Vec<PrintOp>) {
         if self.screen.width.is_some() {
             self.break_line(out);
         }
     }
 
-    /// A line beside the words.
-    pub fn aside(&mut self, line: String, out: &mut Vec<Print>) {
+    /// Adds a line for stderr.
+    pub fn aside(&mut self, line: String, out: &mut Vec<PrintOp>) {
         self.make_room(out);
-        out.push(Print::Aside(line));
+        out.push(PrintOp::Aside(line));
     }
 
-    fn piece(&mut self, step: u32, kind: Kind, text: &str, out: &mut Vec<Print>) {
+    fn piece(&mut self, step: u32, kind: StreamKind, text: &str, out: &mut Vec<PrintOp>) {
         if step != self.step {
             self.begin_step(step, out);
         }
         match kind {
-            // The call itself is shown when it begins.
-            Kind::Tool => {}
-            Kind::Thinking if !self.shows_thinking || self.again.is_some() => {}
-            Kind::Thinking => self.words(kind, text, out),
-            Kind::Text => self.text(text, out),
+            // The call is shown when it starts.
+            StreamKind::Tool => {}
+            // A retry thinks again; only its text is compared with the printed one.
+            StreamKind::Thinking if !self.shows_thinking || self.retried.is_some() => {}
+            StreamKind::Thinking => self.words(kind, text, out),
+            StreamKind::Text => self.text(text, out),
         }
     }
 
-    fn begin_step(&mut self, step: u32, out: &mut Vec<Print>) {
+    fn begin_step(&mut self, step: u32, out: &mut Vec<PrintOp>) {
         self.step_ended(out);
-        // What the model said before its calls and what it says after them are paragraphs.
-        if !self.standing.is_empty() {
+        // The texts before and after tool calls are separate paragraphs.
+        if !self.printed.is_empty() {
             self.break_line(out);
         }
         self.step = step;
-        self.standing.clear();
+        self.printed.clear();
     }
 
-    fn text(&mut self, text: &str, out: &mut Vec<Print>) {
-        let Some(mut again) = self.again.take() else {
-            self.standing.push_str(text);
-            return self.words(Kind::Text, text, out);
+    fn text(&mut self, text: &str, out: &mut Vec<PrintOp>) {
+        let Some(mut retried) = self.retried.take() else {
+            self.printed.push_str(text);
+            return self.words(StreamKind::Text, text, out);
         };
-        again.push_str(text);
-        if self.standing.starts_with(&again) {
-            self.again = Some(again);
-        } else if let Some(rest) = again.strip_prefix(&self.standing) {
+        retried.push_str(text);
+        if self.printed.starts_with(&retried) {
+            self.retried = Some(retried);
+        } else if let Some(rest) = retried.strip_prefix(&self.printed) {
             let rest = rest.to_owned();
-            self.standing = again;
-            self.words(Kind::Text, &rest, out);
+            self.printed = retried;
+            self.words(StreamKind::Text, &rest, out);
         } else {
-            self.replace(again, out);
+            self.replace(retried, out);
         }
     }
 
-    /// Prints `text` in place of what stands, unless that is the same.
-    fn replace(&mut self, text: String, out: &mut Vec<Print>) {
-        if text == self.standing {
+    /// Prints `text` with a note that it replaces the printed text, unless both are equal.
+    fn replace(&mut self, text: String, out: &mut Vec<PrintOp>) {
+        if text == self.printed {
             return;
         }
         self.break_line(out);
-        self.aside(self.screen.paint(Tone::Quiet, REPLACED), out);
-        self.words(Kind::Text, &text, out);
-        self.standing = text;
+        self.aside(self.screen.paint(TextTone::Quiet, REPLACED), out);
+        self.words(StreamKind::Text, &text, out);
+        self.printed = text;
     }
 
-    fn words(&mut self, kind: Kind, text: &str, out: &mut Vec<Print>) {
+    fn words(&mut self, kind: StreamKind, text: &str, out: &mut Vec<PrintOp>) {
         if kind != self.kind {
-            let was_thinking = self.kind == Kind::Thinking;
+            let was_thinking = self.kind == StreamKind::Thinking;
             self.break_line(out);
             self.kind = kind;
             if was_thinking {
@@ -153,21 +153,21 @@ impl Page {
         self.print(&flowed, out);
     }
 
-    fn print(&mut self, text: &str, out: &mut Vec<Print>) {
+    fn print(&mut self, text: &str, out: &mut Vec<PrintOp>) {
         if text.is_empty() {
             return;
         }
         let text = match self.kind {
-            Kind::Thinking => self.screen.paint(Tone::Quiet, text),
-            Kind::Text | Kind::Tool => text.to_owned(),
+            StreamKind::Thinking => self.screen.paint(TextTone::Quiet, text),
+            StreamKind::Text | StreamKind::Tool => text.to_owned(),
         };
         match out.last_mut() {
-            Some(Print::Words(words)) => words.push_str(&text),
-            _ => out.push(Print::Words(text)),
+            Some(PrintOp::Words(words)) => words.push_str(&text),
+            _ => out.push(PrintOp::Words(text)),
         }
     }
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
+#[path = "transcript_tests.rs"]
 mod tests;

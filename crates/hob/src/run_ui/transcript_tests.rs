@@ -2,24 +2,24 @@
 
 use super::*;
 
-fn show(step: u32, kind: Kind, text: &str) -> Output {
+fn show(step: u32, kind: StreamKind, text: &str) -> FollowOutput {
     let text = text.to_owned();
-    Output::Show { step, kind, text }
+    FollowOutput::Show { step, kind, text }
 }
 
-fn words(step: u32, text: &str) -> Output {
-    show(step, Kind::Text, text)
+fn words(step: u32, text: &str) -> FollowOutput {
+    show(step, StreamKind::Text, text)
 }
 
-fn screen(width: Option<usize>) -> Screen {
-    Screen {
+fn screen(width: Option<usize>) -> ScreenStyle {
+    ScreenStyle {
         width,
-        ..Screen::plain(0)
+        ..ScreenStyle::plain(0)
     }
 }
 
 /// The page as it looks, lines beside it in angle brackets.
-fn drawn(page: &mut Page, outputs: Vec<Output>) -> String {
+fn drawn(page: &mut RunTranscript, outputs: Vec<FollowOutput>) -> String {
     let mut out = Vec::new();
     page.show(outputs, &mut out);
     page.step_ended(&mut out);
@@ -27,22 +27,22 @@ fn drawn(page: &mut Page, outputs: Vec<Output>) -> String {
     text(out)
 }
 
-fn text(out: Vec<Print>) -> String {
+fn text(out: Vec<PrintOp>) -> String {
     let text = out.into_iter().map(|print| match print {
-        Print::Words(words) => words,
-        Print::Aside(line) => format!("<{line}>\n"),
+        PrintOp::Words(words) => words,
+        PrintOp::Aside(line) => format!("<{line}>\n"),
     });
     text.collect()
 }
 
-const RESTART: Output = Output::Restart {
+const RESTART: FollowOutput = FollowOutput::Restart {
     step: 1,
     attempt: 2,
 };
 
 #[test]
 fn a_new_attempt_that_says_the_same_goes_on_where_the_former_stopped() {
-    let mut page = Page::new(&screen(None));
+    let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![
         words(1, "Good mor"),
         RESTART,
@@ -54,7 +54,7 @@ fn a_new_attempt_that_says_the_same_goes_on_where_the_former_stopped() {
 
 #[test]
 fn a_new_attempt_that_says_something_else_replaces_the_former() {
-    let mut page = Page::new(&screen(None));
+    let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![
         words(1, "Good mor"),
         RESTART,
@@ -67,7 +67,7 @@ fn a_new_attempt_that_says_something_else_replaces_the_former() {
 
 #[test]
 fn a_shorter_text_replaces_a_longer_one_at_the_end_of_the_step() {
-    let mut page = Page::new(&screen(None));
+    let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![words(1, "Good morning"), RESTART, words(1, "Good")];
     let expected = format!("Good morning\n<{REPLACED}>\nGood\n");
     assert_eq!(drawn(&mut page, outputs), expected);
@@ -76,13 +76,13 @@ fn a_shorter_text_replaces_a_longer_one_at_the_end_of_the_step() {
 #[test]
 fn thinking_is_for_a_person_who_looks() {
     let outputs = vec![
-        show(1, Kind::Thinking, "They greet."),
-        show(1, Kind::Tool, "{\"zone\""),
+        show(1, StreamKind::Thinking, "They greet."),
+        show(1, StreamKind::Tool, "{\"zone\""),
         words(1, "Hello."),
     ];
-    let mut piped = Page::new(&screen(None));
+    let mut piped = RunTranscript::new(&screen(None));
     assert_eq!(drawn(&mut piped, outputs.clone()), "Hello.\n");
-    let mut watched = Page::new(&Screen {
+    let mut watched = RunTranscript::new(&ScreenStyle {
         colour: true,
         ..screen(Some(80))
     });
@@ -96,7 +96,7 @@ fn thinking_is_for_a_person_who_looks() {
 
 #[test]
 fn lines_beside_the_words_never_share_a_row_with_them() {
-    let mut page = Page::new(&screen(Some(80)));
+    let mut page = RunTranscript::new(&screen(Some(80)));
     let mut out = Vec::new();
     page.show(vec![words(1, "Let me look")], &mut out);
     page.aside("→ read notes.txt".to_owned(), &mut out);
@@ -107,7 +107,7 @@ fn lines_beside_the_words_never_share_a_row_with_them() {
 
 #[test]
 fn a_program_gets_the_words_unbroken_whatever_is_said_beside_them() {
-    let mut page = Page::new(&screen(None));
+    let mut page = RunTranscript::new(&screen(None));
     let mut out = Vec::new();
     page.show(vec![words(1, "one ")], &mut out);
     page.aside("The daemon is away.".to_owned(), &mut out);
@@ -118,7 +118,7 @@ fn a_program_gets_the_words_unbroken_whatever_is_said_beside_them() {
 
 #[test]
 fn steps_without_a_line_in_between_are_apart() {
-    let mut page = Page::new(&screen(None));
+    let mut page = RunTranscript::new(&screen(None));
     assert_eq!(
         drawn(&mut page, vec![words(1, "one"), words(2, "two")]),
         "one\ntwo\n"

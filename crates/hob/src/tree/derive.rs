@@ -1,21 +1,21 @@
-//! `hob ROOM VERB` for every method that is a command, from its declaration alone: a new room
-//! gets its commands without an edit here.
+//! Derives `hob ROOM VERB` from the declarations of the wire methods: a new room gets its commands
+//! without an edit here.
 
-use super::schema::{Field, FieldKind, fields};
-use super::text;
-use crate::failure::Failure;
-use crate::render::words::{capitals, kebab};
+use super::help_text;
+use super::schema::{ParamField, ParamKind, fields};
+use crate::failure::CommandFailure;
+use crate::render::text::{kebab, screaming_snake};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use hob_wire::method::Cli;
+use hob_wire::method::CliExposure;
 use hob_wire::{MethodSpec, catalog};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
-/// Rooms and their verbs, in the catalog's order, the bus itself last.
+/// The rooms and their verbs in the catalog's order, the gateway last.
 pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
     let mut rooms: Vec<(&str, Vec<&MethodSpec>)> = Vec::new();
-    for spec in catalog::methods().filter(|spec| spec.cli != Cli::Hidden) {
+    for spec in catalog::methods().filter(|spec| spec.cli != CliExposure::Hidden) {
         let Some((room, _)) = spec.name.split_once('.') else {
             continue;
         };
@@ -24,7 +24,7 @@ pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
             None => rooms.push((room, vec![spec])),
         }
     }
-    // What people work with comes before the machinery.
+    // The gateway is for debugging, so it comes after the rooms that people use.
     rooms.sort_by_key(|(room, _)| *room == "gateway");
     rooms
 }
@@ -33,7 +33,7 @@ pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
 pub fn method(room: &str, verb: &str) -> Option<&'static MethodSpec> {
     catalog::methods().find(|spec| {
         let name = spec.name.split_once('.');
-        spec.cli != Cli::Hidden
+        spec.cli != CliExposure::Hidden
             && name.is_some_and(|(its_room, its_verb)| its_room == room && kebab(its_verb) == verb)
     })
 }
@@ -41,8 +41,8 @@ pub fn method(room: &str, verb: &str) -> Option<&'static MethodSpec> {
 pub fn room_command(room: &'static str, specs: &[&'static MethodSpec]) -> Command {
     let examples: Vec<String> = specs.iter().take(3).map(|spec| example(spec)).collect();
     Command::new(room)
-        .about(text::room_about(room, specs))
-        .after_help(text::examples(&examples))
+        .about(help_text::room_about(room, specs))
+        .after_help(help_text::examples(&examples))
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(specs.iter().map(|spec| verb_command(spec)))
@@ -59,31 +59,31 @@ pub fn verb_command(spec: &'static MethodSpec) -> Command {
         .map(|paragraph| paragraph.replace('\n', " "));
     let about = paragraphs.next().unwrap_or_default();
     let rest: Vec<String> = paragraphs.collect();
-    let mut command = Command::new(kebab(verb)).about(text::sentence(&about));
+    let mut command = Command::new(kebab(verb)).about(help_text::sentence(&about));
     if !rest.is_empty() {
         command = command.long_about(rest.join("\n\n"));
     }
     let wire = format!("Calls {} (scope {}).", spec.name, spec.scope.as_str());
     let examples = [example(spec), format!("{} --json", example(spec))];
     command
-        .after_help(format!("{}\n\n{wire}", text::examples(&examples)))
+        .after_help(format!("{}\n\n{wire}", help_text::examples(&examples)))
         .args(fields(spec).iter().map(argument))
 }
 
-fn argument(field: &Field) -> Arg {
+fn argument(field: &ParamField) -> Arg {
     let placeholder = match &field.kind {
-        FieldKind::Integer | FieldKind::Number => "N".to_owned(),
-        FieldKind::Json => "JSON".to_owned(),
-        _ if field.position.is_some() => capitals(&field.name),
-        // The flag says the whole name already.
-        _ => capitals(&field.name)
+        ParamKind::Integer | ParamKind::Number => "N".to_owned(),
+        ParamKind::Json => "JSON".to_owned(),
+        _ if field.position.is_some() => screaming_snake(&field.name),
+        // The flag already has the whole name, so the placeholder is its last word.
+        _ => screaming_snake(&field.name)
             .rsplit('_')
             .next()
             .unwrap_or("TEXT")
             .to_owned(),
     };
-    let mut help = text::sentence(&field.help);
-    if field.kind == FieldKind::Prose && field.position.is_some() {
+    let mut help = help_text::sentence(&field.help);
+    if field.kind == ParamKind::Prose && field.position.is_some() {
         help.push_str(" ('-' reads it from stdin)");
     }
     let argument = Arg::new(field.name.clone())
@@ -96,44 +96,44 @@ fn argument(field: &Field) -> Arg {
         None => argument.long(kebab(&field.name)),
     };
     match field.kind {
-        FieldKind::Integer | FieldKind::Number => argument.allow_negative_numbers(true),
-        FieldKind::Bool => argument.num_args(0..=1).default_missing_value("true"),
-        FieldKind::Texts => argument.action(ArgAction::Append).value_delimiter(','),
-        // Words may begin with a dash and still be words.
-        FieldKind::Prose => argument.allow_hyphen_values(true),
+        ParamKind::Integer | ParamKind::Number => argument.allow_negative_numbers(true),
+        ParamKind::Bool => argument.num_args(0..=1).default_missing_value("true"),
+        ParamKind::Texts => argument.action(ArgAction::Append).value_delimiter(','),
+        // Prose may begin with a dash.
+        ParamKind::Prose => argument.allow_hyphen_values(true),
         _ => argument,
     }
 }
 
-fn parser(kind: &FieldKind) -> ValueParser {
+fn parser(kind: &ParamKind) -> ValueParser {
     match kind {
-        FieldKind::Text | FieldKind::Prose | FieldKind::Texts => value_parser!(String),
-        FieldKind::Integer => ValueParser::new(parse_integer),
-        FieldKind::Number => ValueParser::new(parse_number),
-        FieldKind::Bool => value_parser!(bool),
-        FieldKind::Choice(words) => PossibleValuesParser::new(words.clone()).into(),
-        FieldKind::Json => ValueParser::new(parse_json),
+        ParamKind::Text | ParamKind::Prose | ParamKind::Texts => value_parser!(String),
+        ParamKind::Integer => ValueParser::new(parse_integer),
+        ParamKind::Number => ValueParser::new(parse_number),
+        ParamKind::Bool => value_parser!(bool),
+        ParamKind::Choice(words) => PossibleValuesParser::new(words.clone()).into(),
+        ParamKind::Json => ValueParser::new(parse_json),
     }
 }
 
 fn parse_integer(text: &str) -> Result<i64, &'static str> {
-    text.parse().map_err(|_| "it takes a whole number")
+    text.parse().map_err(|_| "expected a whole number")
 }
 
 fn parse_number(text: &str) -> Result<f64, &'static str> {
-    text.parse().map_err(|_| "it takes a number")
+    text.parse().map_err(|_| "expected a number")
 }
 
 fn parse_json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("it takes JSON: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("expected JSON: {error}"))
 }
 
-/// The params that a command line gives.
+/// Builds the params of a method from the command line.
 pub fn params(
     spec: &MethodSpec,
     matches: &ArgMatches,
     stdin: &mut dyn Read,
-) -> Result<Value, Failure> {
+) -> Result<Value, CommandFailure> {
     let mut params = Map::new();
     for field in fields(spec) {
         if let Some(value) = value(&field, matches, stdin)? {
@@ -144,38 +144,38 @@ pub fn params(
 }
 
 fn value(
-    field: &Field,
+    field: &ParamField,
     matches: &ArgMatches,
     stdin: &mut dyn Read,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, CommandFailure> {
     let name = field.name.as_str();
     Ok(match field.kind {
-        FieldKind::Text | FieldKind::Choice(_) => matches.get_one::<String>(name).map(|v| json!(v)),
-        FieldKind::Prose => match matches.get_one::<String>(name) {
+        ParamKind::Text | ParamKind::Choice(_) => matches.get_one::<String>(name).map(|v| json!(v)),
+        ParamKind::Prose => match matches.get_one::<String>(name) {
             Some(text) if text == "-" => Some(json!(read_text(stdin)?)),
             text => text.map(|text| json!(text)),
         },
-        FieldKind::Integer => matches.get_one::<i64>(name).map(|v| json!(v)),
-        FieldKind::Number => matches.get_one::<f64>(name).map(|v| json!(v)),
-        FieldKind::Bool => matches.get_one::<bool>(name).map(|v| json!(v)),
-        FieldKind::Texts => matches
+        ParamKind::Integer => matches.get_one::<i64>(name).map(|v| json!(v)),
+        ParamKind::Number => matches.get_one::<f64>(name).map(|v| json!(v)),
+        ParamKind::Bool => matches.get_one::<bool>(name).map(|v| json!(v)),
+        ParamKind::Texts => matches
             .get_many::<String>(name)
             .map(|values| json!(values.collect::<Vec<_>>())),
-        FieldKind::Json => matches.get_one::<Value>(name).cloned(),
+        ParamKind::Json => matches.get_one::<Value>(name).cloned(),
     })
 }
 
-fn read_text(stdin: &mut dyn Read) -> Result<String, Failure> {
+fn read_text(stdin: &mut dyn Read) -> Result<String, CommandFailure> {
     let mut text = String::new();
-    stdin
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::usage(format!("Stdin cannot be read as text: {error}.")))?;
-    // The line break that ends a shell's last line is not part of what was said.
+    stdin.read_to_string(&mut text).map_err(|error| {
+        CommandFailure::usage(format!("Stdin cannot be read as text: {error}."))
+    })?;
+    // The final line break comes from the shell, not from the message.
     let trimmed = text.strip_suffix('\n').unwrap_or(&text);
     Ok(trimmed.to_owned())
 }
 
-/// A command line that would work, made from the positional params.
+/// An example command line from the required and the first positional params.
 fn example(spec: &MethodSpec) -> String {
     let (room, verb) = spec.name.split_once('.').unwrap_or(("rpc", spec.name));
     let fields = fields(spec);
@@ -184,8 +184,8 @@ fn example(spec: &MethodSpec) -> String {
         .filter(|field| field.required || field.position == Some(0));
     let words = needed.map(|field| {
         let value = match &field.example {
-            Some(example) => text::quoted(example),
-            None => text::sample(field),
+            Some(example) => help_text::quoted(example),
+            None => help_text::sample(field),
         };
         match field.position {
             Some(_) => value,

@@ -52,7 +52,7 @@ fn a_wrong_value_says_what_fits() {
     let role = params_of(SEND, &["k", "x", "--role", "boss"], "").expect_err("refused");
     assert!(role.contains("assistant"), "{role}");
     let json = params_of(CREATE, &["k", "--metadata", "{"], "").expect_err("refused");
-    assert!(json.contains("it takes JSON"), "{json}");
+    assert!(json.contains("expected JSON"), "{json}");
     assert!(params_of(SEND, &["k"], "").is_err(), "content is required");
 }
 
@@ -63,8 +63,8 @@ fn a_room_nobody_here_knows_gets_its_command() {
         service: "gardens",
         summary: "Waters plants.\n\nTwice in\nsummer.",
         scope: hob_wire::Scope::Control,
-        effect: hob_wire::Effect::Opaque,
-        cli: Cli::Verb(&["bed"]),
+        effect: hob_wire::Idempotency::Opaque,
+        cli: CliExposure::Verb(&["bed"]),
         params: || {
             let schema = json!({
                 "type": "object",
@@ -95,7 +95,7 @@ fn a_room_nobody_here_knows_gets_its_command() {
     assert_eq!(params, Ok(expected));
     let off = params_of(SPEC, &[&words[..], &["--at-night", "false"]].concat(), "");
     assert_eq!(off.expect("a good line")["atNight"], false);
-    let about = text::room_about("garden", &[SPEC]);
+    let about = help_text::room_about("garden", &[SPEC]);
     assert_eq!(about, "Commands of the garden room: water-plants");
 }
 

@@ -1,15 +1,15 @@
-//! The words of the help pages: one voice, 80 columns.
+//! Texts and layout of the help pages, 80 columns wide.
 
-use super::schema::{Field, FieldKind};
-use crate::failure::Exit;
-use crate::render::words::{capitals, kebab, wrap};
+use super::schema::{ParamField, ParamKind};
+use crate::failure::ExitStatus;
+use crate::render::text::{kebab, screaming_snake, wrap};
 use hob_wire::MethodSpec;
 use std::fmt::Write;
 
-/// Widest line of a help page.
+/// The widest line of a help page.
 pub const COLUMNS: usize = 80;
 
-/// How a help page is laid out; `details` come below the first line.
+/// The clap template of a help page; `details` come below the first line.
 pub fn template(details: Option<&str>) -> String {
     let mut text = String::from("{about-with-newline}\n");
     for paragraph in details
@@ -27,7 +27,7 @@ pub fn template(details: Option<&str>) -> String {
     text
 }
 
-/// Rooms in a few words. A room that is not listed here is described by its verbs.
+/// Descriptions of rooms. A room that is not listed is described by its verbs.
 const ROOMS: &[(&str, &str)] = &[
     (
         "gateway",
@@ -48,39 +48,39 @@ pub fn room_about(room: &str, specs: &[&MethodSpec]) -> String {
     format!("Commands of the {room} room: {}", verbs.join(", "))
 }
 
-/// A sentence as clap's lists want it: without its full stop.
+/// Removes the full stop of a single sentence, as clap's lists have it.
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
     match text.strip_suffix('.') {
-        // Several sentences keep their stops.
+        // Several sentences keep their full stops.
         Some(only) if !only.contains(". ") => only.to_owned(),
         _ => text.to_owned(),
     }
 }
 
-/// The EXAMPLES of a help page.
+/// The EXAMPLES section of a help page.
 pub fn examples<L: AsRef<str>>(lines: &[L]) -> String {
     let mut text = String::from("EXAMPLES");
     for line in lines {
-        // A line that is too long goes on below, as a shell allows: never within quotes.
-        let pieces = wrap(&bound(line.as_ref()), COLUMNS - 8);
-        let lines = pieces.join(" \\\n      ").replace(BOUND, " ");
+        // A long line continues after a backslash, as a shell allows; never inside quotes.
+        let pieces = wrap(&bind_quoted(line.as_ref()), COLUMNS - 8);
+        let lines = pieces.join(" \\\n      ").replace(NO_BREAK_SPACE, " ");
         let _ = write!(text, "\n  {lines}");
     }
     text
 }
 
-/// Stands for a space at which a line must not be broken.
-const BOUND: char = '\u{a0}';
+/// The placeholder of a space at which a line must not be broken.
+const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// A command line whose quoted words hold together.
-fn bound(line: &str) -> String {
+/// Replaces spaces inside quotes by [`NO_BREAK_SPACE`].
+fn bind_quoted(line: &str) -> String {
     let mut quote = None;
     let letters = line.chars().map(|letter| {
         match (letter, quote) {
             ('"' | '\'', None) => quote = Some(letter),
             (letter, Some(open)) if letter == open => quote = None,
-            (' ', Some(_)) => return BOUND,
+            (' ', Some(_)) => return NO_BREAK_SPACE,
             _ => {}
         }
         letter
@@ -88,8 +88,8 @@ fn bound(line: &str) -> String {
     letters.collect()
 }
 
-/// A value for an example, by the name of its param or else by its kind.
-pub fn sample(field: &Field) -> String {
+/// An example value for a param, by its name or else by its kind.
+pub fn sample(field: &ParamField) -> String {
     let known = [
         ("sessionKey", "chat:main"),
         ("content", "\"Good morning\""),
@@ -102,15 +102,15 @@ pub fn sample(field: &Field) -> String {
         return (*value).to_owned();
     }
     match &field.kind {
-        FieldKind::Integer | FieldKind::Number => "1".to_owned(),
-        FieldKind::Bool => "true".to_owned(),
-        FieldKind::Choice(words) => words.first().cloned().unwrap_or_default(),
-        FieldKind::Json => "'{}'".to_owned(),
-        FieldKind::Text | FieldKind::Prose | FieldKind::Texts => capitals(&field.name),
+        ParamKind::Integer | ParamKind::Number => "1".to_owned(),
+        ParamKind::Bool => "true".to_owned(),
+        ParamKind::Choice(words) => words.first().cloned().unwrap_or_default(),
+        ParamKind::Json => "'{}'".to_owned(),
+        ParamKind::Text | ParamKind::Prose | ParamKind::Texts => screaming_snake(&field.name),
     }
 }
 
-/// A value as a shell takes it.
+/// Quotes a value for a shell where necessary.
 pub fn quoted(value: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/,=@".contains(letter);
     if !value.is_empty() && value.chars().all(plain) {
@@ -120,10 +120,10 @@ pub fn quoted(value: &str) -> String {
     }
 }
 
-/// `hob help exit-codes`.
+/// The text of `hob help exit-codes`.
 pub fn exit_codes() -> String {
     let mut text = String::from("Every command ends with one of these codes:\n");
-    for (exit, meaning) in Exit::ALL {
+    for (exit, meaning) in ExitStatus::ALL {
         let _ = write!(text, "\n  {:>3}  {meaning}", exit.code());
     }
     text.push_str(
@@ -135,7 +135,7 @@ pub fn exit_codes() -> String {
     text
 }
 
-/// `hob help environment`.
+/// The text of `hob help environment`.
 pub const ENVIRONMENT: &str = "\
 hob reads these variables:
 
@@ -149,7 +149,7 @@ hob reads these variables:
 Each setting also has a variable that beats the config file: `hob config show`
 lists the settings, and log.level is HOB_LOG_LEVEL.";
 
-/// The known word that was probably meant.
+/// The known word closest to a misspelt one.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const LIKENESS_MIN: f64 = 0.7;
     known

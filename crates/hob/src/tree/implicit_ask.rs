@@ -1,18 +1,19 @@
-//! `hob "what is filling my disk?"`, `hob -- what is filling my disk`: plain words, not a command.
-//! Pure.
+//! Plain-language command lines without a command: `hob "what is filling my disk?"` and
+//! `hob -- what is filling my disk`. Pure.
 
 use std::ffi::OsString;
 
-/// What plain words are: a question whose one tool is the shared terminal.
+/// The implied command: a question whose only tool is the shared terminal.
 const ASKED: [&str; 2] = ["ask", "--terminal"];
 
-/// The command line with the command put before plain words.
-pub fn with_ask(arguments: Vec<OsString>) -> Vec<OsString> {
+/// Inserts the implied command before plain language.
+pub fn insert_ask(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |argument: &OsString| argument == "--json";
     let mut words = arguments
         .iter()
         .skip(1)
         .filter(|argument| !is_flag(argument));
+    // One argument may be a command, so it must look like a question; several need `--` first.
     let are_words = match (words.next(), words.next()) {
         (Some(only), None) => only.to_str().is_some_and(is_question),
         (Some(first), Some(_)) => first == "--",
@@ -37,5 +38,5 @@ pub fn is_question(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "question_tests.rs"]
+#[path = "implicit_ask_tests.rs"]
 mod tests;

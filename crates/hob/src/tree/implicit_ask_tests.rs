@@ -15,11 +15,11 @@ fn a_single_argument_with_a_space_or_a_question_mark_is_asked() {
         "sesion lst",
     ] {
         assert_eq!(
-            with_ask(line(&["hob", question])),
+            insert_ask(line(&["hob", question])),
             line(&["hob", "ask", "--terminal", question])
         );
         let json = line(&["hob", "ask", "--terminal", "--json", question]);
-        assert_eq!(with_ask(line(&["hob", "--json", question])), json);
+        assert_eq!(insert_ask(line(&["hob", "--json", question])), json);
     }
 }
 
@@ -28,7 +28,7 @@ fn words_after_two_dashes_are_asked_whatever_they_are() {
     for words in [&["uptime"][..], &["show", "--all"], &["status"]] {
         let typed = [&["hob", "--"], words].concat();
         let asked = [&["hob", "ask", "--terminal", "--"], words].concat();
-        assert_eq!(with_ask(line(&typed)), line(&asked));
+        assert_eq!(insert_ask(line(&typed)), line(&asked));
     }
 }
 
@@ -46,6 +46,6 @@ fn everything_else_is_left_alone() {
         &["hob", " "],
         &["hob", ""],
     ] {
-        assert_eq!(with_ask(line(words)), line(words), "{words:?}");
+        assert_eq!(insert_ask(line(words)), line(words), "{words:?}");
     }
 }

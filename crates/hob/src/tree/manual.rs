@@ -1,12 +1,12 @@
-//! `docs/cli.md`, written from the tree itself.
+//! Generates `docs/cli.md` from the command tree.
 
-use super::text;
+use super::help_text;
 use clap::Command;
 use std::fmt::Write;
 
 /// The manual in Markdown.
 pub fn text() -> String {
-    let mut command = super::command().term_width(text::COLUMNS);
+    let mut command = super::command().term_width(help_text::COLUMNS);
     command.build();
     let mut manual = String::from(
         "# The command line\n\n\
@@ -16,12 +16,12 @@ pub fn text() -> String {
     let _ = write!(
         manual,
         "\n## Exit codes\n\n```text\n{}\n```\n",
-        text::exit_codes()
+        help_text::exit_codes()
     );
     let _ = write!(
         manual,
         "\n## Environment\n\n```text\n{}\n```\n",
-        text::ENVIRONMENT
+        help_text::ENVIRONMENT
     );
     section(&mut command, "hob", 2, &mut manual);
     manual

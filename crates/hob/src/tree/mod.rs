@@ -1,25 +1,25 @@
-//! The command tree: what `hob` understands. Its own commands describe themselves in
-//! [`crate::commands`]; those of rooms are derived from the wire's catalog.
+//! The clap command tree. hob's own commands are declared in [`crate::commands`]; the commands of
+//! rooms are derived from the wire catalog.
 
 pub mod derive;
+pub mod help_text;
+pub mod implicit_ask;
 pub mod manual;
-pub mod mistake;
-pub mod question;
 pub mod schema;
-pub mod text;
+pub mod usage_error;
 
 use crate::commands;
 use clap::{Arg, ArgAction, Command};
 
-/// Where the rooms' commands stand among hob's own: after those that ask, start and stop.
+/// The position of the rooms' commands among hob's own: after those that ask, start and stop.
 const ROOMS_AFTER: usize = 16;
 
 /// The whole tree.
 pub fn command() -> Command {
     let mut command = Command::new("hob")
-        .about("A helper that lives in the house: a local-first agent runtime")
+        .about("A local-first agent runtime")
         .version(env!("CARGO_PKG_VERSION"))
-        .max_term_width(text::COLUMNS)
+        .max_term_width(help_text::COLUMNS)
         .disable_help_subcommand(true)
         .disable_version_flag(true)
         .subcommand_value_name("COMMAND")
@@ -34,7 +34,7 @@ pub fn command() -> Command {
                 .display_order(LAST + 2)
                 .help("Shows the version"),
         );
-    let (first, others) = commands::table().split_at(ROOMS_AFTER);
+    let (first, others) = commands::command_table().split_at(ROOMS_AFTER);
     for entry in first {
         command = command.subcommand((entry.command)());
     }
@@ -44,10 +44,10 @@ pub fn command() -> Command {
     for entry in others {
         command = command.subcommand((entry.command)());
     }
-    in_house_style(command.subcommand(commands::daemon::command()))
+    apply_layout(command.subcommand(commands::daemon::command()))
 }
 
-/// Flags that every command has come last in its help.
+/// The display order of global flags: last in every help page.
 const LAST: usize = 900;
 
 const MAIN_HELP: &str = "\
@@ -79,20 +79,20 @@ fn help_flag() -> Arg {
         .help("Shows this help")
 }
 
-/// The same layout on every page, whether asked for with `-h`, `--help` or `hob help`.
-fn in_house_style(command: Command) -> Command {
+/// Applies one layout to every help page, for `-h`, `--help` and `hob help` alike.
+fn apply_layout(command: Command) -> Command {
     let names: Vec<String> = command
         .get_subcommands()
         .map(|sub| sub.get_name().to_owned())
         .collect();
     let command = names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, in_house_style)
+        command.mut_subcommand(name, apply_layout)
     });
-    // clap would draw a second, airier page for a long description; it becomes part of the one.
+    // clap would render a second, longer page for a long description, so it goes into the template.
     let details = command.get_long_about().map(ToString::to_string);
     command
         .long_about(None::<&str>)
-        .help_template(text::template(details.as_deref()))
+        .help_template(help_text::template(details.as_deref()))
         .disable_help_flag(true)
         .disable_help_subcommand(true)
         .arg(help_flag())

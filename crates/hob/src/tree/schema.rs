@@ -1,15 +1,15 @@
-//! A method's params as fields of a command line, read from their JSON Schema.
+//! Reads the params of a method from their JSON Schema, as command line fields.
 
 use hob_wire::MethodSpec;
-use hob_wire::method::Cli;
+use hob_wire::method::CliExposure;
 use serde_json::{Map, Value};
 
 /// One param of a method.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Field {
-    /// As on the wire.
+pub struct ParamField {
+    /// The name on the wire.
     pub name: String,
-    pub kind: FieldKind,
+    pub kind: ParamKind,
     pub required: bool,
     /// Its place among the positional arguments, if it is one.
     pub position: Option<usize>,
@@ -18,30 +18,30 @@ pub struct Field {
     pub example: Option<String>,
 }
 
-/// What a param takes.
+/// The kind of a param's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldKind {
+pub enum ParamKind {
     Text,
-    /// A text where the wire would also take something richer; `-` reads it from stdin.
+    /// A text where the wire also accepts a richer form; `-` reads it from stdin.
     Prose,
     Integer,
     Number,
     Bool,
     Choice(Vec<String>),
-    /// Several texts.
+    /// A list of texts.
     Texts,
     /// Anything else, written as JSON.
     Json,
 }
 
-/// The fields of a method, positional ones first and in their order.
-pub fn fields(spec: &MethodSpec) -> Vec<Field> {
+/// The fields of a method, positional ones first.
+pub fn fields(spec: &MethodSpec) -> Vec<ParamField> {
     let positions = match spec.cli {
-        Cli::Verb(names) => names,
-        Cli::Hidden => &[],
+        CliExposure::Verb(names) => names,
+        CliExposure::Hidden => &[],
     };
     let schema = (spec.params)().to_value();
-    let root = Root(&schema);
+    let root = SchemaRoot(&schema);
     let required: Vec<&str> = schema
         .get("required")
         .and_then(Value::as_array)
@@ -50,10 +50,10 @@ pub fn fields(spec: &MethodSpec) -> Vec<Field> {
         });
     let properties = schema.get("properties").and_then(Value::as_object);
     let empty = Map::new();
-    let mut fields: Vec<Field> = properties
+    let mut fields: Vec<ParamField> = properties
         .unwrap_or(&empty)
         .iter()
-        .map(|(name, property)| Field {
+        .map(|(name, property)| ParamField {
             name: name.clone(),
             kind: root.kind(property),
             required: required.contains(&name.as_str()),
@@ -66,10 +66,10 @@ pub fn fields(spec: &MethodSpec) -> Vec<Field> {
     fields
 }
 
-/// The document that `$ref`s point into.
-struct Root<'a>(&'a Value);
+/// The schema document that `$ref`s point into.
+struct SchemaRoot<'a>(&'a Value);
 
-impl<'a> Root<'a> {
+impl<'a> SchemaRoot<'a> {
     fn resolve(&self, schema: &'a Value) -> &'a Value {
         let target = schema.get("$ref").and_then(Value::as_str);
         let pointer = target.and_then(|target| target.strip_prefix('#'));
@@ -78,7 +78,7 @@ impl<'a> Root<'a> {
             .unwrap_or(schema)
     }
 
-    /// The forms a schema admits, `null` left out.
+    /// The alternatives of a schema without `null`.
     fn forms(&self, schema: &'a Value) -> Vec<&'a Value> {
         let schema = self.resolve(schema);
         let union = schema.get("anyOf").or_else(|| schema.get("oneOf"));
@@ -91,36 +91,36 @@ impl<'a> Root<'a> {
             .collect()
     }
 
-    fn kind(&self, schema: &'a Value) -> FieldKind {
+    fn kind(&self, schema: &'a Value) -> ParamKind {
         let forms = self.forms(schema);
         if let Some(choices) = choices(&forms) {
-            return FieldKind::Choice(choices);
+            return ParamKind::Choice(choices);
         }
         match forms[..] {
             [form] => self.single_kind(form),
-            _ if forms.iter().any(|form| type_of(form) == Some("string")) => FieldKind::Prose,
-            _ => FieldKind::Json,
+            _ if forms.iter().any(|form| type_of(form) == Some("string")) => ParamKind::Prose,
+            _ => ParamKind::Json,
         }
     }
 
-    fn single_kind(&self, form: &'a Value) -> FieldKind {
+    fn single_kind(&self, form: &'a Value) -> ParamKind {
         match type_of(form) {
-            Some("string") => FieldKind::Text,
-            Some("integer") => FieldKind::Integer,
-            Some("number") => FieldKind::Number,
-            Some("boolean") => FieldKind::Bool,
+            Some("string") => ParamKind::Text,
+            Some("integer") => ParamKind::Integer,
+            Some("number") => ParamKind::Number,
+            Some("boolean") => ParamKind::Bool,
             Some("array") => {
                 let item = form.get("items").map(|item| self.resolve(item));
                 match item.and_then(type_of) {
-                    Some("string") => FieldKind::Texts,
-                    _ => FieldKind::Json,
+                    Some("string") => ParamKind::Texts,
+                    _ => ParamKind::Json,
                 }
             }
-            _ => FieldKind::Json,
+            _ => ParamKind::Json,
         }
     }
 
-    /// The field's own words; a type's words say what it is in general, which helps less.
+    /// The description of the field, else of its type, which is more general.
     fn help(&self, schema: &'a Value) -> String {
         let words = |schema: &'a Value| schema.get("description").and_then(Value::as_str);
         let union = schema.get("anyOf").and_then(Value::as_array);
@@ -131,7 +131,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// The one type of a form, `null` left out.
+/// The type of a form, without `null`.
 fn type_of(form: &Value) -> Option<&str> {
     match form.get("type")? {
         Value::String(name) => Some(name),
@@ -143,7 +143,7 @@ fn type_of(form: &Value) -> Option<&str> {
     }
 }
 
-/// The words of an enumeration, which schemars writes as `enum` or as constants.
+/// The values of an enumeration, which schemars writes as `enum` or as constants.
 fn choices(forms: &[&Value]) -> Option<Vec<String>> {
     let mut words = Vec::new();
     for form in forms {

@@ -1,7 +1,7 @@
 //! What a JSON Schema says, as fields of a command line.
 
 use super::*;
-use hob_wire::method::{Effect, Method};
+use hob_wire::method::{Idempotency, Method};
 use hob_wire::rooms::session::{List, Send};
 use hob_wire::scope::Scope;
 use serde_json::json;
@@ -12,8 +12,8 @@ fn spec(params: fn() -> schemars::Schema) -> MethodSpec {
         service: "rooms",
         summary: "Does.",
         scope: Scope::Read,
-        effect: Effect::Pure,
-        cli: Cli::Verb(&["second", "first"]),
+        effect: Idempotency::Pure,
+        cli: CliExposure::Verb(&["second", "first"]),
         params,
         result: params,
     }
@@ -52,21 +52,21 @@ fn every_form_has_its_kind() {
         let field = fields.iter().find(|field| field.name == name);
         field.expect("the field is there").kind.clone()
     };
-    assert_eq!(kind("first"), FieldKind::Text);
-    assert_eq!(kind("second"), FieldKind::Prose);
-    assert_eq!(kind("count"), FieldKind::Integer);
-    assert_eq!(kind("share"), FieldKind::Number);
-    assert_eq!(kind("loud"), FieldKind::Bool);
-    let shades = FieldKind::Choice(vec!["dark".into(), "light".into()]);
+    assert_eq!(kind("first"), ParamKind::Text);
+    assert_eq!(kind("second"), ParamKind::Prose);
+    assert_eq!(kind("count"), ParamKind::Integer);
+    assert_eq!(kind("share"), ParamKind::Number);
+    assert_eq!(kind("loud"), ParamKind::Bool);
+    let shades = ParamKind::Choice(vec!["dark".into(), "light".into()]);
     assert_eq!(kind("shade"), shades);
     assert_eq!(
         kind("level"),
-        FieldKind::Choice(vec!["low".into(), "high".into()])
+        ParamKind::Choice(vec!["low".into(), "high".into()])
     );
-    assert_eq!(kind("tags"), FieldKind::Texts);
+    assert_eq!(kind("tags"), ParamKind::Texts);
     assert_eq!(
         [kind("rows"), kind("extra"), kind("any")],
-        [const { FieldKind::Json }; 3]
+        [const { ParamKind::Json }; 3]
     );
 }
 
@@ -87,7 +87,7 @@ fn positions_come_from_the_declaration_and_words_from_the_schema() {
 
 #[test]
 fn the_house_s_own_params_are_read_as_meant() {
-    let kinds = |spec: &MethodSpec| -> Vec<(String, FieldKind)> {
+    let kinds = |spec: &MethodSpec| -> Vec<(String, ParamKind)> {
         let fields = fields(spec).into_iter();
         fields.map(|field| (field.name, field.kind)).collect()
     };
@@ -95,14 +95,14 @@ fn the_house_s_own_params_are_read_as_meant() {
     assert_eq!(
         kinds(&Send::SPEC),
         [
-            ("sessionKey".to_owned(), FieldKind::Text),
-            ("content".to_owned(), FieldKind::Prose),
-            ("role".to_owned(), FieldKind::Choice(roles.to_vec())),
-            ("idempotencyKey".to_owned(), FieldKind::Text),
+            ("sessionKey".to_owned(), ParamKind::Text),
+            ("content".to_owned(), ParamKind::Prose),
+            ("role".to_owned(), ParamKind::Choice(roles.to_vec())),
+            ("idempotencyKey".to_owned(), ParamKind::Text),
         ]
     );
     let limit = kinds(&List::SPEC)
         .into_iter()
         .find(|(name, _)| name == "limit");
-    assert_eq!(limit.map(|(_, kind)| kind), Some(FieldKind::Integer));
+    assert_eq!(limit.map(|(_, kind)| kind), Some(ParamKind::Integer));
 }

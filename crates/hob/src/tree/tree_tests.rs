@@ -1,11 +1,11 @@
 //! The tree as a whole: every page in one voice, within 80 columns.
 
 use super::*;
-use crate::render::words::width;
+use crate::render::text::width;
 
 /// Every command with its path, rooms' verbs included.
 fn pages() -> Vec<(String, String)> {
-    let mut command = command().term_width(text::COLUMNS);
+    let mut command = command().term_width(help_text::COLUMNS);
     command.build();
     let mut pages = Vec::new();
     gather(&mut command, "hob", &mut pages);
@@ -28,7 +28,7 @@ fn the_tree_is_sound() {
 #[test]
 fn every_page_has_a_description_and_examples_within_80_columns() {
     for (path, page) in pages() {
-        let wide = page.lines().find(|line| width(line) > text::COLUMNS);
+        let wide = page.lines().find(|line| width(line) > help_text::COLUMNS);
         assert_eq!(wide, None, "{path}");
         assert!(page.contains("\nEXAMPLES\n  "), "{path} has no examples");
         let about = page.lines().next().unwrap_or_default();
@@ -47,7 +47,7 @@ fn short_and_long_help_are_the_same_page() {
     let page = |flag: &str| {
         let line = ["hob", "session", "send", flag];
         let asked = command()
-            .term_width(text::COLUMNS)
+            .term_width(help_text::COLUMNS)
             .try_get_matches_from(line);
         asked.expect_err("help is no match").to_string()
     };
@@ -56,34 +56,34 @@ fn short_and_long_help_are_the_same_page() {
 
 #[test]
 fn topics_fit_too() {
-    for page in [text::exit_codes(), text::ENVIRONMENT.to_owned()] {
-        let wide = page.lines().find(|line| width(line) > text::COLUMNS);
+    for page in [help_text::exit_codes(), help_text::ENVIRONMENT.to_owned()] {
+        let wide = page.lines().find(|line| width(line) > help_text::COLUMNS);
         assert_eq!(wide, None);
     }
 }
 
 #[test]
 fn a_slip_is_answered_with_the_nearest_command() {
-    let mistake = |line: &[&str]| {
+    let usage_text = |line: &[&str]| {
         let error = command().try_get_matches_from(line).expect_err("a mistake");
-        mistake::failure(&error).text()
+        usage_error::failure(&error).text()
     };
-    let text = mistake(&["hob", "sesion", "list"]);
+    let text = usage_text(&["hob", "sesion", "list"]);
     assert!(
         text.starts_with("error: Unrecognized subcommand 'sesion'."),
         "{text}"
     );
     assert!(text.contains("Did you mean 'session'?"), "{text}");
-    let text = mistake(&["hob", "session", "histroy"]);
+    let text = usage_text(&["hob", "session", "histroy"]);
     assert!(text.contains("Did you mean 'history'?"), "{text}");
     assert!(text.contains("See hob session --help"), "{text}");
-    let text = mistake(&["hob", "session", "send", "k", "x", "--rol", "user"]);
+    let text = usage_text(&["hob", "session", "send", "k", "x", "--rol", "user"]);
     assert!(text.contains("--role"), "{text}");
-    let text = mistake(&["hob", "session", "get"]);
+    let text = usage_text(&["hob", "session", "get"]);
     assert!(text.contains("<SESSION_KEY>"), "{text}");
-    let text = mistake(&["hob", "token", "create", "--name", "x"]);
+    let text = usage_text(&["hob", "token", "create", "--name", "x"]);
     assert!(text.contains("not provided: --scope <SCOPE>"), "{text}");
-    let text = mistake(&["hob", "session", "list", "--limit", "many"]);
-    assert!(text.contains("it takes a whole number."), "{text}");
+    let text = usage_text(&["hob", "session", "list", "--limit", "many"]);
+    assert!(text.contains("expected a whole number."), "{text}");
     assert!(text.contains("--help"), "{text}");
 }

@@ -1,12 +1,12 @@
-//! A command line that cannot be understood: clap finds what is wrong, this says it in our voice.
+//! Converts clap's usage errors into hob's failures.
 
-use super::text;
-use crate::failure::Failure;
-use crate::render::words::sentence_case;
+use super::help_text;
+use crate::failure::CommandFailure;
+use crate::render::text::sentence_case;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The sentence, then what was probably meant and where to read more.
-pub fn failure(error: &clap::Error) -> Failure {
+/// The failure with a sentence, a suggestion and the help page to read.
+pub fn failure(error: &clap::Error) -> CommandFailure {
     let rendered = error.render().to_string();
     let mut lines = rendered
         .lines()
@@ -18,8 +18,9 @@ pub fn failure(error: &clap::Error) -> Failure {
     for line in lines {
         if let Some(usage) = line.strip_prefix("Usage: ") {
             next.push(line.to_owned());
-            next.push(format!("See {} --help", path_of(usage)));
+            next.push(format!("See {} --help", command_path(usage)));
         } else if line.starts_with("[possible values") || line.starts_with(['<', '-']) {
+            // clap puts possible values and missing arguments on lines of their own.
             sentence = format!("{sentence} {line}");
         }
     }
@@ -30,12 +31,12 @@ pub fn failure(error: &clap::Error) -> Failure {
         sentence.push('.');
     }
     if next.is_empty() {
-        next.push("Add --help to see what it takes.".to_owned());
+        next.push("Add --help to see the usage.".to_owned());
     }
-    Failure::usage(sentence).next(next.join("\n  "))
+    CommandFailure::usage(sentence).next(next.join("\n  "))
 }
 
-/// The one likeliest of clap's suggestions.
+/// The closest of clap's suggestions.
 fn suggestion(error: &clap::Error) -> Option<String> {
     let pairs = [
         (
@@ -53,7 +54,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     for (wrong, suggested) in pairs {
         let known = texts(suggested);
         if let Some(wrong) = texts(wrong).first()
-            && let Some(near) = text::nearest(wrong, known.iter().map(String::as_str))
+            && let Some(near) = help_text::nearest(wrong, known.iter().map(String::as_str))
         {
             return Some(near.to_owned());
         }
@@ -61,15 +62,15 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     None
 }
 
-/// The command of a usage line: its words up to the first argument.
-fn path_of(usage: &str) -> String {
+/// The command of a usage line: the words before the first argument.
+fn command_path(usage: &str) -> String {
     let words = usage.split(' ');
     let path = words.take_while(|word| !word.starts_with(['<', '[', '-']));
     path.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether clap was asked for a page rather than failed.
-pub fn is_page(error: &clap::Error) -> bool {
+/// Returns true when the "error" is a requested help or version page.
+pub fn is_help_page(error: &clap::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion

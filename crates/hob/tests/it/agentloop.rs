@@ -3,13 +3,13 @@
 
 use crate::conformance::wire::{Peer, ws_request, ws_request_to};
 use crate::support::{House, wait_until};
-use hob_sim::{Answer, Asked, Dialect, Gate, Sim};
+use hob_sim::{Answer, Dialect, Gate, Sim, SimRequest};
 use serde_json::{Value, json};
 
 /// A model that does as the user's last words say. `endless` never ends by itself.
 fn model() -> Sim {
     let never = Gate::new();
-    Sim::start(move |asked: &Asked| match asked.last_user() {
+    Sim::start(move |asked: &SimRequest| match asked.last_user() {
         "endless" => Answer::tokens(40).held_after(20, &never),
         "refuse" => Answer::status(401),
         words if words.starts_with("what time") => match asked.results_of_task().first() {

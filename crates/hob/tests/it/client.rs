@@ -1,10 +1,10 @@
 //! The typed client against real daemons that crash under it.
 
 use crate::support::House;
-use hob_client::{Client, ClientError, EventStream, Item, Subscription, Target};
+use hob_client::{Client, ClientError, DaemonTarget, EventStream, StreamItem, SubscribeOptions};
 use hob_kit::home::Home;
 use hob_wire::rooms::session::{
-    Create, CreateParams, Send, SendParams, SessionMessage, SessionMessagePayload,
+    Create, Send, SessionCreateParams, SessionMessage, SessionMessagePayload, SessionSendParams,
 };
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn connect(house: &House) -> Client {
-    let target = Target::home(&Home::at(house.home()));
+    let target = DaemonTarget::home(&Home::at(house.home()));
     Client::connect(target).await.expect("the daemon answers")
 }
 
 async fn create(client: &Client, key: &str) {
-    let params = CreateParams {
+    let params = SessionCreateParams {
         session_key: Some(key.to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     let created = client.call::<Create>(&params).await;
     assert!(created.expect("created").created);
@@ -27,7 +27,7 @@ async fn create(client: &Client, key: &str) {
 
 /// Sends one message, again and again until it is acknowledged, as its key allows.
 async fn send(client: &Client, number: u64) {
-    let params = SendParams {
+    let params = SessionSendParams {
         session_key: "k".to_owned(),
         content: number.to_string().as_str().into(),
         role: None,
@@ -44,7 +44,7 @@ async fn send(client: &Client, number: u64) {
             Err(error) if error.code().is_some() => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            Err(error) => assert!(error.is_absence(), "{error:?}"),
+            Err(error) => assert!(error.is_daemon_absent(), "{error:?}"),
         }
     }
 }
@@ -52,7 +52,7 @@ async fn send(client: &Client, number: u64) {
 async fn next_message(stream: &mut EventStream) -> SessionMessagePayload {
     let item = tokio::time::timeout(PATIENCE, stream.next()).await;
     match item.expect("an event comes") {
-        Some(Ok(Item::Event(event))) => event.read::<SessionMessage>().expect("a message"),
+        Some(Ok(StreamItem::Event(event))) => event.read::<SessionMessage>().expect("a message"),
         other => panic!("no event: {other:?}"),
     }
 }
@@ -65,7 +65,7 @@ async fn nothing_is_lost_or_repeated_while_daemons_crash() {
     let client = connect(&house).await;
     create(&client, "k").await;
     let stream = client
-        .subscribe(Subscription::to(["session.message"]))
+        .subscribe(SubscribeOptions::to(["session.message"]))
         .await;
     let mut stream = stream.expect("subscribes");
     let chaos = tokio::task::spawn_blocking(move || {
@@ -102,15 +102,15 @@ async fn a_slow_consumer_still_gets_everything() {
     let house = House::start();
     let client = connect(&house).await;
     create(&client, "k").await;
-    let subscription = Subscription {
+    let subscription = SubscribeOptions {
         since: Some(0),
-        ..Subscription::to(["session.message"])
+        ..SubscribeOptions::to(["session.message"])
     };
     let mut stream = client.subscribe(subscription).await.expect("subscribes");
     // Far more than the daemon keeps for one connection (16 MiB) and the sockets hold.
     let big = "x".repeat(1024 * 1024);
     for _ in 0..MESSAGES {
-        let params = SendParams {
+        let params = SessionSendParams {
             session_key: "k".to_owned(),
             content: big.as_str().into(),
             role: None,
@@ -127,11 +127,11 @@ async fn a_slow_consumer_still_gets_everything() {
 async fn dropped_handles_leave_no_connection() {
     let house = House::start();
     let client = connect(&house).await;
-    let stream = client.subscribe(Subscription::to(["*"])).await;
+    let stream = client.subscribe(SubscribeOptions::to(["*"])).await;
     let other = connect(&house).await;
     drop((client, stream));
     let counters = || async {
-        let params = hob_wire::rooms::gateway::StatsParams {};
+        let params = hob_wire::rooms::gateway::GatewayStatsParams {};
         let counters = other.call::<hob_wire::rooms::gateway::Stats>(&params).await;
         counters.expect("answers").connections
     };

@@ -30,7 +30,7 @@ fn every_command_of_the_readme_is_understood() {
         if is_code && line.starts_with("hob ") {
             let words = shell_words(line);
             let words = words.into_iter().map(Into::into).collect();
-            let words = hob::tree::question::with_ask(words);
+            let words = hob::tree::implicit_ask::insert_ask(words);
             let understood = hob::tree::command().try_get_matches_from(&words);
             assert!(understood.is_ok(), "{line}: {}", understood.unwrap_err());
             tried += 1;

@@ -136,6 +136,6 @@ fn root() -> PathBuf {
 /// Says that something could not be tried here; in CI that is a failure.
 fn not_run(why: &str) {
     eprintln!("NOT RUN: {why}");
-    let environment = hob_kit::world::Env::capture();
+    let environment = hob_kit::host_environment::EnvVars::capture();
     assert!(environment.text("CI") != Some("true"), "not run: {why}");
 }

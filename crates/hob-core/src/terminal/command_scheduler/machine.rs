@@ -1,387 +1,428 @@
-//! The machine of one terminal: what it is, and what marks and orders do to it.
+//! The machine of one terminal: its state, and the handling of marks.
 
-use super::ending::{Cause, Ending};
-use super::orders::{end, is, is_typed};
-use super::words::{Before, Effect, End, Event, Handed, Job, Over, Waited, Who, Why};
+use super::command_end::{is_command, is_person_line, push_end};
+use super::termination::{Termination, TerminationCause};
+use super::types::{
+    CommandEnd, CommandEndReason, CommandOwner, HandedOverCommand, QueuedCommand, ResumePoint,
+    SchedulerEffect, SchedulerEvent, TerminalActivity, TerminalEnd,
+};
 use hob_wire::id::CommandId;
 use hob_wire::terminal::CommandState;
 use std::collections::VecDeque;
 
-/// A shell that showed no mark for so long has no hooks.
+/// A shell without a mark for this long has no hooks.
 const SILENT_MS_MAX: u64 = 10_000;
-/// Between two nudges of a shell that does not take a command.
+/// The time between two nudges of a shell that does not take a command.
 pub(super) const NUDGE_MS: u64 = 1_000;
-/// How long a shell at its prompt may leave a command untaken.
+/// The longest time a shell at its prompt may leave a command untaken.
 const UNTAKEN_MS_MAX: u64 = 30_000;
-/// How long a command that was taken may not begin.
+/// The longest time between taking a command and its begin.
 const UNBEGUN_MS_MAX: u64 = 10_000;
-/// A command that is taken back may have been taken just before; the shell says so within this.
+/// A withdrawn command may have been taken just before; the shell reports it within this time.
 pub(super) const WITHDRAWN_MS: u64 = 250;
 
-/// What the shell does, as far as it was told.
+/// The state of the shell, as reported by its marks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Shell {
-    /// It has said nothing; it must by then.
+pub(super) enum ShellState {
+    /// No mark yet; the first must come by this time.
     Starting {
         until_ms: u64,
     },
-    /// Something ended, and the prompt is not there yet.
-    Between,
+    /// A command ended, and the prompt is not there yet.
+    BetweenCommands,
     Prompt,
     /// The person types a line that needs another one.
-    Line,
-    /// A line of the person's runs, or what nobody knows of, by the shell's name of it.
-    Person(String),
-    /// It has what hob gave it.
-    Ours,
-    Over,
+    ContinuationLine,
+    /// A line of the person runs, or an unknown command, by the shell's id.
+    PersonLine(String),
+    /// The shell has a command of hob.
+    HobCommand,
+    Ended,
 }
 
-/// A command in the shell's hands.
+/// The command that was handed to the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Given {
-    pub(super) job: Job,
-    pub(super) stage: Stage,
-    pub(super) ending: Option<Ending>,
+pub(super) struct CurrentCommand {
+    pub(super) command: QueuedCommand,
+    pub(super) stage: CommandStage,
+    pub(super) termination: Option<Termination>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
-    /// It lies there. The shell, at its prompt, is told so again and again.
+pub(super) enum CommandStage {
+    /// The command is offered. At its prompt, the shell is told so repeatedly.
     Offered {
         nudge_ms: u64,
         until_ms: u64,
-        /// It was given by another life and is not there any more.
+        /// An earlier daemon process handed it over, and it is no longer there.
         is_doubtful: bool,
     },
-    /// It was taken back.
+    /// The command was withdrawn.
     Withdrawn {
         until_ms: u64,
     },
-    /// The shell has it and it has not begun; by then it is made to end for this cause.
+    /// The shell took it and it has not begun; after this time it is terminated for this cause.
     Taken {
         until_ms: u64,
-        cause: Cause,
+        cause: TerminationCause,
     },
     Running {
         deadline_ms: Option<u64>,
     },
 }
 
-impl Given {
+impl CurrentCommand {
     pub(super) fn has_begun(&self) -> bool {
-        matches!(self.stage, Stage::Running { .. })
+        matches!(self.stage, CommandStage::Running { .. })
     }
 
     fn is_offered(&self) -> bool {
-        matches!(self.stage, Stage::Offered { .. })
+        matches!(self.stage, CommandStage::Offered { .. })
     }
 }
 
-/// The machine of one terminal.
+/// The command scheduler of one terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Desk {
-    pub(super) shell: Shell,
+pub struct CommandScheduler {
+    pub(super) shell: ShellState,
     /// In the order of the record.
-    pub(super) queue: VecDeque<Job>,
-    pub(super) given: Option<Given>,
-    /// Whether what was recorded was lived through; nothing is typed before.
+    pub(super) queue: VecDeque<QueuedCommand>,
+    pub(super) current: Option<CurrentCommand>,
+    /// True after the recording was replayed; nothing is typed before.
     pub(super) is_live: bool,
-    /// Some of the recording is missing since the last command began.
+    /// A part of the recording since the last begin is missing.
     has_gap: bool,
 }
 
-impl Desk {
-    /// A terminal whose recording is about to be lived through, from where it was before.
-    pub fn new(before: Before, queue: Vec<Job>, now_ms: u64) -> Desk {
-        let mut given = None;
+impl CommandScheduler {
+    /// Creates a scheduler that replays a recording from a known point.
+    pub fn new(before: ResumePoint, queue: Vec<QueuedCommand>, now_ms: u64) -> CommandScheduler {
+        let mut current = None;
         let shell = match before {
-            Before::Starting => Shell::Starting {
+            ResumePoint::Starting => ShellState::Starting {
                 until_ms: now_ms.saturating_add(SILENT_MS_MAX),
             },
-            Before::Prompt => Shell::Prompt,
-            Before::Line(id) => Shell::Person(id),
-            Before::Command { job, ago_ms } => {
-                given = Some(Given {
-                    job,
-                    stage: running(job, ago_ms, now_ms),
-                    ending: None,
+            ResumePoint::Prompt => ShellState::Prompt,
+            ResumePoint::PersonLine(id) => ShellState::PersonLine(id),
+            ResumePoint::HobCommand { command, ago_ms } => {
+                current = Some(CurrentCommand {
+                    command,
+                    stage: running(command, ago_ms, now_ms),
+                    termination: None,
                 });
-                Shell::Ours
+                ShellState::HobCommand
             }
         };
-        Desk {
+        CommandScheduler {
             shell,
             queue: queue.into(),
-            given,
+            current,
             is_live: false,
             has_gap: false,
         }
     }
 
-    /// Takes what happens; says what is to be done, in this order.
-    pub fn step(&mut self, event: Event<'_>, now_ms: u64, out: &mut Vec<Effect>) {
-        if self.shell == Shell::Over {
-            if let Event::Queued(job) = event {
-                end(job, (CommandState::Lost, None, Some(Why::Gone)), out);
+    /// Handles an event and appends effects, in the order to perform them.
+    pub fn step(&mut self, event: SchedulerEvent<'_>, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        if self.shell == ShellState::Ended {
+            // A request may still arrive after the terminal ended.
+            if let SchedulerEvent::Queued(command) = event {
+                let end = CommandEnd::new(CommandState::Lost, None, Some(CommandEndReason::Gone));
+                push_end(command, end, out);
             }
             return;
         }
         match event {
-            Event::Queued(job) => self.enqueue(job),
-            Event::Began { id, ago_ms } => self.began(id, ago_ms, now_ms, out),
-            Event::Ended { id, status } => self.ended(id, status, out),
-            Event::Prompt => self.prompt(now_ms, out),
-            Event::Taken { id } => self.taken(id, now_ms, out),
-            Event::Incomplete => self.incomplete(now_ms, out),
-            Event::Left { status } => self.over(Over::Left { status }, out),
-            Event::Skipped => self.has_gap = true,
-            Event::Live(handed) => self.live(handed, now_ms, out),
-            Event::Cancel(which) => self.cancel(which, now_ms, out),
-            Event::Close => self.over(Over::Closed, out),
-            Event::Gone => self.over(Over::Gone, out),
-            Event::Tick => self.tick(now_ms, out),
+            SchedulerEvent::Queued(command) => self.enqueue(command),
+            SchedulerEvent::Began { id, ago_ms } => self.on_began(id, ago_ms, now_ms, out),
+            SchedulerEvent::Ended { id, status } => self.on_ended(id, status, out),
+            SchedulerEvent::Prompt => self.on_prompt(now_ms, out),
+            SchedulerEvent::Taken { id } => self.on_taken(id, now_ms, out),
+            SchedulerEvent::Incomplete => self.on_incomplete(now_ms, out),
+            SchedulerEvent::ShellLeft { status } => {
+                self.end_terminal(TerminalEnd::ShellLeft { status }, out);
+            }
+            SchedulerEvent::RecordingGap => self.has_gap = true,
+            SchedulerEvent::CaughtUp(handed) => self.on_caught_up(handed, now_ms, out),
+            SchedulerEvent::Cancel(which) => self.cancel(which, now_ms, out),
+            SchedulerEvent::Close => self.end_terminal(TerminalEnd::Closed, out),
+            SchedulerEvent::TerminalGone => self.end_terminal(TerminalEnd::Gone, out),
+            SchedulerEvent::Tick => self.on_tick(now_ms, out),
         }
+        // Any event may have freed the shell.
         self.hand_over(now_ms, out);
     }
 
-    /// When time alone changes something.
+    /// Returns the time at which time alone changes something.
     pub fn due_ms(&self) -> Option<u64> {
-        if let Shell::Starting { until_ms } = self.shell {
+        if let ShellState::Starting { until_ms } = self.shell {
             return Some(until_ms);
         }
-        let given = self.given.as_ref().filter(|_| self.is_live)?;
-        if let Some(ending) = given.ending {
-            return Some(ending.due_ms);
+        let current = self.current.as_ref().filter(|_| self.is_live)?;
+        if let Some(termination) = current.termination {
+            return Some(termination.due_ms);
         }
-        match given.stage {
-            Stage::Offered { nudge_ms, .. } => (self.shell == Shell::Prompt).then_some(nudge_ms),
-            Stage::Withdrawn { until_ms } | Stage::Taken { until_ms, .. } => Some(until_ms),
-            Stage::Running { deadline_ms } => deadline_ms,
+        match current.stage {
+            CommandStage::Offered { nudge_ms, .. } => {
+                (self.shell == ShellState::Prompt).then_some(nudge_ms)
+            }
+            CommandStage::Withdrawn { until_ms } | CommandStage::Taken { until_ms, .. } => {
+                Some(until_ms)
+            }
+            CommandStage::Running { deadline_ms } => deadline_ms,
         }
     }
 
-    /// Commands that wait for their turn.
+    /// Returns the number of waiting commands.
     pub fn queued(&self) -> usize {
-        let waits = self.given.is_some_and(|given| !given.has_begun());
+        let waits = self.current.is_some_and(|current| !current.has_begun());
         self.queue.len() + usize::from(waits)
     }
 
-    pub fn waited(&self) -> Waited {
-        match (&self.shell, self.given) {
-            (Shell::Starting { .. }, _) => Waited::Starting,
-            (Shell::Over, _) => Waited::Over,
-            (Shell::Person(_), _) => Waited::Running,
-            (_, Some(given)) if given.has_begun() => Waited::Running,
-            _ => Waited::Prompt,
+    pub fn activity(&self) -> TerminalActivity {
+        match (&self.shell, self.current) {
+            (ShellState::Starting { .. }, _) => TerminalActivity::Starting,
+            (ShellState::Ended, _) => TerminalActivity::Ended,
+            (ShellState::PersonLine(_), _) => TerminalActivity::Running,
+            (_, Some(current)) if current.has_begun() => TerminalActivity::Running,
+            _ => TerminalActivity::Prompt,
         }
     }
 
-    /// The command of hob's that runs.
+    /// Returns the running command of hob.
     pub fn running(&self) -> Option<CommandId> {
-        self.given
-            .filter(Given::has_begun)
-            .map(|given| given.job.id)
+        self.current
+            .filter(CurrentCommand::has_begun)
+            .map(|current| current.command.id)
     }
 
-    /// Whether hob's command of this id waits or runs.
-    pub fn has(&self, id: CommandId) -> bool {
-        let is_given = self.given.is_some_and(|given| given.job.id == id);
-        is_given || self.queue.iter().any(|job| job.id == id)
+    /// Returns true if hob's command of this id waits or runs.
+    pub fn has_command(&self, id: CommandId) -> bool {
+        let is_current = self.current.is_some_and(|current| current.command.id == id);
+        is_current || self.queue.iter().any(|command| command.id == id)
     }
 
-    /// In the order of the record, whoever comes first.
-    fn enqueue(&mut self, job: Job) {
+    /// Inserts in the order of the record, not of arrival.
+    fn enqueue(&mut self, command: QueuedCommand) {
         let later = self.queue.iter().rev();
-        let later = later.take_while(|other| other.number > job.number);
+        let later = later.take_while(|other| other.number > command.number);
         let place = self.queue.len() - later.count();
-        self.queue.insert(place, job);
+        self.queue.insert(place, command);
     }
 
-    fn hand_over(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
-        if !self.is_live || self.shell != Shell::Prompt || self.given.is_some() {
+    fn hand_over(&mut self, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        if !self.is_live || self.shell != ShellState::Prompt || self.current.is_some() {
             return;
         }
-        if let Some(job) = self.queue.pop_front() {
-            out.push(Effect::HandOver(job.id));
-            self.given = Some(offered(job, now_ms.saturating_add(NUDGE_MS), now_ms));
+        if let Some(command) = self.queue.pop_front() {
+            out.push(SchedulerEffect::HandOver(command.id));
+            self.current = Some(offered(command, now_ms.saturating_add(NUDGE_MS), now_ms));
         }
     }
 
-    /// The shell speaks of a command that, as far as is known, waits: another life gave it.
-    fn take_up(&mut self, id: &str, now_ms: u64) {
-        if self.given.is_some() {
+    /// Handles a mark of a queued command: an earlier daemon process handed it over.
+    fn adopt_queued(&mut self, id: &str, now_ms: u64) {
+        if self.current.is_some() {
             return;
         }
-        let place = self.queue.iter().position(|job| is(job.id, id));
-        if let Some(job) = place.and_then(|place| self.queue.remove(place)) {
-            self.given = Some(offered(job, now_ms, now_ms));
+        let place = self
+            .queue
+            .iter()
+            .position(|command| is_command(command.id, id));
+        if let Some(command) = place.and_then(|place| self.queue.remove(place)) {
+            self.current = Some(offered(command, now_ms, now_ms));
         }
     }
 
-    fn began(&mut self, id: &str, ago_ms: u64, now_ms: u64, out: &mut Vec<Effect>) {
-        self.take_up(id, now_ms);
-        let is_ours = self.given.is_some_and(|given| is(given.job.id, id));
-        let is_known = matches!(&self.shell, Shell::Person(known) if known == id);
-        // A mark that was lived through before, whoever it is of.
+    fn on_began(&mut self, id: &str, ago_ms: u64, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        self.adopt_queued(id, now_ms);
+        let is_ours = self
+            .current
+            .is_some_and(|current| is_command(current.command.id, id));
+        let is_known = matches!(&self.shell, ShellState::PersonLine(known) if known == id);
+        // A mark that was handled before the replay.
         if is_known || self.running().is_some() {
             return;
         }
+        // An earlier gap cannot hide the end of a command that begins now.
         self.has_gap = false;
-        self.leave_line(out);
-        if let Some(given) = self.given.as_mut().filter(|_| is_ours) {
-            let is_unwanted = matches!(given.stage, Stage::Withdrawn { .. });
-            given.stage = running(given.job, ago_ms, now_ms);
-            out.push(Effect::Began(Who::Hob(given.job.id)));
+        self.end_lost_line(out);
+        if let Some(current) = self.current.as_mut().filter(|_| is_ours) {
+            let is_unwanted = matches!(current.stage, CommandStage::Withdrawn { .. });
+            current.stage = running(current.command, ago_ms, now_ms);
+            out.push(SchedulerEffect::Began(CommandOwner::Hob(
+                current.command.id,
+            )));
             if is_unwanted {
-                given.ending = Some(Ending::begin(Cause::Cancelled, now_ms, out));
+                current.termination =
+                    Some(Termination::begin(TerminationCause::Cancelled, now_ms, out));
             }
-            self.shell = Shell::Ours;
+            self.shell = ShellState::HobCommand;
             return;
         }
-        let taken = |given: &Given| matches!(given.stage, Stage::Taken { .. });
-        if let Some(given) = self.given.filter(taken) {
-            // It was thrown away, or something else would not begin.
-            self.end_given(given, None, out);
+        let taken = |current: &CurrentCommand| matches!(current.stage, CommandStage::Taken { .. });
+        if let Some(current) = self.current.filter(taken) {
+            // The shell dropped the taken command; otherwise nothing else could begin.
+            self.end_current(current, None, out);
         }
-        if is_typed(id) {
-            out.push(Effect::Began(Who::Person));
+        if is_person_line(id) {
+            out.push(SchedulerEffect::Began(CommandOwner::Person));
         }
-        self.shell = Shell::Person(id.to_owned());
+        self.shell = ShellState::PersonLine(id.to_owned());
     }
 
-    /// Something else begins although the end of the person's line was not told.
-    fn leave_line(&mut self, out: &mut Vec<Effect>) {
-        if matches!(&self.shell, Shell::Person(id) if is_typed(id)) {
-            let end = End {
-                state: CommandState::Lost,
-                exit_code: None,
-                why: Some(Why::Unseen),
-            };
-            out.push(Effect::Ended(Who::Person, end));
-            self.shell = Shell::Between;
+    /// Ends the person's line without its end mark, because something else begins.
+    fn end_lost_line(&mut self, out: &mut Vec<SchedulerEffect>) {
+        if matches!(&self.shell, ShellState::PersonLine(id) if is_person_line(id)) {
+            let end = CommandEnd::new(
+                CommandState::Lost,
+                None,
+                Some(CommandEndReason::EndNotRecorded),
+            );
+            out.push(SchedulerEffect::Ended(CommandOwner::Person, end));
+            self.shell = ShellState::BetweenCommands;
         }
     }
 
-    fn ended(&mut self, id: &str, status: i32, out: &mut Vec<Effect>) {
-        self.take_up(id, 0);
-        if let Some(given) = self.given.filter(|given| is(given.job.id, id)) {
-            self.leave_line(out);
-            self.shell = Shell::Between;
-            self.end_given(given, Some(status), out);
-        } else if matches!(&self.shell, Shell::Person(known) if known == id) {
-            self.shell = Shell::Between;
-            if is_typed(id) {
-                let end = End {
-                    state: CommandState::Done,
-                    exit_code: Some(status),
-                    why: None,
-                };
-                out.push(Effect::Ended(Who::Person, end));
+    fn on_ended(&mut self, id: &str, status: i32, out: &mut Vec<SchedulerEffect>) {
+        // Its times do not matter: it ends at once.
+        self.adopt_queued(id, 0);
+        if let Some(current) = self
+            .current
+            .filter(|current| is_command(current.command.id, id))
+        {
+            self.end_lost_line(out);
+            self.shell = ShellState::BetweenCommands;
+            self.end_current(current, Some(status), out);
+        } else if matches!(&self.shell, ShellState::PersonLine(known) if known == id) {
+            self.shell = ShellState::BetweenCommands;
+            if is_person_line(id) {
+                let end = CommandEnd::new(CommandState::Done, Some(status), None);
+                out.push(SchedulerEffect::Ended(CommandOwner::Person, end));
             }
         }
     }
 
-    fn prompt(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
-        match (&self.shell, self.given) {
-            // A shell within the shell may show our prompt; only a gap can have hidden an end.
-            (Shell::Person(_), _) if !self.has_gap => return,
-            (Shell::Person(_), _) => self.leave_line(out),
-            (Shell::Ours, Some(given)) => match given.stage {
-                Stage::Taken { .. } if given.ending.is_some() => self.end_given(given, None, out),
-                Stage::Running { .. } if self.has_gap => self.end_given(given, None, out),
+    fn on_prompt(&mut self, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        match (&self.shell, self.current) {
+            // A nested shell may show our prompt; only a gap can have hidden an end.
+            (ShellState::PersonLine(_), _) if !self.has_gap => return,
+            (ShellState::PersonLine(_), _) => self.end_lost_line(out),
+            (ShellState::HobCommand, Some(current)) => match current.stage {
+                CommandStage::Taken { .. } if current.termination.is_some() => {
+                    self.end_current(current, None, out);
+                }
+                CommandStage::Running { .. } if self.has_gap => {
+                    self.end_current(current, None, out);
+                }
                 // Taking a command may show the prompt once more.
                 _ => return,
             },
-            (Shell::Prompt | Shell::Over, _) => return,
-            (Shell::Starting { .. } | Shell::Between | Shell::Line | Shell::Ours, _) => {}
+            (ShellState::Prompt | ShellState::Ended, _) => return,
+            (
+                ShellState::Starting { .. }
+                | ShellState::BetweenCommands
+                | ShellState::ContinuationLine
+                | ShellState::HobCommand,
+                _,
+            ) => {}
         }
-        self.shell = Shell::Prompt;
-        if let Some(given) = self.given.as_mut().filter(|given| given.is_offered()) {
-            // The person was faster; it still lies there.
-            given.stage = offered(given.job, now_ms.saturating_add(NUDGE_MS), now_ms).stage;
+        self.shell = ShellState::Prompt;
+        if let Some(current) = self.current.as_mut().filter(|current| current.is_offered()) {
+            // The person was faster; the command is still offered.
+            current.stage = offered(current.command, now_ms.saturating_add(NUDGE_MS), now_ms).stage;
             if self.is_live {
-                out.push(Effect::Nudge);
+                out.push(SchedulerEffect::Nudge);
             }
         }
     }
 
-    fn taken(&mut self, id: &str, now_ms: u64, out: &mut Vec<Effect>) {
-        self.take_up(id, now_ms);
-        let Some(mut given) = self.given.filter(|given| is(given.job.id, id)) else {
+    fn on_taken(&mut self, id: &str, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        self.adopt_queued(id, now_ms);
+        let Some(mut current) = self
+            .current
+            .filter(|current| is_command(current.command.id, id))
+        else {
             return;
         };
-        let is_unwanted = matches!(given.stage, Stage::Withdrawn { .. });
-        if !is_unwanted && !given.is_offered() {
+        let is_unwanted = matches!(current.stage, CommandStage::Withdrawn { .. });
+        if !is_unwanted && !current.is_offered() {
             return;
         }
-        self.leave_line(out);
-        given.stage = Stage::Taken {
+        self.end_lost_line(out);
+        current.stage = CommandStage::Taken {
             until_ms: now_ms.saturating_add(UNBEGUN_MS_MAX),
-            cause: Cause::Unbegun,
+            cause: TerminationCause::NeverBegan,
         };
         if is_unwanted {
-            given.ending = Some(Ending::begin(Cause::Cancelled, now_ms, out));
+            current.termination =
+                Some(Termination::begin(TerminationCause::Cancelled, now_ms, out));
         }
-        self.given = Some(given);
-        self.shell = Shell::Ours;
+        self.current = Some(current);
+        self.shell = ShellState::HobCommand;
     }
 
-    fn incomplete(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
-        match &mut self.given {
-            Some(given) if matches!(given.stage, Stage::Taken { .. }) => {
-                if given.ending.is_none() {
-                    given.stage = Stage::Taken {
+    fn on_incomplete(&mut self, now_ms: u64, out: &mut Vec<SchedulerEffect>) {
+        match &mut self.current {
+            Some(current) if matches!(current.stage, CommandStage::Taken { .. }) => {
+                if current.termination.is_none() {
+                    current.stage = CommandStage::Taken {
                         until_ms: now_ms,
-                        cause: Cause::Incomplete,
+                        cause: TerminationCause::Incomplete,
                     };
-                    self.tick(now_ms, out);
+                    self.on_tick(now_ms, out);
                 }
             }
             _ => {
-                if matches!(self.shell, Shell::Prompt | Shell::Between) {
-                    self.shell = Shell::Line;
+                if matches!(self.shell, ShellState::Prompt | ShellState::BetweenCommands) {
+                    self.shell = ShellState::ContinuationLine;
                 }
             }
         }
     }
 
-    fn live(&mut self, handed: Option<Handed>, now_ms: u64, out: &mut Vec<Effect>) {
+    fn on_caught_up(
+        &mut self,
+        handed: Option<HandedOverCommand>,
+        now_ms: u64,
+        out: &mut Vec<SchedulerEffect>,
+    ) {
         self.is_live = true;
-        let Some(handed) = handed.filter(|handed| self.has(handed.id)) else {
-            return self.tick(now_ms, out);
+        let Some(handed) = handed.filter(|handed| self.has_command(handed.id)) else {
+            return self.on_tick(now_ms, out);
         };
-        self.take_up(&handed.id.to_string(), now_ms);
-        let is_prompt = self.shell == Shell::Prompt;
-        if let Some(given) = self.given.as_mut().filter(|given| given.is_offered()) {
-            given.stage = Stage::Offered {
+        self.adopt_queued(&handed.id.to_string(), now_ms);
+        let is_prompt = self.shell == ShellState::Prompt;
+        if let Some(current) = self.current.as_mut().filter(|current| current.is_offered()) {
+            current.stage = CommandStage::Offered {
                 nudge_ms: now_ms.saturating_add(NUDGE_MS),
                 until_ms: now_ms.saturating_add(UNTAKEN_MS_MAX),
                 is_doubtful: !handed.is_there,
             };
             if handed.is_there && is_prompt {
-                out.push(Effect::Nudge);
+                out.push(SchedulerEffect::Nudge);
             }
         }
-        self.tick(now_ms, out);
+        self.on_tick(now_ms, out);
     }
 }
 
-fn offered(job: Job, nudge_ms: u64, now_ms: u64) -> Given {
-    Given {
-        job,
-        stage: Stage::Offered {
+fn offered(command: QueuedCommand, nudge_ms: u64, now_ms: u64) -> CurrentCommand {
+    CurrentCommand {
+        command,
+        stage: CommandStage::Offered {
             nudge_ms,
             until_ms: now_ms.saturating_add(UNTAKEN_MS_MAX),
             is_doubtful: false,
         },
-        ending: None,
+        termination: None,
     }
 }
 
-fn running(job: Job, ago_ms: u64, now_ms: u64) -> Stage {
+fn running(command: QueuedCommand, ago_ms: u64, now_ms: u64) -> CommandStage {
+    // The time it ran before a restart counts too.
     let left_ms = |timeout_ms: u64| now_ms.saturating_add(timeout_ms.saturating_sub(ago_ms));
-    Stage::Running {
-        deadline_ms: job.timeout_ms.map(left_ms),
+    CommandStage::Running {
+        deadline_ms: command.timeout_ms.map(left_ms),
     }
 }

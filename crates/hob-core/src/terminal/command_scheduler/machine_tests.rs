@@ -1,11 +1,14 @@
-//! The desk, case by case.
+//! The scheduler, case by case.
 
-use super::{Before, Desk, Effect, End, Event, Handed, Job, Over, Waited, Who, Why};
+use super::{
+    CommandEnd, CommandEndReason, CommandOwner, CommandScheduler, HandedOverCommand, QueuedCommand,
+    ResumePoint, SchedulerEffect, SchedulerEvent, TerminalActivity, TerminalEnd,
+};
 use hob_wire::id::CommandId;
 use hob_wire::terminal::CommandState;
 
-fn job(number: u64) -> Job {
-    Job {
+fn job(number: u64) -> QueuedCommand {
+    QueuedCommand {
         id: id(number),
         number,
         chain: None,
@@ -23,211 +26,262 @@ fn name(number: u64) -> String {
     id(number).to_string()
 }
 
-/// A desk and the time it is told.
-struct Told {
-    desk: Desk,
+/// A scheduler and its time.
+struct SchedulerHarness {
+    scheduler: CommandScheduler,
     now_ms: u64,
 }
 
-impl Told {
-    fn at_prompt(jobs: &[Job]) -> Told {
-        let mut told = Told {
-            desk: Desk::new(Before::Starting, jobs.to_vec(), 0),
+impl SchedulerHarness {
+    fn at_prompt(jobs: &[QueuedCommand]) -> SchedulerHarness {
+        let mut harness = SchedulerHarness {
+            scheduler: CommandScheduler::new(ResumePoint::Starting, jobs.to_vec(), 0),
             now_ms: 0,
         };
-        assert_eq!(told.step(Event::Live(None)), []);
-        assert_eq!(told.desk.waited(), Waited::Starting);
-        told
+        assert_eq!(harness.step(SchedulerEvent::CaughtUp(None)), []);
+        assert_eq!(harness.scheduler.activity(), TerminalActivity::Starting);
+        harness
     }
 
-    fn step(&mut self, event: Event<'_>) -> Vec<Effect> {
+    fn step(&mut self, event: SchedulerEvent<'_>) -> Vec<SchedulerEffect> {
         let mut out = Vec::new();
-        self.desk.step(event, self.now_ms, &mut out);
+        self.scheduler.step(event, self.now_ms, &mut out);
         out
     }
 
-    fn began(&mut self, number: u64) -> Vec<Effect> {
+    fn began(&mut self, number: u64) -> Vec<SchedulerEffect> {
         let name = name(number);
-        let mut out = self.step(Event::Taken { id: &name });
-        out.extend(self.step(Event::Began {
+        let mut out = self.step(SchedulerEvent::Taken { id: &name });
+        out.extend(self.step(SchedulerEvent::Began {
             id: &name,
             ago_ms: 0,
         }));
         out
     }
 
-    fn ended(&mut self, number: u64, status: i32) -> Vec<Effect> {
+    fn ended(&mut self, number: u64, status: i32) -> Vec<SchedulerEffect> {
         let name = name(number);
-        self.step(Event::Ended { id: &name, status })
+        self.step(SchedulerEvent::Ended { id: &name, status })
     }
 
-    /// Lives until the desk wants something.
-    fn wait(&mut self) -> Vec<Effect> {
-        self.now_ms = self.desk.due_ms().expect("it waits for time");
-        self.step(Event::Tick)
+    /// Lives until the scheduler wants something.
+    fn wait(&mut self) -> Vec<SchedulerEffect> {
+        self.now_ms = self.scheduler.due_ms().expect("it waits for time");
+        self.step(SchedulerEvent::Tick)
     }
 }
 
-fn end(number: u64, state: CommandState, exit_code: Option<i32>, why: Option<Why>) -> Effect {
-    let end = End {
+fn end(
+    number: u64,
+    state: CommandState,
+    exit_code: Option<i32>,
+    reason: Option<CommandEndReason>,
+) -> SchedulerEffect {
+    let end = CommandEnd {
         state,
         exit_code,
-        why,
+        reason,
     };
-    Effect::Ended(Who::Hob(id(number)), end)
+    SchedulerEffect::Ended(CommandOwner::Hob(id(number)), end)
 }
 
-fn done(number: u64, status: i32) -> Effect {
+fn done(number: u64, status: i32) -> SchedulerEffect {
     end(number, CommandState::Done, Some(status), None)
 }
 
-fn dropped(number: u64, why: Why) -> Effect {
-    end(number, CommandState::Cancelled, None, Some(why))
+fn dropped(number: u64, reason: CommandEndReason) -> SchedulerEffect {
+    end(number, CommandState::Cancelled, None, Some(reason))
 }
 
 #[test]
 fn commands_go_one_after_the_other_in_the_order_of_the_record() {
-    let mut told = Told::at_prompt(&[job(1)]);
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(1))]);
-    assert_eq!(told.step(Event::Queued(job(3))), []);
-    assert_eq!(told.step(Event::Queued(job(2))), []);
-    assert_eq!(told.desk.queued(), 3);
-    assert_eq!(told.began(1), [Effect::Began(Who::Hob(id(1)))]);
-    assert_eq!(told.desk.running(), Some(id(1)));
-    assert_eq!(told.ended(1, 7), [done(1, 7)]);
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(2))]);
-    told.began(2);
-    assert_eq!(told.ended(2, 0), [done(2, 0)]);
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(3))]);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1)]);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(1))]
+    );
+    assert_eq!(harness.step(SchedulerEvent::Queued(job(3))), []);
+    assert_eq!(harness.step(SchedulerEvent::Queued(job(2))), []);
+    assert_eq!(harness.scheduler.queued(), 3);
+    assert_eq!(
+        harness.began(1),
+        [SchedulerEffect::Began(CommandOwner::Hob(id(1)))]
+    );
+    assert_eq!(harness.scheduler.running(), Some(id(1)));
+    assert_eq!(harness.ended(1, 7), [done(1, 7)]);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(2))]
+    );
+    harness.began(2);
+    assert_eq!(harness.ended(2, 0), [done(2, 0)]);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(3))]
+    );
 }
 
 #[test]
 fn a_chain_breaks_at_its_first_failure() {
-    let of_chain = |number| Job {
+    let of_chain = |number| QueuedCommand {
         chain: Some(1),
         ..job(number)
     };
-    let mut told = Told::at_prompt(&[of_chain(1), of_chain(2), job(3), of_chain(4)]);
-    told.step(Event::Prompt);
-    told.began(1);
+    let mut harness = SchedulerHarness::at_prompt(&[of_chain(1), of_chain(2), job(3), of_chain(4)]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.began(1);
     assert_eq!(
-        told.ended(1, 1),
-        [done(1, 1), dropped(2, Why::Chain), dropped(4, Why::Chain)]
+        harness.ended(1, 1),
+        [
+            done(1, 1),
+            dropped(2, CommandEndReason::ChainFailed),
+            dropped(4, CommandEndReason::ChainFailed)
+        ]
     );
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(3))]);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(3))]
+    );
 }
 
 #[test]
 fn nothing_is_typed_while_a_line_of_the_persons_runs() {
-    let mut told = Told::at_prompt(&[]);
-    told.step(Event::Prompt);
-    let line = Event::Began {
+    let mut harness = SchedulerHarness::at_prompt(&[]);
+    harness.step(SchedulerEvent::Prompt);
+    let line = SchedulerEvent::Began {
         id: "p7.1",
         ago_ms: 0,
     };
-    assert_eq!(told.step(line), [Effect::Began(Who::Person)]);
-    assert_eq!(told.step(Event::Queued(job(1))), []);
+    assert_eq!(
+        harness.step(line),
+        [SchedulerEffect::Began(CommandOwner::Person)]
+    );
+    assert_eq!(harness.step(SchedulerEvent::Queued(job(1))), []);
     // A shell within the shell may show the same prompt.
-    assert_eq!(told.step(Event::Prompt), []);
-    assert_eq!(told.desk.due_ms(), None);
-    let over = Event::Ended {
+    assert_eq!(harness.step(SchedulerEvent::Prompt), []);
+    assert_eq!(harness.scheduler.due_ms(), None);
+    let over = SchedulerEvent::Ended {
         id: "p7.1",
         status: 130,
     };
-    let end = End {
+    let end = CommandEnd {
         state: CommandState::Done,
         exit_code: Some(130),
-        why: None,
+        reason: None,
     };
-    assert_eq!(told.step(over), [Effect::Ended(Who::Person, end)]);
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(1))]);
+    assert_eq!(
+        harness.step(over),
+        [SchedulerEffect::Ended(CommandOwner::Person, end)]
+    );
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(1))]
+    );
 }
 
 #[test]
 fn a_person_who_is_faster_keeps_the_command_waiting() {
-    let mut told = Told::at_prompt(&[job(1)]);
-    told.step(Event::Prompt);
-    told.step(Event::Began {
+    let mut harness = SchedulerHarness::at_prompt(&[job(1)]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.step(SchedulerEvent::Began {
         id: "p7.1",
         ago_ms: 0,
     });
-    assert_eq!(told.desk.due_ms(), None);
-    told.step(Event::Ended {
+    assert_eq!(harness.scheduler.due_ms(), None);
+    harness.step(SchedulerEvent::Ended {
         id: "p7.1",
         status: 0,
     });
-    assert_eq!(told.step(Event::Prompt), [Effect::Nudge]);
-    assert_eq!(told.wait(), [Effect::Nudge]);
-    assert_eq!(told.began(1), [Effect::Began(Who::Hob(id(1)))]);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::Nudge]
+    );
+    assert_eq!(harness.wait(), [SchedulerEffect::Nudge]);
+    assert_eq!(
+        harness.began(1),
+        [SchedulerEffect::Began(CommandOwner::Hob(id(1)))]
+    );
 }
 
 #[test]
 fn a_command_that_is_never_taken_is_taken_back() {
-    let mut told = Told::at_prompt(&[job(1), job(2)]);
-    told.step(Event::Prompt);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1), job(2)]);
+    harness.step(SchedulerEvent::Prompt);
     for _ in 1..30 {
-        assert_eq!(told.wait(), [Effect::Nudge]);
+        assert_eq!(harness.wait(), [SchedulerEffect::Nudge]);
     }
-    let lost = end(1, CommandState::Lost, None, Some(Why::Untaken));
+    let lost = end(1, CommandState::Lost, None, Some(CommandEndReason::Untaken));
     assert_eq!(
-        told.wait(),
-        [Effect::Withdraw, lost, Effect::HandOver(id(2))]
+        harness.wait(),
+        [
+            SchedulerEffect::Withdraw,
+            lost,
+            SchedulerEffect::HandOver(id(2))
+        ]
     );
 }
 
 #[test]
 fn a_command_that_does_not_heed_is_killed_and_then_given_up() {
-    let mut told = Told::at_prompt(&[job(1), job(2)]);
-    told.step(Event::Prompt);
-    told.began(1);
-    assert_eq!(told.step(Event::Cancel(Some(id(1)))), [Effect::Interrupt]);
-    assert_eq!(told.step(Event::Cancel(Some(id(1)))), []);
-    assert_eq!(told.wait(), [Effect::Terminate]);
-    assert_eq!(told.wait(), [Effect::Kill]);
-    let mut heeded = Told {
-        desk: told.desk.clone(),
-        now_ms: told.now_ms,
+    let mut harness = SchedulerHarness::at_prompt(&[job(1), job(2)]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.began(1);
+    assert_eq!(
+        harness.step(SchedulerEvent::Cancel(Some(id(1)))),
+        [SchedulerEffect::Interrupt]
+    );
+    assert_eq!(harness.step(SchedulerEvent::Cancel(Some(id(1)))), []);
+    assert_eq!(harness.wait(), [SchedulerEffect::Terminate]);
+    assert_eq!(harness.wait(), [SchedulerEffect::Kill]);
+    let mut heeded = SchedulerHarness {
+        scheduler: harness.scheduler.clone(),
+        now_ms: harness.now_ms,
     };
     let cancelled = end(1, CommandState::Cancelled, Some(137), None);
     assert_eq!(heeded.ended(1, 137), [cancelled]);
     // What the line starts next is killed too.
     for _ in 2..=8 {
-        assert_eq!(told.wait(), [Effect::Kill]);
+        assert_eq!(harness.wait(), [SchedulerEffect::Kill]);
     }
     assert_eq!(
-        told.wait(),
+        harness.wait(),
         [
-            end(1, CommandState::Cancelled, None, Some(Why::Stubborn)),
-            end(2, CommandState::Lost, None, Some(Why::Gone)),
-            Effect::Over(Over::Stubborn),
+            end(
+                1,
+                CommandState::Cancelled,
+                None,
+                Some(CommandEndReason::Unkillable)
+            ),
+            end(2, CommandState::Lost, None, Some(CommandEndReason::Gone)),
+            SchedulerEffect::TerminalEnded(TerminalEnd::Unkillable),
         ]
     );
-    assert_eq!(told.now_ms, 4_000);
+    assert_eq!(harness.now_ms, 4_000);
 }
 
 #[test]
 fn a_deadline_counts_from_the_beginning() {
-    let timed = Job {
+    let timed = QueuedCommand {
         timeout_ms: Some(500),
         ..job(1)
     };
-    let mut told = Told::at_prompt(&[timed]);
-    told.step(Event::Prompt);
-    told.now_ms = 300;
-    told.began(1);
-    assert_eq!(told.wait(), [Effect::Interrupt]);
-    assert_eq!(told.now_ms, 800);
+    let mut harness = SchedulerHarness::at_prompt(&[timed]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.now_ms = 300;
+    harness.began(1);
+    assert_eq!(harness.wait(), [SchedulerEffect::Interrupt]);
+    assert_eq!(harness.now_ms, 800);
     let late = end(1, CommandState::Timeout, Some(130), None);
-    assert_eq!(told.ended(1, 130), [late]);
-    let before = Before::Command {
-        job: timed,
+    assert_eq!(harness.ended(1, 130), [late]);
+    let before = ResumePoint::HobCommand {
+        command: timed,
         ago_ms: 400,
     };
     assert_eq!(
         {
-            let mut desk = Desk::new(before, Vec::new(), 1_000);
-            desk.step(Event::Live(None), 1_000, &mut Vec::new());
-            desk.due_ms()
+            let mut scheduler = CommandScheduler::new(before, Vec::new(), 1_000);
+            scheduler.step(SchedulerEvent::CaughtUp(None), 1_000, &mut Vec::new());
+            scheduler.due_ms()
         },
         Some(1_100)
     );
@@ -235,129 +289,183 @@ fn a_deadline_counts_from_the_beginning() {
 
 #[test]
 fn what_waits_is_dropped_and_what_lies_there_is_taken_back() {
-    let mut told = Told::at_prompt(&[job(1), job(2), job(3)]);
-    told.step(Event::Prompt);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1), job(2), job(3)]);
+    harness.step(SchedulerEvent::Prompt);
     assert_eq!(
-        told.step(Event::Cancel(Some(id(3)))),
-        [dropped(3, Why::Dropped)]
+        harness.step(SchedulerEvent::Cancel(Some(id(3)))),
+        [dropped(3, CommandEndReason::Dropped)]
     );
     assert_eq!(
-        told.step(Event::Cancel(None)),
-        [Effect::Withdraw, dropped(2, Why::Dropped)]
+        harness.step(SchedulerEvent::Cancel(None)),
+        [
+            SchedulerEffect::Withdraw,
+            dropped(2, CommandEndReason::Dropped)
+        ]
     );
-    let mut taken = Told {
-        desk: told.desk.clone(),
-        now_ms: told.now_ms,
+    let mut taken = SchedulerHarness {
+        scheduler: harness.scheduler.clone(),
+        now_ms: harness.now_ms,
     };
-    assert_eq!(told.wait(), [dropped(1, Why::Dropped)]);
-    assert!(!told.desk.has(id(1)));
+    assert_eq!(harness.wait(), [dropped(1, CommandEndReason::Dropped)]);
+    assert!(!harness.scheduler.has_command(id(1)));
     // The shell had taken it just before.
     let name = name(1);
-    assert_eq!(taken.step(Event::Taken { id: &name }), [Effect::Interrupt]);
-    assert_eq!(taken.step(Event::Prompt), [dropped(1, Why::Dropped)]);
+    assert_eq!(
+        taken.step(SchedulerEvent::Taken { id: &name }),
+        [SchedulerEffect::Interrupt]
+    );
+    assert_eq!(
+        taken.step(SchedulerEvent::Prompt),
+        [dropped(1, CommandEndReason::Dropped)]
+    );
 }
 
 #[test]
 fn an_incomplete_line_is_interrupted() {
-    let mut told = Told::at_prompt(&[job(1)]);
-    told.step(Event::Prompt);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1)]);
+    harness.step(SchedulerEvent::Prompt);
     let name = name(1);
-    told.step(Event::Taken { id: &name });
-    assert_eq!(told.step(Event::Prompt), []);
-    assert_eq!(told.step(Event::Incomplete), [Effect::Interrupt]);
-    assert_eq!(told.step(Event::Incomplete), []);
+    harness.step(SchedulerEvent::Taken { id: &name });
+    assert_eq!(harness.step(SchedulerEvent::Prompt), []);
+    assert_eq!(
+        harness.step(SchedulerEvent::Incomplete),
+        [SchedulerEffect::Interrupt]
+    );
+    assert_eq!(harness.step(SchedulerEvent::Incomplete), []);
     // An interruption may be lost while the shell prepares to read.
-    assert_eq!(told.wait(), [Effect::Interrupt]);
-    let refused = end(1, CommandState::Done, Some(2), Some(Why::Incomplete));
-    assert_eq!(told.ended(1, 130), [refused]);
+    assert_eq!(harness.wait(), [SchedulerEffect::Interrupt]);
+    let refused = end(
+        1,
+        CommandState::Done,
+        Some(2),
+        Some(CommandEndReason::Incomplete),
+    );
+    assert_eq!(harness.ended(1, 130), [refused]);
     // A line of the person's that goes on keeps hob waiting.
-    told.step(Event::Prompt);
-    told.step(Event::Incomplete);
-    assert_eq!(told.step(Event::Queued(job(2))), []);
-    assert_eq!(told.step(Event::Prompt), [Effect::HandOver(id(2))]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.step(SchedulerEvent::Incomplete);
+    assert_eq!(harness.step(SchedulerEvent::Queued(job(2))), []);
+    assert_eq!(
+        harness.step(SchedulerEvent::Prompt),
+        [SchedulerEffect::HandOver(id(2))]
+    );
 }
 
 #[test]
 fn what_another_life_handed_over_is_not_handed_over_again() {
     let restart = |there| {
-        let mut told = Told {
-            desk: Desk::new(Before::Prompt, vec![job(1), job(2)], 0),
+        let mut harness = SchedulerHarness {
+            scheduler: CommandScheduler::new(ResumePoint::Prompt, vec![job(1), job(2)], 0),
             now_ms: 0,
         };
-        assert_eq!(told.step(Event::Prompt), []);
-        let handed = Handed {
+        assert_eq!(harness.step(SchedulerEvent::Prompt), []);
+        let handed = HandedOverCommand {
             id: id(1),
             is_there: there,
         };
-        (told.step(Event::Live(Some(handed))), told)
+        (
+            harness.step(SchedulerEvent::CaughtUp(Some(handed))),
+            harness,
+        )
     };
-    let (effects, mut told) = restart(true);
-    assert_eq!(effects, [Effect::Nudge]);
-    assert_eq!(told.began(1), [Effect::Began(Who::Hob(id(1)))]);
-    let (effects, mut told) = restart(false);
-    assert_eq!(effects, []);
-    assert_eq!(told.began(1), [Effect::Began(Who::Hob(id(1)))]);
-    let (_, mut told) = restart(false);
-    for _ in 1..30 {
-        assert_eq!(told.wait(), []);
-    }
-    let lost = end(1, CommandState::Lost, None, Some(Why::Doubtful));
+    let (effects, mut harness) = restart(true);
+    assert_eq!(effects, [SchedulerEffect::Nudge]);
     assert_eq!(
-        told.wait(),
-        [Effect::Withdraw, lost, Effect::HandOver(id(2))]
+        harness.began(1),
+        [SchedulerEffect::Began(CommandOwner::Hob(id(1)))]
+    );
+    let (effects, mut harness) = restart(false);
+    assert_eq!(effects, []);
+    assert_eq!(
+        harness.began(1),
+        [SchedulerEffect::Began(CommandOwner::Hob(id(1)))]
+    );
+    let (_, mut harness) = restart(false);
+    for _ in 1..30 {
+        assert_eq!(harness.wait(), []);
+    }
+    let lost = end(
+        1,
+        CommandState::Lost,
+        None,
+        Some(CommandEndReason::MayHaveRun),
+    );
+    assert_eq!(
+        harness.wait(),
+        [
+            SchedulerEffect::Withdraw,
+            lost,
+            SchedulerEffect::HandOver(id(2))
+        ]
     );
 }
 
 #[test]
 fn marks_that_are_lived_through_again_change_nothing() {
-    let mut told = Told {
-        desk: Desk::new(Before::Prompt, vec![job(1), job(2)], 0),
+    let mut harness = SchedulerHarness {
+        scheduler: CommandScheduler::new(ResumePoint::Prompt, vec![job(1), job(2)], 0),
         now_ms: 0,
     };
     // Both ran while nobody was there.
-    assert_eq!(told.began(1), [Effect::Began(Who::Hob(id(1)))]);
-    assert_eq!(told.ended(1, 0), [done(1, 0)]);
-    assert_eq!(told.step(Event::Prompt), []);
-    assert_eq!(told.ended(1, 0), []);
-    assert_eq!(told.began(1), []);
-    told.step(Event::Prompt);
-    assert_eq!(told.ended(2, 3), [done(2, 3)]);
-    assert_eq!(told.step(Event::Live(None)), []);
+    assert_eq!(
+        harness.began(1),
+        [SchedulerEffect::Began(CommandOwner::Hob(id(1)))]
+    );
+    assert_eq!(harness.ended(1, 0), [done(1, 0)]);
+    assert_eq!(harness.step(SchedulerEvent::Prompt), []);
+    assert_eq!(harness.ended(1, 0), []);
+    assert_eq!(harness.began(1), []);
+    harness.step(SchedulerEvent::Prompt);
+    assert_eq!(harness.ended(2, 3), [done(2, 3)]);
+    assert_eq!(harness.step(SchedulerEvent::CaughtUp(None)), []);
 }
 
 #[test]
 fn an_end_that_is_missing_is_told_at_the_next_prompt() {
-    let mut told = Told::at_prompt(&[job(1)]);
-    told.step(Event::Prompt);
-    told.began(1);
-    assert_eq!(told.step(Event::Prompt), []);
-    told.step(Event::Skipped);
-    let unseen = end(1, CommandState::Lost, None, Some(Why::Unseen));
-    assert_eq!(told.step(Event::Prompt), [unseen]);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1)]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.began(1);
+    assert_eq!(harness.step(SchedulerEvent::Prompt), []);
+    harness.step(SchedulerEvent::RecordingGap);
+    let unseen = end(
+        1,
+        CommandState::Lost,
+        None,
+        Some(CommandEndReason::EndNotRecorded),
+    );
+    assert_eq!(harness.step(SchedulerEvent::Prompt), [unseen]);
 }
 
 #[test]
 fn a_shell_that_is_left_ends_the_terminal() {
-    let mut told = Told::at_prompt(&[job(1), job(2)]);
-    told.step(Event::Prompt);
-    told.began(1);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1), job(2)]);
+    harness.step(SchedulerEvent::Prompt);
+    harness.began(1);
     assert_eq!(
-        told.step(Event::Left { status: 3 }),
+        harness.step(SchedulerEvent::ShellLeft { status: 3 }),
         [
-            end(1, CommandState::Done, Some(3), Some(Why::LeftShell)),
-            end(2, CommandState::Lost, None, Some(Why::Gone)),
-            Effect::Over(Over::Left { status: 3 }),
+            end(
+                1,
+                CommandState::Done,
+                Some(3),
+                Some(CommandEndReason::LeftShell)
+            ),
+            end(2, CommandState::Lost, None, Some(CommandEndReason::Gone)),
+            SchedulerEffect::TerminalEnded(TerminalEnd::ShellLeft { status: 3 }),
         ]
     );
-    assert_eq!(told.step(Event::Gone), []);
-    let lost = end(3, CommandState::Lost, None, Some(Why::Gone));
-    assert_eq!(told.step(Event::Queued(job(3))), [lost]);
+    assert_eq!(harness.step(SchedulerEvent::TerminalGone), []);
+    let lost = end(3, CommandState::Lost, None, Some(CommandEndReason::Gone));
+    assert_eq!(harness.step(SchedulerEvent::Queued(job(3))), [lost]);
 }
 
 #[test]
 fn a_shell_without_hooks_is_given_up() {
-    let mut told = Told::at_prompt(&[job(1)]);
-    let lost = end(1, CommandState::Lost, None, Some(Why::Gone));
-    assert_eq!(told.wait(), [lost, Effect::Over(Over::Silent)]);
-    assert_eq!(told.now_ms, 10_000);
+    let mut harness = SchedulerHarness::at_prompt(&[job(1)]);
+    let lost = end(1, CommandState::Lost, None, Some(CommandEndReason::Gone));
+    assert_eq!(
+        harness.wait(),
+        [lost, SchedulerEffect::TerminalEnded(TerminalEnd::NoMarks)]
+    );
+    assert_eq!(harness.now_ms, 10_000);
 }

@@ -1,21 +1,24 @@
-//! What is done with one terminal: whose turn it is, when a command is handed to the shell, and
-//! how one is ended that does not end. Pure.
+//! Schedules the commands of one terminal: hands them to the shell one by one and terminates those
+//! that do not end. Pure.
 //!
-//! - [`Desk`]: the machine; [`Event`] goes in, [`Effect`] comes out
-//! - `machine`: what marks do to it; `orders`: what orders and time do
-//! - `ending`: how a command is made to end, step by step
+//! - [`CommandScheduler`]: the machine; [`SchedulerEvent`] goes in, [`SchedulerEffect`] comes out
+//! - `machine`: handles marks; `command_end`: handles cancellation and time
+//! - `termination`: the steps that make a command end
 //!
-//! Invariants: the shell has one command of hob's at the most; nothing is typed while a line of the
-//! person's runs or before the recording was lived through; each command ends exactly once,
-//! whatever marks come, are missing or come again.
+//! Invariants: the shell has at most one command of hob; hob types nothing while a line of the
+//! person runs or before the recording was replayed; each command ends exactly once, whichever
+//! marks arrive, are missing or are repeated.
 
-mod ending;
+mod command_end;
 mod machine;
-mod orders;
-mod words;
+mod termination;
+mod types;
 
-pub use machine::Desk;
-pub use words::{Before, Effect, End, Event, Handed, Job, Over, Waited, Who, Why, line_id};
+pub use machine::CommandScheduler;
+pub use types::{
+    CommandEnd, CommandEndReason, CommandOwner, HandedOverCommand, QueuedCommand, ResumePoint,
+    SchedulerEffect, SchedulerEvent, TerminalActivity, TerminalEnd, line_id,
+};
 
 #[cfg(test)]
 #[path = "machine_tests.rs"]

@@ -1,15 +1,18 @@
-//! The desk in front of a shell that does anything at any time, and of marks that mean nothing.
+//! The scheduler in front of a shell that does anything at any time, and of marks that mean nothing.
 
-use super::{Before, Desk, Effect, Event, Handed, Job, Who};
+use super::{
+    CommandOwner, CommandScheduler, HandedOverCommand, QueuedCommand, ResumePoint, SchedulerEffect,
+    SchedulerEvent,
+};
 use hob_wire::id::CommandId;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const JOBS: u64 = 4;
 
-fn job(number: u64, chain: bool, timed: bool) -> Job {
+fn job(number: u64, chain: bool, timed: bool) -> QueuedCommand {
     let id = format!("00000000-0000-7000-8000-{number:012}");
-    Job {
+    QueuedCommand {
         id: id.parse().unwrap(),
         number,
         chain: chain.then_some(1),
@@ -70,21 +73,23 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn note(&mut self, effect: Effect) -> Result<(), TestCaseError> {
+    fn note(&mut self, effect: SchedulerEffect) -> Result<(), TestCaseError> {
         match effect {
-            Effect::HandOver(id) => {
+            SchedulerEffect::HandOver(id) => {
                 prop_assert!(self.is_live && !self.line_runs && !self.is_over);
                 prop_assert_eq!(self.given, None, "two commands at once");
                 prop_assert!(!self.ended.contains_key(&id));
                 prop_assert!(!self.began.contains_key(&id), "run twice");
                 self.given = Some(id);
             }
-            Effect::Nudge => prop_assert!(self.is_live && !self.line_runs && !self.is_over),
-            Effect::Interrupt | Effect::Terminate | Effect::Kill => {
+            SchedulerEffect::Nudge => {
                 prop_assert!(self.is_live && !self.line_runs && !self.is_over);
             }
-            Effect::Withdraw => prop_assert!(self.is_live && !self.is_over),
-            Effect::Began(Who::Hob(id)) => {
+            SchedulerEffect::Interrupt | SchedulerEffect::Terminate | SchedulerEffect::Kill => {
+                prop_assert!(self.is_live && !self.line_runs && !self.is_over);
+            }
+            SchedulerEffect::Withdraw => prop_assert!(self.is_live && !self.is_over),
+            SchedulerEffect::Began(CommandOwner::Hob(id)) => {
                 prop_assert!(!self.ended.contains_key(&id));
                 *self.began.entry(id).or_default() += 1;
                 prop_assert_eq!(self.began[&id], 1);
@@ -92,22 +97,22 @@ impl Ledger {
                 // Another life gave it, if this one did not.
                 self.given = Some(id);
             }
-            Effect::Ended(Who::Hob(id), end) => {
+            SchedulerEffect::Ended(CommandOwner::Hob(id), end) => {
                 prop_assert!(end.state.is_final());
                 prop_assert!(self.queued.contains(&id));
                 *self.ended.entry(id).or_default() += 1;
                 prop_assert_eq!(self.ended[&id], 1, "ended twice");
                 self.given = self.given.filter(|given| *given != id);
             }
-            Effect::Began(Who::Person) => {
+            SchedulerEffect::Began(CommandOwner::Person) => {
                 prop_assert!(!self.line_runs);
                 self.line_runs = true;
             }
-            Effect::Ended(Who::Person, end) => {
+            SchedulerEffect::Ended(CommandOwner::Person, end) => {
                 prop_assert!(end.state.is_final() && self.line_runs);
                 self.line_runs = false;
             }
-            Effect::Over(_) => {
+            SchedulerEffect::TerminalEnded(_) => {
                 prop_assert!(!self.is_over);
                 self.is_over = true;
             }
@@ -117,7 +122,7 @@ impl Ledger {
 }
 
 fn live(turns: &[Turn], marks: (bool, bool)) -> Result<(), TestCaseError> {
-    let mut desk = Desk::new(Before::Starting, Vec::new(), 0);
+    let mut scheduler = CommandScheduler::new(ResumePoint::Starting, Vec::new(), 0);
     let mut ledger = Ledger::default();
     let mut now_ms = 0;
     let last = [Turn::Live(None), Turn::Left];
@@ -130,42 +135,48 @@ fn live(turns: &[Turn], marks: (bool, bool)) -> Result<(), TestCaseError> {
                     continue;
                 }
                 ledger.queued.push(job.id);
-                Event::Queued(job)
+                SchedulerEvent::Queued(job)
             }
-            Turn::Began(id) => Event::Began { id, ago_ms: 0 },
-            Turn::Ended(id, status) => Event::Ended {
+            Turn::Began(id) => SchedulerEvent::Began { id, ago_ms: 0 },
+            Turn::Ended(id, status) => SchedulerEvent::Ended {
                 id,
                 status: *status,
             },
-            Turn::Taken(id) => Event::Taken { id },
-            Turn::Prompt => Event::Prompt,
-            Turn::Incomplete => Event::Incomplete,
-            Turn::Skipped => Event::Skipped,
-            Turn::Cancel(which) => Event::Cancel(which.map(|number| job(number, false, false).id)),
+            Turn::Taken(id) => SchedulerEvent::Taken { id },
+            Turn::Prompt => SchedulerEvent::Prompt,
+            Turn::Incomplete => SchedulerEvent::Incomplete,
+            Turn::Skipped => SchedulerEvent::RecordingGap,
+            Turn::Cancel(which) => {
+                SchedulerEvent::Cancel(which.map(|number| job(number, false, false).id))
+            }
             Turn::Wait(ms) => {
                 now_ms += ms;
-                Event::Tick
+                SchedulerEvent::Tick
             }
             Turn::Live(handed) => {
                 if ledger.is_live {
                     continue;
                 }
                 ledger.is_live = true;
-                Event::Live(handed.map(|(number, is_there)| Handed {
+                SchedulerEvent::CaughtUp(handed.map(|(number, is_there)| HandedOverCommand {
                     id: job(number, false, false).id,
                     is_there,
                 }))
             }
-            Turn::Left => Event::Left { status: 0 },
+            Turn::Left => SchedulerEvent::ShellLeft { status: 0 },
         };
-        desk.step(event, now_ms, &mut out);
+        scheduler.step(event, now_ms, &mut out);
         for effect in out {
             ledger.note(effect)?;
         }
         // What is due in the past would never let the driver sleep.
-        let due_ms = desk.due_ms();
+        let due_ms = scheduler.due_ms();
         if matches!(turn, Turn::Wait(_)) {
-            prop_assert!(due_ms.is_none_or(|due_ms| due_ms > now_ms), "{:?}", desk);
+            prop_assert!(
+                due_ms.is_none_or(|due_ms| due_ms > now_ms),
+                "{:?}",
+                scheduler
+            );
         }
     }
     for id in &ledger.queued {

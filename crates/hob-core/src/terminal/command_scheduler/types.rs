@@ -1,4 +1,4 @@
-//! What the desk is told, and what it says.
+//! The inputs and outputs of the command scheduler.
 
 use hob_wire::id::CommandId;
 use hob_wire::terminal::CommandState;
@@ -6,43 +6,43 @@ use sha2::{Digest, Sha256};
 
 /// A command that waits for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Job {
+pub struct QueuedCommand {
     pub id: CommandId,
-    /// Its place in the order of the record.
+    /// Its position in the order of the record.
     pub number: u64,
-    /// Those of one chain are dropped when one of them fails.
+    /// If one command of a chain fails, the others are dropped.
     pub chain: Option<u64>,
-    /// How long it may run.
+    /// The longest time it may run.
     pub timeout_ms: Option<u64>,
 }
 
-/// Where a terminal was when it was last lived through.
+/// The state of a terminal at the point where its replay begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// Its shell has not said anything yet.
+pub enum ResumePoint {
+    /// Its shell has shown no mark yet.
     Starting,
     /// Its shell was at the prompt, or about to be.
     Prompt,
-    /// A command of hob's ran, for so long.
-    Command { job: Job, ago_ms: u64 },
-    /// A line of the person's ran, by the shell's name of it.
-    Line(String),
+    /// A command of hob had been running for this long.
+    HobCommand { command: QueuedCommand, ago_ms: u64 },
+    /// A line of the person ran, by the shell's id.
+    PersonLine(String),
 }
 
-/// What another life of the daemon handed over last.
+/// The last command that an earlier daemon process handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handed {
+pub struct HandedOverCommand {
     pub id: CommandId,
-    /// Whether it still lies there; if not, the shell has it or had it.
+    /// True if it is still there; if not, the shell has taken it.
     pub is_there: bool,
 }
 
-/// What happens.
+/// An input of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum SchedulerEvent<'a> {
     /// A command is on record.
-    Queued(Job),
-    /// A command or line begins to run, or began so long ago.
+    Queued(QueuedCommand),
+    /// A command or line begins, or began this long ago.
     Began {
         id: &'a str,
         ago_ms: u64,
@@ -53,124 +53,138 @@ pub enum Event<'a> {
     },
     /// The shell is at its prompt.
     Prompt,
-    /// The shell has taken a command.
+    /// The shell took a command.
     Taken {
         id: &'a str,
     },
     /// The shell asks for the rest of a line.
     Incomplete,
-    /// The shell is left.
-    Left {
+    /// The shell exited.
+    ShellLeft {
         status: i32,
     },
     /// Some of the recording is missing.
-    Skipped,
-    /// What was recorded so far was lived through.
-    Live(Option<Handed>),
-    /// Somebody wants a command ended, or all of hob's.
+    RecordingGap,
+    /// The recording was replayed up to now.
+    CaughtUp(Option<HandedOverCommand>),
+    /// Somebody cancels one command, or all of hob's.
     Cancel(Option<CommandId>),
-    /// The terminal is closed by somebody.
+    /// Somebody closes the terminal.
     Close,
     /// The terminal is gone.
-    Gone,
+    TerminalGone,
     /// Time has passed.
     Tick,
 }
 
-/// Whose command.
+/// The owner of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum CommandOwner {
     Hob(CommandId),
     Person,
 }
 
-/// What is to be done.
+/// An action for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Give the shell this command, and say so.
+pub enum SchedulerEffect {
+    /// Offer this command to the shell, and tell it so.
     HandOver(CommandId),
     /// Tell the shell again that a command is there.
     Nudge,
-    /// Take back what was given, if it is still there.
+    /// Withdraw the offered command, if it is still there.
     Withdraw,
-    /// Press control and C.
+    /// Press Ctrl-C.
     Interrupt,
-    /// Ask what runs in the foreground to end.
+    /// Send SIGTERM to the foreground program.
     Terminate,
-    /// End it.
+    /// Send SIGKILL to the foreground program.
     Kill,
-    Began(Who),
-    Ended(Who, End),
-    /// The terminal is over; what is left of it is to be removed.
-    Over(Over),
+    Began(CommandOwner),
+    Ended(CommandOwner, CommandEnd),
+    /// The terminal ended; remove what is left of it.
+    TerminalEnded(TerminalEnd),
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct CommandEnd {
     pub state: CommandState,
     pub exit_code: Option<i32>,
-    pub why: Option<Why>,
+    pub reason: Option<CommandEndReason>,
 }
 
-/// Why it ended so, where the state does not say it.
+impl CommandEnd {
+    pub(super) fn new(
+        state: CommandState,
+        exit_code: Option<i32>,
+        reason: Option<CommandEndReason>,
+    ) -> CommandEnd {
+        CommandEnd {
+            state,
+            exit_code,
+            reason,
+        }
+    }
+}
+
+/// The reason for an end, if the state does not tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum CommandEndReason {
     /// It was dropped before it began.
     Dropped,
     /// One before it, of the same request, failed.
-    Chain,
+    ChainFailed,
     /// Its line is not complete.
     Incomplete,
-    /// It left the shell.
+    /// The command made the shell exit.
     LeftShell,
     /// The terminal was closed.
     Closed,
     /// The terminal went away.
     Gone,
-    /// It could not be ended, so the terminal was given up.
-    Stubborn,
+    /// It could not be terminated, so the terminal was given up.
+    Unkillable,
     /// The shell did not take it.
     Untaken,
     /// The shell took it, and it never began.
-    Unbegun,
-    /// Its end was in what is missing of the recording.
-    Unseen,
-    /// It may have run: hob was away when the shell took it.
-    Doubtful,
+    NeverBegan,
+    /// Its end lies in a gap of the recording.
+    EndNotRecorded,
+    /// It may have run: the daemon was down when the shell took it.
+    MayHaveRun,
 }
 
-/// How a terminal ended.
+/// The end of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum TerminalEnd {
     /// Somebody closed it.
     Closed,
-    /// Its shell was left.
-    Left { status: i32 },
+    /// Its shell exited.
+    ShellLeft { status: i32 },
     /// It went away.
     Gone,
     /// Its shell never showed a mark.
-    Silent,
-    /// A command in it could not be ended.
-    Stubborn,
+    NoMarks,
+    /// One of its commands could not be terminated.
+    Unkillable,
 }
 
-/// What is waited for.
+/// The present activity of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Waited {
+pub enum TerminalActivity {
     /// The first prompt.
     Starting,
     Prompt,
     Running,
-    Over,
+    Ended,
 }
 
-/// The id of a line that a person typed, the same however often it is lived through. The shell's
-/// name of it alone would not do: a shell that replaces itself counts from the beginning.
+/// Returns the id of a line that a person typed; the same in every replay. The shell's id alone is
+/// not enough: a shell that replaces itself counts from the beginning again.
 pub fn line_id(terminal: &str, shell_id: &str, at_us: u64) -> CommandId {
     let mut digest = Sha256::new();
     digest.update(format!("{terminal} {shell_id} {at_us}"));
     let mut tail = [0; 10];
     tail.copy_from_slice(&digest.finalize()[..10]);
-    CommandId::at(at_us / 1_000, tail)
+    CommandId::from_timestamp(at_us / 1_000, tail)
 }

@@ -9,9 +9,9 @@ use std::fmt::Write;
 const SIZES: [(u16, u16); 4] = [(20, 6), (20, 4), (20, 9), (20, 7)];
 
 /// Numbers that look random, from a seed.
-struct Dice(u64);
+struct SeededNumbers(u64);
 
-impl Dice {
+impl SeededNumbers {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self
             .0
@@ -21,9 +21,9 @@ impl Dice {
     }
 }
 
-fn sequence(dice: &mut Dice) -> String {
-    let (n, m) = (dice.roll(8), dice.roll(22));
-    match dice.roll(30) {
+fn sequence(randomness: &mut SeededNumbers) -> String {
+    let (n, m) = (randomness.roll(8), randomness.roll(22));
+    match randomness.roll(30) {
         0..=9 => "abcdefghijklmnopqrstuvwxyz"
             .chars()
             .take(1 + usize::try_from(m).unwrap())
@@ -68,10 +68,10 @@ fn sequence(dice: &mut Dice) -> String {
 #[test]
 fn by_chance() {
     for seed in 0..20 {
-        let mut dice = Dice(seed);
+        let mut randomness = SeededNumbers(seed);
         let mut script = format!("stty raw -echo # seed {seed}\nprintf '%b' '");
         for _ in 0..60 {
-            for byte in sequence(&mut dice).bytes() {
+            for byte in sequence(&mut randomness).bytes() {
                 write!(script, "\\0{byte:o}").expect("a string takes it");
             }
         }

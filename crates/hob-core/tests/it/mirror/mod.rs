@@ -3,7 +3,7 @@
 mod chance;
 mod pane;
 
-use hob_core::terminal::screen::Screen;
+use hob_core::terminal::screen::TerminalScreen;
 use pane::Pane;
 
 /// More lines of the past than any of these prints.
@@ -20,7 +20,7 @@ fn same(script: &str) {
 fn same_at(script: &str, sizes: &[(u16, u16)]) {
     let ((columns, rows), others) = (sizes[0], &sizes[1..]);
     let pane = Pane::run(script, columns, rows);
-    let mut screen = Screen::new(columns, rows, PAST);
+    let mut screen = TerminalScreen::new(columns, rows, PAST);
     screen.feed(&pane.recorded());
     compare(&pane, &screen, script);
     for &(columns, rows) in others {
@@ -30,14 +30,14 @@ fn same_at(script: &str, sizes: &[(u16, u16)]) {
     }
 }
 
-fn compare(pane: &Pane, screen: &Screen, script: &str) {
+fn compare(pane: &Pane, screen: &TerminalScreen, script: &str) {
     let seen = pane.capture();
     let (shown, place) = (pane::lines(&screen.capture(PAST)), (screen.size(), script));
     assert_eq!(shown, seen.text, "{place:?}");
     assert_eq!(screen.capture(0), seen.visible, "{place:?}");
     assert_eq!(screen.cursor(), seen.cursor, "{place:?}");
-    assert_eq!(screen.full_screen(), seen.full_screen, "{place:?}");
-    assert_eq!(screen.past_lines(), seen.past_lines, "{place:?}");
+    assert_eq!(screen.is_full_screen(), seen.full_screen, "{place:?}");
+    assert_eq!(screen.scrollback_lines(), seen.past_lines, "{place:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! A pane of a tmux server of the test's own, and the record of what it printed.
+//! A pane of a private tmux server, and the record of its output.
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const RUN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Printed last; no terminal shows it.
 const END: &[u8] = b"\x1b]7717;end\x07";
 
@@ -13,8 +13,8 @@ pub(crate) struct Pane {
     folder: TempDir,
 }
 
-/// What tmux says the pane shows.
-pub(crate) struct Seen {
+/// The pane as tmux reports it.
+pub(crate) struct PaneCapture {
     pub(crate) text: String,
     pub(crate) visible: String,
     pub(crate) cursor: (u16, u16),
@@ -65,7 +65,7 @@ impl Pane {
         let begun = Instant::now();
         while !pane.raw().ends_with(END) {
             assert!(
-                begun.elapsed() < PATIENCE,
+                begun.elapsed() < RUN_TIMEOUT,
                 "{}",
                 String::from_utf8_lossy(&pane.raw())
             );
@@ -83,14 +83,14 @@ impl Pane {
         self.tmux(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
     }
 
-    pub(crate) fn capture(&self) -> Seen {
+    pub(crate) fn capture(&self) -> PaneCapture {
         let facts = "#{cursor_x} #{cursor_y} #{alternate_on} #{history_size} #{pane_width}";
         let facts = self.tmux(&["display-message", "-p", "-t", "t", facts]);
         let facts: Vec<u16> = facts
             .split_whitespace()
             .map(|n| n.parse().expect("a number"))
             .collect();
-        Seen {
+        PaneCapture {
             text: lines(&self.tmux(&["capture-pane", "-p", "-t", "t", "-S", "-"])),
             visible: lines(&self.tmux(&["capture-pane", "-p", "-t", "t"])),
             // A cursor that waits to wrap is one column beyond the last for tmux.

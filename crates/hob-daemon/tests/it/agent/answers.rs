@@ -1,7 +1,7 @@
 //! Runs that are simply answered.
 
 use super::house::{folder, house, saying, task, waiting};
-use hob_wire::rooms::agent::{Cause, RunState};
+use hob_wire::rooms::agent::{RunEndCause, RunState};
 
 #[tokio::test]
 async fn a_task_is_answered_and_told_once() {
@@ -11,7 +11,7 @@ async fn a_task_is_answered_and_told_once() {
     assert_eq!(reply.state, RunState::Done);
     assert_eq!(reply.response.as_deref(), Some("Four, as ever."));
     assert_eq!(reply.success, Some(true));
-    assert_eq!(reply.cause, Some(Cause::Answered));
+    assert_eq!(reply.cause, Some(RunEndCause::Answered));
     assert_eq!(reply.model.as_deref(), Some("sim/small"));
     assert_eq!(reply.session_key, "chat:main");
     house.hears("run.completed", 1).await;

@@ -1,8 +1,8 @@
 //! A service in the house that offers one tool of each effect class, and counts what it does.
 
 use super::house::House;
-use hob_bus::{Link, Outlet, Peer};
-use hob_wire::rooms::tool::{SetTier, SetTierParams, Tier};
+use hob_bus::{BusLink, BusOutlet, PeerIdentity};
+use hob_wire::rooms::tool::{SetTier, Tier, ToolSetTierParams};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ fn outcome(tool: &str) -> Value {
 /// Registers the service and offers its tools; it stays as long as the house.
 #[expect(clippy::disallowed_methods, reason = "a peer of a test has no Tasks")]
 pub(crate) async fn serve(house: &House, world: &World) {
-    let peer = Peer {
+    let peer = PeerIdentity {
         name: "lab".to_owned(),
         surface: "ws",
         principal: "lab".to_owned(),
@@ -152,7 +152,7 @@ pub(crate) async fn serve(house: &House, world: &World) {
         ("probeable", Tier::External),
         ("opaque", Tier::External),
     ] {
-        let params = SetTierParams {
+        let params = ToolSetTierParams {
             name: name.to_owned(),
             tier: Some(tier),
             reset: false,
@@ -161,14 +161,14 @@ pub(crate) async fn serve(house: &House, world: &World) {
     }
 }
 
-async fn request(link: &Link, id: &str, method: &str, params: Value) {
+async fn request(link: &BusLink, id: &str, method: &str, params: Value) {
     let frame = json!({ "type": "req", "id": id, "method": method, "params": params });
     link.receive(frame.to_string().into()).await;
 }
 
 struct Service {
-    link: Arc<Link>,
-    outlet: Outlet,
+    link: Arc<BusLink>,
+    outlet: BusOutlet,
     world: World,
     offered: Arc<Notify>,
 }

@@ -6,24 +6,24 @@ use super::house::{
     DEADLINE, House, config, folder, house, in_time, results, thinking, until, waiting,
 };
 use super::resume::say_yes;
-use hob_bus::Peer;
+use hob_bus::PeerIdentity;
 use hob_sim::{Answer, Gate};
 use hob_wire::rooms::agent::{
-    Abort, Cause, Chat, ChatMessage, ChatParams, ChatReply, ClientTool, ListParams, RunSelector,
-    Sampling,
+    Abort, AgentChatParams, AgentChatResult, AgentListParams, Chat, ChatMessage, ClientTool,
+    RunEndCause, RunSelector, SamplingParams,
 };
-use hob_wire::rooms::permission::{Pending, PendingParams};
-use hob_wire::{Content, ErrorCode, Part, Role, RunId, Scopes};
+use hob_wire::rooms::permission::{Pending, PermissionPendingParams};
+use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, RunId, Scopes};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn asking(number: u8, words: &str) -> ChatParams {
+fn asking(number: u8, words: &str) -> AgentChatParams {
     let id = format!("00000000-0000-7000-8000-0000000000{number:02x}");
-    ChatParams {
+    AgentChatParams {
         chat_id: id.parse::<RunId>().expect("is an id"),
         messages: vec![ChatMessage {
             role: Role::User,
-            content: Content::from(words),
+            content: MessageContent::from(words),
         }],
         model: None,
         client_tools: Vec::new(),
@@ -32,20 +32,20 @@ fn asking(number: u8, words: &str) -> ChatParams {
         ceiling: None,
         schema: None,
         budget: None,
-        options: Sampling::default(),
+        options: SamplingParams::default(),
     }
 }
 
-async fn chat(house: &House, params: ChatParams) -> ChatReply {
+async fn chat(house: &House, params: AgentChatParams) -> AgentChatResult {
     let answered = house.caller();
     in_time(answered.call::<Chat>(&params))
         .await
         .expect("is answered")
 }
 
-fn text(reply: &ChatReply) -> String {
+fn text(reply: &AgentChatResult) -> String {
     let texts = reply.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        ContentPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
@@ -58,9 +58,9 @@ async fn a_conversation_is_answered_and_nothing_kept_but_the_ledger() {
     let house = house(folder.path(), &sim);
     let reply = chat(&house, asking(1, "Hello")).await;
     assert_eq!(text(&reply), "Good day.");
-    assert_eq!(reply.cause, Cause::Answered);
+    assert_eq!(reply.cause, RunEndCause::Answered);
     assert_eq!(reply.model.as_deref(), Some("sim/small"));
-    let runs = house.store.list_runs(ListParams::default()).await;
+    let runs = house.store.list_runs(AgentListParams::default()).await;
     assert!(runs.expect("lists").runs.is_empty());
     assert_eq!(house.store.session_count().await.expect("counts"), 0);
     let stats = house.store.run_stats().await.expect("counts");
@@ -83,7 +83,7 @@ async fn a_clients_tool_ends_the_answer_and_ours_is_run_here() {
     });
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
-    let params = ChatParams {
+    let params = AgentChatParams {
         tools: vec!["pure".to_owned()],
         client_tools: vec![ClientTool {
             name: "theirs".to_owned(),
@@ -96,7 +96,7 @@ async fn a_clients_tool_ends_the_answer_and_ours_is_run_here() {
     assert_eq!(world.runs("pure"), 1);
     assert_eq!(text(&reply), "Your turn.");
     let calls = reply.content.iter().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call.name.as_str()),
+        ContentPart::ToolCall(call) => Some(call.name.as_str()),
         _ => None,
     });
     assert_eq!(calls.collect::<Vec<_>>(), ["theirs"]);
@@ -124,7 +124,7 @@ async fn a_conversation_is_stopped_by_its_id() {
             .expect("stops");
     };
     let (reply, ()) = tokio::join!(chat(&house, params), stop);
-    assert_eq!(reply.cause, Cause::Aborted);
+    assert_eq!(reply.cause, RunEndCause::Aborted);
     assert_eq!(text(&reply), "one ");
     until(|| sim.cut_streams() == 1).await;
     house.close().await;
@@ -151,11 +151,11 @@ async fn a_repeated_id_is_refused_and_the_first_one_can_still_be_stopped() {
         stopped.expect("stops");
     };
     let (reply, ()) = tokio::join!(chat(&house, params.clone()), repeats);
-    assert_eq!(reply.cause, Cause::Aborted);
+    assert_eq!(reply.cause, RunEndCause::Aborted);
     gate.open();
     // Its id is free again, and the ledger has the calls of both answers.
     let again = chat(&house, params.clone()).await;
-    assert_eq!(again.cause, Cause::Answered);
+    assert_eq!(again.cause, RunEndCause::Answered);
     let spent = [&reply, &again].map(|reply| reply.cost.micro_dollars.expect("is priced"));
     let stats = house.store.run_stats().await.expect("counts");
     assert_eq!(stats.cost.micro_dollars, Some(spent.iter().sum()));
@@ -163,12 +163,12 @@ async fn a_repeated_id_is_refused_and_the_first_one_can_still_be_stopped() {
 }
 
 /// A conversation whose model uses this tool.
-fn using(tool: &'static str) -> (hob_sim::Sim, ChatParams) {
+fn using(tool: &'static str) -> (hob_sim::Sim, AgentChatParams) {
     let sim = thinking(move |asked| match results(asked) {
         0 => Answer::asks(tool, json!({})),
         _ => Answer::words("Done."),
     });
-    let params = ChatParams {
+    let params = AgentChatParams {
         tools: vec![tool.to_owned()],
         ..asking(3, "Go")
     };
@@ -177,7 +177,9 @@ fn using(tool: &'static str) -> (hob_sim::Sim, ChatParams) {
 
 async fn questions(house: &House) -> usize {
     let asked = house.caller();
-    let pending = asked.call::<Pending>(&PendingParams::default()).await;
+    let pending = asked
+        .call::<Pending>(&PermissionPendingParams::default())
+        .await;
     pending.expect("lists").questions.len()
 }
 
@@ -220,7 +222,7 @@ async fn a_connection_that_closes_stops_its_conversation_and_its_questions() {
         let (sim, params) = using("keyed");
         let house = house(folder.path(), &sim);
         bench::serve(&house, &world).await;
-        let peer = Peer {
+        let peer = PeerIdentity {
             name: "client".to_owned(),
             surface: "ws",
             principal: "client".to_owned(),
@@ -250,7 +252,7 @@ async fn a_connection_that_closes_stops_its_conversation_and_its_questions() {
                 }
             }
         };
-        assert_eq!(in_time(again).await.cause, Cause::Answered);
+        assert_eq!(in_time(again).await.cause, RunEndCause::Answered);
         yes.abort();
         // The bus drains once every outlet was emptied or dropped, as a transport does.
         drop(closed);
@@ -267,7 +269,7 @@ async fn no_slot_is_held_while_a_person_is_asked() {
     });
     let house = House::open(folder.path(), &config(&sim, "agent.concurrency = 1"));
     bench::serve(&house, &world).await;
-    let params = ChatParams {
+    let params = AgentChatParams {
         tools: vec!["keyed".to_owned()],
         ..asking(3, "Go")
     };
@@ -280,7 +282,7 @@ async fn no_slot_is_held_while_a_person_is_asked() {
         [say_yes(&house)]
     };
     let (reply, [person]) = tokio::join!(chat(&house, params), meanwhile);
-    assert_eq!(reply.cause, Cause::Answered);
+    assert_eq!(reply.cause, RunEndCause::Answered);
     assert_eq!(world.runs("keyed"), 1);
     person.abort();
     house.close().await;

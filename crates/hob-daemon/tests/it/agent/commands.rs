@@ -3,8 +3,8 @@
 use super::house::{House, config, folder, house, results, task, thinking, until};
 use super::resume::{copy, say_yes};
 use hob_sim::{Answer, Sim};
-use hob_wire::rooms::agent::{Abort, CallState, RunParams, RunSelector, RunState};
-use hob_wire::rooms::tool::{Undo, UndoParams};
+use hob_wire::rooms::agent::{Abort, AgentRunParams, RunSelector, RunState, ToolCallState};
+use hob_wire::rooms::tool::{ToolUndoParams, Undo};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ fn running(command: String) -> Sim {
     })
 }
 
-fn in_folder(workspace: &Path) -> RunParams {
-    RunParams {
+fn in_folder(workspace: &Path) -> AgentRunParams {
+    AgentRunParams {
         workspace: Some(workspace.display().to_string()),
         ..task("chat:main", "Run it.")
     }
@@ -54,7 +54,7 @@ async fn an_abort_ends_the_command_and_all_it_started() {
     let took = began.elapsed();
     let aborted = aborted.expect("is stopped").runs;
     assert!(took < Duration::from_millis(1_500), "{took:?}");
-    assert_eq!(aborted[0].calls[0].state, CallState::Cancelled);
+    assert_eq!(aborted[0].calls[0].state, ToolCallState::Cancelled);
     until(|| alive(&mark) == 0).await;
     assert!(began.elapsed() < Duration::from_secs(5));
     yes.abort();
@@ -90,7 +90,10 @@ async fn undoing_a_run_names_the_commands_it_cannot_undo() {
     house.hears("run.completed", 1).await;
     let run_id = reply.run_id;
     assert_eq!(house.status(&reply).await.state, RunState::Done);
-    let undone = house.caller().call::<Undo>(&UndoParams { run_id }).await;
+    let undone = house
+        .caller()
+        .call::<Undo>(&ToolUndoParams { run_id })
+        .await;
     let notes = undone.expect("answers").notes;
     assert!(
         notes[0].contains("cannot be undone") && notes[0].contains("`echo made > made.txt`"),

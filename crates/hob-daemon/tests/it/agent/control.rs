@@ -5,7 +5,8 @@ use super::house::{folder, house, in_time, results, saying, task, thinking, unti
 use hob_sim::{Answer, Gate};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::agent::{
-    Abort, CallState, Cause, ContextPolicy, ListParams, QueueMode, RunParams, RunSelector, RunState,
+    Abort, AgentListParams, AgentRunParams, ContextPolicy, QueueMode, RunEndCause, RunSelector,
+    RunState, ToolCallState,
 };
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -47,7 +48,7 @@ async fn a_session_that_is_busy_refuses_what_does_not_want_to_wait() {
     let sim = thinking(move |_| Answer::words("ok").held(&held));
     let house = house(folder.path(), &sim);
     house.run(task("a", "first")).await;
-    let rejecting = RunParams {
+    let rejecting = AgentRunParams {
         mode: Some(QueueMode::Reject),
         ..task("a", "second")
     };
@@ -76,7 +77,7 @@ async fn words_for_a_running_task_reach_it_at_its_next_step() {
     let house = house(folder.path(), &sim);
     let first = house.run(task("a", "Well?")).await;
     until(|| gate.waiting() == 1).await;
-    let steering = RunParams {
+    let steering = AgentRunParams {
         mode: Some(QueueMode::Steer),
         idempotency_key: Some("k".to_owned()),
         ..task("a", "in French")
@@ -98,7 +99,7 @@ async fn words_for_a_running_task_reach_it_at_its_next_step() {
 async fn one_key_is_one_run() {
     let (folder, sim) = (folder(), saying("Once."));
     let house = house(folder.path(), &sim);
-    let keyed = RunParams {
+    let keyed = AgentRunParams {
         idempotency_key: Some("k".to_owned()),
         ..waiting("a", "Do it.")
     };
@@ -139,7 +140,7 @@ async fn an_abort_reaches_the_provider_within_a_second_and_keeps_what_was_said()
     assert!(
         aborted
             .iter()
-            .all(|view| view.cause == Some(Cause::Aborted))
+            .all(|view| view.cause == Some(RunEndCause::Aborted))
     );
     assert_eq!(aborted[1].text, "one two ");
     let completed = house.hears("run.completed", 2).await;
@@ -166,7 +167,7 @@ async fn an_abort_stops_a_tool_and_says_what_is_not_known() {
     until(|| world.runs("pure") == 1).await;
     let view = house
         .store
-        .list_runs(ListParams::default())
+        .list_runs(AgentListParams::default())
         .await
         .expect("lists");
     let began = Instant::now();
@@ -181,10 +182,10 @@ async fn an_abort_stops_a_tool_and_says_what_is_not_known() {
         began.elapsed()
     );
     let aborted = aborted.expect("is stopped").runs;
-    assert_eq!(aborted[0].calls[0].state, CallState::Cancelled);
+    assert_eq!(aborted[0].calls[0].state, ToolCallState::Cancelled);
     assert_eq!(world.cancelled(), 1, "the tool was told");
     let reply = in_time(waiter).await.expect("ends").expect("is answered");
-    assert_eq!(reply.cause, Some(Cause::Aborted));
+    assert_eq!(reply.cause, Some(RunEndCause::Aborted));
     assert_eq!(reply.state, RunState::Done);
     // The hanging service would hold up a polite end.
     house.crash().await;
@@ -198,7 +199,7 @@ async fn what_a_run_sees_of_the_past_is_its_callers_choice() {
     house.run(waiting("a", "one")).await;
     let all = house.run(waiting("a", "two")).await;
     assert_eq!(all.response.as_deref(), Some("3"));
-    let with = |context| RunParams {
+    let with = |context| AgentRunParams {
         context: Some(context),
         ..waiting("a", "three")
     };

@@ -5,13 +5,13 @@ use super::house::{
 };
 use super::resume::{copy, say_yes};
 use hob_kit::clock::Clock;
-use hob_sim::{Answer, Asked, Gate, Sim};
+use hob_sim::{Answer, Gate, Sim, SimRequest};
 use hob_wire::rooms::agent::{
-    Abort, Budget, ListParams, Run, RunParams, RunReply, RunSelector, RunState, RunView, Wait,
-    WaitParams,
+    Abort, AgentListParams, AgentRunParams, AgentRunResult, AgentWaitParams, Budget, Run,
+    RunSelector, RunState, RunView, Wait,
 };
-use hob_wire::rooms::permission::{Add, AddParams};
-use hob_wire::rooms::session::{Get, GetParams};
+use hob_wire::rooms::permission::{Add, PermissionAddParams};
+use hob_wire::rooms::session::{Get, SessionGetParams};
 use hob_wire::work::Tier;
 use hob_wire::{ErrorCode, RunId, WireError};
 use serde_json::{Value, json};
@@ -22,12 +22,12 @@ const PARENT: &str = "Have it done.";
 /// Where nobody is asked about starting a sub-agent.
 const FREE: &str = "[permission]\nmode = \"full\"";
 
-fn is_parent(asked: &Asked) -> bool {
+fn is_parent(asked: &SimRequest) -> bool {
     asked.messages.iter().any(|said| said.text.contains(PARENT))
 }
 
 /// A model that gives `args` to a sub-agent and repeats what it is told; `child` is the other.
-fn two(args: Value, child: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Sim {
+fn two(args: Value, child: impl Fn(&SimRequest) -> Answer + Send + Sync + 'static) -> Sim {
     thinking(move |asked| match (is_parent(asked), results(asked)) {
         (true, 0) => Answer::asks("sessions_spawn", args.clone()),
         (true, _) => Answer::words(last_result(asked)),
@@ -35,14 +35,14 @@ fn two(args: Value, child: impl Fn(&Asked) -> Answer + Send + Sync + 'static) ->
     })
 }
 
-fn last_result(asked: &Asked) -> String {
+fn last_result(asked: &SimRequest) -> String {
     let told = asked.messages.iter().rev();
     let mut told = told.flat_map(|said| said.tool_results.iter().rev());
     told.next().expect("a result").text.clone()
 }
 
 async fn runs(house: &House) -> Vec<hob_store::RunRow> {
-    let page = house.store.list_runs(ListParams::default()).await;
+    let page = house.store.list_runs(AgentListParams::default()).await;
     page.expect("lists").runs
 }
 
@@ -59,7 +59,7 @@ async fn child(house: &House) -> hob_store::RunRow {
 }
 
 async fn wait_for(house: &House, run: RunId) -> RunView {
-    let params = WaitParams {
+    let params = AgentWaitParams {
         run_id: run,
         wait_ms: None,
     };
@@ -67,15 +67,15 @@ async fn wait_for(house: &House, run: RunId) -> RunView {
     view.expect("is there")
 }
 
-fn born(parent: RunId, key: &str, words: &str) -> RunParams {
-    RunParams {
+fn born(parent: RunId, key: &str, words: &str) -> AgentRunParams {
+    AgentRunParams {
         parent: Some(parent),
         idempotency_key: Some(key.to_owned()),
         ..task("ignored", words)
     }
 }
 
-async fn started(house: &House, parent: RunId, key: &str) -> Result<RunReply, WireError> {
+async fn started(house: &House, parent: RunId, key: &str) -> Result<AgentRunResult, WireError> {
     house
         .caller()
         .call::<Run>(&born(parent, key, "Do it."))
@@ -95,7 +95,7 @@ async fn a_sub_agents_answer_is_its_tools_answer_and_its_cost_is_counted_above()
     assert_eq!(child.parent, Some(reply.run_id));
     assert!(child.session_key.starts_with("chat:main:subagent:"));
     assert_eq!(child.limits.steps, 3);
-    let get = |key: &str| GetParams {
+    let get = |key: &str| SessionGetParams {
         session_key: key.to_owned(),
     };
     let caller = house.caller();
@@ -107,7 +107,7 @@ async fn a_sub_agents_answer_is_its_tools_answer_and_its_cost_is_counted_above()
     assert_eq!(session.parent, Some(parent.expect("is there").id));
     // The session that a person started pays for both.
     let cost = |key: &str| {
-        let params = hob_wire::rooms::cost::SummaryParams {
+        let params = hob_wire::rooms::cost::CostSummaryParams {
             session_key: Some(key.to_owned()),
             days: None,
         };
@@ -127,7 +127,7 @@ async fn a_child_is_narrowed_from_what_its_parent_may_do() {
     let held = gate.clone();
     let sim = thinking(move |_| Answer::words("done").held(&held));
     let house = house(folder.path(), &sim);
-    let parent = RunParams {
+    let parent = AgentRunParams {
         tools: Some(vec!["read".into(), "sessions_spawn".into(), "time".into()]),
         ceiling: Some(Tier::Write),
         unattended: true,
@@ -143,7 +143,7 @@ async fn a_child_is_narrowed_from_what_its_parent_may_do() {
     };
     let parent = house.run(parent).await;
     until(|| sim.open_streams() == 1).await;
-    let asked = RunParams {
+    let asked = AgentRunParams {
         tools: Some(vec!["exec".into(), "read".into(), "sessions_list".into()]),
         ceiling: Some(Tier::External),
         workspace: Some("/".to_owned()),
@@ -159,7 +159,7 @@ async fn a_child_is_narrowed_from_what_its_parent_may_do() {
     let reply = house.run(asked).await;
     let row = house.store.run(&reply.run_id).await.expect("is there");
     let params = house.store.run_params(&row.id).await.expect("is there");
-    let params: RunParams = serde_json::from_value(params).expect("reads");
+    let params: AgentRunParams = serde_json::from_value(params).expect("reads");
     assert_eq!(params.tools, Some(vec!["read".to_owned()]));
     assert_eq!(params.ceiling, Some(Tier::Write));
     assert_eq!(params.channel.as_deref(), Some("telegram"));
@@ -192,7 +192,7 @@ async fn a_child_never_has_the_tools_of_sessions() {
     let reply = house.run(waiting("chat:main", PARENT)).await;
     let said = reply.response.expect("an answer");
     assert!(said.contains("no tool 'sessions_spawn'"), "{said}");
-    let offered = |asked: &Asked| asked.tools.iter().any(|tool| tool.starts_with("sessions_"));
+    let offered = |asked: &SimRequest| asked.tools.iter().any(|tool| tool.starts_with("sessions_"));
     let asked = sim.asked();
     assert!(asked.iter().any(|it| is_parent(it) && offered(it)));
     assert!(!asked.iter().any(|it| !is_parent(it) && offered(it)));
@@ -207,7 +207,7 @@ async fn only_the_house_starts_children_and_not_without_end() {
     let house = house(folder.path(), &sim);
     let parent = house.run(task("chat:main", PARENT)).await;
     until(|| sim.open_streams() == 1).await;
-    let small = |key: &str| RunParams {
+    let small = |key: &str| AgentRunParams {
         budget: Some(Budget {
             tokens: Some(10),
             micro_dollars: Some(10),
@@ -215,7 +215,7 @@ async fn only_the_house_starts_children_and_not_without_end() {
         }),
         ..born(parent.run_id, key, "Do it.")
     };
-    let outside = hob_bus::Peer {
+    let outside = hob_bus::PeerIdentity {
         name: "page".to_owned(),
         surface: "ws",
         principal: "page".to_owned(),
@@ -237,7 +237,7 @@ async fn only_the_house_starts_children_and_not_without_end() {
     // Three generations below the first, and no more.
     let mut above = first.run_id;
     for depth in 2..=3 {
-        let params = RunParams {
+        let params = AgentRunParams {
             budget: None,
             ..born(above, "deeper", "Do it.")
         };
@@ -248,7 +248,7 @@ async fn only_the_house_starts_children_and_not_without_end() {
     }
     let refused = started(&house, above, "deepest").await;
     let refusal = refused.expect_err("is refused");
-    assert!(refusal.message.contains("generations"), "{refusal}");
+    assert!(refusal.message.contains("levels"), "{refusal}");
     gate.open();
     wait_for(&house, parent.run_id).await;
     until_all_done(&house).await;
@@ -329,7 +329,7 @@ async fn a_sub_agent_that_takes_long_is_not_lost_and_can_be_waited_for() {
     let again = House::open(folder.path(), &config(&other, FREE));
     let reply = again.run(waiting("chat:other", PARENT)).await;
     let said = reply.response.expect("an answer");
-    assert!(said.contains("no sub-agent"), "{said}");
+    assert!(said.contains("did not start a sub-agent"), "{said}");
     again.close().await;
 }
 
@@ -369,7 +369,7 @@ async fn what_children_cost_counts_against_the_parents_money() {
     // The child's one answer costs nearly all that the parent has.
     let sim = two(json!({ "task": "Spend." }), |_| Answer::tokens(20_000));
     let house = House::open(folder.path(), &config(&sim, FREE));
-    let params = RunParams {
+    let params = AgentRunParams {
         budget: Some(Budget {
             micro_dollars: Some(9_000),
             ..Budget::default()
@@ -438,7 +438,7 @@ async fn a_child_whose_parent_ended_before_a_crash_does_not_go_on() {
     below.id = parent.with_tail([7; 10]);
     below.session = "chat:main:subagent:x".to_owned();
     below.params = json!({ "sessionKey": below.session, "task": "Go on." });
-    below.birth = Some(hob_store::Birth {
+    below.parent_link = Some(hob_store::ParentLink {
         parent,
         label: None,
         children_max: 1,
@@ -446,7 +446,7 @@ async fn a_child_whose_parent_ended_before_a_crash_does_not_go_on() {
     let child = first.store.accept_run(below).await.expect("is accepted");
     let mut summary = hob_store::RunSummary {
         state: RunState::Done,
-        cause: Some(hob_wire::work::Cause::Answered),
+        cause: Some(hob_wire::work::RunEndCause::Answered),
         ..hob_store::RunSummary::default()
     };
     summary.ended_at = Some(1);
@@ -470,11 +470,11 @@ fn orphaning() -> hob_store::NewRun {
         fork: false,
         task: "Go on.".to_owned(),
         params: json!({ "sessionKey": "chat:main", "task": "Go on." }),
-        limits: hob_core::turn::Limits::DEFAULT,
+        limits: hob_core::turn::RunLimits::DEFAULT,
         mode: hob_wire::rooms::agent::QueueMode::Queue,
         queue_max: 1,
         idempotency_key: None,
-        birth: None,
+        parent_link: None,
     }
 }
 
@@ -486,7 +486,7 @@ async fn a_childs_questions_are_asked_where_its_parents_are_and_denials_reach_do
         _ => Answer::words(last_result(asked)),
     });
     let house = house(folder.path(), &sim);
-    let params = || RunParams {
+    let params = || AgentRunParams {
         workspace: Some(workspace.path().display().to_string()),
         ..waiting("chat:main", PARENT)
     };
@@ -499,7 +499,7 @@ async fn a_childs_questions_are_asked_where_its_parents_are_and_denials_reach_do
     let key = question["sessionKey"].as_str().expect("a key");
     assert!(key.starts_with("chat:main:subagent:"), "{key}");
     // What is denied in the person's session is denied below it, whatever else is allowed.
-    let rule = |decision, scope, session: Option<&str>| -> AddParams {
+    let rule = |decision, scope, session: Option<&str>| -> PermissionAddParams {
         let terms =
             json!({ "tool": "write", "decision": decision, "scope": scope, "sessionKey": session });
         serde_json::from_value(terms).expect("is a rule")

@@ -2,17 +2,19 @@
 
 use super::house::{House, folder, house, results, task, thinking};
 use hob_sim::Answer;
-use hob_wire::rooms::agent::RunParams;
-use hob_wire::rooms::permission::{self, AnswerParams, Decision, Question};
-use hob_wire::rooms::tool::{Undo, UndoParams, Undone};
+use hob_wire::rooms::agent::AgentRunParams;
+use hob_wire::rooms::permission::{
+    self, PermissionAnswerParams, PermissionDecision, PermissionQuestion,
+};
+use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, Undo};
 use hob_wire::{ErrorCode, RunId};
 use serde_json::{Value, json};
 use std::path::Path;
 
-async fn allow(house: &House, question: &Question) {
-    let answer = AnswerParams {
+async fn allow(house: &House, question: &PermissionQuestion) {
+    let answer = PermissionAnswerParams {
         id: question.id.clone(),
-        decision: Decision::Allow,
+        decision: PermissionDecision::Allow,
         scope: None,
         digest: Some(question.digest.clone()),
     };
@@ -20,12 +22,15 @@ async fn allow(house: &House, question: &Question) {
     answered.expect("counts");
 }
 
-fn question(payload: &Value) -> Question {
+fn question(payload: &Value) -> PermissionQuestion {
     serde_json::from_value(payload.clone()).expect("is a question")
 }
 
-async fn undo(house: &House, run_id: RunId) -> Undone {
-    let undone = house.caller().call::<Undo>(&UndoParams { run_id }).await;
+async fn undo(house: &House, run_id: RunId) -> ToolUndoResult {
+    let undone = house
+        .caller()
+        .call::<Undo>(&ToolUndoParams { run_id })
+        .await;
     undone.expect("is undone")
 }
 
@@ -49,7 +54,7 @@ async fn a_run_writes_edits_and_removes_and_all_of_it_is_undone() {
         _ => Answer::words("Done."),
     });
     let house = house(folder.path(), &sim);
-    let run = house.begin(RunParams {
+    let run = house.begin(AgentRunParams {
         workspace: Some(place.display().to_string()),
         wait: true,
         ..task("chat:main", "Change things.")
@@ -64,7 +69,7 @@ async fn a_run_writes_edits_and_removes_and_all_of_it_is_undone() {
         assert!(preview.contains(shown), "{shown}: {preview}");
         let live = house
             .caller()
-            .call::<Undo>(&UndoParams {
+            .call::<Undo>(&ToolUndoParams {
                 run_id: question.run_id,
             })
             .await;
@@ -104,7 +109,7 @@ async fn what_a_person_changed_after_the_run_is_left_and_said() {
         _ => Answer::words("Done."),
     });
     let house = house(folder.path(), &sim);
-    let run = house.begin(RunParams {
+    let run = house.begin(AgentRunParams {
         workspace: Some(place.display().to_string()),
         wait: true,
         ..task("chat:main", "Change it.")

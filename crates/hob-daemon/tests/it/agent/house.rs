@@ -1,25 +1,25 @@
 //! A house with sessions, tools, permissions and the agent, on a scripted model. It can be closed
 //! and opened again on the same files, as after a restart.
 
-use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
-use hob_daemon::door::{Door, Uses};
-use hob_daemon::errand::Errands;
-use hob_daemon::library::Library;
-use hob_daemon::tool::Commands;
+use hob_bus::{Bus, BusLimits, BusParts, Caller, ReceivedEvent, Room, publisher};
+use hob_daemon::model_library::ModelLibrary;
+use hob_daemon::scheduled_command::ScheduledCommandRunner;
+use hob_daemon::service_resolver::{BusServiceResolver, ServiceUseCounts};
+use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
-use hob_models::{EnvKeys, Served};
-use hob_net::{Http, NetParts};
-use hob_sim::{Answer, Asked, Dialect, Sim};
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
+use hob_models::{EnvKeys, ServedModel};
+use hob_net::{HttpClient, HttpOptions};
+use hob_sim::{Answer, Dialect, Sim, SimRequest};
 use hob_store::{Store, StoreOptions};
 use hob_wire::WireError;
-use hob_wire::rooms::agent::{Run, RunParams, RunReply, RunSelector, RunView, Status};
+use hob_wire::rooms::agent::{AgentRunParams, AgentRunResult, Run, RunSelector, RunView, Status};
 use serde_json::Value;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) bus: Bus,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskGroup,
     pub(crate) settings: watch::Sender<Arc<Settings>>,
     /// What local services serve.
-    pub(crate) served: watch::Sender<Arc<Vec<Served>>>,
-    heard: Arc<Mutex<Vec<Notice>>>,
+    pub(crate) served: watch::Sender<Arc<Vec<ServedModel>>>,
+    heard: Arc<Mutex<Vec<ReceivedEvent>>>,
     folder: PathBuf,
 }
 
@@ -66,27 +66,27 @@ pub(crate) fn saying(words: &'static str) -> Sim {
 }
 
 /// A server with a brain.
-pub(crate) fn thinking(brain: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Sim {
+pub(crate) fn thinking(brain: impl Fn(&SimRequest) -> Answer + Send + Sync + 'static) -> Sim {
     Sim::start(brain)
 }
 
 /// Results the conversation holds since the last word of a person.
-pub(crate) fn results(asked: &Asked) -> usize {
+pub(crate) fn results(asked: &SimRequest) -> usize {
     let since = asked.messages.iter().rev();
     let since = since.take_while(|said| said.role != hob_wire::Role::User);
     since.map(|said| said.tool_results.len()).sum()
 }
 
-pub(crate) fn task(session: &str, task: &str) -> RunParams {
-    RunParams {
+pub(crate) fn task(session: &str, task: &str) -> AgentRunParams {
+    AgentRunParams {
         session_key: session.to_owned(),
         task: task.to_owned(),
-        ..RunParams::default()
+        ..AgentRunParams::default()
     }
 }
 
-pub(crate) fn waiting(session: &str, words: &str) -> RunParams {
-    RunParams {
+pub(crate) fn waiting(session: &str, words: &str) -> AgentRunParams {
+    AgentRunParams {
         wait: true,
         ..task(session, words)
     }
@@ -96,22 +96,22 @@ impl House {
     pub(crate) fn open(folder: &Path, config: &str) -> House {
         let home = Home::at(folder);
         home.ensure().expect("makes it");
-        let had_life = home.database().exists();
+        let had_database = home.database().exists();
         let (publisher, inbox) = publisher();
         let store = Store::open(StoreOptions {
             database: home.database(),
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             publisher,
-            had_life,
+            had_database,
         })
         .expect("opens");
-        let tasks = Tasks::new();
+        let tasks = TaskGroup::new();
         let bus = Bus::new(BusParts {
             log: store.event_log(),
             inbox,
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: "0.0.0".to_owned(),
@@ -141,80 +141,86 @@ impl House {
         let serve = |room| self.bus.serve(room).expect("is served");
         serve(hob_daemon::session::room(&self.store));
         serve(hob_daemon::permission::room(
-            hob_daemon::permission::Parts {
+            hob_daemon::permission::PermissionDeps {
                 bus: self.bus.clone(),
                 store: self.store.clone(),
                 clock: Clock::system(),
-                dice: Dice::system(),
+                randomness: Randomness::system(),
                 settings: self.settings.subscribe(),
-                mask: hob_kit::mask::Mask::new(),
+                mask: hob_kit::mask::SecretMask::new(),
             },
         ));
         let commands = self.commands();
-        serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
+        serve(hob_daemon::tool::room(hob_daemon::tool::ToolRoomDeps {
             bus: self.bus.clone(),
             store: self.store.clone(),
             clock: Clock::system(),
             settings: self.settings.subscribe(),
             home: home.clone(),
             commands: Some(commands.clone()),
-            web: hob_net::Web::new(Clock::system()),
-            mask: hob_kit::mask::Mask::new(),
+            web: hob_net::WebClient::new(Clock::system()),
+            mask: hob_kit::mask::SecretMask::new(),
         }));
-        let http = Http::new(NetParts::new(Clock::system())).expect("a client");
-        let library = Library {
+        let http = HttpClient::new(HttpOptions::new(Clock::system())).expect("a client");
+        let library = ModelLibrary {
             settings: self.settings.subscribe(),
             http,
-            keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
-            services: Arc::new(Door::new(&self.bus, Uses::default())),
+            keys: Arc::new(EnvKeys::new(EnvVars::default(), SecretMask::new())),
+            services: Arc::new(BusServiceResolver::new(
+                &self.bus,
+                ServiceUseCounts::default(),
+            )),
             served: self.served.subscribe(),
         };
-        hob_daemon::agent::serve(hob_daemon::agent::Parts {
+        hob_daemon::agent::serve(hob_daemon::agent::AgentDeps {
             store: self.store.clone(),
             bus: self.bus.clone(),
             tasks: self.tasks.clone(),
             library: library.clone(),
             home: home.clone(),
-            mask: Mask::new(),
+            mask: SecretMask::new(),
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
         })
         .expect("is served");
-        hob_daemon::loops::serve(hob_daemon::loops::Parts {
+        hob_daemon::loops::serve(hob_daemon::loops::LoopDeps {
             store: self.store.clone(),
             bus: self.bus.clone(),
             tasks: self.tasks.clone(),
             library,
-            errands: Errands::new(commands, home, Clock::system()),
+            command_runner: ScheduledCommandRunner::new(commands, home, Clock::system()),
             clock: Clock::system(),
-            dice: Dice::system(),
-            mask: Mask::new(),
+            randomness: Randomness::system(),
+            mask: SecretMask::new(),
         })
         .expect("is served");
     }
 
     /// How commands are run here: by the shim of these tests, at the best level of the machine.
-    fn commands(&self) -> Commands {
-        let path = Env::capture();
+    fn commands(&self) -> CommandRunner {
+        let path = EnvVars::capture();
         let path = path.os("PATH").expect("a path");
         let spawner = Spawner::new(SpawnerParts {
             shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
-            env: Env::from_pairs([("PATH", path)]),
+            env: EnvVars::from_pairs([("PATH", path)]),
             tasks: self.tasks.clone(),
-            facts: None,
+            sandbox_support: None,
         });
-        Commands::new(spawner, self.settings.subscribe(), None)
+        CommandRunner::new(spawner, self.settings.subscribe(), None)
     }
 
     pub(crate) fn caller(&self) -> Caller {
         self.bus.caller("test")
     }
 
-    pub(crate) async fn run(&self, params: RunParams) -> RunReply {
+    pub(crate) async fn run(&self, params: AgentRunParams) -> AgentRunResult {
         self.try_run(params).await.expect("is accepted")
     }
 
-    pub(crate) async fn try_run(&self, params: RunParams) -> Result<RunReply, WireError> {
+    pub(crate) async fn try_run(
+        &self,
+        params: AgentRunParams,
+    ) -> Result<AgentRunResult, WireError> {
         let run = self.caller();
         in_time(run.call::<Run>(&params)).await
     }
@@ -222,14 +228,14 @@ impl House {
     /// Runs in the background.
     pub(crate) fn begin(
         &self,
-        params: RunParams,
-    ) -> tokio::task::JoinHandle<Result<RunReply, WireError>> {
+        params: AgentRunParams,
+    ) -> tokio::task::JoinHandle<Result<AgentRunResult, WireError>> {
         let caller = self.caller();
         #[expect(clippy::disallowed_methods, reason = "a test has no Tasks of its own")]
         tokio::spawn(async move { caller.call::<Run>(&params).await })
     }
 
-    pub(crate) async fn status(&self, reply: &RunReply) -> RunView {
+    pub(crate) async fn status(&self, reply: &AgentRunResult) -> RunView {
         let selector = RunSelector {
             run_id: Some(reply.run_id),
             session_key: None,
@@ -242,7 +248,7 @@ impl House {
     pub(crate) fn heard(&self, topic: &str) -> Vec<Value> {
         let heard = self.heard.lock().expect("is sound");
         let of_topic = heard.iter().filter(|notice| &*notice.topic == topic);
-        let payload = |notice: &Notice| {
+        let payload = |notice: &ReceivedEvent| {
             serde_json::from_slice(notice.payload.as_deref().unwrap_or(b"null")).expect("is JSON")
         };
         of_topic.map(payload).collect()
@@ -302,7 +308,7 @@ impl House {
 
 /// Settings of every room in this house.
 fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
-    let catalog = Arc::new(Catalog::new(&[
+    let catalog = Arc::new(SettingsCatalog::new(&[
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
         hob_daemon::tool::EXEC_KEYS,
@@ -310,7 +316,7 @@ fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
         hob_daemon::loops::KEYS,
         hob_models::KEYS,
     ]));
-    let settings = Settings::load(&catalog, "test", text, &Env::default()).expect("loads");
+    let settings = Settings::load(&catalog, "test", text, &EnvVars::default()).expect("loads");
     watch::channel(Arc::new(settings)).0
 }
 

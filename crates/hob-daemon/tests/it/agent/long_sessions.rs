@@ -5,10 +5,10 @@ use super::bench::{self, World};
 use super::house::{House, config, folder, results, task, thinking, until, waiting};
 use super::resume::copy;
 use futures_util::future::join_all;
-use hob_sim::{Answer, Asked, Gate, Sim};
+use hob_sim::{Answer, Gate, Sim, SimRequest};
 use hob_wire::Role;
-use hob_wire::rooms::agent::{ContextPolicy, RunParams, RunReply};
-use hob_wire::rooms::session::{CreateParams, SendParams};
+use hob_wire::rooms::agent::{AgentRunParams, AgentRunResult, ContextPolicy};
+use hob_wire::rooms::session::{SessionCreateParams, SessionSendParams};
 use serde_json::json;
 use tokio::task::coop::unconstrained;
 
@@ -16,9 +16,9 @@ use tokio::task::coop::unconstrained;
 const SENT_AT_ONCE: u64 = 200;
 
 async fn make(house: &House, session: &str) {
-    let params = CreateParams {
+    let params = SessionCreateParams {
         session_key: Some(session.to_owned()),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     house.store.create_session(params).await.expect("is made");
 }
@@ -32,7 +32,7 @@ async fn fill(house: &House, session: &str, messages: u64) {
                 1 => Role::User,
                 _ => Role::Assistant,
             };
-            house.store.send_message(SendParams {
+            house.store.send_message(SessionSendParams {
                 session_key: session.to_owned(),
                 content: format!("message {number} {}", "word ".repeat(40))
                     .as_str()
@@ -49,7 +49,7 @@ async fn fill(house: &House, session: &str, messages: u64) {
 }
 
 /// The number in parentheses of the note about what was left out.
-async fn said_left_out(house: &House, reply: &RunReply) -> u64 {
+async fn said_left_out(house: &House, reply: &AgentRunResult) -> u64 {
     let notes = house.status(reply).await.notes;
     let note = notes.iter().find(|note| note.contains("were left out"));
     number_in(note.unwrap_or_else(|| panic!("a note: {notes:?}")))
@@ -64,12 +64,12 @@ fn number_in(text: &str) -> u64 {
 }
 
 /// Everything a model was shown, its own new words aside.
-fn shown(asked: &Asked) -> (String, Vec<String>) {
+fn shown(asked: &SimRequest) -> (String, Vec<String>) {
     let texts = asked.messages.iter().map(|said| said.text.clone());
     (asked.system.clone(), texts.collect())
 }
 
-fn first_number(asked: &Asked) -> u64 {
+fn first_number(asked: &SimRequest) -> u64 {
     let mut words = asked.messages[0].text.split_whitespace().skip(1);
     let number = words.next().and_then(|word| word.parse().ok());
     number.expect("a numbered message")
@@ -106,7 +106,7 @@ async fn what_a_fork_does_not_show_of_its_ancestors_is_counted() {
     let house = House::open(folder.path(), &small);
     make(&house, "a").await;
     fill(&house, "a", 400).await;
-    let fork = |session: &str| RunParams {
+    let fork = |session: &str| AgentRunParams {
         context: Some(ContextPolicy::Fork),
         ..waiting(session, "Fork.")
     };
@@ -179,7 +179,7 @@ async fn a_run_that_sees_nothing_but_its_task_leaves_nothing_out() {
     let house = House::open(folder.path(), &small);
     make(&house, "a").await;
     fill(&house, "a", 300).await;
-    let fresh = RunParams {
+    let fresh = AgentRunParams {
         context: Some(ContextPolicy::Fresh),
         ..waiting("a", "Look.")
     };

@@ -7,7 +7,8 @@ use super::house::{
 use super::resume::say_yes;
 use hob_sim::{Answer, Gate, Sim};
 use hob_wire::rooms::agent::{
-    Abort, Budget, Cause, QueueMode, RunParams, RunReply, RunSelector, RunState, Status,
+    Abort, AgentRunParams, AgentRunResult, Budget, QueueMode, RunEndCause, RunSelector, RunState,
+    Status,
 };
 use serde_json::json;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// More than a row of the store holds, so it is a file of its own.
 const LONG: usize = 100 * 1024;
 
-fn of(run: &RunReply) -> RunSelector {
+fn of(run: &AgentRunResult) -> RunSelector {
     RunSelector {
         run_id: Some(run.run_id),
         session_key: None,
@@ -25,14 +26,14 @@ fn of(run: &RunReply) -> RunSelector {
 
 /// A home with a run in `held` and one in `damaged`, both in the middle of a model call, whose
 /// journal misses an entry.
-async fn damaged(folder: &Path, sim: &Sim, gate: &Gate) -> (RunReply, RunReply) {
+async fn damaged(folder: &Path, sim: &Sim, gate: &Gate) -> (AgentRunResult, AgentRunResult) {
     let first = house(folder, sim);
     let held = first.run(task("held", "Wait.")).await;
     until(|| gate.waiting() == 1).await;
     let run = first.run(task("damaged", "Go.")).await;
     until(|| gate.waiting() == 2).await;
     let steered = first
-        .run(RunParams {
+        .run(AgentRunParams {
             mode: Some(QueueMode::Steer),
             ..task("damaged", &"more ".repeat(LONG / 5))
         })
@@ -67,13 +68,16 @@ async fn a_run_whose_journal_is_gone_ends_and_its_session_is_free() {
         (&json!("parked"), &json!(false))
     );
     let message = end["message"].as_str().unwrap_or_default();
-    assert!(message.contains("cannot be read any more"), "{message}");
+    assert!(
+        message.contains("data of the run cannot be read"),
+        "{message}"
+    );
     let reply = in_time(waiter).await.expect("ends").expect("is answered");
     assert_eq!(reply.success, Some(true), "the session goes on");
     let view = house.status(&run).await;
     assert_eq!(
         (view.state, view.cause),
-        (RunState::Done, Some(Cause::Parked))
+        (RunState::Done, Some(RunEndCause::Parked))
     );
     house.close().await;
 }
@@ -88,12 +92,18 @@ async fn a_run_whose_journal_is_gone_can_be_stopped_while_it_waits() {
     until(|| gate.waiting() == 1).await;
     let view = house.caller().call::<Status>(&of(&run)).await;
     let notes = view.expect("is shown").notes;
-    assert!(notes[0].contains("cannot be read any more"), "{notes:?}");
+    assert!(
+        notes[0].contains("data of the run cannot be read"),
+        "{notes:?}"
+    );
     let aborted = house.caller().call::<Abort>(&of(&run)).await;
     let aborted = aborted.expect("is stopped").runs;
-    assert_eq!(aborted[0].cause, Some(Cause::Aborted));
+    assert_eq!(aborted[0].cause, Some(RunEndCause::Aborted));
     let message = aborted[0].message.clone().unwrap_or_default();
-    assert!(message.contains("cannot be read any more"), "{message}");
+    assert!(
+        message.contains("data of the run cannot be read"),
+        "{message}"
+    );
     gate.open();
     let reply = house.run(waiting("damaged", "Another.")).await;
     assert_eq!(reply.success, Some(true));
@@ -114,7 +124,7 @@ async fn a_run_in_doubt_writes_nothing_however_long_it_waits() {
     house.bus.limits().set_request_timeout_ms(50);
     let yes = say_yes(&house);
     let run = house
-        .run(RunParams {
+        .run(AgentRunParams {
             budget: Some(Budget {
                 wall_ms: Some(3_000),
                 ..Budget::default()

@@ -3,14 +3,16 @@
 
 use super::bench::{self, Hang, World};
 use super::house::{House, config, folder, results, task, thinking, until, waiting};
-use hob_core::turn::Limits;
+use hob_core::turn::RunLimits;
 use hob_sim::{Answer, Gate, Sim};
 use hob_store::{NewRun, RunSummary, StepWrite};
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{
-    Cause, DoubtAnswer, ListParams, QueueMode, Resolve, ResolveParams, RunState,
+    AgentListParams, AgentResolveParams, DoubtAnswer, QueueMode, Resolve, RunEndCause, RunState,
 };
-use hob_wire::rooms::permission::{Answer as PermissionAnswer, AnswerParams, Decision, Question};
+use hob_wire::rooms::permission::{
+    Answer as PermissionAnswer, PermissionAnswerParams, PermissionDecision, PermissionQuestion,
+};
 use serde_json::json;
 use std::path::Path;
 
@@ -31,15 +33,16 @@ pub(super) fn say_yes(house: &House) -> tokio::task::JoinHandle<()> {
     let caller = house.caller();
     tokio::spawn(async move {
         loop {
-            let pending = hob_wire::rooms::permission::PendingParams::default();
+            let pending = hob_wire::rooms::permission::PermissionPendingParams::default();
             let asked = caller
                 .call::<hob_wire::rooms::permission::Pending>(&pending)
                 .await;
-            let questions: Vec<Question> = asked.map_or_else(|_| Vec::new(), |it| it.questions);
+            let questions: Vec<PermissionQuestion> =
+                asked.map_or_else(|_| Vec::new(), |it| it.questions);
             for question in questions {
-                let answer = AnswerParams {
+                let answer = PermissionAnswerParams {
                     id: question.id,
-                    decision: Decision::Allow,
+                    decision: PermissionDecision::Allow,
                     scope: None,
                     digest: Some(question.digest),
                 };
@@ -64,12 +67,12 @@ pub(crate) fn copy(from: &Path) -> tempfile::TempDir {
 }
 
 async fn the_run(house: &House) -> hob_store::RunRow {
-    let page = house.store.list_runs(ListParams::default()).await;
+    let page = house.store.list_runs(AgentListParams::default()).await;
     page.expect("lists").runs.remove(0)
 }
 
 async fn resolve(house: &House, run: RunId, answer: DoubtAnswer) {
-    let params = ResolveParams {
+    let params = AgentResolveParams {
         run_id: run,
         call_id: house.heard("run.in_doubt")[0]["call"]["id"]
             .as_str()
@@ -189,7 +192,7 @@ async fn a_run_taken_up_again_and_again_in_vain_is_parked() {
     assert_eq!(completed["cause"], "parked");
     assert_eq!(sim.asked_count(), 4);
     let row = the_run(&house).await;
-    assert_eq!(row.summary.cause, Some(Cause::Parked));
+    assert_eq!(row.summary.cause, Some(RunEndCause::Parked));
     house.close().await;
 }
 
@@ -204,11 +207,11 @@ async fn leave_run(house: &House, entry: serde_json::Value) -> RunId {
         fork: false,
         task: "Fall over.".to_owned(),
         params: json!({ "sessionKey": "poison", "task": "Fall over." }),
-        limits: Limits::DEFAULT,
+        limits: RunLimits::DEFAULT,
         mode: QueueMode::Queue,
         queue_max: 1,
         idempotency_key: None,
-        birth: None,
+        parent_link: None,
     };
     let accepted = house.store.accept_run(poison).await.expect("is accepted");
     let summary = RunSummary {

@@ -2,16 +2,16 @@
 
 use super::house::{House, config, folder, saying, waiting};
 use hob_bus::Room;
-use hob_models::Served;
+use hob_models::ServedModel;
 use hob_sim::Sim;
-use hob_wire::rooms::agent::{Chat, ChatMessage, ChatParams, Image, RunParams};
+use hob_wire::rooms::agent::{AgentChatParams, AgentRunParams, Chat, ChatMessage, InlineImage};
 use hob_wire::rooms::model::ProviderKind;
-use hob_wire::rooms::service::{NameParams, Reach, Reached, ServiceRole};
-use hob_wire::{Content, ErrorCode, Role, RunId, WireError};
+use hob_wire::rooms::service::{Reach, ServiceReachResult, ServiceRole, ServiceSelector};
+use hob_wire::{ErrorCode, MessageContent, Role, RunId, WireError};
 use std::sync::Arc;
 
-fn served(service: &str, role: ServiceRole) -> Served {
-    Served {
+fn served(service: &str, role: ServiceRole) -> ServedModel {
+    ServedModel {
         service: service.to_owned(),
         role,
         model: Some("tiny".to_owned()),
@@ -22,7 +22,11 @@ fn served(service: &str, role: ServiceRole) -> Served {
 }
 
 /// A house in which these services answer at these servers; without one they fail to start.
-fn house(folder: &std::path::Path, config: &str, services: &[(Served, Option<&Sim>)]) -> House {
+fn house(
+    folder: &std::path::Path,
+    config: &str,
+    services: &[(ServedModel, Option<&Sim>)],
+) -> House {
     let house = House::open(folder, config);
     let places: Vec<(String, Option<String>)> = services
         .iter()
@@ -31,12 +35,12 @@ fn house(folder: &std::path::Path, config: &str, services: &[(Served, Option<&Si
             (served.service.clone(), url)
         })
         .collect();
-    let room = Room::new("services").method::<Reach, _, _>(move |_, params: NameParams| {
+    let room = Room::new("services").method::<Reach, _, _>(move |_, params: ServiceSelector| {
         let place = places.iter().find(|(name, _)| *name == params.name);
         let url = place.and_then(|(_, url)| url.clone());
         async move {
             let failed = || WireError::new(ErrorCode::MethodError, "It ended with code 1.");
-            Ok(Reached {
+            Ok(ServiceReachResult {
                 url: url.ok_or_else(failed)?,
                 name: params.name,
                 password: None,
@@ -50,9 +54,9 @@ fn house(folder: &std::path::Path, config: &str, services: &[(Served, Option<&Si
     house
 }
 
-fn seeing(session: &str, words: &str) -> RunParams {
-    RunParams {
-        images: vec![Image {
+fn seeing(session: &str, words: &str) -> AgentRunParams {
+    AgentRunParams {
+        images: vec![InlineImage {
             mime_type: "image/png".to_owned(),
             data: "iVBORw0KGgo=".to_owned(),
         }],
@@ -77,11 +81,11 @@ async fn with_nothing_configured_the_local_model_answers_as_it_can() {
     assert_eq!(asked.body["temperature"], 0.0);
     assert_eq!(asked.model, "tiny");
 
-    let chat = ChatParams {
+    let chat = AgentChatParams {
         model: Some("local".to_owned()),
         messages: vec![ChatMessage {
             role: Role::User,
-            content: Content::Text("And of Spain?".to_owned()),
+            content: MessageContent::Text("And of Spain?".to_owned()),
         }],
         ..chat_params()
     };
@@ -92,9 +96,9 @@ async fn with_nothing_configured_the_local_model_answers_as_it_can() {
     house.close().await;
 }
 
-fn chat_params() -> ChatParams {
+fn chat_params() -> AgentChatParams {
     serde_json::from_value(serde_json::json!({
-        "chatId": RunId(hob_kit::dice::Dice::seeded(7).uuid(1)),
+        "chatId": RunId(hob_kit::randomness::Randomness::seeded(7).uuid(1)),
         "messages": [],
     }))
     .expect("is complete")
@@ -115,7 +119,7 @@ async fn a_service_that_does_not_start_is_told_and_the_next_model_asked() {
     let notes = house.status(&reply).await.notes;
     assert!(notes[0].contains("llm: It ended with code 1."), "{notes:?}");
 
-    let alone = RunParams {
+    let alone = AgentRunParams {
         model: Some("local".to_owned()),
         ..waiting("chat:b", "Hello?")
     };
@@ -143,7 +147,7 @@ async fn pictures_go_to_a_running_service_that_sees_unless_a_model_is_named() {
     assert_eq!(reply.response.as_deref(), Some("A cat."));
     let reply = house.run(waiting("chat:b", "Hello?")).await;
     assert_eq!(reply.response.as_deref(), Some("I read."));
-    let named = RunParams {
+    let named = AgentRunParams {
         model: Some("default".to_owned()),
         ..seeing("chat:c", "What is this?")
     };

@@ -3,12 +3,14 @@
 use super::bench::{self, Hang, World};
 use super::house::{House, folder, house, results, task, thinking, until};
 use hob_sim::{Answer, Gate};
-use hob_wire::rooms::agent::{Abort, Budget, ListParams, QueueMode, RunParams, RunSelector};
-use hob_wire::rooms::session::{Export, ExportParams};
+use hob_wire::rooms::agent::{
+    Abort, AgentListParams, AgentRunParams, Budget, QueueMode, RunSelector,
+};
+use hob_wire::rooms::session::{Export, SessionExportParams};
 use serde_json::json;
 
-fn words(key: &str) -> RunParams {
-    RunParams {
+fn words(key: &str) -> AgentRunParams {
+    AgentRunParams {
         mode: Some(QueueMode::Steer),
         idempotency_key: Some(key.to_owned()),
         ..task("a", "in French")
@@ -17,7 +19,7 @@ fn words(key: &str) -> RunParams {
 
 /// How often the session holds the words.
 async fn kept(house: &House) -> usize {
-    let params = ExportParams {
+    let params = SessionExportParams {
         session_key: "a".to_owned(),
         limit: None,
         after: None,
@@ -40,7 +42,7 @@ async fn words_that_no_step_saw_stay_in_the_conversation() {
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
     let first = house
-        .run(RunParams {
+        .run(AgentRunParams {
             budget: Some(Budget {
                 steps: Some(1),
                 ..Budget::default()
@@ -54,7 +56,7 @@ async fn words_that_no_step_saw_stay_in_the_conversation() {
     let end = house.hears("run.completed", 1).await.remove(0);
     assert_eq!(end["cause"], "step-limit");
     let notes = end["notes"].to_string();
-    assert!(notes.contains("kept in the conversation"), "{notes}");
+    assert!(notes.contains("is in the conversation"), "{notes}");
     assert_eq!(kept(&house).await, 1);
     house.run(task("a", "Next.")).await;
     house.hears("run.completed", 2).await;
@@ -108,7 +110,7 @@ async fn a_repeat_finds_the_run_that_took_the_words_also_after_its_end() {
     // Nor does a new daemon take them for new ones.
     let second = house(&path, &sim);
     assert_eq!(second.run(words("k")).await.run_id, first.run_id);
-    let runs = second.store.list_runs(ListParams::default()).await;
+    let runs = second.store.list_runs(AgentListParams::default()).await;
     assert_eq!(runs.expect("lists").runs.len(), 1);
     assert_eq!(kept(&second).await, 1);
     second.close().await;

@@ -7,7 +7,7 @@ use super::house::{
 use super::resume::say_yes;
 use hob_sim::{Answer, Gate};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::agent::{ListParams, RunState};
+use hob_wire::rooms::agent::{AgentListParams, RunState};
 use serde_json::json;
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn who_waits_for_a_run_is_told_that_it_goes_on_later() {
     until(|| gate.waiting() == 1).await;
     let queued = house.begin(waiting("b", "Go."));
     let listed = || async {
-        let page = house.store.list_runs(ListParams::default()).await;
+        let page = house.store.list_runs(AgentListParams::default()).await;
         page.expect("lists").runs.len()
     };
     in_time(async {
@@ -147,7 +147,7 @@ async fn who_waits_for_a_run_is_told_that_it_goes_on_later() {
     gate.open();
     let house = House::open(&path, &config(&sim, ""));
     house.hears("run.completed", 2).await;
-    let page = house.store.list_runs(ListParams::default()).await;
+    let page = house.store.list_runs(AgentListParams::default()).await;
     let all = page.expect("lists").runs;
     assert!(
         all.iter()

@@ -4,8 +4,8 @@ use super::bench::{self, World};
 use super::house::{folder, house, results, thinking, waiting};
 use hob_sim::Answer;
 use hob_wire::Role;
-use hob_wire::rooms::agent::{CallState, Cause, RunParams};
-use hob_wire::rooms::session::HistoryParams;
+use hob_wire::rooms::agent::{AgentRunParams, RunEndCause, ToolCallState};
+use hob_wire::rooms::session::SessionHistoryParams;
 use serde_json::json;
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_tool_is_asked_for_run_and_its_result_told_to_the_model() {
     });
     let house = house(folder.path(), &sim);
     let reply = house
-        .run(RunParams {
+        .run(AgentRunParams {
             workspace: Some(workspace.path().display().to_string()),
             ..waiting("chat:main", "What is the word?")
         })
@@ -42,9 +42,9 @@ async fn a_tool_is_asked_for_run_and_its_result_told_to_the_model() {
     assert!(told.text.contains("the word is mist"), "{}", told.text);
     let view = house.status(&reply).await;
     assert_eq!(view.calls.len(), 1);
-    assert_eq!(view.calls[0].state, CallState::Done);
+    assert_eq!(view.calls[0].state, ToolCallState::Done);
     assert_eq!(view.step, 2);
-    let history = house.store.history(HistoryParams {
+    let history = house.store.history(SessionHistoryParams {
         session_key: "chat:main".to_owned(),
         limit: None,
         before: None,
@@ -78,8 +78,8 @@ async fn of_calls_with_one_id_the_first_runs_and_the_others_are_told_so() {
     let texts: Vec<bool> = told.iter().map(|it| refused(&it.text)).collect();
     assert_eq!(texts, [false, false, true, true], "{told:?}");
     let view = house.status(&reply).await;
-    let states: Vec<CallState> = view.calls.iter().map(|call| call.state).collect();
-    let (done, denied) = (CallState::Done, CallState::Denied);
+    let states: Vec<ToolCallState> = view.calls.iter().map(|call| call.state).collect();
+    let (done, denied) = (ToolCallState::Done, ToolCallState::Denied);
     assert_eq!(states, [done, done, denied, denied]);
     house.close().await;
 }
@@ -129,7 +129,7 @@ async fn a_denied_call_is_told_to_the_model_and_never_runs() {
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
     let reply = house
-        .run(RunParams {
+        .run(AgentRunParams {
             ceiling: Some(hob_wire::work::Tier::Read),
             ..waiting("chat:main", "Do it.")
         })
@@ -138,7 +138,7 @@ async fn a_denied_call_is_told_to_the_model_and_never_runs() {
     assert_eq!(world.runs("opaque"), 0);
     assert!(!sim.asked()[0].tools.contains(&"opaque".to_owned()));
     let view = house.status(&reply).await;
-    assert_eq!(view.calls[0].state, CallState::Denied);
+    assert_eq!(view.calls[0].state, ToolCallState::Denied);
     house.close().await;
 }
 
@@ -149,12 +149,12 @@ async fn the_same_call_again_and_again_ends_the_run() {
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
     let reply = house.run(waiting("chat:main", "Loop.")).await;
-    assert_eq!(reply.cause, Some(Cause::RepeatedCall));
+    assert_eq!(reply.cause, Some(RunEndCause::RepeatedCall));
     assert_eq!(reply.success, Some(false));
     assert_eq!(world.runs("pure"), 4);
     // The next run must find a conversation that every provider takes.
     let reply = house.run(waiting("chat:main", "Again.")).await;
-    assert_eq!(reply.cause, Some(Cause::RepeatedCall));
+    assert_eq!(reply.cause, Some(RunEndCause::RepeatedCall));
     assert!(sim.refused().is_empty(), "{:?}", sim.refused());
     house.close().await;
 }

@@ -4,9 +4,9 @@ use super::bench::{self, World};
 use super::house::{House, config, folder, house, results, task, thinking, waiting};
 use hob_sim::{Answer, Fault, RetryAfter};
 use hob_wire::rooms::agent::{
-    Allow, AllowParams, Budget, Cause, RunParams, RunSelector, RunState, Status,
+    AgentAllowParams, AgentRunParams, Allow, Budget, RunEndCause, RunSelector, RunState, Status,
 };
-use hob_wire::rooms::cost::{Summary, SummaryParams};
+use hob_wire::rooms::cost::{CostSummaryParams, Summary};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ async fn no_model_at_all_ends_the_run_and_says_why() {
     let sim = thinking(|_| Answer::status(500));
     let house = House::open(folder.path(), &config(&sim, QUICK));
     let reply = house.run(waiting("a", "Hello?")).await;
-    assert_eq!(reply.cause, Some(Cause::ModelFailed));
+    assert_eq!(reply.cause, Some(RunEndCause::ModelFailed));
     assert_eq!(sim.asked_count(), 3, "as often as the settings say");
     let completed = &house.hears("run.completed", 1).await[0];
     let message = completed["message"].as_str().unwrap_or_default();
@@ -104,7 +104,7 @@ async fn every_limit_ends_the_run_with_its_cause() {
     });
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
-    let limited = |budget| RunParams {
+    let limited = |budget| AgentRunParams {
         budget: Some(budget),
         ..waiting("a", "Go on for ever.")
     };
@@ -114,7 +114,7 @@ async fn every_limit_ends_the_run_with_its_cause() {
                 steps: Some(2),
                 ..Budget::default()
             },
-            Cause::StepLimit,
+            RunEndCause::StepLimit,
             2,
         ),
         (
@@ -122,7 +122,7 @@ async fn every_limit_ends_the_run_with_its_cause() {
                 tokens: Some(2_000),
                 ..Budget::default()
             },
-            Cause::TokenLimit,
+            RunEndCause::TokenLimit,
             2,
         ),
         // A thousand tokens in and five hundred out cost 2,000 millionths here.
@@ -131,7 +131,7 @@ async fn every_limit_ends_the_run_with_its_cause() {
                 micro_dollars: Some(3_000),
                 ..Budget::default()
             },
-            Cause::MoneyLimit,
+            RunEndCause::MoneyLimit,
             2,
         ),
     ];
@@ -149,7 +149,7 @@ async fn every_limit_ends_the_run_with_its_cause() {
         ..Budget::default()
     };
     let reply = house.run(limited(timed)).await;
-    assert_eq!(reply.cause, Some(Cause::TimeLimit));
+    assert_eq!(reply.cause, Some(RunEndCause::TimeLimit));
     assert!(sim.refused().is_empty(), "{:?}", sim.refused());
     house.close().await;
 }
@@ -160,7 +160,7 @@ async fn a_model_that_never_ends_is_stopped_at_the_wall() {
     let sim = thinking(|_| Answer::words("and on ").fault(Fault::Endless));
     let house = house(folder.path(), &sim);
     let reply = house
-        .run(RunParams {
+        .run(AgentRunParams {
             budget: Some(Budget {
                 wall_ms: Some(300),
                 ..Budget::default()
@@ -168,7 +168,7 @@ async fn a_model_that_never_ends_is_stopped_at_the_wall() {
             ..waiting("a", "Talk.")
         })
         .await;
-    assert_eq!(reply.cause, Some(Cause::TimeLimit));
+    assert_eq!(reply.cause, Some(RunEndCause::TimeLimit));
     assert!(reply.response.expect("has words").starts_with("and on"));
     house.close().await;
 }
@@ -184,7 +184,7 @@ async fn failures_in_a_row_end_the_run() {
     let house = house(folder.path(), &sim);
     bench::serve(&house, &world).await;
     let reply = house.run(waiting("a", "Try.")).await;
-    assert_eq!(reply.cause, Some(Cause::ErrorStreak));
+    assert_eq!(reply.cause, Some(RunEndCause::ErrorStreak));
     assert_eq!(world.runs("pure"), 8);
     house.close().await;
 }
@@ -201,7 +201,7 @@ async fn a_budget_that_does_not_cover_the_next_call_pauses_until_more_is_allowed
     bench::serve(&house, &world).await;
     // One tool only: what the others declare would cost more than the question.
     let reply = house
-        .run(RunParams {
+        .run(AgentRunParams {
             tools: Some(vec!["pure".to_owned()]),
             ..task("a", "Do it.")
         })
@@ -216,7 +216,7 @@ async fn a_budget_that_does_not_cover_the_next_call_pauses_until_more_is_allowed
     );
     let view = house.status(&reply).await;
     assert_eq!(view.state, RunState::Paused);
-    let allow = AllowParams {
+    let allow = AgentAllowParams {
         run_id: reply.run_id,
         micro_dollars: 10_000,
     };
@@ -237,7 +237,7 @@ async fn the_ledger_has_every_call_at_its_price() {
     }
     let room = hob_daemon::cost::room(house.store.clone(), hob_kit::clock::Clock::system());
     house.bus.serve(room).expect("is served");
-    let all = SummaryParams::default();
+    let all = CostSummaryParams::default();
     let summary = house.caller().call::<Summary>(&all).await.expect("sums");
     assert_eq!(summary.total.calls, 3);
     assert_eq!(summary.total.micro_dollars, Some(6_000));
@@ -295,7 +295,7 @@ async fn an_answer_must_fit_the_schema_and_is_asked_for_once_more() {
         "required": ["n"],
         "additionalProperties": false,
     });
-    let asking = |session: &str, words: &str| RunParams {
+    let asking = |session: &str, words: &str| AgentRunParams {
         schema: Some(schema.clone()),
         ..waiting(session, words)
     };
@@ -303,7 +303,7 @@ async fn an_answer_must_fit_the_schema_and_is_asked_for_once_more() {
     assert_eq!(reply.response.as_deref(), Some("{\"n\": 4}"));
     assert_eq!(reply.success, Some(true));
     let stubborn = house.run(asking("b", "stubborn")).await;
-    assert_eq!(stubborn.cause, Some(Cause::ModelFailed));
+    assert_eq!(stubborn.cause, Some(RunEndCause::ModelFailed));
     assert_eq!(sim.asked_count(), 4);
     house.close().await;
 }

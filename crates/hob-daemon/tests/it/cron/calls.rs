@@ -1,17 +1,17 @@
-//! Calls of other systems.
+//! Webhook calls.
 
 use super::{House, job};
 use crate::fixture::code;
 use data_encoding::BASE64;
-use hob_core::hook;
+use hob_core::webhook;
 use hob_wire::ErrorCode;
 use hob_wire::rooms::cron::{
-    Add, AddJobParams, Deliver, DeliverParams, Secret, SecretParams, SlotState,
+    Add, CronAddParams, CronDeliverParams, CronSecretParams, Deliver, Secret, SlotState,
 };
 use std::collections::BTreeMap;
 
-fn call(id: &str, body: &str, header: (&str, &str)) -> DeliverParams {
-    DeliverParams {
+fn call(id: &str, body: &str, header: (&str, &str)) -> CronDeliverParams {
+    CronDeliverParams {
         id: id.to_owned(),
         body: BASE64.encode(body.as_bytes()),
         headers: BTreeMap::from([(header.0.to_owned(), header.1.to_owned())]),
@@ -19,8 +19,8 @@ fn call(id: &str, body: &str, header: (&str, &str)) -> DeliverParams {
     }
 }
 
-fn secret(renew: bool) -> SecretParams {
-    SecretParams {
+fn secret(renew: bool) -> CronSecretParams {
+    CronSecretParams {
         id: "push".to_owned(),
         renew,
     }
@@ -30,7 +30,7 @@ fn secret(renew: bool) -> SecretParams {
 async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
     let house = House::new();
     let caller = house.caller();
-    let added = AddJobParams {
+    let added = CronAddParams {
         task: Some("Look at {{body.title}}.".to_owned()),
         ..job("push", "webhook")
     };
@@ -61,7 +61,7 @@ async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
     );
 
     let now_s = house.clock.wall_ms() / 1_000;
-    let signed = hook::sign(&shown.secret, now_s, b"x");
+    let signed = webhook::sign_body(&shown.secret, now_s, b"x");
     let once = call("push", "x", ("x-hob-signature", &signed));
     let first = caller.call::<Deliver>(&once).await.expect("is taken");
     let replayed = caller.call::<Deliver>(&once).await.expect("is taken");
@@ -97,14 +97,14 @@ async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
     house.fixture.close().await;
 }
 
-/// What a call carries is stored and sent to a model: secrets in it are masked before that.
+/// The content of a call is stored and sent to a model, so its secrets are masked first.
 #[tokio::test]
 async fn secrets_in_a_call_reach_neither_the_task_nor_the_store() {
     const TOKEN: &str = "hob_1a2b3c4d_00112233445566778899aabbccddeeff0011223344556677";
     let house = House::new();
     let caller = house.caller();
     let task = "Title {{body.title}}, query {{query.q}}, header {{header.x-note}}: {{body}}";
-    let added = AddJobParams {
+    let added = CronAddParams {
         task: Some(task.to_owned()),
         ..job("push", "webhook")
     };

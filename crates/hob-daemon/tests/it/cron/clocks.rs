@@ -1,15 +1,15 @@
-//! A clock that is set, and a machine that slept.
+//! A clock that is set, and a machine that was suspended.
 
 use super::{House, job};
 use hob_kit::clock::Clock;
-use hob_wire::rooms::cron::{Add, AddJobParams, FireParams, Missed, Run, SlotState};
-use hob_wire::work::Cause;
+use hob_wire::rooms::cron::{Add, CronAddParams, CronRunParams, MissedPolicy, Run, SlotState};
+use hob_wire::work::RunEndCause;
 use std::time::Duration;
 
 const START: u64 = 1_800_000_000_000;
 const HOUR: u64 = 3_600_000;
 
-/// Longer than the timer sleeps between two looks at the clock.
+/// Longer than the timer sleeps between two checks of the clock.
 const LOOKED: Duration = Duration::from_secs(7);
 
 #[tokio::test]
@@ -17,11 +17,11 @@ async fn three_days_asleep_is_one_catch_up_a_job() {
     let house = House::with(Clock::manual(START), "");
     let caller = house.caller();
     for (name, missed) in [
-        ("once", Missed::Once),
-        ("skip", Missed::Skip),
-        ("all", Missed::All),
+        ("once", MissedPolicy::Once),
+        ("skip", MissedPolicy::Skip),
+        ("all", MissedPolicy::All),
     ] {
-        let added = AddJobParams {
+        let added = CronAddParams {
             missed: Some(missed),
             window_ms: Some(3 * HOUR + 60_000),
             ..job(name, "every 1h")
@@ -41,10 +41,10 @@ async fn three_days_asleep_is_one_catch_up_a_job() {
         assert_eq!(counted(name), 72, "{name}: {ran:?}");
     }
     for _ in 0..3 {
-        house.agent.end(Cause::Answered);
+        house.agent.end(RunEndCause::Answered);
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     let ran = house.slots_when(SlotState::Ran, 4).await;
     let names: Vec<&str> = ran
         .iter()
@@ -66,7 +66,7 @@ async fn a_clock_put_back_repeats_nothing_and_after_a_wrong_year_goes_on() {
         .expect("is added");
     house.clock.set_wall(START + HOUR + 1_000);
     house.slots_when(SlotState::Running, 1).await;
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.slots_when(SlotState::Ran, 1).await;
     house.clock.set_wall(START + 1_000);
     tokio::time::sleep(LOOKED).await;
@@ -81,7 +81,7 @@ async fn a_clock_put_back_repeats_nothing_and_after_a_wrong_year_goes_on() {
     let year = 365 * 24 * HOUR;
     house.clock.set_wall(START + year + 1_000);
     house.slots_when(SlotState::Running, 1).await;
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.slots_when(SlotState::Ran, 2).await;
     house.clock.set_wall(START + HOUR + 30_000);
     tokio::time::sleep(LOOKED).await;
@@ -89,14 +89,14 @@ async fn a_clock_put_back_repeats_nothing_and_after_a_wrong_year_goes_on() {
     house.clock.set_wall(START + 2 * HOUR + 1_000);
     house.slots_when(SlotState::Running, 1).await;
     assert_eq!(house.slots().await.len(), before + 1);
-    house.agent.end(Cause::Answered);
-    let params = FireParams {
+    house.agent.end(RunEndCause::Answered);
+    let params = CronRunParams {
         id: "hourly".to_owned(),
         idempotency_key: None,
     };
     house.slots_when(SlotState::Ran, 3).await;
     caller.call::<Run>(&params).await.expect("fires");
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.fixture.close().await;
 }
 
@@ -111,7 +111,7 @@ async fn a_period_goes_on_when_the_clock_is_put_to_before_the_job_was_made() {
     house.clock.set_wall(back + HOUR + 1_000);
     let slots = house.slots_when(SlotState::Running, 1).await;
     assert_eq!(slots.len(), 1, "{slots:?}");
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.slots_when(SlotState::Ran, 1).await;
     // The same hour again: it counts from now on, and no time runs twice.
     house.clock.set_wall(back - 2 * HOUR);
@@ -125,6 +125,6 @@ async fn a_period_goes_on_when_the_clock_is_put_to_before_the_job_was_made() {
     dues.sort_unstable();
     dues.dedup();
     assert_eq!(dues.len(), slots.len(), "{slots:?}");
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.fixture.close().await;
 }

@@ -1,18 +1,18 @@
-//! What a job was granted: the stored rules alone say it.
+//! Grants of jobs, which are exactly the stored rules.
 
 use super::{House, job};
 use hob_kit::clock::Clock;
 use hob_store::JobRow;
 use hob_wire::rooms::cron::{
-    Add, AddJobParams, AgentWork, Grant, GrantView, Job, JobParams, JobTerms, List, ListParams,
-    Remove, Update, UpdateJobParams, Work,
+    Add, AgentWork, CronAddParams, CronJob, CronListParams, CronUpdateParams, JobDefinition,
+    JobSelector, JobWork, List, Remove, ToolGrant, ToolGrantView, Update,
 };
 use hob_wire::rooms::permission;
-use hob_wire::rooms::permission::Rule;
+use hob_wire::rooms::permission::PermissionRule;
 use std::collections::BTreeMap;
 
-fn grant(tool: &str) -> Grant {
-    Grant {
+fn grant(tool: &str) -> ToolGrant {
+    ToolGrant {
         tool: tool.to_owned(),
         matches: BTreeMap::new(),
         path: None,
@@ -20,43 +20,46 @@ fn grant(tool: &str) -> Grant {
     }
 }
 
-async fn jobs(house: &House) -> Vec<Job> {
-    let listed = house.caller().call::<List>(&ListParams::default()).await;
+async fn jobs(house: &House) -> Vec<CronJob> {
+    let listed = house
+        .caller()
+        .call::<List>(&CronListParams::default())
+        .await;
     listed.expect("lists").jobs
 }
 
-/// What the only job may do, as the list says it.
+/// Returns the grants of the only job, as `cron.list` shows them.
 async fn may(house: &House) -> Vec<String> {
     let mut jobs = jobs(house).await;
     let grants = jobs.remove(0).terms.grants;
     grants.into_iter().map(|grant| grant.tool).collect()
 }
 
-/// The stored rules, by tool.
-async fn rules(house: &House) -> Vec<Rule> {
-    let params = permission::ListParams::default();
+/// Returns the stored rules, by tool.
+async fn rules(house: &House) -> Vec<PermissionRule> {
+    let params = permission::PermissionListParams::default();
     let listed = house.caller().call::<permission::List>(&params).await;
     let mut rules = listed.expect("lists").rules;
     rules.sort_by(|one, other| one.terms.tool.cmp(&other.terms.tool));
     rules
 }
 
-async fn update(house: &House, change: UpdateJobParams) -> Job {
+async fn update(house: &House, change: CronUpdateParams) -> CronJob {
     let changed = house.caller().call::<Update>(&change).await;
     changed.expect("is changed")
 }
 
-fn change(id: &str) -> UpdateJobParams {
-    UpdateJobParams {
+fn change(id: &str) -> CronUpdateParams {
+    CronUpdateParams {
         id: id.to_owned(),
-        ..UpdateJobParams::default()
+        ..CronUpdateParams::default()
     }
 }
 
 #[tokio::test]
 async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
     let house = House::new();
-    let params = AddJobParams {
+    let params = CronAddParams {
         grants: Some(vec![grant("exec"), grant("write"), grant("exec")]),
         ..job("tidy", "@yearly")
     };
@@ -65,7 +68,7 @@ async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
     let stored = rules(&house).await;
     assert_eq!(stored.len(), 2);
     assert_eq!(stored[0].terms.sessions.as_deref(), Some("cron:tidy:*"));
-    let gone = permission::RemoveParams {
+    let gone = permission::PermissionRemoveParams {
         id: stored[0].id.clone(),
     };
     let removed = house.caller().call::<permission::Remove>(&gone).await;
@@ -73,19 +76,19 @@ async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
     assert_eq!(may(&house).await, ["write"]);
     // Changing something else leaves the grants alone, whatever it is.
     for other in [
-        UpdateJobParams {
+        CronUpdateParams {
             description: Some("tidies".to_owned()),
             ..change("tidy")
         },
-        UpdateJobParams {
+        CronUpdateParams {
             task: Some("Tidy up.".to_owned()),
             ..change("tidy")
         },
-        UpdateJobParams {
+        CronUpdateParams {
             name: Some("tidy-up".to_owned()),
             ..change("tidy")
         },
-        UpdateJobParams {
+        CronUpdateParams {
             schedule: Some("webhook".to_owned()),
             ..change("tidy-up")
         },
@@ -99,13 +102,13 @@ async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
     let sessions = stored[0].terms.sessions.as_deref();
     assert_eq!(sessions, Some("webhook:tidy-up:*"), "they went along");
     // One that names grants replaces them.
-    let named = UpdateJobParams {
+    let named = CronUpdateParams {
         grants: Some(vec![grant("exec")]),
         ..change("tidy-up")
     };
     update(&house, named).await;
     assert_eq!(may(&house).await, ["exec"]);
-    let none = UpdateJobParams {
+    let none = CronUpdateParams {
         grants: Some(Vec::new()),
         ..change("tidy-up")
     };
@@ -118,13 +121,13 @@ async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
 async fn rules_go_with_their_job_and_those_of_others_stay() {
     let house = House::new();
     for name in ["a", "b"] {
-        let params = AddJobParams {
+        let params = CronAddParams {
             grants: Some(vec![grant("exec")]),
             ..job(name, "@yearly")
         };
         house.caller().call::<Add>(&params).await.expect("is added");
     }
-    let gone = JobParams { id: "a".to_owned() };
+    let gone = JobSelector { id: "a".to_owned() };
     let removed = house.caller().call::<Remove>(&gone).await;
     removed.expect("is removed");
     let left = rules(&house).await;
@@ -138,15 +141,15 @@ async fn a_start_grants_nothing() {
     // As a former version left it: a list of its own, and a rule that a person removed since.
     let row = |now: u64| JobRow {
         id: "cron-old".to_owned(),
-        terms: JobTerms {
-            grants: vec![GrantView::from(grant("exec"))],
+        terms: JobDefinition {
+            grants: vec![ToolGrantView::from(grant("exec"))],
             name: "old".to_owned(),
             schedule: "@yearly".to_owned(),
-            work: Work::Agent(AgentWork {
+            work: JobWork::Agent(AgentWork {
                 task: "Tidy up.".to_owned(),
                 ..AgentWork::default()
             }),
-            ..JobTerms::default()
+            ..JobDefinition::default()
         },
         enabled: true,
         cursor_ms: now,
@@ -163,7 +166,7 @@ async fn a_start_grants_nothing() {
     })
     .await;
     assert!(may(&house).await.is_empty());
-    let described = UpdateJobParams {
+    let described = CronUpdateParams {
         description: Some("old".to_owned()),
         ..change("old")
     };

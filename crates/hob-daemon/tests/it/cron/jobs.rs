@@ -1,23 +1,24 @@
-//! Adding, changing, running, stopping and giving up.
+//! Adding, changing, running and stopping jobs, and disabling those that keep failing.
 
 use super::{House, PATIENCE, job, settings};
 use crate::fixture::code;
 use hob_kit::clock::Clock;
 use hob_wire::ErrorCode;
 use hob_wire::rooms::cron::{
-    Add, AddJobParams, Disable, Enable, FireParams, HEARTBEAT, JobParams, List, ListParams, Notify,
-    Overlap, Remove, Run, SlotState, Update, UpdateJobParams, Work,
+    Add, CronAddParams, CronListParams, CronRunParams, CronUpdateParams, Disable, Enable,
+    HEARTBEAT, JobSelector, JobWork, List, NotifyTarget, OverlapPolicy, Remove, Run, SlotState,
+    Update,
 };
-use hob_wire::rooms::session::{self, HistoryParams};
-use hob_wire::work::Cause;
+use hob_wire::rooms::session::{self, SessionHistoryParams};
+use hob_wire::work::RunEndCause;
 use std::time::{Duration, Instant};
 
-fn named(id: &str) -> JobParams {
-    JobParams { id: id.to_owned() }
+fn named(id: &str) -> JobSelector {
+    JobSelector { id: id.to_owned() }
 }
 
-fn fire(id: &str, key: Option<&str>) -> FireParams {
-    FireParams {
+fn fire(id: &str, key: Option<&str>) -> CronRunParams {
+    CronRunParams {
         id: id.to_owned(),
         idempotency_key: key.map(str::to_owned),
     }
@@ -27,8 +28,8 @@ fn fire(id: &str, key: Option<&str>) -> FireParams {
 async fn a_job_runs_by_its_schedule_and_tells() {
     let house = House::new();
     let caller = house.caller();
-    let added = AddJobParams {
-        notify: Some(Notify {
+    let added = CronAddParams {
+        notify: Some(NotifyTarget {
             session_key: "chat:main".to_owned(),
             failures_only: false,
         }),
@@ -50,11 +51,11 @@ async fn a_job_runs_by_its_schedule_and_tells() {
         (Some("cron"), true)
     );
     let listed = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&CronListParams::default())
         .await
         .expect("lists");
     assert!(listed.jobs[0].last.is_some());
-    let told = HistoryParams {
+    let told = SessionHistoryParams {
         session_key: "chat:main".to_owned(),
         limit: None,
         before: None,
@@ -109,10 +110,14 @@ async fn a_manual_run_is_one_slot_however_often_it_is_asked_for() {
 
 #[tokio::test]
 async fn overlap_is_skipped_queued_or_replaced() {
-    for overlap in [Overlap::Skip, Overlap::Queue, Overlap::Replace] {
+    for overlap in [
+        OverlapPolicy::Skip,
+        OverlapPolicy::Queue,
+        OverlapPolicy::Replace,
+    ] {
         let house = House::with(Clock::system(), "");
         let caller = house.caller();
-        let added = AddJobParams {
+        let added = CronAddParams {
             overlap: Some(overlap),
             ..job("slow", "@yearly")
         };
@@ -127,11 +132,11 @@ async fn overlap_is_skipped_queued_or_replaced() {
             .await
             .expect("fires");
         match overlap {
-            Overlap::Skip => {
+            OverlapPolicy::Skip => {
                 assert_eq!(second.state, SlotState::Skipped);
-                assert!(second.reason.expect("a reason").contains("under way"));
+                assert!(second.reason.expect("a reason").contains("in progress"));
             }
-            Overlap::Queue => {
+            OverlapPolicy::Queue => {
                 let third = caller
                     .call::<Run>(&fire("slow", None))
                     .await
@@ -140,17 +145,17 @@ async fn overlap_is_skipped_queued_or_replaced() {
                     (second.state, third.state),
                     (SlotState::Due, SlotState::Skipped)
                 );
-                house.agent.end(Cause::Answered);
+                house.agent.end(RunEndCause::Answered);
                 house.slots_when(SlotState::Ran, 1).await;
                 house.slots_when(SlotState::Running, 1).await;
             }
-            Overlap::Replace => {
+            OverlapPolicy::Replace => {
                 let slots = house.slots_when(SlotState::Stopped, 1).await;
                 assert_eq!(slots[0].state, SlotState::Stopped);
                 house.slots_when(SlotState::Running, 1).await;
             }
         }
-        house.agent.end(Cause::Answered);
+        house.agent.end(RunEndCause::Answered);
         house.slots_when(SlotState::Ran, 1).await;
         house.fixture.close().await;
     }
@@ -174,7 +179,7 @@ async fn a_run_that_waits_for_a_person_is_given_up_and_the_next_one_runs() {
     house.agent.set_doubt(false);
     run().await.expect("fires");
     house.slots_when(SlotState::Running, 1).await;
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.slots_when(SlotState::Ran, 1).await;
     house.fixture.close().await;
 }
@@ -183,7 +188,7 @@ async fn a_run_that_waits_for_a_person_is_given_up_and_the_next_one_runs() {
 async fn a_job_that_fails_again_and_again_is_given_up_until_it_is_enabled() {
     let house = House::with(Clock::system(), "");
     let caller = house.caller();
-    let added = AddJobParams {
+    let added = CronAddParams {
         failures_max: Some(2),
         ..job("broken", "@yearly")
     };
@@ -194,11 +199,11 @@ async fn a_job_that_fails_again_and_again_is_given_up_until_it_is_enabled() {
             .await
             .expect("fires");
         house.slots_when(SlotState::Running, 1).await;
-        house.agent.end(Cause::ModelFailed);
+        house.agent.end(RunEndCause::ModelFailed);
         house.slots_when(SlotState::Failed, count).await;
     }
     let listed = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&CronListParams::default())
         .await
         .expect("lists");
     let job = &listed.jobs[0];
@@ -225,7 +230,7 @@ async fn a_job_that_fails_again_and_again_is_given_up_until_it_is_enabled() {
 async fn a_command_runs_in_the_sandbox() {
     let house = House::new();
     let caller = house.caller();
-    let command = |name: &str, line: &str| AddJobParams {
+    let command = |name: &str, line: &str| CronAddParams {
         task: None,
         command: Some(line.to_owned()),
         ..job(name, "@yearly")
@@ -272,11 +277,11 @@ async fn names_are_unique_and_missing_jobs_are_named() {
         code(caller.call::<Remove>(&named("b")).await),
         ErrorCode::NotFound
     );
-    let update = UpdateJobParams {
+    let update = CronUpdateParams {
         id: "a".to_owned(),
         name: Some("c".to_owned()),
         schedule: Some("every 10m".to_owned()),
-        ..UpdateJobParams::default()
+        ..CronUpdateParams::default()
     };
     let updated = caller.call::<Update>(&update).await.expect("is changed");
     assert_eq!(
@@ -288,7 +293,7 @@ async fn names_are_unique_and_missing_jobs_are_named() {
         .await
         .expect("is removed");
     let listed = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&CronListParams::default())
         .await
         .expect("lists");
     assert!(listed.jobs.is_empty());
@@ -305,12 +310,12 @@ async fn the_heartbeat_asks_no_model_while_there_is_nothing_to_do() {
     let begun = Instant::now();
     loop {
         let listed = caller
-            .call::<List>(&ListParams::default())
+            .call::<List>(&CronListParams::default())
             .await
             .expect("lists");
         if let Some(beat) = listed.jobs.first() {
             assert_eq!(beat.terms.name, HEARTBEAT);
-            assert!(matches!(beat.terms.work, Work::Heartbeat(_)));
+            assert!(matches!(beat.terms.work, JobWork::Heartbeat(_)));
             break;
         }
         assert!(begun.elapsed() < PATIENCE, "there is no heartbeat");

@@ -1,4 +1,4 @@
-//! Jobs over a real bus and store, with an agent that only notes what it is asked.
+//! Jobs over a real bus and store, with an agent that only records its requests.
 
 mod calls;
 mod clocks;
@@ -9,23 +9,23 @@ mod restarts;
 
 use crate::fixture::Fixture;
 use hob_bus::{Caller, Room};
-use hob_daemon::cron::{Parts, serve};
-use hob_daemon::errand::Errands;
-use hob_daemon::tool::Commands;
+use hob_daemon::cron::{CronDeps, serve};
+use hob_daemon::scheduled_command::ScheduledCommandRunner;
+use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::rooms::agent::{
-    Abort, Aborted, AgentStats, CallView, Cost, Run, RunParams, RunReply, RunState, RunView, Stats,
-    Wait,
+    Abort, AgentAbortResult, AgentRunParams, AgentRunResult, AgentStats, CallView, Cost, Run,
+    RunState, RunView, Stats, Wait,
 };
-use hob_wire::rooms::cron::{AddJobParams, History, HistoryParams, Slot, SlotState};
-use hob_wire::work::Cause;
+use hob_wire::rooms::cron::{CronAddParams, CronHistoryParams, History, JobSlot, SlotState};
+use hob_wire::work::RunEndCause;
 use hob_wire::{ErrorCode, RunId, WireError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ use tokio::sync::watch;
 /// Generous, because test machines are noisy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// An agent whose runs end when a test says so, or at once.
+/// An agent whose runs end at once, or when a test ends them.
 #[derive(Default)]
 pub(crate) struct Agent {
     state: Mutex<AgentState>,
@@ -44,24 +44,24 @@ pub(crate) struct Agent {
 
 #[derive(Default)]
 struct AgentState {
-    runs: Vec<(RunId, RunParams, Option<Cause>)>,
+    runs: Vec<(RunId, AgentRunParams, Option<RunEndCause>)>,
     by_key: BTreeMap<String, RunId>,
     /// Runs answer by themselves.
     prompt: bool,
-    /// Runs that have not ended wait for a person to say whether a call happened.
+    /// Active runs wait for a person to say whether a call happened.
     doubt: bool,
-    /// They wait for a person to allow more money.
+    /// Active runs wait for a person to allow more money.
     paused: bool,
-    /// How runs end by themselves that are not answered, and why.
-    ends: Option<(Cause, String)>,
-    /// What each run called.
+    /// The end and the cause of runs that end by themselves without an answer.
+    ends: Option<(RunEndCause, String)>,
+    /// The tool calls of each run.
     calls: Vec<CallView>,
     busy: u64,
     waiting: u64,
 }
 
 impl Agent {
-    pub(crate) fn tasks(&self) -> Vec<RunParams> {
+    pub(crate) fn tasks(&self) -> Vec<AgentRunParams> {
         let state = self.state.lock().unwrap();
         state
             .runs
@@ -70,15 +70,15 @@ impl Agent {
             .collect()
     }
 
-    /// Ends the runs that are under way.
-    pub(crate) fn end(&self, cause: Cause) {
+    /// Ends the active runs.
+    pub(crate) fn end(&self, cause: RunEndCause) {
         for (_, _, ended) in &mut self.state.lock().unwrap().runs {
             ended.get_or_insert(cause);
         }
         self.changed.notify_waiters();
     }
 
-    /// Whether runs under way wait for a person.
+    /// Makes active runs wait for a person, or not.
     pub(crate) fn set_doubt(&self, doubt: bool) {
         self.state.lock().unwrap().doubt = doubt;
         self.changed.notify_waiters();
@@ -89,12 +89,12 @@ impl Agent {
         self.changed.notify_waiters();
     }
 
-    /// Runs that begin from now on end so, by themselves.
-    pub(crate) fn answer_with(&self, cause: Cause, why: &str) {
+    /// Makes later runs end by themselves in this way.
+    pub(crate) fn answer_with(&self, cause: RunEndCause, why: &str) {
         self.state.lock().unwrap().ends = Some((cause, why.to_owned()));
     }
 
-    /// What runs are shown to have called.
+    /// Sets the tool calls of runs.
     pub(crate) fn set_calls(&self, calls: Vec<CallView>) {
         self.state.lock().unwrap().calls = calls;
     }
@@ -107,17 +107,17 @@ impl Agent {
         self.state.lock().unwrap().busy = busy;
     }
 
-    fn accept(&self, params: RunParams) -> RunReply {
+    fn accept(&self, params: AgentRunParams) -> AgentRunResult {
         let mut state = self.state.lock().unwrap();
         let key = params.idempotency_key.clone().unwrap();
-        let fresh = Dice::system().uuid(1);
+        let fresh = Randomness::system().uuid(1);
         let run_id = *state.by_key.entry(key).or_insert(RunId(fresh));
         if run_id.0 == fresh {
             let ends = state.ends.as_ref().map(|(cause, _)| *cause);
-            let ended = ends.or(state.prompt.then_some(Cause::Answered));
+            let ended = ends.or(state.prompt.then_some(RunEndCause::Answered));
             state.runs.push((run_id, params.clone(), ended));
         }
-        RunReply {
+        AgentRunResult {
             run_id,
             session_key: params.session_key,
             state: RunState::Queued,
@@ -192,11 +192,11 @@ impl Agent {
                 async move {
                     for (id, _, ended) in &mut agent.state.lock().unwrap().runs {
                         if Some(*id) == params.run_id {
-                            ended.get_or_insert(Cause::Aborted);
+                            ended.get_or_insert(RunEndCause::Aborted);
                         }
                     }
                     agent.changed.notify_waiters();
-                    Ok(Aborted { runs: Vec::new() })
+                    Ok(AgentAbortResult { runs: Vec::new() })
                 }
             })
             .method::<Stats, _, _>(move |_, _| {
@@ -215,7 +215,7 @@ impl Agent {
     }
 }
 
-/// A house with jobs.
+/// A cron room with its bus, store and agent.
 pub(crate) struct House {
     pub(crate) fixture: Fixture,
     pub(crate) agent: Arc<Agent>,
@@ -224,12 +224,12 @@ pub(crate) struct House {
 }
 
 pub(crate) fn settings(text: &str) -> Arc<Settings> {
-    let catalog = Arc::new(Catalog::new(&[
+    let catalog = Arc::new(SettingsCatalog::new(&[
         hob_daemon::cron::KEYS,
         hob_daemon::permission::KEYS,
         hob_daemon::tool::EXEC_KEYS,
     ]));
-    Arc::new(Settings::load(&catalog, "test", text, &Env::default()).expect("loads"))
+    Arc::new(Settings::load(&catalog, "test", text, &EnvVars::default()).expect("loads"))
 }
 
 impl House {
@@ -244,7 +244,7 @@ impl House {
         House::over(Fixture::new(), clock, text)
     }
 
-    /// Over a store that a former daemon left so.
+    /// Starts over a store that a previous daemon left behind.
     pub(crate) async fn before(clock: Clock, prepare: impl AsyncFnOnce(&Store)) -> House {
         let fixture = Fixture::new();
         prepare(&fixture.store).await;
@@ -256,13 +256,13 @@ impl House {
         let sessions = hob_daemon::session::room(&fixture.store);
         fixture.bus.serve(sessions).expect("is served");
         let settings = watch::channel(settings(text)).0;
-        let permission = hob_daemon::permission::Parts {
+        let permission = hob_daemon::permission::PermissionDeps {
             bus: fixture.bus.clone(),
             store: fixture.store.clone(),
             clock: clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             settings: settings.subscribe(),
-            mask: Mask::new(),
+            mask: SecretMask::new(),
         };
         let room = hob_daemon::permission::room(permission);
         fixture.bus.serve(room).expect("is served");
@@ -282,24 +282,28 @@ impl House {
         house
     }
 
-    fn parts(&self, tasks: Tasks) -> Parts {
-        let path = Env::capture().os("PATH").expect("a path").to_owned();
+    fn parts(&self, tasks: TaskGroup) -> CronDeps {
+        let path = EnvVars::capture().os("PATH").expect("a path").to_owned();
         let spawner = Spawner::new(SpawnerParts {
             shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
-            env: Env::from_pairs([("PATH", path)]),
+            env: EnvVars::from_pairs([("PATH", path)]),
             tasks: tasks.clone(),
-            facts: None,
+            sandbox_support: None,
         });
-        let commands = Commands::new(spawner, self.settings.subscribe(), None);
-        Parts {
+        let commands = CommandRunner::new(spawner, self.settings.subscribe(), None);
+        CronDeps {
             bus: self.fixture.bus.clone(),
             store: self.fixture.store.clone(),
             clock: self.clock.clone(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             home: self.fixture.home.clone(),
             settings: self.settings.subscribe(),
-            mask: Mask::new(),
-            errands: Errands::new(commands, &self.fixture.home, self.clock.clone()),
+            mask: SecretMask::new(),
+            command_runner: ScheduledCommandRunner::new(
+                commands,
+                &self.fixture.home,
+                self.clock.clone(),
+            ),
             tasks,
         }
     }
@@ -308,11 +312,11 @@ impl House {
         self.fixture.caller()
     }
 
-    /// Slots, the oldest first.
-    pub(crate) async fn slots(&self) -> Vec<Slot> {
-        let params = HistoryParams {
+    /// Returns the slots, the oldest first.
+    pub(crate) async fn slots(&self) -> Vec<JobSlot> {
+        let params = CronHistoryParams {
             limit: Some(500),
-            ..HistoryParams::default()
+            ..CronHistoryParams::default()
         };
         let mut page = self
             .caller()
@@ -324,8 +328,8 @@ impl House {
         page
     }
 
-    /// Slots, once so many have this state.
-    pub(crate) async fn slots_when(&self, state: SlotState, count: usize) -> Vec<Slot> {
+    /// Returns the slots once `count` of them have this state.
+    pub(crate) async fn slots_when(&self, state: SlotState, count: usize) -> Vec<JobSlot> {
         let begun = Instant::now();
         loop {
             let slots = self.slots().await;
@@ -341,11 +345,11 @@ impl House {
     }
 }
 
-pub(crate) fn job(name: &str, schedule: &str) -> AddJobParams {
-    AddJobParams {
+pub(crate) fn job(name: &str, schedule: &str) -> CronAddParams {
+    CronAddParams {
         name: name.to_owned(),
         schedule: schedule.to_owned(),
         task: Some(format!("task of {name}")),
-        ..AddJobParams::default()
+        ..CronAddParams::default()
     }
 }

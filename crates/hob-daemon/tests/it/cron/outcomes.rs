@@ -1,19 +1,20 @@
-//! What calls, ceilings and waits make of a slot.
+//! Outcomes of slots with tool calls, cost ceilings and waits.
 
 use super::{House, PATIENCE, job, settings};
 use hob_kit::clock::Clock;
-use hob_wire::rooms::agent::{CallState, CallView};
+use hob_wire::rooms::agent::{CallView, ToolCallState};
 use hob_wire::rooms::cron::{
-    Add, AddJobParams, FireParams, HEARTBEAT, Job, List, ListParams, Run, Slot, SlotState,
+    Add, CronAddParams, CronJob, CronListParams, CronRunParams, HEARTBEAT, JobSlot, List, Run,
+    SlotState,
 };
-use hob_wire::rooms::permission::{Denial, Reach, RuleDecision, Terms};
-use hob_wire::work::Cause;
-use hob_wire::{Part, ToolCall, ToolResult};
+use hob_wire::rooms::permission::{AnswerReach, PermissionDenial, RuleDecision, RuleTerms};
+use hob_wire::work::RunEndCause;
+use hob_wire::{ContentPart, ToolCall, ToolResult};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn fire(name: &str) -> FireParams {
-    FireParams {
+fn fire(name: &str) -> CronRunParams {
+    CronRunParams {
         id: name.to_owned(),
         idempotency_key: None,
     }
@@ -28,11 +29,11 @@ fn call(step: u32, tool: &str, failed: Option<&str>) -> CallView {
             name: tool.to_owned(),
             args: json!({}),
         },
-        state: CallState::Done,
+        state: ToolCallState::Done,
         denial: None,
         result: Some(ToolResult {
             id,
-            content: vec![Part::Text {
+            content: vec![ContentPart::Text {
                 text: failed.unwrap_or("done").to_owned(),
             }],
             is_error: failed.is_some(),
@@ -43,20 +44,24 @@ fn call(step: u32, tool: &str, failed: Option<&str>) -> CallView {
 fn denied(step: u32, tool: &str) -> CallView {
     let call = call(step, tool, Some("Nobody is there."));
     CallView {
-        state: CallState::Denied,
-        denial: Some(Denial {
+        state: ToolCallState::Denied,
+        denial: Some(PermissionDenial {
             call_id: call.call.id.clone(),
             tool: tool.to_owned(),
             by: "unattended".to_owned(),
             reason: "Nobody is there.".to_owned(),
-            grant: Some(Terms::new(tool, RuleDecision::Allow, Reach::Always)),
+            grant: Some(RuleTerms::new(
+                tool,
+                RuleDecision::Allow,
+                AnswerReach::Always,
+            )),
         }),
         ..call
     }
 }
 
-/// The next slot of a job, once it has its outcome.
-async fn outcome(house: &House, name: &str) -> Slot {
+/// Returns the next slot of a job once it has an outcome.
+async fn outcome(house: &House, name: &str) -> JobSlot {
     let slot = house.caller().call::<Run>(&fire(name)).await;
     let number = slot.expect("fires").number;
     let begun = Instant::now();
@@ -72,8 +77,11 @@ async fn outcome(house: &House, name: &str) -> Slot {
     }
 }
 
-async fn the_job(house: &House) -> Job {
-    let listed = house.caller().call::<List>(&ListParams::default()).await;
+async fn the_job(house: &House) -> CronJob {
+    let listed = house
+        .caller()
+        .call::<List>(&CronListParams::default())
+        .await;
     listed.expect("lists").jobs.remove(0)
 }
 
@@ -124,13 +132,15 @@ async fn a_denied_call_and_a_failed_last_one_are_no_clean_run() {
 #[tokio::test]
 async fn a_ceiling_ends_the_slot_by_name_and_is_no_fault_of_the_job() {
     let house = House::with(Clock::system(), "");
-    let params = AddJobParams {
+    let params = CronAddParams {
         failures_max: Some(2),
         ..job("dear", "@yearly")
     };
     house.caller().call::<Add>(&params).await.expect("is added");
     for _ in 0..3 {
-        house.agent.answer_with(Cause::Budget, "The day's budget");
+        house
+            .agent
+            .answer_with(RunEndCause::Budget, "The day's budget");
         let slot = outcome(&house, "dear").await;
         assert_eq!(slot.state, SlotState::Failed);
         assert_eq!(slot.reason.as_deref(), Some("The day's budget"));
@@ -161,7 +171,7 @@ async fn runs_that_wait_for_a_person_do_not_keep_the_heartbeat_from_working() {
     let begun = Instant::now();
     while house
         .caller()
-        .call::<List>(&ListParams::default())
+        .call::<List>(&CronListParams::default())
         .await
         .expect("lists")
         .jobs

@@ -1,22 +1,22 @@
-//! What a former daemon left.
+//! Slots that a previous daemon left behind.
 
 use super::House;
 use hob_kit::clock::Clock;
-use hob_store::{JobRow, NewSlot, Opening};
+use hob_store::{JobRow, NewSlot, SlotOpening};
 use hob_wire::rooms::cron::{
-    AgentWork, CommandWork, FAILURES_MAX, JobTerms, SlotOrigin, SlotState, Work,
+    AgentWork, CommandWork, FAILURES_MAX, JobDefinition, JobWork, SlotOrigin, SlotState,
 };
-use hob_wire::work::Cause;
+use hob_wire::work::RunEndCause;
 
-fn row(name: &str, work: Work, now: u64) -> JobRow {
+fn row(name: &str, work: JobWork, now: u64) -> JobRow {
     JobRow {
         id: name.to_owned(),
-        terms: JobTerms {
+        terms: JobDefinition {
             name: name.to_owned(),
             schedule: "@yearly".to_owned(),
             work,
             failures_max: FAILURES_MAX,
-            ..JobTerms::default()
+            ..JobDefinition::default()
         },
         enabled: true,
         cursor_ms: now,
@@ -28,8 +28,8 @@ fn row(name: &str, work: Work, now: u64) -> JobRow {
     }
 }
 
-fn slot(name: &str, now: u64) -> Opening {
-    Opening {
+fn slot(name: &str, now: u64) -> SlotOpening {
+    SlotOpening {
         job: name.to_owned(),
         cursor_ms: Some(now),
         slots: vec![NewSlot {
@@ -54,13 +54,13 @@ async fn slots_without_an_outcome_are_taken_up_and_a_command_is_not_repeated() {
     let now = clock.wall_ms();
     let house = House::before(clock, async |store| {
         let agent = || {
-            Work::Agent(AgentWork {
+            JobWork::Agent(AgentWork {
                 task: "t".to_owned(),
                 ..AgentWork::default()
             })
         };
         let command = || {
-            Work::Command(CommandWork {
+            JobWork::Command(CommandWork {
                 command: "echo once".to_owned(),
                 ..CommandWork::default()
             })
@@ -88,7 +88,7 @@ async fn slots_without_an_outcome_are_taken_up_and_a_command_is_not_repeated() {
     .await;
     let slots = house.slots_when(SlotState::Running, 2).await;
     assert_eq!(house.agent.tasks().len(), 2, "{slots:?}");
-    house.agent.end(Cause::Answered);
+    house.agent.end(RunEndCause::Answered);
     house.slots_when(SlotState::Ran, 3).await;
     let slots = house.slots_when(SlotState::Failed, 1).await;
     let of = |name: &str| {

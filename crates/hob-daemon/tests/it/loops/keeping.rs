@@ -1,24 +1,24 @@
-//! Making, changing, deleting, and what is refused.
+//! Creating, changing and deleting loops, and refusals.
 
 use super::{call, change, get, history, make, named, start, stop};
 use crate::agent::house::{folder, house, thinking};
 use crate::fixture::code;
-use hob_bus::Peer;
+use hob_bus::PeerIdentity;
 use hob_sim::Answer;
 use hob_wire::rooms::loops::{
-    Create, CreateParams, Delete, Get, List, ListParams, Persistent, PersistentParams, Start, Stop,
-    Update, UpdateParams,
+    Create, Delete, Get, List, LoopCreateParams, LoopListParams, LoopPersistentParams,
+    LoopUpdateParams, Persistent, Start, Stop, Update,
 };
-use hob_wire::rooms::permission::{List as Rules, ListParams as RulesParams};
-use hob_wire::rooms::session::{Get as Session, GetParams};
+use hob_wire::rooms::permission::{List as Rules, PermissionListParams as RulesParams};
+use hob_wire::rooms::session::{Get as Session, SessionGetParams};
 use hob_wire::{ErrorCode, Scope, Scopes};
 use serde_json::{Value, json};
 
-fn creating(name: &str, config: Value) -> CreateParams {
-    CreateParams {
+fn creating(name: &str, config: Value) -> LoopCreateParams {
+    LoopCreateParams {
         name: name.to_owned(),
         config: change(config),
-        ..CreateParams::default()
+        ..LoopCreateParams::default()
     }
 }
 
@@ -49,10 +49,10 @@ async fn wrong_settings_are_refused_with_a_sentence_and_change_nothing() {
     make(&house, "a", json!({ "model": "sim/small" })).await;
     let twice = caller.call::<Create>(&creating("a", json!({}))).await;
     assert_eq!(code(twice), ErrorCode::Conflict);
-    let session = PersistentParams {
+    let session = LoopPersistentParams {
         name: "a".to_owned(),
         session_key: Some("loop:b:1".to_owned()),
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     };
     let other = caller.call::<Persistent>(&session).await;
     assert_eq!(code(other), ErrorCode::Forbidden);
@@ -72,24 +72,24 @@ async fn the_default_loop_is_always_there() {
     assert!(history(&house, "default").await.is_empty());
     assert!(!call::<Stop>(&house, named("default")).await.state.running);
     assert!(
-        call::<List>(&house, ListParams::default())
+        call::<List>(&house, LoopListParams::default())
             .await
             .loops
             .is_empty()
     );
-    let update = UpdateParams {
+    let update = LoopUpdateParams {
         name: "default".to_owned(),
         config: change(json!({ "user": "Go.", "maxIterations": 1 })),
     };
     call::<Update>(&house, update).await;
     start(&house, "default").await;
     house.hears("loop.stopped", 1).await;
-    let running = ListParams {
+    let running = LoopListParams {
         running: Some(true),
     };
     assert!(call::<List>(&house, running).await.loops.is_empty());
     assert_eq!(
-        call::<List>(&house, ListParams::default())
+        call::<List>(&house, LoopListParams::default())
             .await
             .loops
             .len(),
@@ -103,7 +103,7 @@ async fn grants_need_admin_come_with_the_loop_and_go_with_it() {
     let folder = folder();
     let sim = thinking(|_| Answer::words("well"));
     let house = house(folder.path(), &sim);
-    let peer = Peer {
+    let peer = PeerIdentity {
         name: "hand".to_owned(),
         surface: "ws",
         principal: "t1".to_owned(),
@@ -125,7 +125,7 @@ async fn grants_need_admin_come_with_the_loop_and_go_with_it() {
         (kept.len(), kept[0].terms.sessions.as_deref()),
         (1, Some("loop:grant:*"))
     );
-    let changing = |config| UpdateParams {
+    let changing = |config| LoopUpdateParams {
         name: "grant".to_owned(),
         config: change(config),
     };
@@ -143,7 +143,7 @@ async fn grants_need_admin_come_with_the_loop_and_go_with_it() {
     assert!(rules().await.is_empty());
     let gone = house.caller().call::<Get>(&named("grant")).await;
     assert_eq!(code(gone), ErrorCode::NotFound);
-    let session = GetParams {
+    let session = SessionGetParams {
         session_key: "loop:grant:1".to_owned(),
     };
     let gone = house.caller().call::<Session>(&session).await;
@@ -179,7 +179,7 @@ async fn old_iterations_go_with_their_sessions() {
     let house = crate::agent::house::House::open(folder.path(), &text);
     make(&house, "old", json!({ "user": "Go." })).await;
     for number in 1..=12 {
-        let once = hob_wire::rooms::loops::OnceParams {
+        let once = hob_wire::rooms::loops::LoopOnceParams {
             name: "old".to_owned(),
             idempotency_key: None,
         };

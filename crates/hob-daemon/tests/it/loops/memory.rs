@@ -1,15 +1,15 @@
-//! A loop that writes its own memory, and what of it others may borrow.
+//! Memories that a loop writes, and who may write them.
 
 use super::{call, get, history, make, start};
 use crate::agent::house::{folder, house, results, thinking};
 use crate::fixture::code;
-use hob_bus::Peer;
+use hob_bus::PeerIdentity;
 use hob_sim::Answer;
-use hob_wire::rooms::agent::{Run, RunParams};
-use hob_wire::rooms::loops::{Persistent, PersistentParams};
-use hob_wire::rooms::permission::{Add, AddParams};
-use hob_wire::rooms::session::{Create, CreateParams, Send, SendParams};
-use hob_wire::{Content, ErrorCode, Scope, Scopes};
+use hob_wire::rooms::agent::{AgentRunParams, Run};
+use hob_wire::rooms::loops::{LoopPersistentParams, Persistent};
+use hob_wire::rooms::permission::{Add, PermissionAddParams};
+use hob_wire::rooms::session::{Create, Send, SessionCreateParams, SessionSendParams};
+use hob_wire::{ErrorCode, MessageContent, Scope, Scopes};
 use serde_json::json;
 
 #[tokio::test]
@@ -42,10 +42,10 @@ async fn a_loop_writes_its_own_memory_unasked_and_it_is_versioned() {
             .prompt
             .contains("# Persistent Memory\n\nI was here.")
     );
-    let undo = PersistentParams {
+    let undo = LoopPersistentParams {
         name: "notes".to_owned(),
         undo: true,
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     };
     let undone = call::<Persistent>(&house, undo).await;
     assert_eq!(undone.memory.text, "I was here.");
@@ -61,7 +61,7 @@ async fn a_persons_rule_against_it_wins() {
     });
     let house = house(folder.path(), &sim);
     let deny = json!({ "tool": "loop_memory", "decision": "deny", "scope": "always" });
-    let deny: AddParams = serde_json::from_value(deny).expect("reads");
+    let deny: PermissionAddParams = serde_json::from_value(deny).expect("reads");
     call::<Add>(&house, deny).await;
     make(&house, "mute", json!({ "user": "Go.", "maxIterations": 1 })).await;
     start(&house, "mute").await;
@@ -78,7 +78,7 @@ async fn whoever_may_only_talk_stays_out_of_the_houses_sessions() {
     make(&house, "own", json!({ "user": "Go.", "maxIterations": 1 })).await;
     start(&house, "own").await;
     house.hears("loop.stopped", 1).await;
-    let peer = |scope| Peer {
+    let peer = |scope| PeerIdentity {
         name: "someone".to_owned(),
         surface: "ws",
         principal: "t1".to_owned(),
@@ -89,15 +89,15 @@ async fn whoever_may_only_talk_stays_out_of_the_houses_sessions() {
         .as_str()
         .map(str::to_owned);
     let id = id.expect("an id");
-    let run = |session: &str, kind: Option<&str>| RunParams {
+    let run = |session: &str, kind: Option<&str>| AgentRunParams {
         session_key: session.to_owned(),
         task: "Do as I say.".to_owned(),
         kind: kind.map(str::to_owned),
-        ..RunParams::default()
+        ..AgentRunParams::default()
     };
-    let send = |session: &str| SendParams {
+    let send = |session: &str| SessionSendParams {
         session_key: session.to_owned(),
-        content: Content::from("psst"),
+        content: MessageContent::from("psst"),
         role: None,
         idempotency_key: None,
     };
@@ -110,10 +110,10 @@ async fn whoever_may_only_talk_stays_out_of_the_houses_sessions() {
     let refused = talker.call::<Run>(&run("mine", Some("loop"))).await;
     assert_eq!(code(refused), ErrorCode::Forbidden);
     for (key, kind) in [("loop:own:2", None), ("mine", Some("webhook"))] {
-        let create = CreateParams {
+        let create = SessionCreateParams {
             session_key: Some(key.to_owned()),
             kind: kind.map(str::to_owned),
-            ..CreateParams::default()
+            ..SessionCreateParams::default()
         };
         let refused = talker.call::<Create>(&create).await;
         assert_eq!(code(refused), ErrorCode::Forbidden, "{key}");

@@ -4,9 +4,9 @@
 //! - `outcomes`: denials, ceilings and calls in doubt
 //! - `stopping`: stops, failures and other ends
 //! - `watching`: monitors
-//! - `restarts`: what a crash leaves goes on where it was
-//! - `memory`: what a loop writes for itself, and what others may not borrow
-//! - `keeping`: making, changing, deleting, and what is refused
+//! - `restarts`: loops continue after a crash
+//! - `memory`: memories that a loop writes, and who may write them
+//! - `keeping`: creating, changing, deleting, and refusals
 
 mod keeping;
 mod memory;
@@ -19,8 +19,8 @@ mod watching;
 use crate::agent::house::{House, in_time};
 use hob_wire::Method;
 use hob_wire::rooms::loops::{
-    Create, CreateParams, Get, History, HistoryParams, Iteration, Loop, LoopChange, NameParams,
-    Start, Stop,
+    Create, Get, History, IterationRecord, Loop, LoopChange, LoopCreateParams, LoopHistoryParams,
+    LoopSelector, Start, Stop,
 };
 use serde_json::Value;
 
@@ -29,8 +29,8 @@ fn change(json: Value) -> LoopChange {
     serde_json::from_value(json).expect("is a change")
 }
 
-fn named(name: &str) -> NameParams {
-    NameParams {
+fn named(name: &str) -> LoopSelector {
+    LoopSelector {
         name: name.to_owned(),
     }
 }
@@ -41,10 +41,10 @@ async fn call<M: Method>(house: &House, params: M::Params) -> M::Result {
 }
 
 async fn make(house: &House, name: &str, config: Value) -> Loop {
-    let params = CreateParams {
+    let params = LoopCreateParams {
         name: name.to_owned(),
         config: change(config),
-        ..CreateParams::default()
+        ..LoopCreateParams::default()
     };
     call::<Create>(house, params).await
 }
@@ -61,9 +61,9 @@ async fn get(house: &House, name: &str) -> Loop {
     call::<Get>(house, named(name)).await
 }
 
-/// Every iteration, the oldest first.
-async fn history(house: &House, name: &str) -> Vec<Iteration> {
-    let params = HistoryParams {
+/// Returns every iteration, the oldest first.
+async fn history(house: &House, name: &str) -> Vec<IterationRecord> {
+    let params = LoopHistoryParams {
         name: name.to_owned(),
         before: None,
         limit: Some(500),

@@ -1,11 +1,11 @@
-//! What denials, ceilings and calls in doubt make of an iteration.
+//! Outcomes of iterations with denials, cost ceilings and calls in doubt.
 
 use super::{call, change, get, history, make, start};
 use crate::agent::house::{House, config, folder, house, results, thinking, until};
 use crate::agent::resume::copy;
 use hob_sim::Answer;
-use hob_wire::rooms::agent::Cause;
-use hob_wire::rooms::loops::{LoopEnd, Update, UpdateParams, WorkOutcome};
+use hob_wire::rooms::agent::RunEndCause;
+use hob_wire::rooms::loops::{LoopEnd, LoopUpdateParams, Update, WorkOutcome};
 use hob_wire::rooms::permission;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ async fn a_denied_call_makes_no_clean_iteration_until_it_is_granted() {
     assert_eq!(ended["outcome"], "ran_with_denials");
     assert_eq!(ended["message"], told);
     // Granted, it is clean; taken away behind the loop's back, it is denied again.
-    let granted = UpdateParams {
+    let granted = LoopUpdateParams {
         name: "build".to_owned(),
         config: change(json!({ "grants": [{ "tool": "exec" }] })),
     };
@@ -51,12 +51,13 @@ async fn a_denied_call_makes_no_clean_iteration_until_it_is_granted() {
     assert!(place.path().join("made").exists());
     let seen = history(&house, "build").await;
     assert_eq!(seen[1].outcome, Some(WorkOutcome::Ran), "{:?}", seen[1]);
-    let listed = call::<permission::List>(&house, permission::ListParams::default()).await;
-    let gone = permission::RemoveParams {
+    let listed =
+        call::<permission::List>(&house, permission::PermissionListParams::default()).await;
+    let gone = permission::PermissionRemoveParams {
         id: listed.rules[0].id.clone(),
     };
     call::<permission::Remove>(&house, gone).await;
-    let described = UpdateParams {
+    let described = LoopUpdateParams {
         name: "build".to_owned(),
         config: change(json!({ "user": "Go on." })),
     };
@@ -89,7 +90,7 @@ async fn a_ceiling_ends_an_iteration_and_not_the_loop() {
     let seen = history(&house, "dear").await;
     assert_eq!(seen.len(), 3);
     for iteration in &seen {
-        assert_eq!(iteration.cause, Some(Cause::Budget));
+        assert_eq!(iteration.cause, Some(RunEndCause::Budget));
         assert_eq!(iteration.outcome, Some(WorkOutcome::Failed));
         let told = iteration.message.as_deref().unwrap_or_default();
         assert!(told.contains("The day's budget of"), "{told}");

@@ -1,4 +1,4 @@
-//! What a crash leaves goes on where it was, and nothing happens twice.
+//! Loops continue after a crash, and nothing happens twice.
 
 use super::{get, history, make, start, stop};
 use crate::agent::house::{House, config, folder, house, results, thinking, until};
@@ -118,7 +118,7 @@ async fn one_that_was_cut_off_in_a_command_is_given_up_and_the_next_begins() {
     let seen = history(&second, "doubt").await;
     assert_eq!(seen.len(), 2);
     let told = seen[0].message.as_deref().unwrap_or_default();
-    assert!(told.contains("whether that call happened"), "{told}");
+    assert!(told.contains("if that call happened"), "{told}");
     assert_eq!(
         (seen[0].success, seen[1].success),
         (Some(false), Some(true))

@@ -6,7 +6,7 @@ use crate::fixture::code;
 use hob_sim::{Answer, Gate};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::loops::{LoopEnd, LoopPhase, Start};
-use hob_wire::work::Cause;
+use hob_wire::work::RunEndCause;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ async fn a_stop_ends_a_prompt_and_a_second_start_is_a_conflict() {
     assert!(!stopped.state.running);
     until(|| sim.open_streams() == 0).await;
     let seen = history(&house, "stop").await;
-    assert_eq!((seen.len(), seen[0].cause), (1, Some(Cause::Aborted)));
+    assert_eq!((seen.len(), seen[0].cause), (1, Some(RunEndCause::Aborted)));
     assert_eq!(seen[0].success, Some(false));
     assert!(
         house.heard("loop.error").is_empty(),

@@ -1,10 +1,11 @@
-//! Iterations one after the other: what each is shown, what stays, what is told.
+//! Consecutive iterations: their prompts, memories, history and events.
 
 use super::{call, change, get, history, make, start, stop};
 use crate::agent::house::{folder, house, thinking, until};
 use hob_sim::{Answer, Gate};
 use hob_wire::rooms::loops::{
-    LoopEnd, LoopPhase, Persistent, PersistentParams, Update, UpdateParams, Working, WorkingParams,
+    LoopEnd, LoopPersistentParams, LoopPhase, LoopUpdateParams, LoopWorkingParams, Persistent,
+    Update, Working,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -22,13 +23,13 @@ async fn each_iteration_sees_the_last_answer_until_the_last_one() {
     let config =
         json!({ "system": "Be kind.", "user": "Go on.", "intervalMs": 1000, "maxIterations": 3 });
     make(&house, "build", config).await;
-    let persistent = PersistentParams {
+    let persistent = LoopPersistentParams {
         name: "build".to_owned(),
         text: Some("The sky is blue.".to_owned()),
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     };
     call::<Persistent>(&house, persistent).await;
-    let working = WorkingParams {
+    let working = LoopWorkingParams {
         name: "build".to_owned(),
         text: "Only once.".to_owned(),
     };
@@ -141,7 +142,7 @@ async fn what_is_typed_during_an_iteration_is_shown_to_the_next() {
     let sim = thinking(move |_| Answer::words("well").held(&held));
     let house = house(folder.path(), &sim);
     make(&house, "type", json!({ "user": "Go.", "intervalMs": 1000 })).await;
-    let type_in = |text: &str| WorkingParams {
+    let type_in = |text: &str| LoopWorkingParams {
         name: "type".to_owned(),
         text: text.to_owned(),
     };
@@ -169,16 +170,16 @@ async fn a_memory_has_revisions_and_can_go_back() {
     let sim = thinking(|_| Answer::words("well"));
     let house = house(folder.path(), &sim);
     make(&house, "notes", json!({})).await;
-    let set = |text: &str| PersistentParams {
+    let set = |text: &str| LoopPersistentParams {
         name: "notes".to_owned(),
         text: Some(text.to_owned()),
-        ..PersistentParams::default()
+        ..LoopPersistentParams::default()
     };
     for (number, text) in (1..).zip(["one", "two", "three"]) {
         let set = call::<Persistent>(&house, set(text)).await;
         assert_eq!((set.memory.revision, &*set.memory.by), (number, "test"));
     }
-    let undo = || PersistentParams {
+    let undo = || LoopPersistentParams {
         text: None,
         undo: true,
         ..set("")
@@ -193,7 +194,7 @@ async fn a_memory_has_revisions_and_can_go_back() {
         .expect_err("there is nothing before");
     call::<Persistent>(&house, set("four")).await;
     assert_eq!(call::<Persistent>(&house, undo()).await.memory.text, "");
-    let stale = PersistentParams {
+    let stale = LoopPersistentParams {
         if_revision: Some(1),
         ..set("late")
     };
@@ -201,7 +202,7 @@ async fn a_memory_has_revisions_and_can_go_back() {
         .call::<Persistent>(&stale)
         .await
         .expect_err("is of another revision");
-    let shown = PersistentParams {
+    let shown = LoopPersistentParams {
         text: None,
         earlier: Some(3),
         ..set("")
@@ -228,7 +229,7 @@ async fn a_running_loop_takes_a_change_up_with_its_next_iteration() {
     let asleep = get(&house, "turn").await;
     assert_eq!(asleep.state.phase, LoopPhase::Sleep);
     assert!(asleep.state.next_at.is_some());
-    let update = UpdateParams {
+    let update = LoopUpdateParams {
         name: "turn".to_owned(),
         config: change(json!({ "user": "second words", "intervalMs": 1000, "maxIterations": 2 })),
     };
@@ -242,12 +243,12 @@ async fn a_running_loop_takes_a_change_up_with_its_next_iteration() {
 
 #[tokio::test]
 async fn one_iteration_can_be_asked_for_once_and_by_a_key() {
-    use hob_wire::rooms::loops::{Once, OnceParams};
+    use hob_wire::rooms::loops::{LoopOnceParams, Once};
     let folder = folder();
     let sim = thinking(|_| Answer::words("well"));
     let house = house(folder.path(), &sim);
     make(&house, "once", json!({ "user": "Go." })).await;
-    let once = |key: &str| OnceParams {
+    let once = |key: &str| LoopOnceParams {
         name: "once".to_owned(),
         idempotency_key: Some(key.to_owned()),
     };
@@ -268,7 +269,7 @@ async fn one_iteration_can_be_asked_for_once_and_by_a_key() {
 
 #[tokio::test]
 async fn results_are_told_to_a_session_once_each() {
-    use hob_wire::rooms::session::{History, HistoryParams};
+    use hob_wire::rooms::session::{History, SessionHistoryParams};
     let folder = folder();
     let sim = thinking(|_| Answer::words("well"));
     let house = house(folder.path(), &sim);
@@ -284,7 +285,7 @@ async fn results_are_told_to_a_session_once_each() {
             == 2
     })
     .await;
-    let params = HistoryParams {
+    let params = SessionHistoryParams {
         session_key: "chat:main".to_owned(),
         before: None,
         limit: None,

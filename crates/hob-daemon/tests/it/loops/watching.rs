@@ -1,9 +1,9 @@
-//! Monitors: before each iteration, or by their own time; failing ones stop nothing.
+//! Monitors: before each iteration or at their own interval. A failing monitor stops nothing.
 
 use super::{get, history, make, start, stop};
 use crate::agent::house::{folder, house, thinking, until};
 use hob_sim::Answer;
-use hob_wire::rooms::audit::ListParams as AuditParams;
+use hob_wire::rooms::audit::AuditListParams as AuditParams;
 use serde_json::json;
 
 #[tokio::test]

@@ -3,9 +3,10 @@
 use super::{answering, asked, asking, house_with, ruling};
 use crate::fixture::{Fixture, code};
 use bytes::Bytes;
-use hob_bus::{Link, Outlet, Peer};
+use hob_bus::{BusLink, BusOutlet, PeerIdentity};
 use hob_wire::rooms::permission::{
-    Answer, Attend, AttendParams, Decision, Pending, PendingParams, Question,
+    Answer, Attend, Pending, PermissionAttendParams, PermissionDecision, PermissionPendingParams,
+    PermissionQuestion,
 };
 use hob_wire::{ErrorCode, Scope, Scopes};
 use serde_json::{Value, json};
@@ -16,13 +17,13 @@ const BEYOND: Duration = Duration::from_millis(1_500);
 
 /// A connection of a person's terminal.
 struct Terminal {
-    link: Link,
-    outlet: Outlet,
+    link: BusLink,
+    outlet: BusOutlet,
 }
 
 impl Terminal {
     fn connect(house: &Fixture, scope: Scope) -> Terminal {
-        let peer = Peer {
+        let peer = PeerIdentity {
             name: "terminal".to_owned(),
             surface: "unix",
             principal: "owner".to_owned(),
@@ -43,14 +44,17 @@ impl Terminal {
     }
 }
 
-async fn pending(house: &Fixture) -> Vec<Question> {
-    let (caller, params) = (house.caller(), PendingParams::default());
+async fn pending(house: &Fixture) -> Vec<PermissionQuestion> {
+    let (caller, params) = (house.caller(), PermissionPendingParams::default());
     let listed = caller.call::<Pending>(&params).await;
     listed.expect("lists").questions
 }
 
 /// Waits until the open questions are as `wanted` says.
-async fn until(house: &Fixture, wanted: impl Fn(&[Question]) -> bool) -> Vec<Question> {
+async fn until(
+    house: &Fixture,
+    wanted: impl Fn(&[PermissionQuestion]) -> bool,
+) -> Vec<PermissionQuestion> {
     let wait = async {
         loop {
             let questions = pending(house).await;
@@ -88,7 +92,7 @@ async fn an_attended_question_has_no_deadline_until_the_last_terminal_leaves() {
     let denied = ruling(task).await;
     assert_eq!(
         (denied.decision, denied.by.as_str()),
-        (Decision::Deny, "deadline")
+        (PermissionDecision::Deny, "deadline")
     );
     house.close().await;
 }
@@ -101,10 +105,10 @@ async fn attending_takes_the_deadline_off_a_question_that_is_open_already() {
     let mut terminal = Terminal::connect(&house, Scope::Admin);
     terminal.attend().await;
     tokio::time::sleep(BEYOND).await;
-    let yes = answering(&question, Decision::Allow);
+    let yes = answering(&question, PermissionDecision::Allow);
     let answered = house.caller().call::<Answer>(&yes).await;
     answered.expect("counts after the deadline that was");
-    assert_eq!(ruling(task).await.decision, Decision::Allow);
+    assert_eq!(ruling(task).await.decision, PermissionDecision::Allow);
     drop(terminal);
     house.close().await;
 }
@@ -116,17 +120,17 @@ async fn answering_one_question_takes_no_time_from_another() {
     let (second, other) = asked(&house, asking("c2")).await;
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     let caller = house.caller();
-    let yes = answering(&one, Decision::Allow);
+    let yes = answering(&one, PermissionDecision::Allow);
     caller.call::<Answer>(&yes).await.expect("counts");
     let renewed = pending(&house).await.remove(0);
     assert_eq!(renewed.id, other.id);
     assert!(renewed.deadline_at >= one.asked_at + 1_200 + 2_000);
     // Beyond the deadline that it had at first.
     tokio::time::sleep(Duration::from_millis(1_200)).await;
-    let yes = answering(&other, Decision::Allow);
+    let yes = answering(&other, PermissionDecision::Allow);
     caller.call::<Answer>(&yes).await.expect("counts");
     for task in [first, second] {
-        assert_eq!(ruling(task).await.decision, Decision::Allow);
+        assert_eq!(ruling(task).await.decision, PermissionDecision::Allow);
     }
     house.close().await;
 }
@@ -134,13 +138,16 @@ async fn answering_one_question_takes_no_time_from_another() {
 #[tokio::test]
 async fn only_a_connection_that_stays_and_may_answer_attends() {
     let house = house_with("");
-    let once = house.caller().call::<Attend>(&AttendParams {}).await;
+    let once = house
+        .caller()
+        .call::<Attend>(&PermissionAttendParams {})
+        .await;
     assert_eq!(code(once), ErrorCode::InvalidParams);
     let mut reader = Terminal::connect(&house, Scope::Control);
     assert_eq!(reader.attend().await["error"]["code"], "FORBIDDEN");
     let (task, question) = asked(&house, asking("c1")).await;
     assert!(!question.attended);
-    let yes = answering(&question, Decision::Allow);
+    let yes = answering(&question, PermissionDecision::Allow);
     house.caller().call::<Answer>(&yes).await.expect("counts");
     ruling(task).await;
     drop(reader);

@@ -3,15 +3,18 @@
 
 use super::{answering, asked, asking, house_with, ruling, run};
 use crate::fixture::{Fixture, code};
-use hob_bus::Peer;
-use hob_wire::rooms::audit::{Export, ExportParams, List as AuditList, Verify, VerifyParams};
-use hob_wire::rooms::permission::{
-    Add, AddParams, Answer, Ask, AskParams, Decision, List, ListParams, Reach, Remove,
-    RemoveParams, RuleDecision, Withdraw, WithdrawParams,
+use hob_bus::PeerIdentity;
+use hob_wire::rooms::audit::{
+    AuditExportParams, AuditVerifyParams, Export, List as AuditList, Verify,
 };
-use hob_wire::rooms::session::{Create, CreateParams, Delete, DeleteParams};
+use hob_wire::rooms::permission::{
+    Add, Answer, AnswerReach, Ask, List, PermissionAddParams, PermissionAskParams,
+    PermissionDecision, PermissionListParams, PermissionRemoveParams, PermissionWithdrawParams,
+    Remove, RuleDecision, Withdraw,
+};
+use hob_wire::rooms::session::{Create, Delete, SessionCreateParams, SessionDeleteParams};
 use hob_wire::rule::AuditEntry;
-use hob_wire::work::{Effect, Need, NeedKind, Tier};
+use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier};
 use hob_wire::{ErrorCode, Scope, Scopes};
 use serde_json::json;
 
@@ -23,10 +26,10 @@ fn house(text: &str) -> Fixture {
 }
 
 async fn session(house: &Fixture, key: &str, kind: Option<&str>) {
-    let params = CreateParams {
+    let params = SessionCreateParams {
         session_key: Some(key.to_owned()),
         kind: kind.map(str::to_owned),
-        ..CreateParams::default()
+        ..SessionCreateParams::default()
     };
     house
         .caller()
@@ -36,12 +39,12 @@ async fn session(house: &Fixture, key: &str, kind: Option<&str>) {
 }
 
 /// A command of a service's tool, in a folder.
-fn command(call: &str, command: &str) -> AskParams {
+fn command(call: &str, command: &str) -> PermissionAskParams {
     let mut ask = asking(call);
     ask.tool.name = "shell".to_owned();
     ask.tool.tier = Tier::Exec;
-    ask.tool.effect = Effect::Opaque;
-    ask.tool.needs = vec![Need {
+    ask.tool.effect = Idempotency::Opaque;
+    ask.tool.needs = vec![ResourceNeed {
         kind: NeedKind::Command,
         arg: "command".to_owned(),
     }];
@@ -50,7 +53,7 @@ fn command(call: &str, command: &str) -> AskParams {
     ask
 }
 
-fn rule(tool: &str, decision: RuleDecision) -> AddParams {
+fn rule(tool: &str, decision: RuleDecision) -> PermissionAddParams {
     let rule = json!({ "tool": tool, "decision": decision, "scope": "always" });
     serde_json::from_value(rule).expect("is a rule")
 }
@@ -58,7 +61,7 @@ fn rule(tool: &str, decision: RuleDecision) -> AddParams {
 async fn record(house: &Fixture) -> Vec<AuditEntry> {
     let page = house
         .caller()
-        .call::<Export>(&ExportParams { after: 0 })
+        .call::<Export>(&AuditExportParams { after: 0 })
         .await;
     page.expect("exports").entries
 }
@@ -69,18 +72,23 @@ async fn an_answer_for_the_session_stores_what_it_offered_and_the_next_is_not_as
     session(&house, "chat:main", None).await;
     let caller = house.caller();
     let (task, question) = asked(&house, command("c1", "make *; echo")).await;
-    let scopes: Vec<Reach> = question.offers.iter().map(|terms| terms.scope).collect();
+    let scopes: Vec<AnswerReach> = question.offers.iter().map(|terms| terms.scope).collect();
     assert_eq!(
         scopes,
-        [Reach::Run, Reach::Session, Reach::Folder, Reach::Always]
+        [
+            AnswerReach::Run,
+            AnswerReach::Session,
+            AnswerReach::Folder,
+            AnswerReach::Always
+        ]
     );
-    let mut yes = answering(&question, Decision::Allow);
-    yes.scope = Some(Reach::Session);
+    let mut yes = answering(&question, PermissionDecision::Allow);
+    yes.scope = Some(AnswerReach::Session);
     let answered = caller.call::<Answer>(&yes).await.expect("counts");
-    assert_eq!(answered.scope, Reach::Session);
-    assert_eq!(ruling(task).await.decision, Decision::Allow);
+    assert_eq!(answered.scope, AnswerReach::Session);
+    assert_eq!(ruling(task).await.decision, PermissionDecision::Allow);
     let rules = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&PermissionListParams::default())
         .await
         .expect("lists")
         .rules;
@@ -93,12 +101,12 @@ async fn an_answer_for_the_session_stores_what_it_offered_and_the_next_is_not_as
     let second = second.expect("is decided");
     assert_eq!(
         (second.decision, second.by.as_str()),
-        (Decision::Allow, by.as_str())
+        (PermissionDecision::Allow, by.as_str())
     );
     // Another command, and the same one in another session, are asked.
     let (other, question) = asked(&house, command("c3", "make x; echo")).await;
     caller
-        .call::<Answer>(&answering(&question, Decision::Deny))
+        .call::<Answer>(&answering(&question, PermissionDecision::Deny))
         .await
         .expect("counts");
     ruling(other).await;
@@ -107,17 +115,17 @@ async fn an_answer_for_the_session_stores_what_it_offered_and_the_next_is_not_as
     elsewhere.context.session_key = Some("chat:other".to_owned());
     let (other, question) = asked(&house, elsewhere).await;
     caller
-        .call::<Answer>(&answering(&question, Decision::Deny))
+        .call::<Answer>(&answering(&question, PermissionDecision::Deny))
         .await
         .expect("counts");
     ruling(other).await;
 
-    let gone = DeleteParams {
+    let gone = SessionDeleteParams {
         session_key: "chat:main".to_owned(),
     };
     caller.call::<Delete>(&gone).await.expect("deletes");
     let left = caller
-        .call::<List>(&ListParams::default())
+        .call::<List>(&PermissionListParams::default())
         .await
         .expect("lists");
     assert!(left.rules.is_empty(), "it went with its session");
@@ -141,15 +149,15 @@ async fn a_no_for_the_run_is_a_rule_too() {
     let house = house("");
     let caller = house.caller();
     let (task, question) = asked(&house, command("c1", "rm x")).await;
-    let mut no = answering(&question, Decision::Deny);
-    no.scope = Some(Reach::Run);
+    let mut no = answering(&question, PermissionDecision::Deny);
+    no.scope = Some(AnswerReach::Run);
     caller.call::<Answer>(&no).await.expect("counts");
-    assert_eq!(ruling(task).await.decision, Decision::Deny);
+    assert_eq!(ruling(task).await.decision, PermissionDecision::Deny);
     let again = caller
         .call::<Ask>(&command("c2", "rm x"))
         .await
         .expect("is decided");
-    assert_eq!(again.decision, Decision::Deny);
+    assert_eq!(again.decision, PermissionDecision::Deny);
     assert!(again.by.starts_with("rule:"), "{}", again.by);
     house.close().await;
 }
@@ -164,7 +172,7 @@ async fn rules_hold_until_they_are_removed_and_a_no_beats_a_yes() {
     let yes = yes.expect("adds");
     let ask = |call| command(call, "make");
     let allowed = caller.call::<Ask>(&ask("c1")).await.expect("is decided");
-    assert_eq!(allowed.decision, Decision::Allow);
+    assert_eq!(allowed.decision, PermissionDecision::Allow);
     let no = caller
         .call::<Add>(&rule("*", RuleDecision::Deny))
         .await
@@ -172,9 +180,9 @@ async fn rules_hold_until_they_are_removed_and_a_no_beats_a_yes() {
     let denied = caller.call::<Ask>(&ask("c2")).await.expect("is decided");
     assert_eq!(
         (denied.decision, denied.by),
-        (Decision::Deny, format!("rule:{}", no.id))
+        (PermissionDecision::Deny, format!("rule:{}", no.id))
     );
-    let beginning = RemoveParams {
+    let beginning = PermissionRemoveParams {
         id: no.id[..8].to_owned(),
     };
     assert_eq!(
@@ -204,17 +212,18 @@ async fn where_nobody_can_be_asked_the_answer_is_no_with_the_rule_that_would_hel
     let house = house("[permission.channels]\ntelegram = \"exec\"\n");
     session(&house, "cron:daily", Some("cron")).await;
     let caller = house.caller();
-    let plain = |ask: &mut AskParams| ask.unattended = true;
-    let cron = |ask: &mut AskParams| ask.context.session_key = Some("cron:daily".to_owned());
-    let channel = |ask: &mut AskParams| ask.channel = Some("telegram".to_owned());
-    let ways: [&dyn Fn(&mut AskParams); 3] = [&plain, &cron, &channel];
+    let plain = |ask: &mut PermissionAskParams| ask.unattended = true;
+    let cron =
+        |ask: &mut PermissionAskParams| ask.context.session_key = Some("cron:daily".to_owned());
+    let channel = |ask: &mut PermissionAskParams| ask.channel = Some("telegram".to_owned());
+    let ways: [&dyn Fn(&mut PermissionAskParams); 3] = [&plain, &cron, &channel];
     for (number, change) in ways.iter().enumerate() {
         let mut ask = command(&format!("c{number}"), &format!("make {number}"));
         change(&mut ask);
         let denied = caller.call::<Ask>(&ask).await.expect("is decided");
         assert_eq!(
             (denied.decision, denied.by.as_str()),
-            (Decision::Deny, "unattended")
+            (PermissionDecision::Deny, "unattended")
         );
         assert!(denied.reason.expect("says why").contains("Nobody"));
         let grant = denied.grant.expect("names a rule");
@@ -225,7 +234,7 @@ async fn where_nobody_can_be_asked_the_answer_is_no_with_the_rule_that_would_hel
         );
         caller.call::<Add>(&grant.into()).await.expect("adds");
         let allowed = caller.call::<Ask>(&ask).await.expect("is decided");
-        assert_eq!(allowed.decision, Decision::Allow, "way {number}");
+        assert_eq!(allowed.decision, PermissionDecision::Allow, "way {number}");
     }
     // A channel that no setting names may read, and no more.
     let mut unknown = command("c9", "make 0");
@@ -247,7 +256,7 @@ async fn modes_and_kinds_are_live_settings_of_the_house() {
         .expect("is decided");
     assert_eq!(
         (denied.decision, denied.by.as_str()),
-        (Decision::Deny, "mode:read-only")
+        (PermissionDecision::Deny, "mode:read-only")
     );
     let mut cron = command("c2", "make");
     cron.context.session_key = Some("cron:daily".to_owned());
@@ -271,15 +280,15 @@ async fn only_an_admin_decides() {
         Scopes::rank(Scope::Control),
         Scopes::rank(Scope::Chat),
     ] {
-        let peer = Peer {
+        let peer = PeerIdentity {
             name: "shell".to_owned(),
             surface: "ws",
             principal: "t1".to_owned(),
             scopes,
         };
         let outside = house.bus.caller_as(peer).expect("connects");
-        let mut yes = answering(&question, Decision::Allow);
-        yes.scope = Some(Reach::Always);
+        let mut yes = answering(&question, PermissionDecision::Allow);
+        yes.scope = Some(AnswerReach::Always);
         let refused = [
             code(outside.call::<Answer>(&yes).await),
             code(
@@ -289,7 +298,7 @@ async fn only_an_admin_decides() {
             ),
             code(
                 outside
-                    .call::<Remove>(&RemoveParams {
+                    .call::<Remove>(&PermissionRemoveParams {
                         id: kept.id.clone(),
                     })
                     .await,
@@ -297,17 +306,24 @@ async fn only_an_admin_decides() {
             code(outside.call::<Ask>(&command("c2", "make")).await),
             code(
                 outside
-                    .call::<Withdraw>(&WithdrawParams { run_id: run(1) })
+                    .call::<Withdraw>(&PermissionWithdrawParams { run_id: run(1) })
                     .await,
             ),
-            code(outside.call::<Export>(&ExportParams { after: 0 }).await),
+            code(
+                outside
+                    .call::<Export>(&AuditExportParams { after: 0 })
+                    .await,
+            ),
         ];
         assert_eq!(refused, [ErrorCode::Forbidden; 6]);
     }
     assert!(!task.is_finished());
-    let rules = house.caller().call::<List>(&ListParams::default()).await;
+    let rules = house
+        .caller()
+        .call::<List>(&PermissionListParams::default())
+        .await;
     assert_eq!(rules.expect("lists").rules.len(), 1);
-    let no = answering(&question, Decision::Deny);
+    let no = answering(&question, PermissionDecision::Deny);
     house.caller().call::<Answer>(&no).await.expect("counts");
     ruling(task).await;
     house.close().await;
@@ -320,16 +336,16 @@ async fn the_record_tells_who_what_and_holds() {
     let long = "x".repeat(5_000);
     let (task, question) = asked(&house, command("c1", &long)).await;
     caller
-        .call::<Answer>(&answering(&question, Decision::Allow))
+        .call::<Answer>(&answering(&question, PermissionDecision::Allow))
         .await
         .expect("counts");
     ruling(task).await;
     let verified = caller
-        .call::<Verify>(&VerifyParams::default())
+        .call::<Verify>(&AuditVerifyParams::default())
         .await
         .expect("verifies");
     assert_eq!((verified.entries, &verified.problem), (2, &None));
-    let of_run = hob_wire::rooms::audit::ListParams {
+    let of_run = hob_wire::rooms::audit::AuditListParams {
         run_id: Some(run(1)),
         limit: Some(1),
         ..Default::default()
@@ -340,7 +356,7 @@ async fn the_record_tells_who_what_and_holds() {
     assert_eq!((last.act.as_str(), last.by.as_str()), ("allowed", "test"));
     assert_eq!(last.matter["args"]["command"]["bytes"], 5_000);
     assert_eq!(last.matter["digest"], json!(question.digest));
-    let head = VerifyParams {
+    let head = AuditVerifyParams {
         head: Some(verified.head),
     };
     caller
@@ -349,7 +365,7 @@ async fn the_record_tells_who_what_and_holds() {
         .expect("adds");
     let later = caller.call::<Verify>(&head).await.expect("verifies");
     assert_eq!((later.entries, later.problem), (3, None));
-    let other = VerifyParams {
+    let other = AuditVerifyParams {
         head: Some("0123".to_owned()),
     };
     let cut = caller.call::<Verify>(&other).await.expect("verifies");

@@ -1,10 +1,11 @@
-//! Commands from the request to the answer.
+//! Commands, from the request to the answer.
 
 use super::{Rig, of, until};
-use hob_kit::dice::Dice;
-use hob_wire::rooms::audit::ListParams;
+use hob_kit::randomness::Randomness;
+use hob_wire::rooms::audit::AuditListParams;
 use hob_wire::rooms::terminal::{
-    CommandBy, CommandState, Execute, ExecuteParams, Keys, KeysParams, TerminalState,
+    CommandOrigin, CommandState, Execute, Keys, TerminalExecuteParams, TerminalKeysParams,
+    TerminalState,
 };
 use hob_wire::{ErrorCode, RunId};
 
@@ -17,7 +18,7 @@ async fn a_command_has_its_own_output_and_exit_code() {
     let seven = rig.run("echo hello; (exit 7)").await;
     assert_eq!(seven.exit_code, Some(7));
     assert_eq!(seven.output.as_deref().map(str::trim_end), Some("hello"));
-    assert_eq!(seven.by, CommandBy::Client);
+    assert_eq!(seven.by, CommandOrigin::Client);
     assert!(seven.duration_ms.is_some() && seven.ended_at >= seven.started_at);
     let special = "printf '%s\\n' 'é \"$HOME\" !! 漢字'\t'Enter' '-n'; echo 'a;'";
     let special = rig.run(special).await;
@@ -42,10 +43,10 @@ async fn a_command_has_its_own_output_and_exit_code() {
 async fn several_go_in_order_and_stop_at_a_failure() {
     let rig = Rig::new();
     let texts = ["echo 1", "echo 2", "false", "echo 4"];
-    let batch = |stop| ExecuteParams {
+    let batch = |stop| TerminalExecuteParams {
         commands: texts.iter().map(|it| (*it).to_owned()).collect(),
         stop_on_failure: stop,
-        ..ExecuteParams::default()
+        ..TerminalExecuteParams::default()
     };
     let all = rig.execute(batch(false)).await;
     let codes: Vec<_> = all.iter().map(|it| it.exit_code).collect();
@@ -84,7 +85,7 @@ async fn ten_callers_at_once_while_one_waits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_is_the_same_commands() {
     let rig = Rig::new();
-    let keyed = ExecuteParams {
+    let keyed = TerminalExecuteParams {
         idempotency_key: Some("once".to_owned()),
         ..of("echo x >> once.txt")
     };
@@ -95,7 +96,7 @@ async fn the_same_key_is_the_same_commands() {
     rig.run("true").await;
     let written = std::fs::read_to_string(rig.person().join("once.txt")).unwrap();
     assert_eq!(written, "x\n");
-    let other = ExecuteParams {
+    let other = TerminalExecuteParams {
         command: Some("echo y".to_owned()),
         ..keyed
     };
@@ -107,16 +108,16 @@ async fn the_same_key_is_the_same_commands() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_run_is_refused_in_a_sentence() {
     let rig = Rig::new();
-    let refused = |params: ExecuteParams| {
+    let refused = |params: TerminalExecuteParams| {
         let caller = rig.caller();
         async move { caller.call::<Execute>(&params).await.unwrap_err().code }
     };
-    let named = |name: &str| ExecuteParams {
+    let named = |name: &str| TerminalExecuteParams {
         name: Some(name.to_owned()),
         ..of("ls")
     };
     for params in [
-        ExecuteParams::default(),
+        TerminalExecuteParams::default(),
         of(" "),
         of(&"x".repeat(8_193)),
         of("a\0b"),
@@ -166,13 +167,17 @@ async fn a_persons_own_act_is_on_record_before_it_happens() {
     rig.run("echo secret").await;
     rig.keys("echo typed", &["Enter"]).await.unwrap();
     // What a model asked for was judged, and recorded, before it came here.
-    let asked = KeysParams {
+    let asked = TerminalKeysParams {
         keys: vec!["Enter".to_owned()],
-        run_id: Some(RunId(Dice::system().uuid(1))),
-        ..KeysParams::default()
+        run_id: Some(RunId(Randomness::system().uuid(1))),
+        ..TerminalKeysParams::default()
     };
     rig.caller().call::<Keys>(&asked).await.unwrap();
-    let audit = rig.store().list_audit(ListParams::default()).await.unwrap();
+    let audit = rig
+        .store()
+        .list_audit(AuditListParams::default())
+        .await
+        .unwrap();
     let tools: Vec<_> = audit
         .entries
         .iter()

@@ -1,11 +1,13 @@
-//! Commands that are made to end.
+//! Cancelling commands and their timeouts.
 
 use super::{Rig, of, until};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::terminal::{Cancel, CancelParams, CommandState, ExecuteParams, TerminalState};
+use hob_wire::rooms::terminal::{
+    Cancel, CommandState, TerminalCancelParams, TerminalExecuteParams, TerminalState,
+};
 use std::time::{Duration, Instant};
 
-/// Until a command runs.
+/// Waits until a command runs.
 async fn running(rig: &Rig, id: hob_wire::CommandId) {
     until("it runs", || async {
         rig.command(id, None).await.state == CommandState::Running
@@ -13,7 +15,7 @@ async fn running(rig: &Rig, id: hob_wire::CommandId) {
     .await;
 }
 
-/// Until a command has said that it hears nothing any more.
+/// Waits until a command has printed that it ignores signals.
 async fn deaf(rig: &Rig, id: hob_wire::CommandId) {
     until("it is deaf", || async {
         let output = rig.command(id, None).await.output;
@@ -71,7 +73,7 @@ async fn a_line_of_several_that_do_not_heed_is_killed_to_its_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_ends_a_command_and_nothing_else() {
     let rig = Rig::new();
-    let timed = ExecuteParams {
+    let timed = TerminalExecuteParams {
         timeout_ms: Some(300),
         ..of("echo begun; sleep 600")
     };
@@ -87,7 +89,7 @@ async fn a_deadline_ends_a_command_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_ends_before_its_command() {
     let rig = Rig::new();
-    let short = ExecuteParams {
+    let short = TerminalExecuteParams {
         wait_ms: Some(500),
         ..of("echo so far; sleep 600")
     };
@@ -110,7 +112,7 @@ async fn what_the_person_typed_is_not_ended() {
     })
     .await;
     let line = rig.history().await.remove(0);
-    let params = CancelParams {
+    let params = TerminalCancelParams {
         name: None,
         id: Some(line.id),
     };

@@ -1,7 +1,9 @@
 //! Terminals that go away.
 
 use super::{Rig, of, until};
-use hob_wire::rooms::terminal::{CommandState, Create, CreateParams, ExecuteParams};
+use hob_wire::rooms::terminal::{
+    CommandState, Create, TerminalCreateParams, TerminalExecuteParams,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shell_that_is_killed_is_told_and_its_callers_are_answered() {
@@ -100,9 +102,9 @@ async fn a_shell_without_hooks_is_given_up_with_a_sentence() {
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&mute, executable).unwrap();
     for shell in [mute.to_str().unwrap(), "/bin/false"] {
-        let params = CreateParams {
+        let params = TerminalCreateParams {
             shell: Some(shell.to_owned()),
-            ..CreateParams::default()
+            ..TerminalCreateParams::default()
         };
         let refused = rig.caller().call::<Create>(&params).await.unwrap_err();
         assert!(refused.message.contains("terminal.shell"), "{refused:?}");
@@ -122,7 +124,7 @@ async fn a_connection_that_falls_is_made_again() {
     let clients = String::from_utf8(clients.stdout).unwrap();
     let pid = rustix_pid(clients.trim().parse().unwrap());
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let params = ExecuteParams {
+    let params = TerminalExecuteParams {
         wait_ms: Some(30_000),
         ..of("echo still here")
     };

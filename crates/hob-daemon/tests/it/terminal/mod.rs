@@ -1,4 +1,4 @@
-//! Terminals in a real tmux: what a caller on the bus sees, and what a person at the keyboard does.
+//! Terminals in a real tmux, used through the bus and by a user at the keyboard.
 
 mod commands;
 mod ending;
@@ -8,21 +8,22 @@ mod restarts;
 mod watching;
 
 use hob_bus::{Bus, BusLimits, BusParts, Caller, LoggedEvent, Room, publisher};
-use hob_daemon::terminal::{KEYS, Parts, Terminals, room};
+use hob_daemon::terminal::{KEYS, TerminalDeps, TerminalRoom, room};
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
 use hob_kit::home::Home;
-use hob_kit::mask::Mask;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::mask::SecretMask;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
+use hob_kit::tasks::TaskGroup;
 use hob_store::{Store, StoreOptions};
 use hob_wire::rooms::terminal::{
-    Cancel, CancelParams, Cancelled, Capture, CaptureParams, Close, CloseParams, Closed, Command,
-    CommandParams, Create, CreateParams, Created, Execute, ExecuteParams, Executed, History,
-    HistoryParams, Keys, KeysParams, List, ListParams, Terminal, TerminalCommand,
-    Terminals as Listed,
+    Cancel, Capture, Close, Command, Create, Execute, History, Keys, List, TerminalCancelParams,
+    TerminalCancelResult, TerminalCaptureParams, TerminalCloseParams, TerminalCloseResult,
+    TerminalCommand, TerminalCommandParams, TerminalCreateParams, TerminalCreateResult,
+    TerminalExecuteParams, TerminalExecuteResult, TerminalHistoryParams, TerminalInfo,
+    TerminalKeysParams, TerminalListParams, TerminalListResult as Listed,
 };
 use hob_wire::{CommandId, WireError};
 use std::path::{Path, PathBuf};
@@ -34,19 +35,19 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// Generous, because test machines are noisy; nothing waits that long unless it is broken.
 pub(super) const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A home with a room on it, which can be stopped and begun again.
+/// A home with a terminal room, which can be stopped and started again.
 pub(super) struct Rig {
     home: Home,
     folder: tempfile::TempDir,
     house: Option<House>,
 }
 
-/// What one life of the daemon has.
+/// The state of one daemon.
 struct House {
     store: Store,
     bus: Bus,
-    tasks: Tasks,
-    terminals: Terminals,
+    tasks: TaskGroup,
+    terminals: TerminalRoom,
 }
 
 impl Rig {
@@ -64,55 +65,55 @@ impl Rig {
         rig
     }
 
-    /// Begins a life of the daemon.
-    pub(super) fn begin(&mut self, had_life: bool) {
-        let around = Env::capture();
-        self.begin_on(had_life, around.text("PATH").expect("a path"));
+    /// Starts a daemon.
+    pub(super) fn begin(&mut self, had_database: bool) {
+        let around = EnvVars::capture();
+        self.begin_on(had_database, around.text("PATH").expect("a path"));
     }
 
-    /// The same with another path to its programs.
-    pub(super) fn begin_on(&mut self, had_life: bool, path: &str) {
+    /// Starts a daemon with another `PATH`.
+    pub(super) fn begin_on(&mut self, had_database: bool, path: &str) {
         let (publisher, inbox) = publisher();
         let store = Store::open(StoreOptions {
             database: self.home.database(),
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             publisher,
-            had_life,
+            had_database,
         })
         .expect("opens");
-        let tasks = Tasks::new();
+        let tasks = TaskGroup::new();
         let bus = Bus::new(BusParts {
             log: store.event_log(),
             inbox,
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             tasks: tasks.clone(),
             limits: BusLimits::default(),
             version: "0.0.0".to_owned(),
         });
-        let env = Env::from_pairs([
+        let env = EnvVars::from_pairs([
             ("PATH", path),
             ("HOME", &self.person().display().to_string()),
             ("SHELL", "/bin/bash"),
             ("LANG", "C.UTF-8"),
         ]);
         let rig: std::ffi::OsString = env!("CARGO_BIN_EXE_hob-daemon-rig").into();
-        let settings = Settings::defaults(Arc::new(Catalog::new(&[KEYS])));
-        let terminals = Terminals::new(Parts {
+        let settings = Settings::defaults(Arc::new(SettingsCatalog::new(&[KEYS])));
+        let terminals = TerminalRoom::new(TerminalDeps {
             bus: bus.clone(),
             store: store.clone(),
             clock: Clock::system(),
-            dice: Dice::system(),
+            randomness: Randomness::system(),
             env: env.clone(),
             home: self.home.clone(),
             settings: watch::channel(Arc::new(settings)).1,
-            mask: Mask::default(),
+            mask: SecretMask::default(),
             spawner: Spawner::new(SpawnerParts {
                 shim: vec![rig.clone()],
                 env,
                 tasks: tasks.clone(),
-                facts: None,
+                sandbox_support: None,
             }),
             recorder: vec![rig, "record".into()],
             tasks: tasks.clone(),
@@ -127,16 +128,16 @@ impl Rig {
         });
     }
 
-    /// Ends a life of the daemon as its stop does; terminals live on.
+    /// Stops the daemon. Its terminals live on.
     pub(super) async fn stop(&mut self) {
         let house = self.house.take().expect("it lives");
-        house.terminals.leave();
+        house.terminals.release_waiters();
         assert!(house.bus.drain(DEADLINE).await, "the bus drains");
         assert!(house.tasks.finish(DEADLINE).await, "every task ends");
         house.store.close().await;
     }
 
-    /// The folder that is the person's home.
+    /// Returns the user's home folder.
     pub(super) fn person(&self) -> PathBuf {
         self.folder.path().join("person")
     }
@@ -149,11 +150,11 @@ impl Rig {
         &self.house().store
     }
 
-    pub(super) fn figures(&self) -> Vec<hob_kit::figures::Figure> {
+    pub(super) fn figures(&self) -> Vec<hob_kit::metrics::MetricSample> {
         self.house().terminals.figures()
     }
 
-    /// Everything that is told of this topic from now on.
+    /// Subscribes to the events of a topic.
     pub(super) fn hear(&self, topic: &'static str) -> mpsc::Receiver<serde_json::Value> {
         let (heard, events) = mpsc::channel(4_096);
         let watcher = Room::new("watcher").subscribe(topic, move |notice| {
@@ -172,10 +173,10 @@ impl Rig {
         self.house().bus.caller("test")
     }
 
-    pub(super) async fn create(&self, name: &str) -> Created {
-        let params = CreateParams {
+    pub(super) async fn create(&self, name: &str) -> TerminalCreateResult {
+        let params = TerminalCreateParams {
             name: Some(name.to_owned()),
-            ..CreateParams::default()
+            ..TerminalCreateParams::default()
         };
         self.caller()
             .call::<Create>(&params)
@@ -190,25 +191,28 @@ impl Rig {
         commands.remove(0)
     }
 
-    pub(super) async fn execute(&self, params: ExecuteParams) -> Vec<TerminalCommand> {
+    pub(super) async fn execute(&self, params: TerminalExecuteParams) -> Vec<TerminalCommand> {
         let executed = self.caller().call::<Execute>(&params).await;
         executed.expect("runs").commands
     }
 
-    /// Asks for a command in the background.
-    pub(super) fn asks(&self, command: &str) -> oneshot::Receiver<Result<Executed, WireError>> {
+    /// Requests a command in the background.
+    pub(super) fn asks(
+        &self,
+        command: &str,
+    ) -> oneshot::Receiver<Result<TerminalExecuteResult, WireError>> {
         let (caller, params) = (self.caller(), of(command));
         let (answer, answered) = oneshot::channel();
         // Not a task of the house, which would end it.
-        Tasks::new().spawn("asks", async move {
+        TaskGroup::new().spawn("asks", async move {
             let _ = answer.send(caller.call::<Execute>(&params).await);
         });
         answered
     }
 
-    /// Has a command wait or run, and does not wait for it.
+    /// Queues a command without waiting for it.
     pub(super) async fn detached(&self, command: &str) -> CommandId {
-        let params = ExecuteParams {
+        let params = TerminalExecuteParams {
             detach: true,
             ..of(command)
         };
@@ -216,14 +220,14 @@ impl Rig {
     }
 
     pub(super) async fn command(&self, id: CommandId, wait_ms: Option<u64>) -> TerminalCommand {
-        let params = CommandParams { id, wait_ms };
+        let params = TerminalCommandParams { id, wait_ms };
         self.caller()
             .call::<Command>(&params)
             .await
             .expect("is there")
     }
 
-    /// A command when it has ended.
+    /// Returns a command after it has ended.
     pub(super) async fn ended(&self, id: CommandId) -> TerminalCommand {
         let command = self.command(id, Some(60_000)).await;
         assert!(command.state.is_final(), "{command:?}");
@@ -231,7 +235,7 @@ impl Rig {
     }
 
     pub(super) async fn capture(&self, lines: u32) -> String {
-        let params = CaptureParams {
+        let params = TerminalCaptureParams {
             name: None,
             lines: Some(lines),
         };
@@ -240,7 +244,7 @@ impl Rig {
     }
 
     pub(super) async fn keys(&self, text: &str, keys: &[&str]) -> Result<(), WireError> {
-        let params = KeysParams {
+        let params = TerminalKeysParams {
             name: None,
             text: Some(text.to_owned()).filter(|text| !text.is_empty()),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
@@ -249,16 +253,16 @@ impl Rig {
         self.caller().call::<Keys>(&params).await.map(|_| ())
     }
 
-    pub(super) async fn cancel(&self, id: Option<CommandId>) -> Cancelled {
-        let params = CancelParams { name: None, id };
+    pub(super) async fn cancel(&self, id: Option<CommandId>) -> TerminalCancelResult {
+        let params = TerminalCancelParams { name: None, id };
         self.caller()
             .call::<Cancel>(&params)
             .await
             .expect("is cancelled")
     }
 
-    pub(super) async fn close(&self, name: &str) -> Closed {
-        let params = CloseParams {
+    pub(super) async fn close(&self, name: &str) -> TerminalCloseResult {
+        let params = TerminalCloseParams {
             name: Some(name.to_owned()),
             windows_only: false,
         };
@@ -269,23 +273,23 @@ impl Rig {
     }
 
     pub(super) async fn list(&self) -> Listed {
-        let listed = self.caller().call::<List>(&ListParams {}).await;
+        let listed = self.caller().call::<List>(&TerminalListParams {}).await;
         listed.expect("is listed")
     }
 
-    /// The terminal `main`, if it is alive.
-    pub(super) async fn main(&self) -> Option<Terminal> {
+    /// Returns the terminal `main`, if it is alive.
+    pub(super) async fn main(&self) -> Option<TerminalInfo> {
         let terminals = self.list().await.terminals;
         terminals.into_iter().find(|one| one.name == "main")
     }
 
     pub(super) async fn history(&self) -> Vec<TerminalCommand> {
-        let (caller, params) = (self.caller(), HistoryParams::default());
+        let (caller, params) = (self.caller(), TerminalHistoryParams::default());
         let page = caller.call::<History>(&params).await;
         page.expect("has a history").commands
     }
 
-    /// Logged events of a topic, in order.
+    /// Returns the stored events of a topic, in order.
     pub(super) async fn logged(&self, topic: &str) -> Vec<serde_json::Value> {
         let log = self.store().event_log();
         let mut after = 0;
@@ -304,12 +308,12 @@ impl Rig {
         }
     }
 
-    /// A tmux of the person's, on the same socket.
+    /// A tmux client of the user, on the same socket.
     pub(super) fn tmux(&self, arguments: &[&str]) -> Output {
         tmux(&self.home.tmux_socket(), arguments)
     }
 
-    /// Types a line as the person does.
+    /// Types a line as the user does.
     pub(super) fn type_line(&self, line: &str) {
         let typed = self.tmux(&["send-keys", "-t", "=main:", "-l", line]);
         assert!(typed.status.success(), "{typed:?}");
@@ -317,7 +321,7 @@ impl Rig {
         assert!(entered.status.success(), "{entered:?}");
     }
 
-    /// Ends everything; every test ends with it.
+    /// Ends everything. Every test calls it last.
     pub(super) async fn end(mut self) {
         for terminal in self.list().await.terminals {
             self.close(&terminal.name).await;
@@ -343,14 +347,14 @@ fn tmux(socket: &Path, arguments: &[&str]) -> Output {
     tmux.output().expect("tmux is installed; apt install tmux")
 }
 
-pub(super) fn of(command: &str) -> ExecuteParams {
-    ExecuteParams {
+pub(super) fn of(command: &str) -> TerminalExecuteParams {
+    TerminalExecuteParams {
         command: Some(command.to_owned()),
-        ..ExecuteParams::default()
+        ..TerminalExecuteParams::default()
     }
 }
 
-/// Looks until something holds.
+/// Polls until a condition holds.
 pub(super) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
     let waited = tokio::time::timeout(DEADLINE, async {
         while !holds().await {

@@ -1,7 +1,7 @@
-//! What the person at the keyboard does, and that hob keeps out of their way.
+//! A user at the keyboard, and hob keeping out of the way.
 
 use super::{Rig, until};
-use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalState};
+use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalState};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_of_the_persons_is_seen_and_marked_as_theirs() {
@@ -14,7 +14,7 @@ async fn a_line_of_the_persons_is_seen_and_marked_as_theirs() {
     })
     .await;
     let line = rig.history().await.remove(0);
-    assert_eq!(line.by, CommandBy::Person);
+    assert_eq!(line.by, CommandOrigin::Person);
     assert_eq!(line.exit_code, Some(3));
     let text = line.command.as_deref();
     assert_eq!(text, Some("echo from the person; (exit 3)"));
@@ -61,7 +61,7 @@ async fn a_half_typed_line_comes_back() {
     rig.keys(" and whole", &["Enter"]).await.unwrap();
     until("the line was run", || async {
         let newest = rig.history().await.remove(0);
-        newest.by == CommandBy::Person && newest.state.is_final()
+        newest.by == CommandOrigin::Person && newest.state.is_final()
     })
     .await;
     let line = rig.history().await.remove(0);

@@ -1,9 +1,9 @@
-//! The daemon goes and comes back; the terminals stay.
+//! Restarts of the daemon while the terminals live on.
 
 use super::{Rig, of, until};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
 use hob_wire::ErrorCode;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, Execute, TerminalState};
+use hob_wire::rooms::terminal::{CommandOrigin, CommandState, Execute, TerminalState};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,7 +92,7 @@ async fn what_ended_while_nobody_was_there_is_found_in_the_recording() {
     })
     .await;
     let line = rig.history().await.remove(0);
-    assert_eq!((line.by, line.exit_code), (CommandBy::Person, Some(4)));
+    assert_eq!((line.by, line.exit_code), (CommandOrigin::Person, Some(4)));
     rig.stop().await;
     rig.begin(true);
     assert_eq!(rig.run("echo again").await.exit_code, Some(0));
@@ -167,7 +167,7 @@ async fn who_cannot_ask_tmux_tells_no_terminal_lost() {
     rig.begin_on(true, programs.to_str().unwrap());
     assert_eq!(rig.main().await, None);
     // It is installed while the daemon runs.
-    let tmux = hob_exec::look_up("tmux", &Env::capture()).unwrap();
+    let tmux = hob_exec::find_program("tmux", &EnvVars::capture()).unwrap();
     std::os::unix::fs::symlink(tmux, programs.join("tmux")).unwrap();
     assert_eq!(rig.run("echo later").await.exit_code, Some(0));
     assert_eq!(rig.main().await.unwrap().pid, pid);

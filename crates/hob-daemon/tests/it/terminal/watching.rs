@@ -1,14 +1,14 @@
-//! What watchers are told while something happens.
+//! Events for watchers.
 
 use super::{DEADLINE, Rig};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 
-/// Longer than anything waits to be told.
+/// Longer than any event is delayed.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Events until one fits.
+/// Collects events until one matches.
 async fn until(events: &mut Receiver<Value>, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut heard = Vec::new();
     let listen = async {

@@ -5,7 +5,9 @@ use crate::fixture::code;
 use crate::outside::{Outside, Reply, answers, said};
 use crate::permissions::run;
 use hob_wire::ErrorCode;
-use hob_wire::rooms::tool::{Cancel, CancelParams, Probe, Probed, SetTier, SetTierParams, Tier};
+use hob_wire::rooms::tool::{
+    Cancel, Probe, SetTier, Tier, ToolCancelParams, ToolProbeResult, ToolSetTierParams,
+};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,7 @@ async fn a_call_is_cancelled_within_a_second() {
     let call = house.approved(house.call("c1", "sleep", json!({}))).await;
     let running = start(&house, call);
     assert_eq!(service.asked().await.0, "lab.tool_execute");
-    let cancel = CancelParams {
+    let cancel = ToolCancelParams {
         run_id: run(1),
         call_id: "c1".to_owned(),
     };
@@ -93,7 +95,7 @@ async fn a_call_that_takes_too_long_is_stopped() {
     assert!(lost.message.contains("longer than 50 ms"), "{lost}");
     assert!(lost.message.contains("not known"), "{lost}");
     // What only looks is told as late, once a person believes that it only looks.
-    let believed = SetTierParams {
+    let believed = ToolSetTierParams {
         name: "gaze".to_owned(),
         tier: Some(Tier::External),
         reset: false,
@@ -162,18 +164,18 @@ async fn a_probe_says_what_is_known() {
     let probe = |name: &str, n: u64| house.call("c1", name, json!({ "n": n }));
     let probed = caller.call::<Probe>(&probe("put", 1)).await;
     match probed.expect("is answered") {
-        Probed::Yes { outcome } => assert_eq!(words(&outcome), "done"),
+        ToolProbeResult::Yes { outcome } => assert_eq!(words(&outcome), "done"),
         other => panic!("{other:?}"),
     }
     let probed = caller.call::<Probe>(&probe("put", 2)).await;
-    assert_eq!(probed.expect("is answered"), Probed::No);
+    assert_eq!(probed.expect("is answered"), ToolProbeResult::No);
     for (name, n, known) in [
         ("put", 3, "no idea"),
-        ("read", 1, "cannot be asked"),
-        ("gone", 1, "not here any more"),
+        ("read", 1, "cannot report"),
+        ("gone", 1, "no longer available"),
     ] {
         match caller.call::<Probe>(&probe(name, n)).await {
-            Ok(Probed::Unknown { known: told }) => assert!(told.contains(known), "{told}"),
+            Ok(ToolProbeResult::Unknown { known: told }) => assert!(told.contains(known), "{told}"),
             other => panic!("{other:?}"),
         }
     }

@@ -3,19 +3,19 @@
 use super::{House, house, house_saying, spec};
 use crate::outside::{Outside, answers};
 use hob_wire::rooms::permission::{
-    Add, Ask, AskParams, BY_CANNOT_RUN, Decision, Pending, PendingParams, Reach, RuleDecision,
-    Ruling, Terms,
+    Add, AnswerReach, Ask, BY_CANNOT_RUN, Pending, PermissionAskParams, PermissionDecision,
+    PermissionPendingParams, PermissionRuling, RuleDecision, RuleTerms,
 };
-use hob_wire::rooms::tool::{Describe, DescribeParams};
+use hob_wire::rooms::tool::{Describe, ToolDescribeParams};
 use serde_json::{Value, json};
 
-async fn ask(house: &House, tool: &str, args: Value, unattended: bool) -> Ruling {
+async fn ask(house: &House, tool: &str, args: Value, unattended: bool) -> PermissionRuling {
     let caller = house.fixture.caller();
-    let describe = DescribeParams {
+    let describe = ToolDescribeParams {
         name: tool.to_owned(),
         wait: false,
     };
-    let params = AskParams {
+    let params = PermissionAskParams {
         tool: caller.call::<Describe>(&describe).await.expect("is there"),
         args,
         context: house.context("c1"),
@@ -33,7 +33,7 @@ async fn refused(house: &House, tool: &str, args: &Value, told: &str) {
         let ruling = ask(house, tool, args.clone(), unattended).await;
         assert_eq!(
             (ruling.decision, ruling.by.as_str()),
-            (Decision::Deny, BY_CANNOT_RUN),
+            (PermissionDecision::Deny, BY_CANNOT_RUN),
             "{tool} {args}"
         );
         assert!(ruling.ticket.is_none() && ruling.grant.is_none());
@@ -41,7 +41,9 @@ async fn refused(house: &House, tool: &str, args: &Value, told: &str) {
         assert!(reason.contains(told), "{tool} {args}: {reason}");
     }
     let pending = house.fixture.caller();
-    let pending = pending.call::<Pending>(&PendingParams::default()).await;
+    let pending = pending
+        .call::<Pending>(&PermissionPendingParams::default())
+        .await;
     assert!(pending.expect("lists").questions.is_empty());
 }
 
@@ -123,7 +125,7 @@ async fn a_rule_that_wants_it_asked_asks_nobody_either() {
     let house = house();
     let caller = house.fixture.caller();
     for tool in ["write", "read", "exec", "web_fetch", "move", "grep"] {
-        let terms = Terms::new(tool, RuleDecision::Ask, Reach::Always);
+        let terms = RuleTerms::new(tool, RuleDecision::Ask, AnswerReach::Always);
         caller.call::<Add>(&terms.into()).await.expect("is stored");
     }
     for (tool, args, told) in calls() {

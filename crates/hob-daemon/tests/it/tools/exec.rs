@@ -1,13 +1,13 @@
-//! Commands behind real walls, at both levels of the sandbox. Each refusal stands beside the same
+//! `CommandRunner` behind real walls, at both levels of the sandbox. Each refusal stands beside the same
 //! act, granted, which works.
 
 use super::{House, house_running, start, words};
 use crate::permissions::settings;
-use hob_daemon::tool::Commands;
-use hob_exec::{Facts, Level, Spawner, SpawnerParts};
-use hob_kit::world::Env;
-use hob_wire::rooms::permission::{Add, Reach, RuleDecision, Terms};
-use hob_wire::rooms::tool::{Cancel, CancelParams, Executed, Preview};
+use hob_daemon::tool::CommandRunner;
+use hob_exec::{SandboxLevel, SandboxSupport, Spawner, SpawnerParts};
+use hob_kit::host_environment::EnvVars;
+use hob_wire::rooms::permission::{Add, AnswerReach, RuleDecision, RuleTerms};
+use hob_wire::rooms::tool::{Cancel, Preview, ToolCancelParams, ToolExecuteResult};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -20,19 +20,19 @@ fn shim() -> Vec<OsString> {
 }
 
 /// A house whose commands run at this level; the machine must have it.
-pub(super) async fn house_at(level: Level, text: &str) -> House {
+pub(super) async fn house_at(level: SandboxLevel, text: &str) -> House {
     house_where(facts(level).await, text)
 }
 
-async fn facts(level: Level) -> Facts {
-    let outside = Env::capture();
+async fn facts(level: SandboxLevel) -> SandboxSupport {
+    let outside = EnvVars::capture();
     let path = outside.os("PATH").expect("a path").to_owned();
     // Where bubblewrap is looked for decides the level.
     let search = match level {
-        Level::Bubblewrap => path,
+        SandboxLevel::Bubblewrap => path,
         _ => OsString::new(),
     };
-    let searched = Env::from_pairs([("PATH", search)]);
+    let searched = EnvVars::from_pairs([("PATH", search)]);
     let facts = hob_exec::spawner::probe(&shim(), &searched).await;
     let facts = facts.expect("the shim answers");
     assert_eq!(facts.level(), level, "{}", facts.remedy());
@@ -40,31 +40,31 @@ async fn facts(level: Level) -> Facts {
 }
 
 /// A house on a machine that can enforce what `facts` say.
-fn house_where(facts: Facts, text: &str) -> House {
-    let outside = Env::capture();
+fn house_where(facts: SandboxSupport, text: &str) -> House {
+    let outside = EnvVars::capture();
     let path = outside.os("PATH").expect("a path").to_owned();
     house_running(text, |fixture| {
         let env = [("PATH", path), ("HOB_CANARY", "canary-env".into())];
         let spawner = Spawner::new(SpawnerParts {
             shim: shim(),
-            env: Env::from_pairs(env),
+            env: EnvVars::from_pairs(env),
             tasks: fixture.tasks.clone(),
-            facts: Some(facts),
+            sandbox_support: Some(facts),
         });
-        let web = hob_net::Web::new(hob_kit::clock::Clock::system());
-        Some(Commands::new(spawner, settings(text), None).with_web(web))
+        let web = hob_net::WebClient::new(hob_kit::clock::Clock::system());
+        Some(CommandRunner::new(spawner, settings(text), None).with_web(web))
     })
 }
 
-pub(super) const LEVELS: [Level; 2] = [Level::Bubblewrap, Level::Landlock];
+pub(super) const LEVELS: [SandboxLevel; 2] = [SandboxLevel::Bubblewrap, SandboxLevel::Landlock];
 
 /// Runs a command that a person approves.
-pub(super) async fn exec(house: &House, call: &str, args: Value) -> Executed {
+pub(super) async fn exec(house: &House, call: &str, args: Value) -> ToolExecuteResult {
     let approved = house.approved(house.call(call, "exec", args)).await;
     house.execute(&approved).await.expect("is answered")
 }
 
-pub(super) fn metadata<'e>(executed: &'e Executed, name: &str) -> &'e Value {
+pub(super) fn metadata<'e>(executed: &'e ToolExecuteResult, name: &str) -> &'e Value {
     &executed.metadata.as_ref().expect("is there")[name]
 }
 
@@ -87,7 +87,7 @@ async fn a_command_runs_in_the_workspace_with_its_real_exit_code() {
 
 #[tokio::test]
 async fn a_person_sees_what_runs_and_a_changed_script_is_not_run() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     let script = house.workspace.path().join("go.sh");
     std::fs::write(&script, "echo tame\n").expect("writes");
     let call = || house.call("c1", "exec", json!({ "command": "bash go.sh" }));
@@ -111,12 +111,12 @@ async fn a_person_sees_what_runs_and_a_changed_script_is_not_run() {
 
 #[tokio::test]
 async fn a_folder_below_the_workspace_is_where_it_runs_and_no_other() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     std::fs::create_dir(house.workspace.path().join("sub")).expect("made");
     let done = exec(&house, "c1", json!({ "command": "pwd", "cwd": "sub" })).await;
     assert!(words(&done).ends_with("/sub\n"), "{}", words(&done));
     // Without a rule nobody is asked about it (`cannot_run`); with one it is refused all the same.
-    let terms = Terms::new("exec", RuleDecision::Allow, Reach::Always);
+    let terms = RuleTerms::new("exec", RuleDecision::Allow, AnswerReach::Always);
     let stored = house.fixture.caller().call::<Add>(&terms.into()).await;
     stored.expect("is stored");
     for cwd in ["..", "/", "/etc"] {
@@ -156,7 +156,7 @@ async fn walls_stand_at_both_levels() {
         )
         .await;
         let allowed = [
-            hob_exec::environment::PASSED,
+            hob_exec::environment::INHERITED,
             &["PWD", "SHLVL", "_", "OLDPWD"],
         ]
         .concat();
@@ -169,7 +169,7 @@ async fn walls_stand_at_both_levels() {
 
 #[tokio::test]
 async fn what_cannot_be_enforced_is_refused_with_the_remedy() {
-    let mut weak = facts(Level::Landlock).await;
+    let mut weak = facts(SandboxLevel::Landlock).await;
     // Without read-only mounts, Landlock keeps no metadata.
     weak.namespaces = false;
     let mut none = weak.clone();
@@ -193,7 +193,7 @@ fn reached(listener: &std::net::TcpListener) -> Option<std::net::SocketAddr> {
 
 #[tokio::test]
 async fn a_network_that_makes_no_sense_is_refused_with_what_to_write() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     for (number, (args, says)) in [
         (json!({ "network": true, "hosts": ["*"] }), "leave"),
         (
@@ -267,7 +267,7 @@ async fn the_network_is_off_unless_it_is_approved() {
 
 #[tokio::test]
 async fn a_flood_is_bounded_and_its_whole_is_kept_up_to_the_limit() {
-    let house = house_at(Level::Bubblewrap, "[exec]\noutput_mib = 2\n").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "[exec]\noutput_mib = 2\n").await;
     let command = "echo first; yes 0123456789abcdef | head -c 200M; echo; echo last";
     let done = exec(&house, "c1", json!({ "command": command })).await;
     let text = words(&done);
@@ -301,7 +301,7 @@ async fn a_flood_is_bounded_and_its_whole_is_kept_up_to_the_limit() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_are_told_as_text() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     let command = "head -c 300000 /dev/urandom; printf 'a\\0b\\xff'";
     let done = exec(&house, "c1", json!({ "command": command })).await;
     assert_eq!(metadata(&done, "bytes"), 300_004);
@@ -311,7 +311,7 @@ async fn bytes_that_are_no_text_are_told_as_text() {
 
 #[tokio::test]
 async fn watchers_hear_of_a_call_in_order() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     let command = "for n in 1 2 3; do echo out $n; sleep 0.2; done; echo err >&2";
     let call = house
         .approved(house.call("c1", "exec", json!({ "command": command })))
@@ -341,7 +341,7 @@ async fn watchers_hear_of_a_call_in_order() {
 
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_ended_with_its_children() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     let command = "trap '' TERM; sleep 1000 & echo begun; sleep 1000";
     let begun = Instant::now();
     let done = exec(
@@ -375,7 +375,7 @@ async fn a_stopped_command_ends_and_says_how_far_it_came() {
         let running = start(&house, call);
         let (_, output) = house.fixture.heard("tool.output").await;
         assert_eq!(output["text"], "begun\n");
-        let stop = CancelParams {
+        let stop = ToolCancelParams {
             run_id: context.run_id.expect("a run"),
             call_id: context.call_id.expect("a call"),
         };

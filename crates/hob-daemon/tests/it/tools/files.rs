@@ -3,17 +3,20 @@
 
 use super::{House, house, run, words};
 use hob_wire::ErrorCode;
-use hob_wire::rooms::permission::{Ask, AskParams, BY_CANNOT_RUN, Decision, Question, Ruling};
+use hob_wire::rooms::permission::{
+    Ask, BY_CANNOT_RUN, PermissionAskParams, PermissionDecision, PermissionQuestion,
+    PermissionRuling,
+};
 use hob_wire::rooms::tool::{
-    Describe, DescribeParams, ExecuteParams, Probe, Probed, Undo, UndoParams,
+    Describe, Probe, ToolDescribeParams, ToolExecuteParams, ToolProbeResult, ToolUndoParams, Undo,
 };
 use serde_json::json;
 
-async fn asking(house: &House, params: &ExecuteParams) -> AskParams {
+async fn asking(house: &House, params: &ToolExecuteParams) -> PermissionAskParams {
     let name = params.name.clone();
-    let describe = DescribeParams { name, wait: false };
+    let describe = ToolDescribeParams { name, wait: false };
     let tool = house.fixture.caller().call::<Describe>(&describe).await;
-    AskParams {
+    PermissionAskParams {
         tool: tool.expect("is there"),
         args: params.args.clone(),
         context: params.context.clone(),
@@ -25,7 +28,10 @@ async fn asking(house: &House, params: &ExecuteParams) -> AskParams {
 }
 
 /// The question that a call makes, and the ruling after a yes.
-async fn asked(house: &House, params: &ExecuteParams) -> (Question, Ruling) {
+async fn asked(
+    house: &House,
+    params: &ToolExecuteParams,
+) -> (PermissionQuestion, PermissionRuling) {
     let ask = asking(house, params).await;
     let caller = house.fixture.caller();
     let (ruling, question) = tokio::join!(caller.call::<Ask>(&ask), house.say_yes_once());
@@ -36,7 +42,7 @@ fn text(house: &House, name: &str) -> Option<String> {
     std::fs::read_to_string(house.workspace.path().join(name)).ok()
 }
 
-fn write(house: &House, call: &str, content: &str) -> ExecuteParams {
+fn write(house: &House, call: &str, content: &str) -> ToolExecuteParams {
     house.call(
         call,
         "write",
@@ -119,7 +125,7 @@ async fn what_would_fail_is_told_to_the_model_without_asking_anyone() {
         let ruling = ruling.expect("is decided");
         assert_eq!(
             (ruling.decision, ruling.by.as_str()),
-            (Decision::Allow, "rule:no-effect")
+            (PermissionDecision::Allow, "rule:no-effect")
         );
         call.ticket = ruling.ticket;
         let answer = house.execute(&call).await.expect("answers");
@@ -190,17 +196,17 @@ async fn a_call_that_was_cut_off_is_looked_up() {
         let caller = house.fixture.caller();
         caller.call::<Probe>(&call).await.expect("answers")
     };
-    assert_eq!(probe().await, Probed::No);
+    assert_eq!(probe().await, ToolProbeResult::No);
     let approved = house.approved(call.clone()).await;
     house.execute(&approved).await.expect("runs");
-    assert!(matches!(probe().await, Probed::Yes { .. }));
+    assert!(matches!(probe().await, ToolProbeResult::Yes { .. }));
     house.fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_run_that_is_not_known_cannot_be_undone() {
     let house = house();
-    let params = UndoParams { run_id: run(9) };
+    let params = ToolUndoParams { run_id: run(9) };
     let refused = house.fixture.caller().call::<Undo>(&params).await;
     assert_eq!(refused.expect_err("is refused").code, ErrorCode::NotFound);
     house.fixture.close().await;

@@ -21,14 +21,18 @@ mod terminal;
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, run, settings};
-use hob_bus::Peer;
-use hob_daemon::tool::Commands;
+use hob_bus::PeerIdentity;
+use hob_daemon::tool::CommandRunner;
 use hob_kit::clock::Clock;
-use hob_kit::mask::Mask;
-use hob_wire::content::Part;
-use hob_wire::rooms::permission::{Answer, AnswerParams, Ask, AskParams, Decision, Question};
+use hob_kit::mask::SecretMask;
+use hob_wire::content::ContentPart;
+use hob_wire::rooms::permission::{
+    Answer, Ask, PermissionAnswerParams, PermissionAskParams, PermissionDecision,
+    PermissionQuestion,
+};
 use hob_wire::rooms::tool::{
-    Describe, DescribeParams, Execute, ExecuteParams, Executed, List, ListParams,
+    Describe, Execute, List, ToolDescribeParams, ToolExecuteParams, ToolExecuteResult,
+    ToolListParams,
 };
 use hob_wire::work::{ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
@@ -41,7 +45,7 @@ struct House {
     fixture: Fixture,
     workspace: tempfile::TempDir,
     /// The secrets the house knows.
-    mask: Mask,
+    mask: SecretMask,
 }
 
 fn house() -> House {
@@ -53,17 +57,17 @@ fn house_saying(text: &str) -> House {
 }
 
 /// A house that runs programs as `commands` says.
-fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>) -> House {
+fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<CommandRunner>) -> House {
     let fixture = house_with(text);
-    let mask = Mask::new();
-    let room = hob_daemon::tool::room(hob_daemon::tool::Parts {
+    let mask = SecretMask::new();
+    let room = hob_daemon::tool::room(hob_daemon::tool::ToolRoomDeps {
         bus: fixture.bus.clone(),
         store: fixture.store.clone(),
         clock: Clock::system(),
         settings: settings(text),
         home: fixture.home.clone(),
         commands: commands(&fixture),
-        web: hob_net::Web::new(Clock::system()),
+        web: hob_net::WebClient::new(Clock::system()),
         mask: mask.clone(),
     });
     fixture.bus.serve(room).expect("is served");
@@ -87,8 +91,8 @@ impl House {
         }
     }
 
-    fn call(&self, call: &str, name: &str, args: Value) -> ExecuteParams {
-        ExecuteParams {
+    fn call(&self, call: &str, name: &str, args: Value) -> ToolExecuteParams {
+        ToolExecuteParams {
             name: name.to_owned(),
             args,
             context: self.context(call),
@@ -96,7 +100,7 @@ impl House {
         }
     }
 
-    async fn execute(&self, params: &ExecuteParams) -> Result<Executed, WireError> {
+    async fn execute(&self, params: &ToolExecuteParams) -> Result<ToolExecuteResult, WireError> {
         self.fixture.caller().call::<Execute>(params).await
     }
 
@@ -104,19 +108,19 @@ impl House {
         let listed = self
             .fixture
             .caller()
-            .call::<List>(&ListParams::default())
+            .call::<List>(&ToolListParams::default())
             .await;
         let tools = listed.expect("lists").tools.into_iter();
         tools.map(|tool| tool.name).collect()
     }
 
     /// The call with a ticket, whether a rule gives it or the person of this test.
-    async fn approved(&self, mut params: ExecuteParams) -> ExecuteParams {
+    async fn approved(&self, mut params: ToolExecuteParams) -> ToolExecuteParams {
         let caller = self.fixture.caller();
         let name = params.name.clone();
-        let describe = DescribeParams { name, wait: false };
+        let describe = ToolDescribeParams { name, wait: false };
         let tool = caller.call::<Describe>(&describe).await;
-        let ask = AskParams {
+        let ask = PermissionAskParams {
             tool: tool.expect("is there"),
             args: params.args.clone(),
             context: params.context.clone(),
@@ -130,7 +134,7 @@ impl House {
             never = self.say_yes() => never,
         };
         let ruling = ruling.expect("is decided");
-        assert_eq!(ruling.decision, Decision::Allow);
+        assert_eq!(ruling.decision, PermissionDecision::Allow);
         params.ticket = ruling.ticket;
         params
     }
@@ -143,12 +147,12 @@ impl House {
     }
 
     /// Says yes to the next question.
-    async fn say_yes_once(&self) -> Question {
+    async fn say_yes_once(&self) -> PermissionQuestion {
         let (_, payload) = self.fixture.heard("permission.requested").await;
-        let question: Question = serde_json::from_value(payload).expect("is a question");
-        let answer = AnswerParams {
+        let question: PermissionQuestion = serde_json::from_value(payload).expect("is a question");
+        let answer = PermissionAnswerParams {
             id: question.id.clone(),
-            decision: Decision::Allow,
+            decision: PermissionDecision::Allow,
             scope: None,
             digest: Some(question.digest.clone()),
         };
@@ -170,7 +174,10 @@ impl House {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test has no Tasks")]
-fn start(house: &House, params: ExecuteParams) -> JoinHandle<Result<Executed, WireError>> {
+fn start(
+    house: &House,
+    params: ToolExecuteParams,
+) -> JoinHandle<Result<ToolExecuteResult, WireError>> {
     let caller = house.fixture.caller();
     tokio::spawn(async move { caller.call::<Execute>(&params).await })
 }
@@ -187,9 +194,9 @@ fn house_tools(others: &[&str]) -> Vec<String> {
     names
 }
 
-fn words(executed: &Executed) -> &str {
+fn words(executed: &ToolExecuteResult) -> &str {
     match &executed.content[..] {
-        [Part::Text { text }] => text,
+        [ContentPart::Text { text }] => text,
         other => panic!("one text: {other:?}"),
     }
 }
@@ -214,7 +221,7 @@ async fn the_tools_of_the_house_are_listed_and_described() {
     let house = house();
     assert_eq!(house.names().await, house_tools(&[]));
     let caller = house.fixture.caller();
-    let describe = |name: &str| DescribeParams {
+    let describe = |name: &str| ToolDescribeParams {
         name: name.to_owned(),
         wait: false,
     };
@@ -236,7 +243,7 @@ async fn a_persons_own_act_needs_control_and_no_ticket() {
     let mut call = house.call("c1", "read", json!({ "path": "a.txt" }));
     call.context.run_id = None;
     assert_eq!(words(&house.execute(&call).await.expect("runs")), "hello");
-    let peer = Peer {
+    let peer = PeerIdentity {
         name: "chatter".to_owned(),
         surface: "ws",
         principal: "t1".to_owned(),
@@ -267,7 +274,7 @@ async fn what_runs_is_what_was_approved() {
     let house = house();
     std::fs::write(house.workspace.path().join("b.txt"), "SECRET").expect("writes");
     let bare = || house.call("c1", "read", json!({ "path": "a.txt" }));
-    let changes: [fn(&mut ExecuteParams); 4] = [
+    let changes: [fn(&mut ToolExecuteParams); 4] = [
         |call| call.args["path"] = json!("b.txt"),
         |call| call.context.workspace = Some("/".to_owned()),
         |call| call.context.call_id = Some("c2".to_owned()),
@@ -324,12 +331,12 @@ async fn what_is_listed_can_be_read_back_as_a_declaration() {
     let listed = house
         .fixture
         .caller()
-        .call::<List>(&ListParams::default())
+        .call::<List>(&ToolListParams::default())
         .await;
     for tool in listed.expect("lists").tools {
         let json = serde_json::to_value(&tool).expect("is plain");
         let read: ToolSpec = serde_json::from_value(json).expect("reads");
-        let fingerprint = hob_core::permission::fingerprint;
+        let fingerprint = hob_core::permission::tool_fingerprint;
         assert_eq!(fingerprint(&read), fingerprint(&tool));
     }
     house.fixture.close().await;

@@ -4,9 +4,10 @@ use super::{house, house_saying, house_tools, spec, start, words};
 use crate::fixture::code;
 use crate::outside::{Outside, answers, said};
 use hob_wire::rooms::tool::{
-    Describe, DescribeParams, List, ListParams, OutsideTool, SetTier, SetTierParams, Tier,
+    Describe, List, OutsideTool, SetTier, Tier, ToolDescribeParams, ToolListParams,
+    ToolSetTierParams,
 };
-use hob_wire::work::{Effect, ToolSpec};
+use hob_wire::work::{Idempotency, ToolSpec};
 use hob_wire::{ErrorCode, Scopes, WireError};
 use serde_json::{Value, json};
 
@@ -50,7 +51,7 @@ async fn tools_of_each_effect_are_served_over_the_bus() {
 async fn a_list_is_sent_again_only_when_it_changed() {
     let house = house();
     let list = async |known: Option<&str>| {
-        let params = ListParams {
+        let params = ToolListParams {
             known: known.map(str::to_owned),
         };
         let caller = house.fixture.caller();
@@ -223,7 +224,7 @@ async fn a_tool_that_never_comes_back_is_told_to_the_model() {
     house.until("mix", false).await;
     let answer = house.execute(&call).await.expect("is answered");
     assert!(answer.is_error && words(&answer).contains("There is no tool 'mix'"));
-    let describe = DescribeParams {
+    let describe = ToolDescribeParams {
         name: "mix".to_owned(),
         wait: true,
     };
@@ -254,7 +255,7 @@ async fn a_tool_that_changed_since_its_approval_is_not_run() {
 }
 
 async fn described(house: &super::House, name: &str) -> ToolSpec {
-    let describe = DescribeParams {
+    let describe = ToolDescribeParams {
         name: name.to_owned(),
         wait: false,
     };
@@ -267,7 +268,7 @@ async fn set_tier(
     name: &str,
     tier: Option<Tier>,
 ) -> Result<OutsideTool, WireError> {
-    let params = SetTierParams {
+    let params = ToolSetTierParams {
         name: name.to_owned(),
         tier,
         reset: tier.is_none(),
@@ -289,10 +290,10 @@ async fn what_a_service_says_of_its_own_tools_is_not_believed() {
         let found = described(&house, "peek").await;
         assert_eq!((found.tier, found.effect), (tier, effect));
     };
-    counts(Tier::External, Effect::Opaque).await;
+    counts(Tier::External, Idempotency::Opaque).await;
     let set = set_tier(&house, "peek", Some(Tier::Write)).await;
     assert_eq!(set.expect("is set").declared_tier, Tier::Read);
-    counts(Tier::Write, Effect::Pure).await;
+    counts(Tier::Write, Idempotency::Pure).await;
     // Gone and back with the same words, it is known again.
     lab.leave().await;
     house.until("peek", false).await;
@@ -300,10 +301,10 @@ async fn what_a_service_says_of_its_own_tools_is_not_believed() {
     lab.call("tool.offer", offer.clone())
         .await
         .expect("is taken");
-    counts(Tier::Write, Effect::Pure).await;
+    counts(Tier::Write, Idempotency::Pure).await;
     let reset = set_tier(&house, "peek", None).await.expect("is reset");
     assert_eq!(reset.set_by, None);
-    counts(Tier::External, Effect::Opaque).await;
+    counts(Tier::External, Idempotency::Opaque).await;
     // Another service of that name of a tool begins anew, and so does the first one then.
     set_tier(&house, "peek", Some(Tier::Read))
         .await
@@ -314,12 +315,12 @@ async fn what_a_service_says_of_its_own_tools_is_not_believed() {
     let mut theirs = offer.clone();
     theirs["service"] = json!("shop");
     shop.call("tool.offer", theirs).await.expect("is taken");
-    counts(Tier::External, Effect::Opaque).await;
+    counts(Tier::External, Idempotency::Opaque).await;
     shop.leave().await;
     house.until("peek", false).await;
     let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
     lab.call("tool.offer", offer).await.expect("is taken");
-    counts(Tier::External, Effect::Opaque).await;
+    counts(Tier::External, Idempotency::Opaque).await;
     house.fixture.close().await;
 }
 
@@ -332,7 +333,7 @@ async fn a_tier_is_set_for_a_tool_that_a_service_offers_now() {
     assert_eq!(code(own), ErrorCode::Conflict);
     let caller = house.fixture.caller();
     for (tier, reset) in [(None, false), (Some(Tier::Read), true)] {
-        let params = SetTierParams {
+        let params = ToolSetTierParams {
             name: "exec".to_owned(),
             tier,
             reset,
@@ -347,7 +348,7 @@ async fn a_tier_is_set_for_a_tool_that_a_service_offers_now() {
     lab.call("tool.offer", offer).await.expect("is taken");
     let by_alias = set_tier(&house, "look_in", Some(Tier::Read)).await;
     assert_eq!(code(by_alias), ErrorCode::NotFound);
-    let listed = caller.call::<List>(&ListParams::default()).await;
+    let listed = caller.call::<List>(&ToolListParams::default()).await;
     let outside = listed.expect("lists").outside;
     assert_eq!(outside.len(), 1);
     assert_eq!(

@@ -2,15 +2,15 @@
 
 use super::exec::{LEVELS, house_at, metadata};
 use super::{House, words};
-use hob_exec::Level;
-use hob_wire::rooms::tool::Executed;
+use hob_exec::SandboxLevel;
+use hob_wire::rooms::tool::ToolExecuteResult;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A call of `process` by a session, which a person approves if they are asked.
-pub(super) async fn process(house: &House, session: &str, args: Value) -> Executed {
+pub(super) async fn process(house: &House, session: &str, args: Value) -> ToolExecuteResult {
     let mut call = house.call("c1", "process", args);
     call.context.session_key = Some(session.to_owned());
     let call = house.approved(call).await;
@@ -61,7 +61,7 @@ async fn a_process_is_started_written_to_polled_and_ends() {
 
 #[tokio::test]
 async fn another_session_sees_nothing_of_it() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     let args = json!({ "action": "start", "command": "cat; sleep 1000" });
     let started = process(&house, "chat:main", args).await;
     let id = metadata(&started, "id").clone();
@@ -93,7 +93,7 @@ async fn another_session_sees_nothing_of_it() {
 
 #[tokio::test]
 async fn processes_end_with_the_house() {
-    let house = house_at(Level::Landlock, "").await;
+    let house = house_at(SandboxLevel::Landlock, "").await;
     let mark = format!("1000.{}", std::process::id());
     let command = format!("trap '' TERM; echo up; sleep {mark}");
     let args = json!({ "action": "start", "command": command });

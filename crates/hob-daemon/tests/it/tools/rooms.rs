@@ -2,16 +2,16 @@
 
 use super::{House, house, words};
 use crate::fixture::Fixture;
-use hob_daemon::config::Config;
-use hob_daemon::library::Library;
+use hob_daemon::config::ConfigService;
+use hob_daemon::model_library::ModelLibrary;
 use hob_kit::clock::Clock;
-use hob_kit::dice::Dice;
-use hob_kit::settings::{Catalog, Settings};
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::randomness::Randomness;
+use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_models::EnvKeys;
-use hob_net::{Http, NetParts};
+use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Dialect, Sim};
-use hob_wire::rooms::session::{Create, CreateParams, History, HistoryParams};
+use hob_wire::rooms::session::{Create, History, SessionCreateParams, SessionHistoryParams};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ const KEY: &str = "canary.of.the.lab";
 async fn with_sessions() -> House {
     let house = house();
     for key in ["chat:own", "chat:other"] {
-        let params = CreateParams {
+        let params = SessionCreateParams {
             session_key: Some(key.to_owned()),
             label: Some(format!("about {key}")),
-            ..CreateParams::default()
+            ..SessionCreateParams::default()
         };
         let made = house.fixture.caller().call::<Create>(&params).await;
         made.expect("is made");
@@ -37,24 +37,27 @@ fn with_models(text: &str) -> House {
     let house = house();
     let Fixture { home, bus, .. } = &house.fixture;
     std::fs::write(home.config_file(), text).expect("writes");
-    let env = Env::from_pairs([("LAB_KEY", KEY)]);
-    let catalog = Arc::new(Catalog::new(&[hob_models::KEYS, hob_daemon::agent::KEYS]));
-    let settings = Settings::of_home(&catalog, home, &env).expect("loads");
-    let config = Config::new(hob_daemon::config::Parts {
+    let env = EnvVars::from_pairs([("LAB_KEY", KEY)]);
+    let catalog = Arc::new(SettingsCatalog::new(&[
+        hob_models::KEYS,
+        hob_daemon::agent::KEYS,
+    ]));
+    let settings = Settings::load_home(&catalog, home, &env).expect("loads");
+    let config = ConfigService::new(hob_daemon::config::ConfigDeps {
         home: home.clone(),
         env: env.clone(),
         settings,
         store: house.fixture.store.clone(),
         apply: Box::new(|_| {}),
     });
-    let models = hob_daemon::model::room(hob_daemon::model::Parts {
+    let models = hob_daemon::model::room(hob_daemon::model::ModelDeps {
         bus: bus.clone(),
         store: house.fixture.store.clone(),
         clock: Clock::system(),
-        dice: Dice::seeded(3),
-        library: Library {
+        randomness: Randomness::seeded(3),
+        library: ModelLibrary {
             settings: config.watch(),
-            http: Http::new(NetParts::new(Clock::system())).expect("builds"),
+            http: HttpClient::new(HttpOptions::new(Clock::system())).expect("builds"),
             keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
             services: Arc::new(hob_models::NoServices),
             served: tokio::sync::watch::channel(Arc::default()).1,
@@ -93,7 +96,7 @@ async fn sessions_are_listed_read_and_written_to() {
             "{text}"
         );
     }
-    let params = HistoryParams {
+    let params = SessionHistoryParams {
         session_key: "chat:other".to_owned(),
         limit: None,
         before: None,
@@ -108,7 +111,7 @@ async fn sessions_are_listed_read_and_written_to() {
     .await;
     assert_eq!(text, "[1] user: [chat:own] hello");
     let (text, _) = say(&house, "sessions_history", json!({})).await;
-    assert_eq!(text, "Nothing was said there yet.");
+    assert_eq!(text, "There are no messages yet.");
     let (text, failed) = say(
         &house,
         "sessions_history",

@@ -4,8 +4,8 @@ use super::exec::{LEVELS, exec, house_at, metadata};
 use super::processes::{process, until};
 use super::{House, house, spec, start, words};
 use crate::outside::{Outside, Reply, answers, said};
-use hob_exec::Level;
-use hob_wire::rooms::tool::{Preview, Probe, Probed};
+use hob_exec::SandboxLevel;
+use hob_wire::rooms::tool::{Preview, Probe, ToolProbeResult};
 use serde_json::json;
 use std::path::Path;
 
@@ -53,7 +53,7 @@ async fn what_a_command_prints_is_masked() {
 
 #[tokio::test]
 async fn watchers_see_no_half_of_a_secret_that_comes_in_pieces() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     plant(&house);
     let command = "for n in 1 7 13 26; do head -c $((4 + n)) keys.txt; sleep 0.2; \
                    tail -c +$((5 + n)) keys.txt | head -1; sleep 0.2; done; \
@@ -79,7 +79,7 @@ async fn watchers_see_no_half_of_a_secret_that_comes_in_pieces() {
 
 #[tokio::test]
 async fn what_is_kept_of_a_long_output_is_masked() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     plant(&house);
     // The secret is in the middle, and on every border of what is shown.
     let command = "for n in $(seq 20000); do cat keys.txt; done";
@@ -97,7 +97,7 @@ async fn what_is_kept_of_a_long_output_is_masked() {
 
 #[tokio::test]
 async fn what_a_process_prints_in_pieces_is_masked_for_every_poll() {
-    let house = house_at(Level::Bubblewrap, "").await;
+    let house = house_at(SandboxLevel::Bubblewrap, "").await;
     plant(&house);
     let command = "head -c 15 keys.txt; echo waits >&2; read line; tail -c +16 keys.txt; echo end";
     let args = json!({ "action": "start", "command": command });
@@ -156,7 +156,7 @@ async fn what_a_service_says_is_masked() {
     let call = house.call("c1", "tell", json!({}));
     let probed = house.fixture.caller().call::<Probe>(&call).await;
     match probed.expect("is answered") {
-        Probed::Unknown { known } => assert!(!known.contains(KEY), "{known}"),
+        ToolProbeResult::Unknown { known } => assert!(!known.contains(KEY), "{known}"),
         other => panic!("nobody knows: {other:?}"),
     }
     assert!(!holds_key(house.fixture.home.root()), "it is in hob's home");

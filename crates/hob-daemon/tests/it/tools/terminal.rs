@@ -3,17 +3,20 @@
 use super::{House, house, words};
 use hob_bus::Room;
 use hob_wire::rooms::permission::{
-    Add, Answer, AnswerParams, Ask, AskParams, Decision, Question, Ruling,
+    Add, Answer, Ask, PermissionAnswerParams, PermissionAskParams, PermissionDecision,
+    PermissionQuestion, PermissionRuling,
 };
 use hob_wire::rooms::terminal::{
-    Cancel, Cancelled, Capture, Captured, Command, CommandBy, CommandState, Execute as Type,
-    ExecuteParams as Typing, Executed as TypedIn, History, Keys, KeysParams, List, Terminal,
-    TerminalCommand, TerminalCommands, TerminalState, Terminals, Typed,
+    Cancel, Capture, Command, CommandOrigin, CommandState, Execute as Type, History, Keys, List,
+    TerminalCancelResult, TerminalCaptureResult, TerminalCommand, TerminalExecuteParams as Typing,
+    TerminalExecuteResult as TypedIn, TerminalHistoryResult, TerminalInfo, TerminalKeysParams,
+    TerminalKeysResult, TerminalListResult, TerminalState,
 };
 use hob_wire::rooms::tool::{
-    Describe, DescribeParams, Execute, ExecuteParams, Executed, Preview, Probe, Probed, ToolOutput,
+    Describe, Execute, Preview, Probe, ToolDescribeParams, ToolExecuteParams, ToolExecuteResult,
+    ToolOutput, ToolProbeResult,
 };
-use hob_wire::{CommandId, ErrorCode, Topic, WireError};
+use hob_wire::{CommandId, ErrorCode, EventTopic, WireError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,7 +30,7 @@ struct Played(Arc<Mutex<Play>>);
 #[derive(Default)]
 struct Play {
     commands: Vec<(Typing, TerminalCommand)>,
-    keys: Vec<KeysParams>,
+    keys: Vec<TerminalKeysParams>,
     cancelled: Vec<CommandId>,
     folder: Option<String>,
     problem: Option<String>,
@@ -65,9 +68,9 @@ impl Played {
         typed.filter_map(|(_, it)| it.command.clone()).collect()
     }
 
-    fn listed(&self) -> Terminals {
+    fn listed(&self) -> TerminalListResult {
         let play = self.play();
-        let terminal = Terminal {
+        let terminal = TerminalInfo {
             name: "main".to_owned(),
             state: TerminalState::Idle,
             detail: None,
@@ -81,7 +84,7 @@ impl Played {
             attached: 1,
             created_at: 0,
         };
-        Terminals {
+        TerminalListResult {
             terminals: vec![terminal],
             socket: "/nowhere".to_owned(),
             tmux: None,
@@ -103,7 +106,7 @@ impl Played {
         let command = TerminalCommand {
             id: id.parse().expect("is an id"),
             terminal: "main".to_owned(),
-            by: CommandBy::Model,
+            by: CommandOrigin::Model,
             command: params.command.clone(),
             reason: params.reason.clone(),
             state: CommandState::Queued,
@@ -162,7 +165,7 @@ impl Played {
                 });
                 let commands = found.collect();
                 async move {
-                    Ok(TerminalCommands {
+                    Ok(TerminalHistoryResult {
                         commands,
                         more: false,
                     })
@@ -171,7 +174,7 @@ impl Played {
             .method::<Keys, _, _>(move |_, params| {
                 presses.play().keys.push(params);
                 async move {
-                    Ok(Typed {
+                    Ok(TerminalKeysResult {
                         name: "main".to_owned(),
                     })
                 }
@@ -186,14 +189,14 @@ impl Played {
                 }
                 play.cancelled.extend(&ended);
                 async move {
-                    Ok(Cancelled {
+                    Ok(TerminalCancelResult {
                         name: "main".to_owned(),
                         ended,
                     })
                 }
             })
             .method::<Capture, _, _>(|_, _| async {
-                Ok(Captured {
+                Ok(TerminalCaptureResult {
                     name: "main".to_owned(),
                     text: "$ top\n".to_owned(),
                     lines: 1,
@@ -220,13 +223,17 @@ fn uptime() -> Value {
 }
 
 /// Asks for a call and says this to the question.
-async fn ask(house: &House, args: &Value, decision: Decision) -> (Question, Ruling) {
+async fn ask(
+    house: &House,
+    args: &Value,
+    decision: PermissionDecision,
+) -> (PermissionQuestion, PermissionRuling) {
     let caller = house.fixture.caller();
     let params = ask_params(house, args).await;
     let answered = async {
         let (_, payload) = house.fixture.heard("permission.requested").await;
-        let question: Question = serde_json::from_value(payload).expect("is a question");
-        let answer = AnswerParams {
+        let question: PermissionQuestion = serde_json::from_value(payload).expect("is a question");
+        let answer = PermissionAnswerParams {
             id: question.id.clone(),
             decision,
             scope: None,
@@ -239,13 +246,13 @@ async fn ask(house: &House, args: &Value, decision: Decision) -> (Question, Ruli
     (question, ruling.expect("is decided"))
 }
 
-async fn ask_params(house: &House, args: &Value) -> AskParams {
-    let describe = DescribeParams {
+async fn ask_params(house: &House, args: &Value) -> PermissionAskParams {
+    let describe = ToolDescribeParams {
         name: "terminal".to_owned(),
         wait: false,
     };
     let tool = house.fixture.caller().call::<Describe>(&describe).await;
-    AskParams {
+    PermissionAskParams {
         tool: tool.expect("is there"),
         args: args.clone(),
         context: house.context("c1"),
@@ -256,13 +263,13 @@ async fn ask_params(house: &House, args: &Value) -> AskParams {
     }
 }
 
-async fn run(house: &House, played: &Played, args: Value) -> Executed {
+async fn run(house: &House, played: &Played, args: Value) -> ToolExecuteResult {
     let call = house.approved(house.call("c1", "terminal", args)).await;
     played_out(house, played, &call).await
 }
 
 /// Runs an approved call in a terminal that prints in two pieces.
-async fn played_out(house: &House, played: &Played, call: &ExecuteParams) -> Executed {
+async fn played_out(house: &House, played: &Played, call: &ToolExecuteParams) -> ToolExecuteResult {
     let caller = house.fixture.caller();
     let ends = async {
         played.prints("up 2").await;
@@ -276,8 +283,8 @@ async fn played_out(house: &House, played: &Played, call: &ExecuteParams) -> Exe
 #[tokio::test]
 async fn a_person_is_asked_with_everything_and_then_it_is_typed() {
     let (house, played) = with_terminal();
-    let (question, ruling) = ask(&house, &uptime(), Decision::Allow).await;
-    assert_eq!(ruling.decision, Decision::Allow);
+    let (question, ruling) = ask(&house, &uptime(), PermissionDecision::Allow).await;
+    assert_eq!(ruling.decision, PermissionDecision::Allow);
     assert_eq!(question.sentence, "Shared terminal: run \"uptime -p\"");
     let preview = question.preview.expect("has one");
     for line in [
@@ -285,7 +292,7 @@ async fn a_person_is_asked_with_everything_and_then_it_is_typed() {
         "why: to see how long it runs",
         "terminal: main (idle)",
         "in: /home/ada/lab",
-        "walls: none; it runs as you, with all your shell can reach",
+        "Not sandboxed: runs with your full access",
     ] {
         assert!(preview.lines().any(|it| it == line), "{line} in {preview}");
     }
@@ -322,8 +329,11 @@ async fn what_it_prints_is_told_while_it_runs() {
 #[tokio::test]
 async fn a_no_types_nothing() {
     let (house, played) = with_terminal();
-    let (_, ruling) = ask(&house, &uptime(), Decision::Deny).await;
-    assert_eq!((ruling.decision, ruling.ticket), (Decision::Deny, None));
+    let (_, ruling) = ask(&house, &uptime(), PermissionDecision::Deny).await;
+    assert_eq!(
+        (ruling.decision, ruling.ticket),
+        (PermissionDecision::Deny, None)
+    );
     assert!(played.typed().is_empty());
     house.fixture.close().await;
 }
@@ -388,13 +398,13 @@ async fn a_rule_for_the_command_allows_that_command_only() {
     params.unattended = true;
     let ruled = house.fixture.caller().call::<Ask>(&params).await;
     let ruled = ruled.expect("is decided");
-    assert_eq!(ruled.decision, Decision::Allow, "{ruled:?}");
+    assert_eq!(ruled.decision, PermissionDecision::Allow, "{ruled:?}");
     params.args["command"] = json!("rm -rf lab");
     let ruled = house.fixture.caller().call::<Ask>(&params).await;
     let ruled = ruled.expect("is decided");
     assert_eq!(
         (ruled.decision, ruled.by.as_str()),
-        (Decision::Deny, "unattended")
+        (PermissionDecision::Deny, "unattended")
     );
     let grant = ruled.grant.expect("is named");
     assert_eq!(grant.matches["command"], "rm -rf lab");
@@ -407,10 +417,10 @@ async fn a_call_that_was_cut_off_is_found_again_by_its_key() {
     let caller = house.fixture.caller();
     let call = house.call("c1", "terminal", uptime());
     let none = caller.call::<Probe>(&call).await.expect("looks");
-    assert_eq!(none, Probed::No);
+    assert_eq!(none, ToolProbeResult::No);
     run(&house, &played, uptime()).await;
     let found = caller.call::<Probe>(&call).await.expect("looks");
-    let Probed::Yes { outcome } = found else {
+    let ToolProbeResult::Yes { outcome } = found else {
         panic!("it happened: {found:?}");
     };
     assert_eq!(words(&outcome), "up 2 days\n(exit code 7)");
@@ -418,13 +428,16 @@ async fn a_call_that_was_cut_off_is_found_again_by_its_key() {
     let mut other = call.clone();
     other.context.key = Some("key-2".to_owned());
     let found = caller.call::<Probe>(&other).await.expect("looks");
-    assert_eq!(found, Probed::No);
+    assert_eq!(found, ToolProbeResult::No);
     run(&house, &played, uptime()).await;
     assert_eq!(played.typed(), ["uptime -p"]);
     let keys = json!({ "action": "keys", "text": "y", "keys": ["Enter"] });
     let keys = house.call("c2", "terminal", keys);
     let found = caller.call::<Probe>(&keys).await.expect("looks");
-    assert!(matches!(found, Probed::Unknown { .. }), "{found:?}");
+    assert!(
+        matches!(found, ToolProbeResult::Unknown { .. }),
+        "{found:?}"
+    );
     house.fixture.close().await;
 }
 
@@ -436,7 +449,7 @@ async fn a_stopped_call_stops_its_command() {
     let stop = async {
         let id = played.prints("up").await;
         let context = house.context("c1");
-        let params = hob_wire::rooms::tool::CancelParams {
+        let params = hob_wire::rooms::tool::ToolCancelParams {
             run_id: context.run_id.expect("has one"),
             call_id: "c1".to_owned(),
         };

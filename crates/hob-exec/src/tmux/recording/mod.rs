@@ -1,8 +1,8 @@
-//! The recording of a terminal: every byte its programs print, in files of one folder.
+//! The recording of a terminal: every byte that its programs print, in files of one folder.
 //!
-//! - [`recorder`]: `hob record FOLDER`, the small program that tmux feeds; it belongs to tmux, so it
-//!   goes on while the daemon is away
-//! - [`reader`]: reading it from any offset, and waiting for more
+//! - [`recorder`]: `hob record FOLDER`, the small program that receives the output from tmux; tmux
+//!   owns it, so it keeps running without the daemon
+//! - [`reader`]: reads from any offset and waits for more
 //!
 //! ```text
 //! FOLDER/out.0000000000000000   a segment, named by the offset of its first byte
@@ -10,14 +10,14 @@
 //! FOLDER/ended                  the pane is gone, or nothing is recorded any more
 //! ```
 //!
-//! Invariants: an offset always means the same byte; a byte that is missing (removed as too old, or
-//! never written because the disk was full) is counted by the offsets and told as skipped.
+//! Invariants: an offset always means the same byte; a missing byte (removed as too old, or never
+//! written because the disk was full) is counted by the offsets and reported as skipped.
 
 mod reader;
 mod recorder;
 
-pub use reader::{PIECE_BYTES_MAX, Piece, Reader};
-pub use recorder::{SUBCOMMAND, main, own};
+pub use reader::{PIECE_BYTES_MAX, RecordedPiece, RecordingReader};
+pub use recorder::{SUBCOMMAND, main, own_recorder};
 
 use std::ffi::OsStr;
 use std::io;
@@ -25,18 +25,18 @@ use std::path::{Path, PathBuf};
 
 /// The length of a full segment.
 pub const SEGMENT_BYTES: u64 = 1024 * 1024;
-/// Segments kept; with the one being written these are the last 16 MiB.
+/// The number of kept segments, including the current one: the last 16 MiB.
 pub const SEGMENTS_MAX: usize = 16;
 
 const PREFIX: &str = "out.";
 const ENDED: &str = "ended";
 
-fn segment(folder: &Path, offset: u64) -> PathBuf {
+fn segment_path(folder: &Path, offset: u64) -> PathBuf {
     folder.join(format!("{PREFIX}{offset:016x}"))
 }
 
-/// The offsets at which segments begin, in order.
-fn segments(folder: &Path) -> io::Result<Vec<u64>> {
+/// Lists the start offsets of all segments, in order.
+fn list_segments(folder: &Path) -> io::Result<Vec<u64>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         found.extend(offset(&entry?.file_name()));

@@ -1,9 +1,9 @@
-//! Reading a recording while it grows.
+//! Reads a recording while it grows.
 //!
-//! Invariant: the pieces of one reader are the bytes of the recording in order, each once, from the
-//! offset it was opened at; whoever reads slowly or not at all holds nobody up.
+//! Invariants: a reader returns the bytes of the recording in order, each once, from the offset at
+//! which it was opened; a slow reader blocks nobody.
 
-use super::{ENDED, segment, segments};
+use super::{ENDED, list_segments, segment_path};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use std::fs::File;
 use std::io;
@@ -17,66 +17,66 @@ use tokio::io::unix::AsyncFd;
 
 /// The largest piece.
 pub const PIECE_BYTES_MAX: usize = 64 * 1024;
-/// How often is looked without being told, should a word of the kernel's be missing.
-const TICK: Duration = Duration::from_secs(2);
-/// The same where the kernel gives no word at all.
-const TICK_ALONE: Duration = Duration::from_millis(20);
+/// The interval of checks without an event, in case one was lost.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval of checks if inotify is not available.
+const POLL_INTERVAL_UNWATCHED: Duration = Duration::from_millis(20);
 
 /// A piece of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum RecordedPiece {
     /// At most [`PIECE_BYTES_MAX`].
     Bytes(Vec<u8>),
-    /// So many bytes are no longer there, or were never written.
+    /// The number of bytes that were removed or never written.
     Skipped(u64),
-    /// Nothing is recorded any more: the pane is gone, or its recorder is.
+    /// The recording has ended: the pane or its recorder is gone.
     Ended,
 }
 
 #[derive(Debug)]
-pub struct Reader {
+pub struct RecordingReader {
     folder: PathBuf,
     offset: u64,
-    /// The segment being read and the offset of its first byte.
+    /// The current segment and the offset of its first byte.
     open: Option<(u64, File)>,
-    words: Option<AsyncFd<OwnedFd>>,
-    /// Whether files may have come since the folder was looked at.
-    stale: bool,
-    /// Whether the end has been told, and nothing came since.
-    ended: bool,
+    events: Option<AsyncFd<OwnedFd>>,
+    /// True if files may have been created since the folder was read.
+    is_stale: bool,
+    /// True if the end was reported and nothing came since.
+    is_end_reported: bool,
     buffer: Vec<u8>,
 }
 
-impl Reader {
-    /// Reads the recording of a folder from an offset on. Called in a tokio runtime.
-    pub fn open(folder: &Path, offset: u64) -> io::Result<Reader> {
-        // Watched before anything is read: what comes in between is told.
-        let words = watch(folder);
-        if let Err(error) = &words {
+impl RecordingReader {
+    /// Opens the recording of a folder at an offset. Must be called in a tokio runtime.
+    pub fn open(folder: &Path, offset: u64) -> io::Result<RecordingReader> {
+        // The watch starts before the first read, so that no byte is missed in between.
+        let events = watch(folder);
+        if let Err(error) = &events {
             tracing::warn!(
-                "the kernel tells nothing of a recording ({error}); it is looked at often"
+                "inotify is not available for a recording ({error}); it is polled instead"
             );
         }
         std::fs::metadata(folder)?;
-        Ok(Reader {
+        Ok(RecordingReader {
             folder: folder.to_owned(),
             offset,
             open: None,
-            words: words.ok(),
-            stale: true,
-            ended: false,
+            events: events.ok(),
+            is_stale: true,
+            is_end_reported: false,
             buffer: vec![0; PIECE_BYTES_MAX],
         })
     }
 
-    /// The offset behind what has been handed out.
+    /// The offset after the last returned byte.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next piece, as soon as there is one. It may be dropped while it waits; nothing is lost.
-    /// After [`Piece::Ended`] it may be called again and waits for a recorder that goes on.
-    pub async fn next(&mut self) -> io::Result<Piece> {
+    /// Waits for the next piece. Cancel-safe. After [`RecordedPiece::Ended`] it waits for a
+    /// recorder that continues.
+    pub async fn next(&mut self) -> io::Result<RecordedPiece> {
         loop {
             if let Some(piece) = self.take()? {
                 return Ok(piece);
@@ -85,115 +85,121 @@ impl Reader {
         }
     }
 
-    /// The next piece if there is one already.
-    pub fn take(&mut self) -> io::Result<Option<Piece>> {
-        // What was told so far is about what is read now.
-        self.hear();
-        // Looked for first: what was written before the end is read after it.
-        let ended = self.stale && self.folder.join(ENDED).try_exists()?;
+    /// Returns the next piece if there is one already.
+    pub fn take(&mut self) -> io::Result<Option<RecordedPiece>> {
+        // Before the read: the events so far are about bytes that are read now.
+        self.drain_events();
+        // The end marker is checked before the bytes, so that bytes written before it are not
+        // missed.
+        let ended = self.is_stale && self.folder.join(ENDED).try_exists()?;
         loop {
-            if let Some((begins, file)) = &self.open {
-                // A read of what has just been written does not wait for a disk.
-                let place = self.offset.saturating_sub(*begins);
+            if let Some((start, file)) = &self.open {
+                // A blocking read is fine here: recent bytes are in the page cache.
+                let place = self.offset.saturating_sub(*start);
                 let length = file.read_at(&mut self.buffer, place)?;
                 if length > 0 {
                     self.offset = self.offset.saturating_add(length as u64);
-                    self.ended = false;
-                    return Ok(Some(Piece::Bytes(self.buffer[..length].to_vec())));
+                    self.is_end_reported = false;
+                    return Ok(Some(RecordedPiece::Bytes(self.buffer[..length].to_vec())));
                 }
             }
-            if !self.stale {
+            if !self.is_stale {
                 return Ok(None);
             }
-            match self.turn()? {
-                Turn::Opened => {}
-                Turn::Skipped(bytes) => return Ok(Some(Piece::Skipped(bytes))),
-                Turn::Nothing => {
-                    self.stale = false;
-                    let told = std::mem::replace(&mut self.ended, ended);
-                    return Ok((ended && !told).then_some(Piece::Ended));
+            match self.open_next_segment()? {
+                SegmentChange::Opened => {}
+                SegmentChange::Skipped(bytes) => return Ok(Some(RecordedPiece::Skipped(bytes))),
+                SegmentChange::Nothing => {
+                    self.is_stale = false;
+                    let was_reported = std::mem::replace(&mut self.is_end_reported, ended);
+                    return Ok((ended && !was_reported).then_some(RecordedPiece::Ended));
                 }
             }
         }
     }
 
-    /// Opens the segment that has the next byte, unless it is open already.
-    fn turn(&mut self) -> io::Result<Turn> {
-        let current = self.open.as_ref().map(|(begins, _)| *begins);
-        let found = segments(&self.folder)?;
-        // The last one that begins at or before the next byte, or else the first one after it.
-        let at = found.iter().rev().find(|begins| **begins <= self.offset);
-        if let Some(begins) = at
-            && current != Some(*begins)
-            && let Some(file) = open(&self.folder, *begins)?
+    /// Opens the segment with the next byte, unless it is open already.
+    fn open_next_segment(&mut self) -> io::Result<SegmentChange> {
+        let current = self.open.as_ref().map(|(start, _)| *start);
+        let found = list_segments(&self.folder)?;
+        // The last segment that starts at or before the next byte, or else the first one after it.
+        let at = found.iter().rev().find(|start| **start <= self.offset);
+        if let Some(start) = at
+            && current != Some(*start)
+            && let Some(file) = open(&self.folder, *start)?
         {
-            let holds = file.metadata()?.len() > self.offset - begins;
-            if holds || found.last() == Some(begins) {
-                self.open = Some((*begins, file));
-                return Ok(if holds { Turn::Opened } else { Turn::Nothing });
+            let holds = file.metadata()?.len() > self.offset - start;
+            if holds || found.last() == Some(start) {
+                self.open = Some((*start, file));
+                return Ok(if holds {
+                    SegmentChange::Opened
+                } else {
+                    SegmentChange::Nothing
+                });
             }
         }
-        let Some(begins) = found.into_iter().find(|begins| *begins > self.offset) else {
-            return Ok(Turn::Nothing);
+        let Some(start) = found.into_iter().find(|start| *start > self.offset) else {
+            return Ok(SegmentChange::Nothing);
         };
-        let Some(file) = open(&self.folder, begins)? else {
-            // Removed in between: look again.
-            return Ok(Turn::Opened);
+        let Some(file) = open(&self.folder, start)? else {
+            // It was removed in the meantime: look again.
+            return Ok(SegmentChange::Opened);
         };
-        // The segment before it may have grown since it was read: it is full by now.
+        // The previous segment may have grown since it was read. It is full by now, so read its
+        // rest first.
         if let Some((first, before)) = &self.open
             && before.metadata()?.len() > self.offset.saturating_sub(*first)
         {
-            return Ok(Turn::Opened);
+            return Ok(SegmentChange::Opened);
         }
-        self.open = Some((begins, file));
-        let skipped = begins - self.offset;
-        self.offset = begins;
-        Ok(Turn::Skipped(skipped))
+        self.open = Some((start, file));
+        let skipped = start - self.offset;
+        self.offset = start;
+        Ok(SegmentChange::Skipped(skipped))
     }
 
     async fn wait(&mut self) -> io::Result<()> {
-        let Some(words) = &self.words else {
-            tokio::time::sleep(TICK_ALONE).await;
-            self.stale = true;
+        let Some(events) = &self.events else {
+            tokio::time::sleep(POLL_INTERVAL_UNWATCHED).await;
+            self.is_stale = true;
             return Ok(());
         };
-        if let Ok(told) = tokio::time::timeout(TICK, words.readable()).await {
+        if let Ok(told) = tokio::time::timeout(POLL_INTERVAL, events.readable()).await {
             return told.map(|_| ());
         }
-        self.stale = true;
+        self.is_stale = true;
         Ok(())
     }
 
-    /// Takes what the kernel has told. New bytes are found by reading; new files are remembered.
-    fn hear(&mut self) {
-        let Some(words) = &self.words else {
-            self.stale = true;
+    /// Reads pending inotify events. New bytes are found by reading; new files set `is_stale`.
+    fn drain_events(&mut self) {
+        let Some(events) = &self.events else {
+            self.is_stale = true;
             return;
         };
         let mut space = [MaybeUninit::uninit(); 2048];
         let mut stale = false;
-        // Ends with the error that there is nothing more.
-        let _ = words.try_io(Interest::READABLE, |told| -> io::Result<()> {
-            let mut events = inotify::Reader::new(told, &mut space);
+        // The loop ends with the error that no event is left.
+        let _ = events.try_io(Interest::READABLE, |told| -> io::Result<()> {
+            let mut reader = inotify::Reader::new(told, &mut space);
             loop {
-                stale |= !(events.next()?.events() - ReadFlags::MODIFY).is_empty();
+                stale |= !(reader.next()?.events() - ReadFlags::MODIFY).is_empty();
             }
         });
-        self.stale |= stale;
+        self.is_stale |= stale;
     }
 }
 
-enum Turn {
-    /// There is something to read now.
+enum SegmentChange {
+    /// A segment is open for reading.
     Opened,
     Skipped(u64),
     Nothing,
 }
 
-/// A segment; none if it was removed since it was seen.
-fn open(folder: &Path, begins: u64) -> io::Result<Option<File>> {
-    match File::open(segment(folder, begins)) {
+/// Opens a segment; none if it was removed since it was listed.
+fn open(folder: &Path, start: u64) -> io::Result<Option<File>> {
+    match File::open(segment_path(folder, start)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -205,9 +211,9 @@ fn open(folder: &Path, begins: u64) -> io::Result<Option<File>> {
     reason = "tokio cannot know that a descriptor stays open; this one is owned"
 )]
 fn watch(folder: &Path) -> io::Result<AsyncFd<OwnedFd>> {
-    let words = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
     let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::ONLYDIR;
-    inotify::add_watch(&words, folder, flags)?;
+    inotify::add_watch(&events, folder, flags)?;
     // SAFETY: the descriptor is owned by what is registered, which never closes or replaces it.
-    Ok(unsafe { AsyncFd::register_with_interest(words, Interest::READABLE)? })
+    Ok(unsafe { AsyncFd::register_with_interest(events, Interest::READABLE)? })
 }

@@ -1,10 +1,11 @@
-//! `hob record FOLDER`: writes what tmux feeds it to segments until tmux closes the pipe.
+//! `hob record FOLDER`: writes tmux's output to segments until tmux closes the pipe.
 //!
-//! Invariants: one recorder a folder, by a lock; it takes everything at once, because tmux keeps in
-//! memory what is not taken, and writes it at once if a mark may end in it, else within [`GATHER`];
-//! when the disk is full it counts what is lost and goes on; no segment holds bytes of two places.
+//! Invariants: one recorder per folder, by a lock; it reads without delay, because tmux buffers
+//! unread output in memory; it writes at once if a mark may end in the bytes, else within
+//! [`GATHER_TIME`]; when the disk is full it counts the lost bytes and continues; a segment has no
+//! gaps.
 
-use super::{ENDED, SEGMENT_BYTES, SEGMENTS_MAX, segment, segments};
+use super::{ENDED, SEGMENT_BYTES, SEGMENTS_MAX, list_segments, segment_path};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FlockOperation;
 use std::ffi::OsString;
@@ -20,25 +21,26 @@ use std::time::{Duration, Instant};
 pub const SUBCOMMAND: &str = "record";
 const LOCK: &str = "recording.lock";
 const PIECE_BYTES: usize = 64 * 1024;
-/// How long small pieces are gathered: whoever reads the recording is woken by each write, and a
-/// shell says a short command's few words in many.
-const GATHER: Duration = Duration::from_millis(2);
-/// Ends the marks that somebody waits for.
+/// Time to collect small pieces. Each write wakes the readers, and a shell prints a short command
+/// in many small writes.
+const GATHER_TIME: Duration = Duration::from_millis(2);
+/// The last byte of marks that somebody waits for.
 const BELL: u8 = 0x07;
 
-/// This very program as a recorder, by its path: tmux starts it long after.
-pub fn own() -> io::Result<Vec<OsString>> {
+/// The command line that starts this program as a recorder. It uses the path, because tmux may
+/// start it much later.
+pub fn own_recorder() -> io::Result<Vec<OsString>> {
     let program = std::fs::read_link("/proc/self/exe")?;
     Ok(vec![program.into(), SUBCOMMAND.into()])
 }
 
-/// Runs the recorder with what follows its name on the command line. Called at the very start of
-/// `main`: before any thread and any runtime.
+/// Runs the recorder with the arguments after its subcommand. Called at the very start of `main`:
+/// before any thread and any runtime.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let [folder] = arguments else {
         return ExitCode::from(2);
     };
-    // Not through the buffer of the standard input: what lies in it is not seen by `is_more_soon`.
+    // Unbuffered: `poll` in `is_more_soon` does not see bytes in the buffer of `io::stdin`.
     let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
     match source.and_then(|mut source| record(Path::new(folder), &mut source)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,12 +48,15 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Writes all there is to read to the recording of a folder, behind what it holds already.
+/// Appends everything from `source` to the recording of a folder.
 pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Result<()> {
-    // One that was told to end before may still be writing its last bytes.
-    let lock = private().write(true).create(true).open(folder.join(LOCK))?;
+    // A previous recorder may still be writing its last bytes.
+    let lock = private_file()
+        .write(true)
+        .create(true)
+        .open(folder.join(LOCK))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
-    let mut tape = Tape::open(folder)?;
+    let mut writer = RecordingWriter::open(folder)?;
     let ended = folder.join(ENDED);
     match std::fs::remove_file(&ended) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -70,7 +75,7 @@ pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Resu
                 let is_urgent = piece[filled..filled + length].contains(&BELL);
                 filled += length;
                 if is_urgent || filled == PIECE_BYTES || !is_more_soon(source, since) {
-                    tape.write(&piece[..filled]);
+                    writer.write(&piece[..filled]);
                     filled = 0;
                 }
             }
@@ -78,14 +83,14 @@ pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Resu
             Err(_) => break,
         }
     }
-    tape.write(&piece[..filled]);
-    private().write(true).create(true).open(ended)?;
+    writer.write(&piece[..filled]);
+    private_file().write(true).create(true).open(ended)?;
     Ok(())
 }
 
-/// Whether there is more to read before what was read `since` then has to be written.
+/// Returns true if more input arrives before the bytes read since `since` must be written.
 fn is_more_soon(source: &impl AsFd, since: Instant) -> bool {
-    let left = GATHER.saturating_sub(since.elapsed());
+    let left = GATHER_TIME.saturating_sub(since.elapsed());
     if left.is_zero() {
         return false;
     }
@@ -94,42 +99,44 @@ fn is_more_soon(source: &impl AsFd, since: Instant) -> bool {
     poll(&mut ready, left.as_ref()).is_ok_and(|count| count > 0)
 }
 
-fn private() -> OpenOptions {
+fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// The end of a recording.
-struct Tape {
+/// Appends to a recording.
+struct RecordingWriter {
     folder: PathBuf,
-    /// The segment being written; none after a failure, and at first.
+    /// The current segment; none after a failure, and at first.
     file: Option<File>,
     /// Bytes in it.
     filled: u64,
-    /// The offset of the next byte, lost ones counted.
+    /// The offset of the next byte, including lost bytes.
     offset: u64,
-    /// The segments there are, in order.
-    begun: Vec<u64>,
+    /// The start offsets of the existing segments, in order.
+    segments: Vec<u64>,
 }
 
-impl Tape {
-    fn open(folder: &Path) -> io::Result<Tape> {
-        let begun = segments(folder)?;
-        let mut tape = Tape {
+impl RecordingWriter {
+    fn open(folder: &Path) -> io::Result<RecordingWriter> {
+        let segments = list_segments(folder)?;
+        let mut writer = RecordingWriter {
             folder: folder.to_owned(),
             file: None,
             filled: 0,
             offset: 0,
-            begun,
+            segments,
         };
-        if let Some(last) = tape.begun.last() {
-            let file = private().append(true).open(segment(folder, *last))?;
-            tape.filled = file.metadata()?.len();
-            tape.offset = last.saturating_add(tape.filled);
-            tape.file = Some(file);
+        if let Some(last) = writer.segments.last() {
+            let file = private_file()
+                .append(true)
+                .open(segment_path(folder, *last))?;
+            writer.filled = file.metadata()?.len();
+            writer.offset = last.saturating_add(writer.filled);
+            writer.file = Some(file);
         }
-        Ok(tape)
+        Ok(writer)
     }
 
     fn write(&mut self, mut bytes: &[u8]) {
@@ -140,7 +147,8 @@ impl Tape {
             }
             let written = self.append(&bytes[..bytes.len().min(self.room())]);
             if written == 0 {
-                // Nothing can be written, so this piece is lost: the next segment begins after it.
+                // Nothing can be written, so this piece is lost. The next segment starts after it,
+                // which makes the gap visible to readers.
                 self.file = None;
                 self.offset = self.offset.saturating_add(bytes.len() as u64);
                 return;
@@ -151,7 +159,7 @@ impl Tape {
         }
     }
 
-    /// What fits into the segment being written, or into a new one.
+    /// The free bytes of the current segment, or of a new one.
     fn room(&self) -> usize {
         let filled = self.file.as_ref().map_or(0, |_| self.filled);
         usize::try_from(SEGMENT_BYTES.saturating_sub(filled)).unwrap_or(usize::MAX)
@@ -159,7 +167,7 @@ impl Tape {
 
     fn append(&mut self, bytes: &[u8]) -> usize {
         if self.file.is_none() {
-            self.begin();
+            self.begin_segment();
         }
         let Some(file) = &mut self.file else {
             return 0;
@@ -167,21 +175,21 @@ impl Tape {
         file.write(bytes).unwrap_or(0)
     }
 
-    /// Begins a segment at the next byte and removes those that are too old.
-    fn begin(&mut self) {
-        let path = segment(&self.folder, self.offset);
-        let Ok(file) = private().create(true).append(true).open(path) else {
+    /// Starts a segment at the next byte and removes the oldest ones.
+    fn begin_segment(&mut self) {
+        let path = segment_path(&self.folder, self.offset);
+        let Ok(file) = private_file().create(true).append(true).open(path) else {
             return;
         };
         self.file = Some(file);
         self.filled = 0;
-        if self.begun.last() != Some(&self.offset) {
-            self.begun.push(self.offset);
+        if self.segments.last() != Some(&self.offset) {
+            self.segments.push(self.offset);
         }
-        while self.begun.len() > SEGMENTS_MAX {
-            let oldest = self.begun.remove(0);
-            // One that cannot be removed is left behind; the recording goes on.
-            let _ = std::fs::remove_file(segment(&self.folder, oldest));
+        while self.segments.len() > SEGMENTS_MAX {
+            let oldest = self.segments.remove(0);
+            // A segment that cannot be removed stays; the recording continues.
+            let _ = std::fs::remove_file(segment_path(&self.folder, oldest));
         }
     }
 }

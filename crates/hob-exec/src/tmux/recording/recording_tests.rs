@@ -6,22 +6,22 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-async fn next(reader: &mut Reader) -> Piece {
+async fn next(reader: &mut RecordingReader) -> RecordedPiece {
     let piece = tokio::time::timeout(PATIENCE, reader.next()).await;
     piece.expect("in time").expect("readable")
 }
 
 /// Everything up to the end: bytes, and how many were skipped.
-async fn all(reader: &mut Reader) -> (Vec<u8>, u64) {
+async fn all(reader: &mut RecordingReader) -> (Vec<u8>, u64) {
     let (mut bytes, mut skipped) = (Vec::new(), 0);
     loop {
         match next(reader).await {
-            Piece::Bytes(piece) => {
+            RecordedPiece::Bytes(piece) => {
                 assert!(!piece.is_empty() && piece.len() <= 64 * 1024);
                 bytes.extend(piece);
             }
-            Piece::Skipped(count) => skipped += count,
-            Piece::Ended => return (bytes, skipped),
+            RecordedPiece::Skipped(count) => skipped += count,
+            RecordedPiece::Ended => return (bytes, skipped),
         }
     }
 }
@@ -50,13 +50,13 @@ async fn what_is_recorded_is_read_from_any_offset_also_by_a_second_recorder() {
     assert!(folder.path().join(ENDED).exists());
     recorded(folder.path(), &written[1_300_000..]);
     assert_eq!(
-        segments(folder.path()).expect("listed"),
+        list_segments(folder.path()).expect("listed"),
         [0, SEGMENT_BYTES, 2 * SEGMENT_BYTES]
     );
     for from in [
         0_usize, 1, 1_048_575, 1_048_576, 1_048_577, 2_499_999, 2_500_000,
     ] {
-        let mut reader = Reader::open(folder.path(), from as u64).expect("opened");
+        let mut reader = RecordingReader::open(folder.path(), from as u64).expect("opened");
         let (bytes, skipped) = all(&mut reader).await;
         assert_eq!(
             (bytes == written[from..], skipped),
@@ -72,9 +72,9 @@ async fn old_segments_are_removed_and_what_was_in_them_is_told_as_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = text(20 * 1024 * 1024 + 7);
     recorded(folder.path(), &written[..]);
-    let kept = segments(folder.path()).expect("listed");
+    let kept = list_segments(folder.path()).expect("listed");
     assert_eq!((kept.len(), kept[0]), (SEGMENTS_MAX, 5 * SEGMENT_BYTES));
-    let mut reader = Reader::open(folder.path(), 100).expect("opened");
+    let mut reader = RecordingReader::open(folder.path(), 100).expect("opened");
     let (bytes, skipped) = all(&mut reader).await;
     assert_eq!(skipped, 5 * SEGMENT_BYTES - 100);
     assert!(bytes == written[5 * 1024 * 1024..]);
@@ -87,7 +87,7 @@ async fn a_reader_waits_for_more_and_sees_each_byte_once() {
     let (mut source, mut feed) = std::io::pipe().expect("a pipe");
     let path = folder.path().to_owned();
     let recorder = std::thread::spawn(move || record(&path, &mut source));
-    let mut reader = Reader::open(folder.path(), 0).expect("opened");
+    let mut reader = RecordingReader::open(folder.path(), 0).expect("opened");
     let written = text(3_000_000);
     let mut read = Vec::new();
     for piece in written.chunks(70_001) {
@@ -95,7 +95,7 @@ async fn a_reader_waits_for_more_and_sees_each_byte_once() {
         // Each byte comes without any more being written.
         let wanted = read.len() + piece.len();
         while read.len() < wanted {
-            let Piece::Bytes(bytes) = next(&mut reader).await else {
+            let RecordedPiece::Bytes(bytes) = next(&mut reader).await else {
                 panic!("only bytes");
             };
             read.extend(bytes);
@@ -106,9 +106,12 @@ async fn a_reader_waits_for_more_and_sees_each_byte_once() {
     let given_up = tokio::time::timeout(Duration::from_millis(20), reader.next()).await;
     assert!(given_up.is_err());
     feed.write_all(b"last").expect("taken");
-    assert_eq!(next(&mut reader).await, Piece::Bytes(b"last".to_vec()));
+    assert_eq!(
+        next(&mut reader).await,
+        RecordedPiece::Bytes(b"last".to_vec())
+    );
     drop(feed);
-    assert_eq!(next(&mut reader).await, Piece::Ended);
+    assert_eq!(next(&mut reader).await, RecordedPiece::Ended);
     recorder.join().expect("ends").expect("recorded");
 }
 
@@ -117,8 +120,8 @@ async fn a_slow_reader_who_is_overtaken_reads_what_it_has_open_and_then_skips() 
     let folder = tempfile::tempdir().expect("a folder");
     let written = text(30 * 1024 * 1024);
     recorded(folder.path(), &written[..1_000]);
-    let mut reader = Reader::open(folder.path(), 0).expect("opened");
-    let Piece::Bytes(first) = next(&mut reader).await else {
+    let mut reader = RecordingReader::open(folder.path(), 0).expect("opened");
+    let RecordedPiece::Bytes(first) = next(&mut reader).await else {
         panic!("bytes first");
     };
     recorded(folder.path(), &written[1_000..]);
@@ -133,14 +136,20 @@ async fn bytes_that_could_not_be_written_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     recorded(folder.path(), &b"0123456789"[..]);
     // As after a time without room on the disk: the next segment begins later.
-    std::fs::write(segment(folder.path(), 25), b"after").expect("written");
-    let mut reader = Reader::open(folder.path(), 4).expect("opened");
-    assert_eq!(next(&mut reader).await, Piece::Bytes(b"456789".to_vec()));
-    assert_eq!(next(&mut reader).await, Piece::Skipped(15));
-    assert_eq!(next(&mut reader).await, Piece::Bytes(b"after".to_vec()));
-    assert_eq!(next(&mut reader).await, Piece::Ended);
+    std::fs::write(segment_path(folder.path(), 25), b"after").expect("written");
+    let mut reader = RecordingReader::open(folder.path(), 4).expect("opened");
+    assert_eq!(
+        next(&mut reader).await,
+        RecordedPiece::Bytes(b"456789".to_vec())
+    );
+    assert_eq!(next(&mut reader).await, RecordedPiece::Skipped(15));
+    assert_eq!(
+        next(&mut reader).await,
+        RecordedPiece::Bytes(b"after".to_vec())
+    );
+    assert_eq!(next(&mut reader).await, RecordedPiece::Ended);
     recorded(folder.path(), &b"!"[..]);
-    assert_eq!(next(&mut reader).await, Piece::Bytes(b"!".to_vec()));
+    assert_eq!(next(&mut reader).await, RecordedPiece::Bytes(b"!".to_vec()));
 }
 
 #[tokio::test]

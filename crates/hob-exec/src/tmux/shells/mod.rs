@@ -1,31 +1,32 @@
-//! How shells are started so that they tell hob where a command begins and ends, and how a command
-//! is handed to them.
+//! Shell integration: hooks that mark where a command begins and ends, and the handover of commands
+//! to a shell.
 //!
-//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` and BEL, or `ESC \` where nobody waits for it: the
-//! recorder does not hurry for that. The key is the terminal's own: the same sequence without it is
-//! data. Kinds:
+//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` and BEL. It ends with `ESC \` instead if nobody
+//! waits for it; the recorder writes such a mark without hurry. The key belongs to the terminal:
+//! the same sequence without it is data. Kinds:
 //!
-//! | Kind | Fields | Means |
+//! | Kind | Fields | Meaning |
 //! |---|---|---|
-//! | `B` | hexadecimal bytes of the folder | the shell is at its prompt and takes keys. Told each time the prompt is drawn, also between `T` and `C` |
-//! | `T` | id | a command that hob handed over has been taken; not told where `C` or `D` says it at once |
-//! | `C` | id, seconds.micros | a command begins to run. One that the shell cannot parse never begins. Ends with `ESC \` |
-//! | `D` | id, status, seconds.micros, hexadecimal bytes of the line | a command has ended; the line only where the person typed it and their history took it. An id of hob's always has its `D` |
+//! | `B` | hexadecimal bytes of the folder | the shell is at its prompt and reads keys. Sent each time the prompt is drawn, also between `T` and `C` |
+//! | `T` | id | the shell took a command from hob; not sent if `C` or `D` follows at once |
+//! | `C` | id, seconds.micros | a command starts to run. A command that the shell cannot parse never starts. Ends with `ESC \` |
+//! | `D` | id, status, seconds.micros, hexadecimal bytes of the line | a command has ended; with the line only if the user typed it and the history kept it. An id of hob always gets a `D` |
 //! | `I` | | the shell asks for the rest of a line |
-//! | `X` | status | the shell is left |
+//! | `X` | status | the shell exits |
 //!
-//! Handing over (`next`): a [`Hand`] writes the command to a file, then a private key ([`KEY_TAKE`])
-//! is typed which the hooks have bound: they empty the file, show the line as if it had been typed
-//! and run it. A shell without hooks is typed the line [`LINE_TAKE`] instead.
+//! Handover (`command_handoff`): a [`CommandHandoff`] writes the command to a file, then a private
+//! key ([`KEY_TAKE`]) is typed, to which the hooks are bound. They empty the file, show the line as
+//! if it was typed, and run it. In a shell without hooks the line [`LINE_TAKE`] is typed instead.
 //!
-//! Invariants: a command is taken at most once however often the key comes; the key comes neither
-//! from the environment nor on a command line; the person's own start-up files are read first.
+//! Invariants: a command is taken at most once, however often the key is typed; the terminal's key
+//! is neither in the environment nor on a command line; the user's own start-up files are read
+//! first.
 
-mod next;
+mod command_handoff;
 
-pub use next::{Hand, discard};
+pub use command_handoff::{CommandHandoff, discard};
 
-use super::words::quoted;
+use super::quoting::quote_for_shell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -33,42 +34,43 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What is typed to have the hooks take the command.
+/// The private key on which the hooks take the command.
 pub const KEY_TAKE: &[u8] = b"\x1b[7717~";
-/// What is typed where there are no hooks. The space keeps it out of most histories.
+/// The line that takes the command in a shell without hooks. The space keeps it out of most
+/// histories.
 pub const LINE_TAKE: &[u8] = b" . \"$HOB_TAKE\"\r";
-/// Digits of a key.
+/// The number of digits of a terminal's key.
 pub const KEY_DIGITS: usize = 32;
 
-/// The shells that differ in how they are told.
+/// The kinds of shells with different hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shell {
+pub enum ShellKind {
     Bash,
     Zsh,
     Fish,
-    /// Any other: `sh`, dash, ksh, busybox. What the person types there is not told by marks.
+    /// Any other: `sh`, dash, ksh, busybox. Commands that the user types there get no marks.
     Posix,
 }
 
-impl Shell {
-    /// The shell of a program, by its name.
-    pub fn of(program: &Path) -> Shell {
+impl ShellKind {
+    /// The kind of a shell program, by its name.
+    pub fn of(program: &Path) -> ShellKind {
         let name = program.file_name().and_then(OsStr::to_str);
         match name.unwrap_or_default().trim_start_matches('-') {
-            "bash" | "rbash" => Shell::Bash,
-            "zsh" => Shell::Zsh,
-            "fish" => Shell::Fish,
-            _ => Shell::Posix,
+            "bash" | "rbash" => ShellKind::Bash,
+            "zsh" => ShellKind::Zsh,
+            "fish" => ShellKind::Fish,
+            _ => ShellKind::Posix,
         }
     }
 
-    /// Whether the private key is bound there; else [`LINE_TAKE`] is typed.
+    /// Returns true if the private key is bound; else [`LINE_TAKE`] is typed.
     pub fn has_hooks(self) -> bool {
-        self != Shell::Posix
+        self != ShellKind::Posix
     }
 }
 
-/// Writes what the shell reads at its start, and says how it is started.
+/// Writes the shell's start-up files and returns its command line.
 pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Vec<OsString>> {
     if key.len() != KEY_DIGITS || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(io::Error::new(
@@ -76,35 +78,40 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
             "the key of a terminal is 32 hexadecimal digits",
         ));
     }
-    next::make(folder)?;
-    let head = head(folder, key);
+    command_handoff::create(folder)?;
+    let head = hook_variables(folder, key);
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let mut argv = vec![OsString::from(program)];
-    match Shell::of(program) {
-        Shell::Bash => {
+    match ShellKind::of(program) {
+        ShellKind::Bash => {
             let file = folder.join("hooks.bash");
             let person = b"[ -r ~/.bashrc ] && . ~/.bashrc\n";
-            private(&file, &[person, &head[..], BASH].concat())?;
+            write_private(&file, &[person, &head[..], BASH].concat())?;
             argv.extend(["--rcfile".into(), file.into(), "-i".into()]);
         }
-        Shell::Zsh => {
-            // zsh reads its files in the order .zshenv, .zshrc from the folder of this variable.
+        ShellKind::Zsh => {
+            // zsh reads .zshenv and .zshrc, in this order, from the folder in `ZDOTDIR`.
             let place = folder.join("zsh");
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
                 .create(&place)?;
-            let here = [b"__hob_zsh=", &*quoted(place.as_os_str()).into_vec(), b"\n"].concat();
-            private(&place.join(".zshenv"), &[&here[..], ZSHENV].concat())?;
-            private(&place.join(".zshrc"), &[ZSHRC, &head[..], ZSH].concat())?;
+            let here = [
+                b"__hob_zsh=",
+                &*quote_for_shell(place.as_os_str()).into_vec(),
+                b"\n",
+            ]
+            .concat();
+            write_private(&place.join(".zshenv"), &[&here[..], ZSHENV].concat())?;
+            write_private(&place.join(".zshrc"), &[ZSHRC, &head[..], ZSH].concat())?;
             let mut variable = OsString::from("ZDOTDIR=");
             variable.push(place);
             argv.splice(..0, ["env".into(), variable]);
             argv.push("-i".into());
         }
-        Shell::Fish => {
+        ShellKind::Fish => {
             let file = folder.join("hooks.fish");
-            let folder = fish_word(folder.as_os_str());
+            let folder = quote_for_fish(folder.as_os_str());
             let head = [
                 b"set -g __hob_k ",
                 key.as_bytes(),
@@ -112,15 +119,15 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
                 &*folder,
                 b"\n",
             ];
-            private(&file, &[&head.concat()[..], FISH].concat())?;
-            let source = [b"source ", &*fish_word(file.as_os_str())].concat();
+            write_private(&file, &[&head.concat()[..], FISH].concat())?;
+            let source = [b"source ", &*quote_for_fish(file.as_os_str())].concat();
             argv.extend(words(&["-i", "-C"]));
             argv.push(OsString::from_vec(source));
         }
-        Shell::Posix => {
+        ShellKind::Posix => {
             let file = folder.join("hooks.sh");
-            private(&file, &[&head[..], POSIX].concat())?;
-            private(&folder.join("take"), TAKE)?;
+            write_private(&file, &[&head[..], POSIX].concat())?;
+            write_private(&folder.join("take"), TAKE)?;
             let mut variable = OsString::from("ENV=");
             variable.push(file);
             argv.splice(..0, ["env".into(), variable]);
@@ -135,7 +142,7 @@ const ZSH: &[u8] = include_bytes!("hooks.zsh");
 const FISH: &[u8] = include_bytes!("hooks.fish");
 const POSIX: &[u8] = include_bytes!("hooks.sh");
 const TAKE: &[u8] = include_bytes!("take.sh");
-/// Reads the person's own file, which may name another folder for the next one.
+/// Reads the user's own `.zshenv`, which may set another folder for `.zshrc`.
 const ZSHENV: &[u8] = b"unset ZDOTDIR
 [[ -r ~/.zshenv ]] && . ~/.zshenv
 __hob_zdotdir=${ZDOTDIR-}
@@ -148,16 +155,16 @@ unset __hob_zdotdir
 [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]] && . ${ZDOTDIR:-$HOME}/.zshrc
 ";
 
-/// The two variables that every hook needs, in words that all but fish read.
-fn head(folder: &Path, key: &str) -> Vec<u8> {
+/// Returns the two variables that every hook needs, in a syntax for all shells except fish.
+fn hook_variables(folder: &Path, key: &str) -> Vec<u8> {
     let mut text = format!("__hob_k={key} __hob_dir=").into_bytes();
-    text.extend(quoted(folder.as_os_str()).into_vec());
+    text.extend(quote_for_shell(folder.as_os_str()).into_vec());
     text.push(b'\n');
     text
 }
 
-/// One word for fish, whose quotes know the backslash.
-fn fish_word(word: &OsStr) -> Vec<u8> {
+/// Quotes one word for fish, where a backslash escapes inside quotes.
+fn quote_for_fish(word: &OsStr) -> Vec<u8> {
     let mut text = b"'".to_vec();
     for byte in word.as_bytes() {
         if matches!(byte, b'\\' | b'\'') {
@@ -169,7 +176,7 @@ fn fish_word(word: &OsStr) -> Vec<u8> {
     text
 }
 
-fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path)?.write_all(bytes)

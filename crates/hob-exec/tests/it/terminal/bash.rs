@@ -87,13 +87,13 @@ async fn an_incomplete_line_is_told_and_can_be_given_up() {
     terminal.mark_of("I").await;
     // The key does nothing while the shell asks for the rest.
     hand(&terminal.folder)
-        .give("other", "echo no")
+        .hand_over("other", "echo no")
         .expect("written");
     terminal.control.nudge().await.expect("sent");
     terminal.mark_of("I").await;
     // Right behind another key bash hears of an interruption only with the next one.
     let ran = loop {
-        let pressed = terminal.control.keys(&["C-c".into()]).await;
+        let pressed = terminal.control.press_keys(&["C-c".into()]).await;
         pressed.expect("pressed");
         let ended = tokio::time::timeout(Duration::from_secs(2), terminal.ended()).await;
         if let Ok(ran) = ended {
@@ -115,7 +115,11 @@ async fn an_incomplete_line_is_told_and_can_be_given_up() {
 async fn a_half_typed_line_is_kept_and_comes_back() {
     let rig = Rig::new().await;
     let mut terminal = bash(&rig).await;
-    terminal.control.text("echo 'mine é'").await.expect("typed");
+    terminal
+        .control
+        .type_text("echo 'mine é'")
+        .await
+        .expect("typed");
     terminal.sees("mine").await;
     for number in 0..3 {
         let id = format!("c{number}");
@@ -128,16 +132,16 @@ async fn a_half_typed_line_is_kept_and_comes_back() {
     terminal.runs("sleep").await;
     terminal
         .control
-        .keys(&["C-c".into()])
+        .press_keys(&["C-c".into()])
         .await
         .expect("pressed");
     assert_eq!(terminal.ended().await.status, 130);
     terminal.prompt().await;
     // It is at the cursor again: what is typed now goes on with it.
-    terminal.control.text("'!'").await.expect("typed");
+    terminal.control.type_text("'!'").await.expect("typed");
     terminal
         .control
-        .keys(&["Enter".into()])
+        .press_keys(&["Enter".into()])
         .await
         .expect("pressed");
     let ran = terminal.ended().await;
@@ -149,22 +153,26 @@ async fn a_half_typed_line_is_kept_and_comes_back() {
 async fn a_key_without_a_command_presses_nothing() {
     let rig = Rig::new().await;
     let mut terminal = bash(&rig).await;
-    terminal.control.text("echo typed").await.expect("typed");
+    terminal
+        .control
+        .type_text("echo typed")
+        .await
+        .expect("typed");
     terminal.sees("echo typed").await;
     for _ in 0..3 {
         terminal.control.nudge().await.expect("sent");
     }
-    terminal.control.text(" on").await.expect("typed");
+    terminal.control.type_text(" on").await.expect("typed");
     terminal
         .control
-        .keys(&["Enter".into()])
+        .press_keys(&["Enter".into()])
         .await
         .expect("pressed");
     let ran = terminal.ended().await;
     assert_eq!(ran.output, "typed on\r\n");
     // The same command is taken once however often the key comes.
     hand(&terminal.folder)
-        .give("once", "echo once")
+        .hand_over("once", "echo once")
         .expect("written");
     for _ in 0..5 {
         terminal.control.nudge().await.expect("sent");
@@ -184,10 +192,10 @@ async fn what_the_person_types_is_theirs_and_what_they_hide_stays_hidden() {
     let rig = Rig::with(&[(".bashrc", "HISTCONTROL=ignorespace\n")]).await;
     let mut terminal = bash(&rig).await;
     let types = async |terminal: &mut Terminal, line: &str| {
-        terminal.control.text(line).await.expect("typed");
+        terminal.control.type_text(line).await.expect("typed");
         terminal
             .control
-            .keys(&["Enter".into()])
+            .press_keys(&["Enter".into()])
             .await
             .expect("pressed");
         let ran = terminal.ended().await;
@@ -209,7 +217,7 @@ async fn what_the_person_types_is_theirs_and_what_they_hide_stays_hidden() {
     // An empty line is no command.
     terminal
         .control
-        .keys(&["Enter".into()])
+        .press_keys(&["Enter".into()])
         .await
         .expect("pressed");
     terminal.prompt().await;
@@ -265,10 +273,14 @@ async fn the_persons_own_settings_go_on_working() {
         "{said}"
     );
     // In vi's command mode as well.
-    terminal.control.text("echo kept").await.expect("typed");
     terminal
         .control
-        .keys(&["Escape".into()])
+        .type_text("echo kept")
+        .await
+        .expect("typed");
+    terminal
+        .control
+        .press_keys(&["Escape".into()])
         .await
         .expect("pressed");
     terminal.sees("kept").await;
@@ -278,11 +290,15 @@ async fn the_persons_own_settings_go_on_working() {
     terminal.run("c", "true | (exit 3) | true").await;
     let ran = terminal.run("d", "echo \"${PIPESTATUS[*]}\" $?").await;
     assert_eq!(ran.output, "(go)0 3 0 0\r\n");
-    terminal.control.text("\r").await.expect("typed");
+    terminal.control.type_text("\r").await.expect("typed");
     assert_eq!(terminal.ended().await.typed.as_deref(), Some("echo kept"));
     terminal.prompt().await;
     terminal.run("e", "set -e").await;
-    terminal.control.text("echo \"$-\"\r").await.expect("typed");
+    terminal
+        .control
+        .type_text("echo \"$-\"\r")
+        .await
+        .expect("typed");
     let ran = terminal.ended().await;
     terminal.prompt().await;
     assert!(

@@ -5,10 +5,10 @@ use hob_exec::tmux::TmuxError;
 
 /// Waits until `cat -A`-like output of what was typed is there.
 async fn types(terminal: &mut Terminal, text: &str) {
-    terminal.control.text(text).await.expect("typed");
+    terminal.control.type_text(text).await.expect("typed");
     terminal
         .control
-        .keys(&["Enter".into()])
+        .press_keys(&["Enter".into()])
         .await
         .expect("pressed");
 }
@@ -40,7 +40,7 @@ async fn text_is_never_read_as_the_name_of_a_key_or_as_a_command_of_tmux() {
     }
     terminal
         .control
-        .keys(&["C-d".into()])
+        .press_keys(&["C-d".into()])
         .await
         .expect("pressed");
     assert_eq!(terminal.ended().await.status, 0);
@@ -75,13 +75,16 @@ async fn keys_have_names_and_what_is_no_name_presses_nothing() {
     let rig = Rig::new().await;
     let mut terminal = rig.terminal("main", "/bin/bash").await;
     terminal.run("one", "echo first").await;
-    let error = terminal.control.keys(&["Up".into(), "Entr".into()]).await;
+    let error = terminal
+        .control
+        .press_keys(&["Up".into(), "Entr".into()])
+        .await;
     assert!(matches!(error, Err(TmuxError::NoKey(name)) if name == "Entr"));
     let names = [
         "Up", "Home", "#", "C-a", "Delete", "End", "Space", "2", "Enter",
     ];
     let names: Vec<String> = names.map(str::to_owned).into();
-    terminal.control.keys(&names).await.expect("pressed");
+    terminal.control.press_keys(&names).await.expect("pressed");
     let ran = terminal.ended().await;
     assert_eq!(ran.output, "first 2\r\n");
 }
@@ -101,7 +104,7 @@ async fn somebody_who_scrolls_back_keeps_nothing_from_the_program() {
     assert_eq!(mode.trim(), "1", "still scrolling");
     terminal
         .control
-        .keys(&["Up".into(), "Enter".into()])
+        .press_keys(&["Up".into(), "Enter".into()])
         .await
         .expect("pressed");
     assert_eq!(terminal.ended().await.output, "typed\r\n");

@@ -3,18 +3,18 @@
 use super::rig::{KEY, Rig, Terminal, find, hand};
 use crate::rig::{PATIENCE, until};
 use hob_exec::tmux::foreground::{self, Foreground};
-use hob_exec::tmux::recording::{Piece, Reader};
-use hob_exec::tmux::{Notice, TmuxError, shells};
+use hob_exec::tmux::recording::{RecordedPiece, RecordingReader};
+use hob_exec::tmux::{TmuxError, TmuxNotice, shells};
 use rustix::process::Signal;
 
-async fn notice(terminal: &mut Terminal) -> Notice {
+async fn notice(terminal: &mut Terminal) -> TmuxNotice {
     let notice = tokio::time::timeout(PATIENCE, terminal.notices.next()).await;
     notice.expect("noticed")
 }
 
 async fn gone(terminal: &mut Terminal) -> String {
     loop {
-        if let Notice::Gone(reason) = notice(terminal).await {
+        if let TmuxNotice::Gone(reason) = notice(terminal).await {
             return reason;
         }
     }
@@ -26,9 +26,9 @@ async fn rest(terminal: &mut Terminal) -> Vec<u8> {
     loop {
         let piece = tokio::time::timeout(PATIENCE, terminal.reader.next()).await;
         match piece.expect("in time").expect("readable") {
-            Piece::Bytes(bytes) => rest.extend(bytes),
-            Piece::Skipped(_) => {}
-            Piece::Ended => return rest,
+            RecordedPiece::Bytes(bytes) => rest.extend(bytes),
+            RecordedPiece::Skipped(_) => {}
+            RecordedPiece::Ended => return rest,
         }
     }
 }
@@ -53,7 +53,7 @@ async fn terminals_are_made_once_listed_and_found_again() {
     // What a person opens beside them in the same server is theirs.
     rig.tmux(&["new-session", "-d", "-s", "own"]);
     rig.tmux(&["split-window", "-d", "-t", "=a:"]);
-    let names = |found: Vec<hob_exec::tmux::Session>| -> Vec<String> {
+    let names = |found: Vec<hob_exec::tmux::TmuxSession>| -> Vec<String> {
         found.into_iter().map(|session| session.name).collect()
     };
     assert_eq!(
@@ -77,18 +77,18 @@ async fn the_recorder_goes_on_while_nobody_reads_and_a_reader_resumes() {
     let (folder, control) = (terminal.folder.clone(), terminal.control.clone());
     drop(terminal);
     hand(&folder)
-        .give("away", "seq 1 200000; echo done")
+        .hand_over("away", "seq 1 200000; echo done")
         .expect("written");
     control.nudge().await.expect("sent");
     drop(control);
     // Nobody of hob's is connected now.
     let wanted = format!("\x1b]7717;{KEY};D;away;0;");
-    let mut reader = Reader::open(&folder, offset).expect("there");
+    let mut reader = RecordingReader::open(&folder, offset).expect("there");
     let mut said = Vec::new();
     while find(&said, wanted.as_bytes()).is_none() {
         let piece = tokio::time::timeout(PATIENCE, reader.next()).await;
         match piece.expect("in time").expect("readable") {
-            Piece::Bytes(bytes) => said.extend(bytes),
+            RecordedPiece::Bytes(bytes) => said.extend(bytes),
             other => panic!("{other:?}"),
         }
     }
@@ -99,7 +99,7 @@ async fn the_recorder_goes_on_while_nobody_reads_and_a_reader_resumes() {
     // The first line stands behind the mark of the beginning.
     assert_eq!(lines, 199_999);
     let session = &rig.server.sessions().await.expect("listed")[0];
-    assert!(session.recorded);
+    assert!(session.is_recorded);
     let (control, notices) = rig.connect("main").await;
     terminal = Terminal::again(session.clone(), control, notices, reader, folder);
     assert_eq!(terminal.run("back", "echo back").await.output, "back\r\n");
@@ -116,26 +116,26 @@ async fn a_recorder_that_is_killed_is_started_again() {
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
     })
     .await;
-    assert!(!rig.server.sessions().await.expect("listed")[0].recorded);
+    assert!(!rig.server.sessions().await.expect("listed")[0].is_recorded);
     terminal
         .control
-        .record(&terminal.folder)
+        .restart_recording(&terminal.folder)
         .await
         .expect("recorded");
-    assert!(rig.server.sessions().await.expect("listed")[0].recorded);
+    assert!(rig.server.sessions().await.expect("listed")[0].is_recorded);
     assert_eq!(terminal.run("on", "echo on").await.output, "on\r\n");
     // Without anybody saying so as well: a change of the layout makes the connection look.
     rig.tmux(&["pipe-pane", "-t", &terminal.session.pane]);
     rig.tmux(&["resize-window", "-t", "=main:", "-x", "90", "-y", "20"]);
     assert_eq!(
         notice(&mut terminal).await,
-        Notice::Resized {
+        TmuxNotice::Resized {
             columns: 90,
             rows: 20
         }
     );
     let begun = std::time::Instant::now();
-    while !rig.server.sessions().await.expect("listed")[0].recorded {
+    while !rig.server.sessions().await.expect("listed")[0].is_recorded {
         assert!(begun.elapsed() < PATIENCE, "never recorded again");
     }
 }
@@ -148,7 +148,7 @@ async fn sizes_are_set_and_told() {
     terminal.control.resize(132, 43).await.expect("resized");
     assert_eq!(
         notice(&mut terminal).await,
-        Notice::Resized {
+        TmuxNotice::Resized {
             columns: 132,
             rows: 43
         }
@@ -166,7 +166,7 @@ async fn the_end_of_a_shell_is_told_with_its_status() {
     gone(&mut terminal).await;
     assert_eq!(rig.server.sessions().await.expect("none"), []);
     assert!(matches!(
-        terminal.control.text("x").await,
+        terminal.control.type_text("x").await,
         Err(TmuxError::Gone(_))
     ));
 }
@@ -206,8 +206,11 @@ async fn the_foreground_is_ended_and_the_shell_is_not() {
     let rig = Rig::new().await;
     let mut terminal = rig.terminal("main", "/bin/bash").await;
     let shell = terminal.session.shell_pid;
-    assert_eq!(foreground::of(shell).expect("known"), Foreground::Shell);
-    assert!(!foreground::kill(shell, Signal::KILL).expect("known"));
+    assert_eq!(
+        foreground::foreground_of(shell).expect("known"),
+        Foreground::Shell
+    );
+    assert!(!foreground::signal_foreground(shell, Signal::KILL).expect("known"));
     terminal
         .hand_over(
             "deaf",
@@ -218,11 +221,11 @@ async fn the_foreground_is_ended_and_the_shell_is_not() {
     terminal.sees("deaf\r\n").await;
     terminal
         .control
-        .keys(&["C-c".into()])
+        .press_keys(&["C-c".into()])
         .await
         .expect("pressed");
-    assert!(foreground::kill(shell, Signal::TERM).expect("known"));
-    assert!(foreground::kill(shell, Signal::KILL).expect("known"));
+    assert!(foreground::signal_foreground(shell, Signal::TERM).expect("known"));
+    assert!(foreground::signal_foreground(shell, Signal::KILL).expect("known"));
     assert_eq!(terminal.ended().await.status, 137);
     terminal.prompt().await;
     assert_eq!(terminal.run("on", "echo on").await.output, "on\r\n");
@@ -285,7 +288,7 @@ async fn a_command_that_waits_in_memory_is_the_persons_alone_and_survives_its_fo
     assert_eq!(hand(&terminal.folder).untaken().expect("none"), None);
     assert_eq!(terminal.run("a", "echo again").await.output, "again\r\n");
     hand(&terminal.folder)
-        .give("b", "echo no")
+        .hand_over("b", "echo no")
         .expect("written");
     hand(&terminal.folder).withdraw().expect("taken back");
     terminal.control.nudge().await.expect("sent");

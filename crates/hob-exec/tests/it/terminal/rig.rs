@@ -2,11 +2,14 @@
 
 use crate::rig::{PATIENCE, shim, until};
 use hob_exec::tmux::foreground::{self, Foreground};
-use hob_exec::tmux::recording::{Piece, Reader};
-use hob_exec::tmux::{Control, New, Notices, Server, ServerParts, Session, Tmux, shells};
+use hob_exec::tmux::recording::{RecordedPiece, RecordingReader};
+use hob_exec::tmux::{
+    NewTmuxSession, TmuxConnection, TmuxNotices, TmuxProgram, TmuxServer, TmuxServerParts,
+    TmuxSession, shells,
+};
 use hob_exec::{Spawner, SpawnerParts};
-use hob_kit::tasks::Tasks;
-use hob_kit::world::Env;
+use hob_kit::host_environment::EnvVars;
+use hob_kit::tasks::TaskGroup;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -14,17 +17,17 @@ use tempfile::TempDir;
 pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// What hands commands to the shell of a terminal's folder.
-pub(crate) fn hand(folder: &Path) -> shells::Hand {
-    shells::Hand::open(folder).expect("its folder is there")
+pub(crate) fn hand(folder: &Path) -> shells::CommandHandoff {
+    shells::CommandHandoff::open(folder).expect("its folder is there")
 }
 
 /// A server; it is ended when dropped.
 pub(crate) struct Rig {
-    pub(crate) server: Server,
+    pub(crate) server: TmuxServer,
     pub(crate) folder: TempDir,
     /// The person's home.
     pub(crate) home: PathBuf,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskGroup,
 }
 
 impl Rig {
@@ -42,18 +45,18 @@ impl Rig {
             std::fs::create_dir_all(path.parent().expect("has one")).expect("made");
             std::fs::write(path, text).expect("written");
         }
-        let path = Env::capture().os("PATH").expect("a path").to_owned();
-        let env = Env::from_pairs([("PATH", path), ("HOME", home.clone().into())]);
-        let tmux = Tmux::find(&env, None).await;
+        let path = EnvVars::capture().os("PATH").expect("a path").to_owned();
+        let env = EnvVars::from_pairs([("PATH", path), ("HOME", home.clone().into())]);
+        let tmux = TmuxProgram::find(&env, None).await;
         let tmux = tmux.unwrap_or_else(|missing| panic!("{missing}"));
-        let tasks = Tasks::new();
+        let tasks = TaskGroup::new();
         let spawner = Spawner::new(SpawnerParts {
             shim: shim(),
             env: env.clone(),
             tasks: tasks.clone(),
-            facts: None,
+            sandbox_support: None,
         });
-        let server = Server::new(ServerParts {
+        let server = TmuxServer::new(TmuxServerParts {
             tmux,
             socket: folder.path().join("tmux.sock"),
             spawner,
@@ -69,10 +72,10 @@ impl Rig {
         }
     }
 
-    pub(crate) fn new_terminal(&self, name: &str, shell: &str) -> New {
+    pub(crate) fn new_terminal(&self, name: &str, shell: &str) -> NewTmuxSession {
         let folder = self.folder.path().join(format!("terminal of {name}"));
         std::fs::create_dir_all(&folder).expect("made");
-        New {
+        NewTmuxSession {
             name: name.to_owned(),
             folder,
             shell: PathBuf::from(shell),
@@ -92,12 +95,12 @@ impl Rig {
         terminal
     }
 
-    pub(crate) async fn begin(&self, new: New) -> Terminal {
+    pub(crate) async fn begin(&self, new: NewTmuxSession) -> Terminal {
         let folder = new.folder.clone();
         let session = self.server.create(new).await.expect("created");
         let (control, notices) = self.connect(&session.name).await;
         Terminal {
-            reader: Reader::open(&folder, 0).expect("recorded"),
+            reader: RecordingReader::open(&folder, 0).expect("recorded"),
             said: Vec::new(),
             read: 0,
             session,
@@ -107,7 +110,7 @@ impl Rig {
         }
     }
 
-    pub(crate) async fn connect(&self, name: &str) -> (Control, Notices) {
+    pub(crate) async fn connect(&self, name: &str) -> (TmuxConnection, TmuxNotices) {
         self.server.connect(name).await.expect("connected")
     }
 
@@ -140,10 +143,10 @@ pub(crate) fn recorder() -> Vec<OsString> {
 }
 
 pub(crate) struct Terminal {
-    pub(crate) session: Session,
-    pub(crate) control: Control,
-    pub(crate) notices: Notices,
-    pub(crate) reader: Reader,
+    pub(crate) session: TmuxSession,
+    pub(crate) control: TmuxConnection,
+    pub(crate) notices: TmuxNotices,
+    pub(crate) reader: RecordingReader,
     pub(crate) folder: PathBuf,
     /// Everything printed so far, and how much of it has been looked at.
     pub(crate) said: Vec<u8>,
@@ -180,11 +183,11 @@ impl Terminal {
     }
 
     pub(crate) async fn hand_over(&self, id: &str, command: &str) {
-        hand(&self.folder).give(id, command).expect("written");
-        if shells::Shell::of(Path::new(&self.shell())).has_hooks() {
+        hand(&self.folder).hand_over(id, command).expect("written");
+        if shells::ShellKind::of(Path::new(&self.shell())).has_hooks() {
             self.control.nudge().await.expect("sent");
         } else {
-            self.control.take_posix().await.expect("sent");
+            self.control.type_take_line().await.expect("sent");
         }
     }
 
@@ -225,7 +228,7 @@ impl Terminal {
     /// has started it, and what is pressed in between is the shell's.
     pub(crate) async fn runs(&self, program: &str) {
         let shell = self.session.shell_pid;
-        until("it runs", || match foreground::of(shell) {
+        until("it runs", || match foreground::foreground_of(shell) {
             Ok(Foreground::Group(group)) => std::fs::read(format!("/proc/{group}/cmdline"))
                 .is_ok_and(|line| line.starts_with(program.as_bytes())),
             _ => false,
@@ -280,10 +283,10 @@ impl Terminal {
         let piece = tokio::time::timeout(PATIENCE, self.reader.next()).await;
         let piece = piece.unwrap_or_else(|_| panic!("nothing more came after: {}", self.shown()));
         match piece.expect("readable") {
-            Piece::Bytes(bytes) => self.said.extend(bytes),
+            RecordedPiece::Bytes(bytes) => self.said.extend(bytes),
             // Another recorder may go on.
-            Piece::Ended => {}
-            other @ Piece::Skipped(_) => panic!("{other:?} came after: {}", self.shown()),
+            RecordedPiece::Ended => {}
+            other @ RecordedPiece::Skipped(_) => panic!("{other:?} came after: {}", self.shown()),
         }
     }
 
@@ -320,10 +323,10 @@ fn text_of(hex: &str) -> String {
 impl Terminal {
     /// A terminal that was connected to before.
     pub(crate) fn again(
-        session: Session,
-        control: Control,
-        notices: Notices,
-        reader: Reader,
+        session: TmuxSession,
+        control: TmuxConnection,
+        notices: TmuxNotices,
+        reader: RecordingReader,
         folder: PathBuf,
     ) -> Terminal {
         Terminal {

@@ -86,7 +86,11 @@ async fn what_the_person_types_is_theirs_and_a_half_typed_line_comes_back() {
         let zshrc = "setopt histignorespace\nHISTSIZE=100\nSAVEHIST=100\n";
         let rig = Rig::with(&[(".zshrc", zshrc)]).await;
         let mut terminal = terminal(&rig, shell).await;
-        terminal.control.text("echo 'mine é'").await.expect("typed");
+        terminal
+            .control
+            .type_text("echo 'mine é'")
+            .await
+            .expect("typed");
         terminal.sees("mine").await;
         for number in 0..3 {
             let ran = terminal
@@ -95,7 +99,7 @@ async fn what_the_person_types_is_theirs_and_a_half_typed_line_comes_back() {
             assert_eq!(ran.printed(), format!("his {number}\r\n"), "{shell}");
             assert_eq!(ran.typed, None);
         }
-        terminal.control.text(" on\r").await.expect("typed");
+        terminal.control.type_text(" on\r").await.expect("typed");
         let ran = terminal.ended().await;
         assert_eq!(ran.printed(), "mine é on\r\n", "{shell}");
         assert_eq!(ran.typed.as_deref(), Some("echo 'mine é' on"), "{shell}");
@@ -103,7 +107,7 @@ async fn what_the_person_types_is_theirs_and_a_half_typed_line_comes_back() {
         terminal.prompt().await;
         terminal
             .control
-            .text(" echo secret\r")
+            .type_text(" echo secret\r")
             .await
             .expect("typed");
         let ran = terminal.ended().await;
@@ -120,16 +124,20 @@ async fn a_command_is_taken_once_and_a_key_without_one_presses_nothing() {
     for shell in [ZSH, FISH] {
         let rig = Rig::with(&[(".zshrc", "")]).await;
         let mut terminal = terminal(&rig, shell).await;
-        terminal.control.text("echo typed").await.expect("typed");
+        terminal
+            .control
+            .type_text("echo typed")
+            .await
+            .expect("typed");
         terminal.sees("typed").await;
         for _ in 0..3 {
             terminal.control.nudge().await.expect("sent");
         }
-        terminal.control.text(" on\r").await.expect("typed");
+        terminal.control.type_text(" on\r").await.expect("typed");
         assert_eq!(terminal.ended().await.printed(), "typed on\r\n", "{shell}");
         terminal.prompt().await;
         hand(&terminal.folder)
-            .give("once", "echo once")
+            .hand_over("once", "echo once")
             .expect("written");
         for _ in 0..5 {
             terminal.control.nudge().await.expect("sent");
@@ -164,7 +172,7 @@ async fn zsh_asks_for_the_rest_of_a_line_and_reads_the_persons_files() {
     terminal.mark_of("I").await;
     terminal
         .control
-        .keys(&["C-c".into()])
+        .press_keys(&["C-c".into()])
         .await
         .expect("pressed");
     assert_eq!(terminal.ended().await.id, "half");

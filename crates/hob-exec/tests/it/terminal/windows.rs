@@ -8,9 +8,9 @@
 
 use super::rig::{Rig, Terminal};
 use crate::rig::{PATIENCE, until};
-use hob_exec::tmux::Notice;
-use hob_exec::windows::{self, Desktop, Opening, WindowError};
-use hob_kit::world::Env;
+use hob_exec::tmux::TmuxNotice;
+use hob_exec::windows::{self, Desktop, WindowError, WindowRequest};
+use hob_kit::host_environment::EnvVars;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -71,13 +71,13 @@ impl Drop for Screen {
     }
 }
 
-fn env() -> Env {
-    let path = Env::capture().os("PATH").expect("a path").to_owned();
-    Env::from_pairs([("PATH", path)])
+fn env() -> EnvVars {
+    let path = EnvVars::capture().os("PATH").expect("a path").to_owned();
+    EnvVars::from_pairs([("PATH", path)])
 }
 
-fn opening(rig: &Rig, terminal: &Terminal, desktop: Desktop) -> Opening {
-    Opening {
+fn opening(rig: &Rig, terminal: &Terminal, desktop: Desktop) -> WindowRequest {
+    WindowRequest {
         name: terminal.session.name.clone(),
         folder: terminal.folder.clone(),
         attach: rig
@@ -91,7 +91,7 @@ fn opening(rig: &Rig, terminal: &Terminal, desktop: Desktop) -> Opening {
 }
 
 async fn attached(terminal: &mut Terminal, count: u32) {
-    let told = async { while terminal.notices.next().await != Notice::Attached(count) {} };
+    let told = async { while terminal.notices.next().await != TmuxNotice::Attached(count) {} };
     let told = tokio::time::timeout(PATIENCE, told).await;
     told.unwrap_or_else(|_| panic!("never {count} attached"));
 }
@@ -111,7 +111,7 @@ async fn a_window_is_opened_seen_and_closed_and_others_stay() {
     assert_eq!(clients.len(), 1);
     assert_eq!(clients[0].pid, window.pid);
     assert_eq!(
-        windows::opened(&terminal.folder).expect("read"),
+        windows::list_opened(&terminal.folder).expect("read"),
         std::slice::from_ref(&window)
     );
     // What is typed there is seen in it, and it has the size of the window.
@@ -134,7 +134,7 @@ async fn a_window_is_opened_seen_and_closed_and_others_stay() {
     assert!(foreign.try_wait().expect("ours").is_none());
     assert!(!terminal.control.detach(window.pid).await.expect("asked"));
     windows::forget(&terminal.folder, window.number).expect("forgotten");
-    assert_eq!(windows::opened(&terminal.folder).expect("read"), []);
+    assert_eq!(windows::list_opened(&terminal.folder).expect("read"), []);
     assert_eq!(terminal.run("on", "echo on").await.output, "on\r\n");
     let _ = foreign.kill();
     let _ = foreign.wait();
@@ -144,7 +144,7 @@ async fn a_window_is_opened_seen_and_closed_and_others_stay() {
 async fn without_a_display_or_a_program_a_sentence_says_so() {
     let rig = Rig::new().await;
     let terminal = rig.terminal("main", "/bin/bash").await;
-    let open = async |env: &Env, opening: Opening| {
+    let open = async |env: &EnvVars, opening: WindowRequest| {
         windows::open(env, opening)
             .await
             .expect_err("no window")
@@ -166,13 +166,13 @@ async fn without_a_display_or_a_program_a_sentence_says_so() {
     );
     let mut unnamed = opening(&rig, &terminal, nowhere);
     unnamed.program = None;
-    let nothing = Env::from_pairs([("PATH", PathBuf::from("/nowhere"))]);
+    let nothing = EnvVars::from_pairs([("PATH", PathBuf::from("/nowhere"))]);
     let said = open(&nothing, unnamed.clone()).await;
     assert!(said.contains("set terminal.window to yours"), "{said}");
     unnamed.setting = Some("/nowhere/term -e".to_owned());
     let error = windows::open(&env(), unnamed).await.expect_err("not there");
     assert!(matches!(error, WindowError::Named { .. }), "{error}");
     // A window that did not come up leaves nothing behind.
-    assert_eq!(windows::opened(&terminal.folder).expect("read"), []);
+    assert_eq!(windows::list_opened(&terminal.folder).expect("read"), []);
     assert!(!terminal.folder.join("window.1").exists());
 }

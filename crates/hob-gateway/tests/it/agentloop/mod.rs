@@ -1,5 +1,4 @@
-//! AgentLoop's dialect, with an agent before it that always says the same, and services that only
-//! say what they would do.
+//! AgentLoop's dialect, with a fake agent and fake services.
 
 mod services;
 

@@ -1,13 +1,13 @@
-//! Services that only say what they would do: `llm`, which has failed, and `tts`, which starts.
+//! Fake services: `llm`, which has failed, and `tts`, which starts.
 
 use crate::house::House;
 use hob_bus::{Bus, EventLog, NewEvent, Room};
 use hob_wire::rooms::service::{
-    self, LastExit, NameParams, Service, ServiceLine, ServiceLog, ServiceLogPayload, ServiceState,
-    ServiceStatus, ServiceStatusChanged, StartParams,
+    self, LastExit, ManagedService, ServiceLog, ServiceLogLine, ServiceLogPayload, ServiceSelector,
+    ServiceStartParams, ServiceState, ServiceStatus, ServiceStatusChanged,
 };
 use hob_wire::rooms::tool::OutputStream;
-use hob_wire::{ErrorCode, Topic, WireError};
+use hob_wire::{ErrorCode, EventTopic, WireError};
 use std::sync::{Arc, Mutex};
 
 pub(crate) struct Services {
@@ -28,18 +28,18 @@ impl Services {
             .method::<service::List, _, _>(move |_, _| {
                 let services = vec![shown(failed()), shown(listing.speech())];
                 async move {
-                    Ok(service::Services {
+                    Ok(service::ServiceListResult {
                         services,
                         problems: Vec::new(),
                         broken: Vec::new(),
                     })
                 }
             })
-            .method::<service::Status, _, _>(move |_, params: NameParams| {
+            .method::<service::Status, _, _>(move |_, params: ServiceSelector| {
                 let status = asking.named(&params.name);
                 async move { status }
             })
-            .method::<service::Start, _, _>(move |_, params: StartParams| {
+            .method::<service::Start, _, _>(move |_, params: ServiceStartParams| {
                 let services = Arc::clone(&starting);
                 async move {
                     services.named(&params.name)?;
@@ -58,7 +58,7 @@ impl Services {
     pub(crate) fn print(&self, line: &str) {
         let payload = ServiceLogPayload {
             name: "tts".to_owned(),
-            line: ServiceLine {
+            line: ServiceLogLine {
                 number: 1,
                 at: 1,
                 stream: OutputStream::Stdout,
@@ -120,8 +120,8 @@ fn failed() -> ServiceStatus {
     }
 }
 
-fn shown(status: ServiceStatus) -> Service {
-    Service {
+fn shown(status: ServiceStatus) -> ManagedService {
+    ManagedService {
         status,
         about: String::new(),
         role: None,

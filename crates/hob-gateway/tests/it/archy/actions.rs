@@ -1,4 +1,4 @@
-//! Every action, as the terminals and the desktop are asked for it and as its client reads it.
+//! Every action: the calls that it makes and the answer that its client reads.
 
 use super::{Stage, failed, plain, said};
 use serde_json::{Value, json};

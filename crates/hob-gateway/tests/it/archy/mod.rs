@@ -1,4 +1,4 @@
-//! Archy's socket, with terminals and a desktop behind it that do as they are told.
+//! Archy's socket, with fake terminals and a fake desktop.
 
 mod actions;
 mod desktop;

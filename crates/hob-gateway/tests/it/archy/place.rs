@@ -1,4 +1,4 @@
-//! Where the socket is, whose it is, and what else may be in its place.
+//! The path of Archy's socket, its owner, and other files at that path.
 
 use super::{Stage, ask, listening};
 use crate::house::House;

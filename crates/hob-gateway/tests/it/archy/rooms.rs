@@ -1,17 +1,17 @@
-//! Terminals and a desktop that do nothing by themselves: a command ends as its words say, or when
-//! the test lets it.
+//! Fake terminals and a fake desktop. A command ends as its text says, or when the test lets it.
 
 use crate::house::House;
 use hob_bus::Room;
-use hob_kit::dice::Dice;
-use hob_wire::analysis::Analysis;
+use hob_kit::randomness::Randomness;
+use hob_wire::analysis::OutputAnalysis;
 use hob_wire::id::CommandId;
 use hob_wire::rooms::desktop::{
-    self, DesktopEntry, EntryFound, Launched, ProgramFound, SystemInfo,
+    self, DesktopEntry, DesktopFindResult, DesktopLaunchResult, DesktopProgramResult, SystemInfo,
 };
 use hob_wire::rooms::terminal::{
-    self, Cancelled, Captured, Closed, CommandBy, CommandState, Executed, Opened, Terminal,
-    TerminalCommand, TerminalState, Terminals, Typed,
+    self, CommandOrigin, CommandState, TerminalCancelResult, TerminalCaptureResult,
+    TerminalCloseResult, TerminalCommand, TerminalExecuteResult, TerminalInfo, TerminalKeysResult,
+    TerminalListResult, TerminalOpenResult, TerminalState,
 };
 use hob_wire::{ErrorCode, Method, WireError};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) struct Rooms {
 
 #[derive(Default)]
 struct State {
-    terminals: BTreeMap<String, Terminal>,
+    terminals: BTreeMap<String, TerminalInfo>,
     commands: Vec<TerminalCommand>,
     windows: BTreeMap<String, u32>,
     display: bool,
@@ -87,7 +87,10 @@ impl Rooms {
         }
     }
 
-    fn execute(&self, params: terminal::ExecuteParams) -> Result<Executed, WireError> {
+    fn execute(
+        &self,
+        params: terminal::TerminalExecuteParams,
+    ) -> Result<TerminalExecuteResult, WireError> {
         let name = params.name.unwrap_or_default();
         if name.contains('.') {
             return Err(wrong(ErrorCode::InvalidParams, "That is no name."));
@@ -105,13 +108,16 @@ impl Rooms {
         state.commands.extend(made.iter().cloned());
         drop(state);
         self.changed.send_modify(|count| *count += 1);
-        Ok(Executed {
+        Ok(TerminalExecuteResult {
             name,
             commands: made,
         })
     }
 
-    async fn command(&self, params: terminal::CommandParams) -> Result<TerminalCommand, WireError> {
+    async fn command(
+        &self,
+        params: terminal::TerminalCommandParams,
+    ) -> Result<TerminalCommand, WireError> {
         let mut changed = self.changed.subscribe();
         let found = || {
             let state = self.state.lock().unwrap();
@@ -131,7 +137,10 @@ impl Rooms {
         found()
     }
 
-    fn capture(&self, params: &terminal::CaptureParams) -> Result<Captured, WireError> {
+    fn capture(
+        &self,
+        params: &terminal::TerminalCaptureParams,
+    ) -> Result<TerminalCaptureResult, WireError> {
         let name = params.name.clone().unwrap_or_default();
         let state = self.state.lock().unwrap();
         if !state.terminals.contains_key(&name) {
@@ -139,7 +148,7 @@ impl Rooms {
         }
         let ours = state.commands.iter().filter(|it| it.terminal == name);
         let text = ours.filter_map(|it| it.output.clone()).collect::<String>();
-        Ok(Captured {
+        Ok(TerminalCaptureResult {
             name,
             lines: params.lines.unwrap_or_default(),
             text,
@@ -152,7 +161,7 @@ impl Rooms {
         })
     }
 
-    fn open(&self, params: terminal::OpenParams) -> Result<Opened, WireError> {
+    fn open(&self, params: terminal::TerminalOpenParams) -> Result<TerminalOpenResult, WireError> {
         let name = params.name.unwrap_or_default();
         let mut state = self.state.lock().unwrap();
         if !state.display {
@@ -166,7 +175,7 @@ impl Rooms {
             .entry(name.clone())
             .or_insert_with(|| blank(&name));
         terminal.attached = windows;
-        Ok(Opened {
+        Ok(TerminalOpenResult {
             program: params.program.unwrap_or_else(|| "foot".to_owned()),
             name,
             opened,
@@ -174,7 +183,10 @@ impl Rooms {
         })
     }
 
-    fn close(&self, params: terminal::CloseParams) -> Result<Closed, WireError> {
+    fn close(
+        &self,
+        params: terminal::TerminalCloseParams,
+    ) -> Result<TerminalCloseResult, WireError> {
         let name = params.name.unwrap_or_default();
         let mut state = self.state.lock().unwrap();
         let windows = state.windows.remove(&name).unwrap_or_default();
@@ -185,7 +197,7 @@ impl Rooms {
         if !params.windows_only {
             terminal.state = TerminalState::Closed;
         }
-        Ok(Closed {
+        Ok(TerminalCloseResult {
             name,
             windows,
             terminal: !params.windows_only,
@@ -201,7 +213,7 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
     let room = answer::<terminal::Close>(room, rooms, Rooms::close);
     let room = answer::<terminal::Keys>(room, rooms, |_, params| {
         let name = params.name.unwrap_or_default();
-        Ok(Typed { name })
+        Ok(TerminalKeysResult { name })
     });
     let room = answer::<terminal::Cancel>(room, rooms, |rooms, params| {
         let state = rooms.state.lock().unwrap();
@@ -210,11 +222,11 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
         drop(state);
         rooms.release();
         let name = params.name.unwrap_or_default();
-        Ok(Cancelled { name, ended })
+        Ok(TerminalCancelResult { name, ended })
     });
     let room = answer::<terminal::List>(room, rooms, |rooms, _| {
         let state = rooms.state.lock().unwrap();
-        Ok(Terminals {
+        Ok(TerminalListResult {
             terminals: state.terminals.values().cloned().collect(),
             socket: "/nowhere".to_owned(),
             tmux: None,
@@ -222,7 +234,7 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
         })
     });
     let room = answer::<terminal::Analyze>(room, rooms, |_, params| {
-        Ok(Analysis {
+        Ok(OutputAnalysis {
             format: "told".to_owned(),
             parsed: serde_json::json!({ "by": params.id.map_or("output", |_| "id") }),
             findings: Vec::new(),
@@ -242,7 +254,7 @@ fn desktop(rooms: &Arc<Rooms>) -> Room {
     let room = Room::new("desktop");
     let room = answer::<desktop::Program>(room, rooms, |_, params| {
         let found = params.program == "ls";
-        Ok(ProgramFound {
+        Ok(DesktopProgramResult {
             program: params.program,
             found,
             path: found.then(|| "/bin/ls".to_owned()),
@@ -250,7 +262,7 @@ fn desktop(rooms: &Arc<Rooms>) -> Room {
     });
     let room = answer::<desktop::Find>(room, rooms, |_, params| {
         let entry = entries().into_iter().find(|it| it.id == params.name);
-        Ok(EntryFound { entry })
+        Ok(DesktopFindResult { entry })
     });
     let room = answer::<desktop::Launch>(room, rooms, |rooms, params| {
         if !rooms.state.lock().unwrap().display {
@@ -258,7 +270,7 @@ fn desktop(rooms: &Arc<Rooms>) -> Room {
         }
         let entry = entries().into_iter().find(|it| it.id == params.entry);
         let entry = entry.ok_or_else(|| wrong(ErrorCode::NotFound, "There is none."))?;
-        Ok(Launched { entry })
+        Ok(DesktopLaunchResult { entry })
     });
     answer::<desktop::System>(room, rooms, |_, _| {
         Ok(SystemInfo {
@@ -320,9 +332,9 @@ fn begun(terminal: &str, line: &str) -> TerminalCommand {
         .strip_prefix("exit ")
         .and_then(|code| code.parse().ok());
     let mut command = TerminalCommand {
-        id: CommandId(Dice::system().uuid(1)),
+        id: CommandId(Randomness::system().uuid(1)),
         terminal: terminal.to_owned(),
-        by: CommandBy::Client,
+        by: CommandOrigin::Client,
         output: Some(format!("ran {line}\n")),
         command: Some(line.to_owned()),
         reason: None,
@@ -348,8 +360,8 @@ fn finish(command: &mut TerminalCommand, code: i32) {
     command.duration_ms = Some(5);
 }
 
-fn blank(name: &str) -> Terminal {
-    Terminal {
+fn blank(name: &str) -> TerminalInfo {
+    TerminalInfo {
         name: name.to_owned(),
         state: TerminalState::Idle,
         detail: None,

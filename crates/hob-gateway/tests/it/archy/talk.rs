@@ -1,4 +1,4 @@
-//! What is said on a connection: documents of every kind and size, alone, together and never whole.
+//! Connections: requests of all sizes, alone, pipelined and incomplete.
 
 use super::{DEADLINE, Stage, ask, failed, read_all, said};
 use serde_json::{Value, json};

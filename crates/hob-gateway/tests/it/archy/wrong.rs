@@ -1,4 +1,4 @@
-//! Requests that cannot be done, and what is said of them.
+//! Requests that fail, and their errors.
 
 use super::{Stage, failed};
 use serde_json::{Value, json};

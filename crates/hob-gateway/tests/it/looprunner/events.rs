@@ -1,4 +1,4 @@
-//! The stream of events: its order, coming back, and readers that are slow or gone.
+//! The event stream: order, reconnecting, slow and vanished readers.
 
 use crate::house::{House, PATIENCE};
 use crate::looprunner::house;

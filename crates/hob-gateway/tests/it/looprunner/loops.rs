@@ -1,28 +1,27 @@
-//! Loops that do what is asked and nothing by themselves, and models to choose from. What happens to
-//! them is told by the test.
+//! Fake loops and models. The test publishes the loops' events.
 
 use crate::house::House;
 use hob_bus::{EventLog, NewEvent, Room};
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
-    self, DEFAULT_LOOP, Deleted, Iteration, Iterations, Loop, LoopConfig, LoopConfiguredPayload,
-    LoopEnd, LoopErrorPayload, LoopIterationPayload, LoopPhase, LoopPromptPayload,
-    LoopResponsePayload, LoopState, LoopStatePayload, LoopStoppedPayload, Loops as Listed,
-    Memories, Memory, MonitorOutput, MonitorView,
+    self, DEFAULT_LOOP, IterationRecord, Loop, LoopConfig, LoopConfiguredPayload, LoopDeleteResult,
+    LoopEnd, LoopErrorPayload, LoopHistoryResult, LoopIterationPayload, LoopListResult as Listed,
+    LoopMemory, LoopPersistentResult, LoopPhase, LoopPromptPayload, LoopResponsePayload, LoopState,
+    LoopStatePayload, LoopStoppedPayload, MonitorConfigView, MonitorOutput,
 };
 use hob_wire::rooms::model;
 use hob_wire::rooms::model::ProviderKind;
-use hob_wire::{ErrorCode, Method, Topic, WireError};
+use hob_wire::{ErrorCode, EventTopic, Method, WireError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub(crate) struct Loops {
     log: Arc<dyn EventLog>,
-    emitter: hob_bus::Emitter,
+    emitter: hob_bus::EventEmitter,
     pub(crate) known: Mutex<BTreeMap<String, Loop>>,
-    pub(crate) iterations: Mutex<Vec<Iteration>>,
+    pub(crate) iterations: Mutex<Vec<IterationRecord>>,
     /// The methods that changed something, as they were called.
     pub(crate) calls: Mutex<Vec<&'static str>>,
 }
@@ -93,7 +92,7 @@ impl Loops {
             loops.note::<loops::Delete>();
             loops.get(&params.name)?;
             loops.known.lock().unwrap().remove(&params.name);
-            Ok(Deleted { name: params.name })
+            Ok(LoopDeleteResult { name: params.name })
         });
         let room = self.answer::<loops::Working>(room, |loops, params| {
             loops.note::<loops::Working>();
@@ -105,7 +104,7 @@ impl Loops {
             let text = params.text.unwrap_or_default();
             let one = loops.alter(&params.name, |one| write(&mut one.persistent, text))?;
             let memory = one.persistent;
-            Ok(Memories {
+            Ok(LoopPersistentResult {
                 memory,
                 earlier: Vec::new(),
             })
@@ -120,7 +119,7 @@ impl Loops {
             // Pages are smaller than asked for, as they are when texts are long.
             let limit = params.limit.unwrap_or(50).min(30) as usize;
             let more = wanted.clone().count() > limit;
-            Ok(Iterations {
+            Ok(LoopHistoryResult {
                 iterations: wanted.take(limit).cloned().collect(),
                 more,
             })
@@ -164,7 +163,7 @@ impl Loops {
     }
 
     /// Logs an event, as the loops' own transactions do.
-    pub(crate) async fn tell<T: Topic>(&self, payload: &T::Payload) -> u64 {
+    pub(crate) async fn tell<T: EventTopic>(&self, payload: &T::Payload) -> u64 {
         let payload = serde_json::to_vec(payload).unwrap();
         let event = NewEvent {
             source: "loops".into(),
@@ -177,7 +176,7 @@ impl Loops {
 
     /// Tells a whole iteration with a monitor; answers the number of its first event.
     pub(crate) async fn iterate(&self, name: &str, iteration: u32) -> u64 {
-        let (name, run_id) = (name.to_owned(), RunId(Dice::system().uuid(0)));
+        let (name, run_id) = (name.to_owned(), RunId(Randomness::system().uuid(0)));
         let begun = LoopIterationPayload {
             name: name.clone(),
             iteration,
@@ -264,14 +263,14 @@ pub(crate) fn blank(name: &str) -> Loop {
         name: name.to_owned(),
         config: LoopConfig::default(),
         state: LoopState::default(),
-        persistent: Memory::default(),
-        working: Memory::default(),
+        persistent: LoopMemory::default(),
+        working: LoopMemory::default(),
         created_at: 1,
         updated_at: 2,
     }
 }
 
-fn write(memory: &mut Memory, text: String) {
+fn write(memory: &mut LoopMemory, text: String) {
     memory.revision += 1;
     memory.text = text;
 }
@@ -281,7 +280,7 @@ fn change(config: &mut LoopConfig, asked: loops::LoopChange) {
         config.model = model;
     }
     if let Some(monitor) = asked.monitor {
-        config.monitor = monitor.map(MonitorView::from);
+        config.monitor = monitor.map(MonitorConfigView::from);
     }
     config.system = asked.system.unwrap_or(std::mem::take(&mut config.system));
     config.user = asked.user.unwrap_or(std::mem::take(&mut config.user));
@@ -296,14 +295,14 @@ fn error(code: ErrorCode, message: &str) -> WireError {
 /// Two models of one provider, one of which has a slash in its name, and a provider that is away.
 fn models() -> Room {
     Room::new("models").method::<model::List, _, _>(|_, params| async move {
-        let one = |id: &str| model::Model {
+        let one = |id: &str| model::ModelInfo {
             id: format!("lab/{id}"),
             provider: "lab".to_owned(),
             name: id.to_uppercase(),
             context_tokens: None,
             price: None,
         };
-        let provider = |name: &str, ready| model::Provider {
+        let provider = |name: &str, ready| model::ProviderInfo {
             name: name.to_owned(),
             kind: ProviderKind::Openai,
             url: String::new(),
@@ -322,14 +321,14 @@ fn models() -> Room {
             }
         }
         let listed = providers.iter().any(|it| it.name == "lab") && !params.names_only;
-        Ok(model::Models {
+        Ok(model::ModelListResult {
             models: if listed {
                 vec![one("small"), one("big/one")]
             } else {
                 Vec::new()
             },
             providers,
-            aliases: vec![model::Alias {
+            aliases: vec![model::ModelAlias {
                 alias: "default".to_owned(),
                 models: vec!["lab/small".to_owned()],
             }],

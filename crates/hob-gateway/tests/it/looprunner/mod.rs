@@ -1,4 +1,4 @@
-//! Loop Runner's API, with loops behind it that do nothing by themselves.
+//! Loop Runner's API, with fake loops.
 
 mod events;
 mod listener;
@@ -354,7 +354,7 @@ async fn a_history_is_read_page_by_page_and_bounded() {
         .lock()
         .unwrap()
         .insert("default".to_owned(), blank);
-    let one = |iteration: u32| hob_wire::rooms::loops::Iteration {
+    let one = |iteration: u32| hob_wire::rooms::loops::IterationRecord {
         iteration,
         session_key: String::new(),
         run_id: None,

@@ -1,4 +1,4 @@
-//! A client of server-sent events that reads the bytes as they come.
+//! A client of server-sent events that reads raw bytes.
 
 use crate::house::{Answer, PATIENCE, parse};
 use serde_json::Value;

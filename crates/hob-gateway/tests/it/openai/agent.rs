@@ -1,16 +1,16 @@
-//! An agent that does as the last message says, and the tools and models beside it.
+//! A fake agent that does what the last message says, with tools and models.
 
 use crate::house::House;
 use hob_bus::{Bus, EventLog, NewEvent, Room, SessionTag};
-use hob_wire::content::{Content, Part, ToolCall};
+use hob_wire::content::{ContentPart, MessageContent, ToolCall};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    self, Aborted, Cause, ChatParams, ChatReply, Cost, DeltaKind, RunCompletedPayload,
-    RunDeltaPayload, RunOf, RunParams, RunReply, RunState, RunStepPayload,
+    self, AgentAbortResult, AgentChatParams, AgentChatResult, AgentRunParams, AgentRunResult, Cost,
+    DeltaKind, RunCompletedPayload, RunDeltaPayload, RunEndCause, RunRef, RunState, RunStepPayload,
 };
 use hob_wire::rooms::tool::Tier;
 use hob_wire::rooms::{model, tool};
-use hob_wire::{Effect, ErrorCode, Topic, WireError};
+use hob_wire::{ErrorCode, EventTopic, Idempotency, WireError};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -19,8 +19,8 @@ use tokio::sync::Notify;
 pub(crate) struct Agent {
     bus: Bus,
     log: Arc<dyn EventLog>,
-    pub(crate) chats: Mutex<Vec<ChatParams>>,
-    pub(crate) runs: Mutex<Vec<RunParams>>,
+    pub(crate) chats: Mutex<Vec<AgentChatParams>>,
+    pub(crate) runs: Mutex<Vec<AgentRunParams>>,
     pub(crate) aborted: Mutex<Vec<RunId>>,
     pub(crate) stop: Notify,
 }
@@ -50,7 +50,7 @@ impl Agent {
                 async move {
                     agent.aborted.lock().unwrap().extend(selector.run_id);
                     agent.stop.notify_waiters();
-                    Ok(Aborted { runs: Vec::new() })
+                    Ok(AgentAbortResult { runs: Vec::new() })
                 }
             })
             .event::<agent::RunDelta>()
@@ -63,18 +63,18 @@ impl Agent {
         agent
     }
 
-    async fn chat(&self, params: ChatParams) -> Result<ChatReply, WireError> {
+    async fn chat(&self, params: AgentChatParams) -> Result<AgentChatResult, WireError> {
         let id = params.chat_id;
         let wish = match &params.messages.last().unwrap().content {
-            Content::Text(text) => text.clone(),
-            Content::Parts(_) => "parts".to_owned(),
+            MessageContent::Text(text) => text.clone(),
+            MessageContent::Parts(_) => "parts".to_owned(),
         };
         self.chats.lock().unwrap().push(params);
         let say = |offset, text: &str| self.say(&format!("chat:{id}"), id, offset, text);
-        let mut reply = ChatReply {
+        let mut reply = AgentChatResult {
             content: vec![text("Hello")],
             success: true,
-            cause: Cause::Answered,
+            cause: RunEndCause::Answered,
             message: None,
             cut: false,
             cost: Cost {
@@ -109,7 +109,7 @@ impl Agent {
                 return Err(WireError::new(ErrorCode::Internal, "It broke."));
             }
             "fail" => {
-                (reply.success, reply.cause) = (false, Cause::ModelFailed);
+                (reply.success, reply.cause) = (false, RunEndCause::ModelFailed);
                 reply.message = Some("No model could answer.".to_owned());
             }
             "full" => {
@@ -129,31 +129,31 @@ impl Agent {
         Ok(reply)
     }
 
-    async fn run(&self, params: RunParams) -> Result<RunReply, WireError> {
-        let id = RunId(hob_kit::dice::Dice::system().uuid(1));
+    async fn run(&self, params: AgentRunParams) -> Result<AgentRunResult, WireError> {
+        let id = RunId(hob_kit::randomness::Randomness::system().uuid(1));
         let session = params.session_key.clone();
         self.runs.lock().unwrap().push(params);
-        let of = RunOf {
+        let of = RunRef {
             session_key: session.clone(),
             run_id: id,
         };
         // All before the answer: nothing of it may be missed. The first piece is lost.
         self.say(&session, id, 5, " there");
         let step = RunStepPayload {
-            of: of.clone(),
+            run: of.clone(),
             step: 1,
             attempt: 1,
             model: "sim/one".to_owned(),
-            usage: hob_wire::content::Usage::default(),
+            usage: hob_wire::content::TokenUsage::default(),
             cost: Cost::default(),
             text: "Hello there".to_owned(),
         };
         self.log::<agent::RunStep>(&session, &step).await;
         let completed = RunCompletedPayload {
-            of,
+            run: of,
             response: "Hello there".to_owned(),
             success: true,
-            cause: Cause::Answered,
+            cause: RunEndCause::Answered,
             message: None,
             cost: Cost::default(),
             model: Some("sim/one".to_owned()),
@@ -161,7 +161,7 @@ impl Agent {
             denied: Vec::new(),
         };
         self.log::<agent::RunCompleted>(&session, &completed).await;
-        Ok(RunReply {
+        Ok(AgentRunResult {
             run_id: id,
             session_key: session,
             state: RunState::Queued,
@@ -175,7 +175,7 @@ impl Agent {
 
     fn say(&self, session: &str, run_id: RunId, offset: u64, delta: &str) {
         let payload = RunDeltaPayload {
-            of: RunOf {
+            run: RunRef {
                 session_key: session.to_owned(),
                 run_id,
             },
@@ -190,7 +190,7 @@ impl Agent {
         emitter.emit::<agent::RunDelta>(Some(tag(session)), &payload);
     }
 
-    async fn log<T: Topic>(&self, session: &str, payload: &T::Payload) {
+    async fn log<T: EventTopic>(&self, session: &str, payload: &T::Payload) {
         let event = NewEvent {
             source: "agent".into(),
             topic: T::SPEC.topic.into(),
@@ -200,7 +200,7 @@ impl Agent {
         self.log.append(event).await.unwrap();
     }
 
-    pub(crate) fn last_chat(&self) -> ChatParams {
+    pub(crate) fn last_chat(&self) -> AgentChatParams {
         self.chats.lock().unwrap().last().unwrap().clone()
     }
 }
@@ -212,7 +212,7 @@ fn tools() -> Room {
         description: String::new(),
         parameters: json!({ "type": "object" }),
         tier,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: String::new(),
         timeout_ms: None,
@@ -220,7 +220,7 @@ fn tools() -> Room {
     Room::new("tools").method::<tool::List, _, _>(move |_, _| {
         let tools = vec![spec("time", Tier::Read), spec("write", Tier::Write)];
         async move {
-            Ok(tool::Tools {
+            Ok(tool::ToolListResult {
                 outside: Vec::new(),
                 tools,
                 revision: String::new(),
@@ -231,8 +231,8 @@ fn tools() -> Room {
 
 fn models() -> Room {
     Room::new("models").method::<model::List, _, _>(|_, _| async {
-        Ok(model::Models {
-            models: vec![model::Model {
+        Ok(model::ModelListResult {
+            models: vec![model::ModelInfo {
                 id: "sim/one".to_owned(),
                 provider: "sim".to_owned(),
                 name: "one".to_owned(),
@@ -240,7 +240,7 @@ fn models() -> Room {
                 price: None,
             }],
             providers: Vec::new(),
-            aliases: vec![model::Alias {
+            aliases: vec![model::ModelAlias {
                 alias: "fast".to_owned(),
                 models: vec!["sim/one".to_owned()],
             }],
@@ -255,14 +255,14 @@ fn tag(session: &str) -> SessionTag {
     }
 }
 
-fn text(text: &str) -> Part {
-    Part::Text {
+fn text(text: &str) -> ContentPart {
+    ContentPart::Text {
         text: text.to_owned(),
     }
 }
 
-fn call(id: &str) -> Part {
-    Part::ToolCall(ToolCall {
+fn call(id: &str) -> ContentPart {
+    ContentPart::ToolCall(ToolCall {
         id: id.to_owned(),
         name: "add".to_owned(),
         args: json!({ "x": 1 }),

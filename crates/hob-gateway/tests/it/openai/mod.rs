@@ -1,4 +1,4 @@
-//! The OpenAI surface, with an agent before it that does as the last message says.
+//! The OpenAI surface, with a fake agent.
 
 pub(crate) mod agent;
 

@@ -9,7 +9,7 @@ mod oracle;
 mod store;
 mod world;
 
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::time::Instant;
 use world::{Sabotage, World};
 
@@ -28,7 +28,7 @@ fn ten_thousand_days_without_a_doubled_or_silently_missed_slot() {
     } else {
         days.div_ceil(DAYS_A_WORLD)
     };
-    let first = first.unwrap_or_else(|| Dice::system().u64() >> 16);
+    let first = first.unwrap_or_else(|| Randomness::system().u64() >> 16);
     let mut sum = world::Tally::default();
     for seed in (0..worlds).map(|world| first + world) {
         match World::new(seed, Sabotage::None).live(DAYS_A_WORLD) {
@@ -59,7 +59,7 @@ fn sabotage_is_found() {
 }
 
 fn number(name: &str) -> Option<u64> {
-    let env = hob_kit::world::Env::capture();
+    let env = hob_kit::host_environment::EnvVars::capture();
     let text = env.text(name)?.to_owned();
     Some(
         text.parse()

@@ -2,7 +2,7 @@
 
 use super::store::State;
 use super::world::World;
-use hob_core::schedule::Tribe;
+use hob_core::schedule::WorkRepeatability;
 
 /// What must hold at any moment: no due time has its effect twice.
 pub(super) fn check(world: &World) -> Result<(), String> {
@@ -23,7 +23,7 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
     check(world)?;
     for (job, of) in world.jobs.iter().enumerate() {
         let wrong = |what: String| format!("{} in {} ({:?}): {what}", of.line, of.zone, of.policy);
-        let back_ms_max = of.calendar.back_ms_max();
+        let back_ms_max = of.calendar.clock_back_ms_max();
         let mut cursor_ms = None;
         for decided in &world.store.decided[job] {
             // What was decided follows on what was decided before, unless the clock was far off.
@@ -35,9 +35,9 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
                 return Err(wrong(hole));
             }
             cursor_ms = Some(decided.to_ms);
-            let calendar = of.calendar.counted_from(decided.after_ms);
+            let calendar = of.calendar.anchored_at(decided.after_ms);
             let passed = calendar.passed(decided.after_ms, decided.to_ms, None);
-            let is_exact = !passed.rough && !decided.rough;
+            let is_exact = !passed.is_estimate && !decided.rough;
             if is_exact && passed.inside.count != decided.counted {
                 let counted = passed.inside.count;
                 return Err(wrong(format!(
@@ -52,7 +52,7 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
             let hole = format!("silently missed: decided to {cursor_ms:?}, cursor {cursor}");
             return Err(wrong(hole));
         }
-        let calendar = of.calendar.counted_from(cursor);
+        let calendar = of.calendar.anchored_at(cursor);
         let next = calendar.next_within(cursor, of.policy.hours.as_ref());
         if next.is_some_and(|next| next <= world.looked_ms) {
             return Err(wrong(format!(
@@ -67,7 +67,7 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
             .get(&(slot.job, slot.due_ms))
             .copied()
             .unwrap_or(0);
-        let is_keyed = world.jobs[slot.job].tribe == Tribe::Keyed;
+        let is_keyed = world.jobs[slot.job].tribe == WorkRepeatability::Keyed;
         let holds = match slot.state {
             State::Due | State::Running => false,
             State::Ran => effects == 1,

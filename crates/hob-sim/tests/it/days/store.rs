@@ -2,7 +2,7 @@
 //! transaction, as in the real store.
 
 use super::world::Sabotage;
-use hob_core::schedule::{Decision, Fate};
+use hob_core::schedule::{DueDecision, SlotDecision};
 use std::collections::BTreeMap;
 
 /// Where a slot stands on disk.
@@ -75,7 +75,7 @@ impl Store {
     pub(super) fn open(
         &mut self,
         job: usize,
-        decision: &Decision,
+        decision: &DueDecision,
         sabotage: Sabotage,
     ) -> (Vec<usize>, bool) {
         let mut new = Vec::new();
@@ -87,10 +87,10 @@ impl Store {
             if self.by_key.contains_key(&key) && sabotage != Sabotage::KeysForgotten {
                 continue;
             }
-            let state = match planned.fate {
-                Fate::Run => State::Due,
-                Fate::Skipped(_) => State::Skipped,
-                Fate::Missed(_) => State::Missed,
+            let state = match planned.decision {
+                SlotDecision::Run => State::Due,
+                SlotDecision::Skipped(_) => State::Skipped,
+                SlotDecision::Missed(_) => State::Missed,
             };
             let index = self.slots.len();
             self.slots.push(Slot {
@@ -110,7 +110,7 @@ impl Store {
                 after_ms: self.cursors[job],
                 to_ms: decision.cursor_ms,
                 counted,
-                rough: decision.rough,
+                rough: decision.is_estimate,
             });
         }
         self.cursors[job] = decision.cursor_ms;

@@ -4,10 +4,11 @@
 use super::oracle;
 use super::store::{State, Store};
 use hob_core::schedule::{
-    Calendar, Hours, Policy, Recovery, Standing, Streak, Tick, Tribe, decide, recover,
+    ActiveHours, Calendar, ClockTick, FailureStreak, JobPolicy, JobStanding, SlotRecovery,
+    WorkRepeatability, decide, recover,
 };
-use hob_kit::dice::Dice;
-use hob_wire::rooms::cron::{Missed, Overlap};
+use hob_kit::randomness::Randomness;
+use hob_wire::rooms::cron::{MissedPolicy, OverlapPolicy};
 use jiff::tz::TimeZone;
 use std::collections::VecDeque;
 
@@ -96,8 +97,8 @@ pub(super) struct Job {
     pub(super) line: &'static str,
     pub(super) zone: &'static str,
     pub(super) calendar: Calendar,
-    pub(super) policy: Policy,
-    pub(super) tribe: Tribe,
+    pub(super) policy: JobPolicy,
+    pub(super) tribe: WorkRepeatability,
 }
 
 /// What a daemon has in memory of a job.
@@ -105,7 +106,7 @@ pub(super) struct Job {
 struct Memory {
     waiting: VecDeque<(usize, u64)>,
     at_work: Option<Work>,
-    streak: Streak,
+    streak: FailureStreak,
 }
 
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ struct Work {
 }
 
 pub(super) struct World {
-    dice: Dice,
+    randomness: Randomness,
     sabotage: Sabotage,
     monotonic_ms: u64,
     /// The wall is that much ahead.
@@ -143,28 +144,35 @@ struct Crash;
 
 impl World {
     pub(super) fn new(seed: u64, sabotage: Sabotage) -> World {
-        let dice = Dice::seeded(seed);
-        let pick = |list: &[&'static str]| list[below(&dice, list.len())];
+        let randomness = Randomness::seeded(seed);
+        let pick = |list: &[&'static str]| list[below(&randomness, list.len())];
         // Somewhere in 2025 or 2026: every change of the clocks comes by.
-        let ahead_ms = 1_735_700_000_000 + dice.below(YEAR);
+        let ahead_ms = 1_735_700_000_000 + randomness.below(YEAR);
         let jobs: Vec<Job> = (0..JOBS)
             .map(|_| {
                 let (line, zone) = (pick(LINES), pick(ZONES));
                 let tz = TimeZone::get(zone).expect("the machine has a time zone database");
-                let hours = ["", "", "08:00-22:00", "22:00-06:00"][below(&dice, 4)];
+                let hours = ["", "", "08:00-22:00", "22:00-06:00"][below(&randomness, 4)];
                 Job {
                     line,
                     zone,
                     calendar: Calendar::parse(line, tz, ahead_ms).expect("is a schedule"),
-                    policy: Policy {
-                        missed: [Missed::Once, Missed::All, Missed::Skip][below(&dice, 3)],
-                        overlap: [Overlap::Queue, Overlap::Skip, Overlap::Replace][below(&dice, 3)],
-                        window_ms: [10 * MINUTE, DAY, 4 * DAY, 2 * YEAR][below(&dice, 4)],
-                        jitter_ms: [0, 0, 30_000, 20 * MINUTE][below(&dice, 4)],
-                        hours: (!hours.is_empty()).then(|| Hours::parse(hours).expect("hours")),
+                    policy: JobPolicy {
+                        missed: [MissedPolicy::Once, MissedPolicy::All, MissedPolicy::Skip]
+                            [below(&randomness, 3)],
+                        overlap: [
+                            OverlapPolicy::Queue,
+                            OverlapPolicy::Skip,
+                            OverlapPolicy::Replace,
+                        ][below(&randomness, 3)],
+                        window_ms: [10 * MINUTE, DAY, 4 * DAY, 2 * YEAR][below(&randomness, 4)],
+                        jitter_ms: [0, 0, 30_000, 20 * MINUTE][below(&randomness, 4)],
+                        hours: (!hours.is_empty())
+                            .then(|| ActiveHours::parse(hours).expect("hours")),
                         failures_max: 0,
                     },
-                    tribe: [Tribe::Keyed, Tribe::Opaque][below(&dice, 2)],
+                    tribe: [WorkRepeatability::Keyed, WorkRepeatability::Opaque]
+                        [below(&randomness, 2)],
                 }
             })
             .collect();
@@ -173,7 +181,7 @@ impl World {
             store: Store::new(vec![ahead_ms; jobs.len()]),
             nexts: vec![(0, None); jobs.len()],
             jobs,
-            dice,
+            randomness,
             sabotage,
             monotonic_ms: 0,
             ahead_ms,
@@ -189,7 +197,7 @@ impl World {
     pub(super) fn live(mut self, days: u64) -> Result<Tally, String> {
         while self.monotonic_ms < days * DAY {
             self.pass();
-            if self.dice.below(JUMP_EVERY) == 0 {
+            if self.randomness.below(JUMP_EVERY) == 0 {
                 self.jump();
             }
             if self.look().is_err() {
@@ -212,7 +220,7 @@ impl World {
     /// Time passes until there is something to do.
     fn pass(&mut self) {
         let now_ms = self.now_ms();
-        let mut wait_ms = 1 + self.dice.below(SLEEP_MS);
+        let mut wait_ms = 1 + self.randomness.below(SLEEP_MS);
         for index in 0..self.jobs.len() {
             let due_ms = self
                 .next(index)
@@ -227,7 +235,7 @@ impl World {
             wait_ms = wait_ms.min(due_ms).min(begin_ms).min(end_ms);
         }
         // A busy machine is a little late.
-        self.monotonic_ms += wait_ms.max(1) + self.dice.below(40);
+        self.monotonic_ms += wait_ms.max(1) + self.randomness.below(40);
     }
 
     /// When a job is due next; found out anew when its cursor has moved.
@@ -235,7 +243,7 @@ impl World {
         let cursor_ms = self.store.cursors[job];
         if self.nexts[job].0 != cursor_ms {
             let of = &self.jobs[job];
-            let calendar = of.calendar.counted_from(cursor_ms);
+            let calendar = of.calendar.anchored_at(cursor_ms);
             let next = calendar.next_within(cursor_ms, of.policy.hours.as_ref());
             self.nexts[job] = (cursor_ms, next);
         }
@@ -246,16 +254,16 @@ impl World {
     fn jump(&mut self) {
         self.tally.jumps += 1;
         let back = |ahead: u64, by: u64| ahead.saturating_sub(by);
-        match self.dice.below(10) {
+        match self.randomness.below(10) {
             0 => self.ahead_ms += HOUR,
             1 | 2 => self.ahead_ms = back(self.ahead_ms, HOUR),
             3 => self.ahead_ms += YEAR,
             4 => self.ahead_ms = back(self.ahead_ms, YEAR),
-            5 => self.ahead_ms += self.dice.below(2 * DAY),
-            6 => self.ahead_ms = back(self.ahead_ms, self.dice.below(2 * DAY)),
+            5 => self.ahead_ms += self.randomness.below(2 * DAY),
+            6 => self.ahead_ms = back(self.ahead_ms, self.randomness.below(2 * DAY)),
             // Far back, mostly behind the time when the jobs were made.
-            7 => self.ahead_ms = back(self.ahead_ms, 2 * DAY + self.dice.below(60 * DAY)),
-            8 => self.ahead_ms = back(self.ahead_ms, self.dice.below(3 * MINUTE)),
+            7 => self.ahead_ms = back(self.ahead_ms, 2 * DAY + self.randomness.below(60 * DAY)),
+            8 => self.ahead_ms = back(self.ahead_ms, self.randomness.below(3 * MINUTE)),
             _ => self.ahead_ms += 3 * DAY,
         }
     }
@@ -266,7 +274,7 @@ impl World {
         for job in 0..self.jobs.len() {
             self.begin(job)?;
             let is_due = self.next(job).is_some_and(|due| due <= now_ms);
-            let back_ms_max = self.jobs[job].calendar.back_ms_max();
+            let back_ms_max = self.jobs[job].calendar.clock_back_ms_max();
             if is_due || self.store.cursors[job] > now_ms + back_ms_max {
                 self.decide(job, now_ms)?;
             }
@@ -283,10 +291,10 @@ impl World {
     fn note_stall(&mut self, job: usize, now_ms: u64) {
         let next = self.next(job);
         let of = &self.jobs[job];
-        if !of.calendar.is_counted() || of.policy.hours.is_some() {
+        if !of.calendar.is_periodic() || of.policy.hours.is_some() {
             return;
         }
-        let latest_ms = now_ms + 2 * of.calendar.back_ms_max();
+        let latest_ms = now_ms + 2 * of.calendar.clock_back_ms_max();
         if next.is_none_or(|next| next > latest_ms) {
             let line = of.line;
             let stall = format!("stalled: {line} is due at {next:?}, and it is {now_ms}");
@@ -296,15 +304,15 @@ impl World {
 
     fn decide(&mut self, job: usize, now_ms: u64) -> Result<(), Crash> {
         let memory = &self.memory[job];
-        let standing = Standing {
+        let standing = JobStanding {
             cursor_ms: self.store.cursors[job],
-            at_work: memory.at_work.is_some(),
+            is_running: memory.at_work.is_some(),
             waiting: memory.waiting.len(),
         };
-        let tick = Tick {
+        let tick = ClockTick {
             now_ms,
-            dice: self.dice.u64(),
-            crowd: self.dice.below(50),
+            randomness: self.randomness.u64(),
+            late_jobs: self.randomness.below(50),
         };
         let of = &self.jobs[job];
         let Some(decision) = decide(&of.calendar, &of.policy, &standing, tick) else {
@@ -317,7 +325,7 @@ impl World {
         }
         let (new, is_relived) = self.store.open(job, &decision, self.sabotage);
         self.may_crash()?;
-        if is_relived && self.jobs[job].calendar.is_counted() {
+        if is_relived && self.jobs[job].calendar.is_periodic() {
             self.store.shift(job, now_ms);
             self.may_crash()?;
         }
@@ -361,16 +369,16 @@ impl World {
             _ => format!("cron:slot:{slot}"),
         };
         let took_ms = 1 + self
-            .dice
-            .below([5_000, 20 * MINUTE, 2 * HOUR][below(&self.dice, 3)]);
+            .randomness
+            .below([5_000, 20 * MINUTE, 2 * HOUR][below(&self.randomness, 3)]);
         self.may_crash()?;
         match self.jobs[job].tribe {
-            Tribe::Keyed => {
+            WorkRepeatability::Keyed => {
                 self.store.accept(&key);
                 self.may_crash()?;
                 self.store.begin(slot);
             }
-            Tribe::Opaque => {
+            WorkRepeatability::Opaque => {
                 self.store.begin(slot);
                 self.may_crash()?;
                 self.store.act(slot);
@@ -394,11 +402,11 @@ impl World {
         else {
             return Ok(());
         };
-        if self.jobs[job].tribe == Tribe::Keyed && !work.stopped {
+        if self.jobs[job].tribe == WorkRepeatability::Keyed && !work.stopped {
             self.store.run(&work.key, work.slot);
         }
         self.may_crash()?;
-        let success = self.dice.below(5) > 0;
+        let success = self.randomness.below(5) > 0;
         let state = match (work.stopped, success) {
             (true, _) => State::Stopped,
             (false, true) => State::Ran,
@@ -413,7 +421,7 @@ impl World {
     }
 
     fn may_crash(&mut self) -> Result<(), Crash> {
-        if !self.is_calm && self.dice.below(CRASH_EVERY) == 0 {
+        if !self.is_calm && self.randomness.below(CRASH_EVERY) == 0 {
             return Err(Crash);
         }
         Ok(())
@@ -421,8 +429,8 @@ impl World {
 
     /// Nobody is there for a while; then a daemon takes up what was left.
     fn restart(&mut self) {
-        let away_ms = [1_000, MINUTE, HOUR, 3 * DAY][below(&self.dice, 4)];
-        self.monotonic_ms += self.dice.below(away_ms);
+        let away_ms = [1_000, MINUTE, HOUR, 3 * DAY][below(&self.randomness, 4)];
+        self.monotonic_ms += self.randomness.below(away_ms);
         self.memory = vec![Memory::default(); self.jobs.len()];
         if self.sabotage == Sabotage::NotRecovered {
             return;
@@ -439,15 +447,15 @@ impl World {
             }
             let job = self.store.slots[slot].job;
             let tribe = match self.sabotage {
-                Sabotage::CommandsRepeated => Tribe::Keyed,
+                Sabotage::CommandsRepeated => WorkRepeatability::Keyed,
                 _ => self.jobs[job].tribe,
             };
             match recover(tribe, state == State::Running) {
-                Recovery::Begin => {
+                SlotRecovery::Begin => {
                     let at = self.monotonic_ms;
                     self.memory[job].waiting.push_back((slot, at));
                 }
-                Recovery::Fail(_) => self.store.end(slot, State::Failed),
+                SlotRecovery::Fail(_) => self.store.end(slot, State::Failed),
             }
         }
     }
@@ -468,6 +476,6 @@ impl World {
     }
 }
 
-fn below(dice: &Dice, bound: usize) -> usize {
-    usize::try_from(dice.below(bound as u64)).unwrap_or(0)
+fn below(randomness: &Randomness, bound: usize) -> usize {
+    usize::try_from(randomness.below(bound as u64)).unwrap_or(0)
 }

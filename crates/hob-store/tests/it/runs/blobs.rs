@@ -2,9 +2,9 @@
 
 use super::rig::{keyed, reserve, run, step};
 use crate::support::{Home, wait_for};
-use hob_store::{Ceilings, NewMessage, NewRun, StoreError};
+use hob_store::{NewMessage, NewRun, SpendingCeilings, StoreError};
 use hob_wire::rooms::agent::{QueueMode, RunState};
-use hob_wire::{Content, Role};
+use hob_wire::{MessageContent, Role};
 use serde_json::{Value, json};
 
 fn picture(byte: &str) -> Value {
@@ -92,12 +92,12 @@ async fn a_write_that_breaks_a_rule_makes_no_file() {
     let mut entry = heavy();
     entry.journal.push(json!("x".repeat(9_000_000)));
     let mut message = heavy();
-    let text = Content::Text("x".repeat(5_000_000));
+    let text = MessageContent::Text("x".repeat(5_000_000));
     message.messages = vec![NewMessage::new(Role::User, text)];
     let mut event = heavy();
     event.events = vec![("run.tool", json!("x".repeat(9_000_000)))];
     let mut call = heavy();
-    call.reserve = Some(reserve("", None, Ceilings::default()));
+    call.reserve = Some(reserve("", None, SpendingCeilings::default()));
     let mut answer = heavy();
     answer.summary.text = "x".repeat(5_000_000);
     for wrong in [entry, message, event, call, answer] {

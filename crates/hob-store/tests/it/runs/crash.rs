@@ -2,9 +2,9 @@
 
 use super::rig::{last_payload, reserve, run, settle, step};
 use crate::support::{Home, count};
-use hob_store::{Ceilings, LedgerEntry, NewMessage, StoreError};
+use hob_store::{LedgerEntry, NewMessage, SpendingCeilings, StoreError};
 use hob_wire::rooms::agent::RunState;
-use hob_wire::{Content, Role};
+use hob_wire::{MessageContent, Role};
 use serde_json::json;
 
 /// After each acknowledged write the files are taken as a kill would leave them, and a new store
@@ -25,14 +25,14 @@ async fn a_run_goes_on_from_whatever_write_was_the_last() {
         let mut write = step(&accepted, place, state);
         write.messages = vec![NewMessage::new(
             Role::Assistant,
-            Content::Text(format!("message {place}")),
+            MessageContent::Text(format!("message {place}")),
         )];
         let key = |place: u64| format!("{}/{place}", accepted.id);
         if place > 0 {
             write.ledger = vec![settle(&key(place - 1), Some(1))];
         }
         if place + 1 < ends {
-            write.reserve = Some(reserve(&key(place), Some(10), Ceilings::default()));
+            write.reserve = Some(reserve(&key(place), Some(10), SpendingCeilings::default()));
         }
         write.events = vec![("run.tool", json!({ "place": place }))];
         store.write_step(write).await.unwrap();
@@ -119,13 +119,13 @@ async fn a_loose_call_of_a_killed_daemon_stays_at_its_reserve_as_unknown() {
     let home = Home::new();
     let store = home.open();
     let entry = LedgerEntry {
-        reserve: Some(reserve("chat", Some(10), Ceilings::default())),
+        reserve: Some(reserve("chat", Some(10), SpendingCeilings::default())),
         ..LedgerEntry::default()
     };
     store.add_ledger(entry).await.unwrap();
     let accepted = store.accept(run("s", "task")).await;
     let mut begin = step(&accepted, 0, RunState::Running);
-    begin.reserve = Some(reserve("of a run", Some(10), Ceilings::default()));
+    begin.reserve = Some(reserve("of a run", Some(10), SpendingCeilings::default()));
     store.write_step(begin).await.unwrap();
     let remains = home.remains();
     store.close().await;

@@ -2,9 +2,9 @@
 
 use super::rig::{reserve, run, settle, step};
 use crate::support::{Home, count, wait_for};
-use hob_store::{Ceilings, StoreError};
+use hob_store::{SpendingCeilings, StoreError};
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::agent::{ListParams, RunState};
+use hob_wire::rooms::agent::{AgentListParams, RunState};
 use serde_json::json;
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn runs_go_with_their_session_and_the_ledger_stays() {
     let store = home.open();
     let accepted = store.accept(run("s", "x")).await;
     let mut begin = step(&accepted, 0, RunState::Running);
-    begin.reserve = Some(reserve("k", Some(10), Ceilings::default()));
+    begin.reserve = Some(reserve("k", Some(10), SpendingCeilings::default()));
     // More than one step of the removal, and a value that is a file.
     begin.journal = (0..600).map(|n| json!({ "n": n })).collect();
     begin.journal.push(json!("x".repeat(100_000)));
@@ -55,7 +55,7 @@ async fn runs_go_with_their_session_and_the_ledger_stays() {
         .write_step(step(&accepted, 602, RunState::Running))
         .await;
     assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
-    let listed = store.list_runs(ListParams::default()).await.unwrap();
+    let listed = store.list_runs(AgentListParams::default()).await.unwrap();
     assert_eq!(listed.runs, [kept]);
     let stats = store.run_stats().await.unwrap();
     assert_eq!((stats.runs, stats.cost.micro_dollars), (7, Some(7)));

@@ -4,10 +4,10 @@ use super::rig::{run, step};
 use crate::support::{Home, count};
 use hob_store::{NewMessage, StepWrite};
 use hob_wire::rooms::agent::{
-    Cost, RunCompletedPayload, RunOf, RunState, RunStepPayload, RunToolPayload, ToolPhase,
+    Cost, RunCompletedPayload, RunRef, RunState, RunStepPayload, RunToolPayload, ToolPhase,
 };
-use hob_wire::work::Cause;
-use hob_wire::{Content, Part, Role, ToolCall, ToolResult, Usage};
+use hob_wire::work::RunEndCause;
+use hob_wire::{ContentPart, MessageContent, Role, TokenUsage, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 const TEXT: &str = "a long \"answer\" \u{1F600}\n";
@@ -18,7 +18,7 @@ fn payload(value: &impl serde::Serialize) -> Value {
 
 /// A write with a step's text, a tool's result and the end of the run.
 fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
-    let of = RunOf {
+    let of = RunRef {
         session_key: run.session_key.clone(),
         run_id: run.id,
     };
@@ -29,7 +29,7 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
     };
     let result = ToolResult {
         id: "c1".to_owned(),
-        content: vec![Part::Text {
+        content: vec![ContentPart::Text {
             text: text.repeat(2),
         }],
         is_error: false,
@@ -46,31 +46,31 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
     write.messages = vec![
         NewMessage::new(
             Role::Assistant,
-            Content::Parts(vec![
-                Part::Thinking {
+            MessageContent::Parts(vec![
+                ContentPart::Thinking {
                     text: "hm".to_owned(),
                     signature: None,
                 },
-                Part::Text {
+                ContentPart::Text {
                     text: text.to_owned(),
                 },
-                Part::ToolCall(call.clone()),
+                ContentPart::ToolCall(call.clone()),
             ]),
         ),
         NewMessage::new(
             Role::Tool,
-            Content::Parts(vec![Part::ToolResult(result.clone())]),
+            MessageContent::Parts(vec![ContentPart::ToolResult(result.clone())]),
         ),
     ];
     write.events = vec![
         (
             "run.step",
             payload(&RunStepPayload {
-                of: of.clone(),
+                run: of.clone(),
                 step: 1,
                 attempt: 1,
                 model: "sim/small".to_owned(),
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
                 cost,
                 text: text.to_owned(),
             }),
@@ -78,7 +78,7 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
         (
             "run.tool",
             payload(&RunToolPayload {
-                of: of.clone(),
+                run: of.clone(),
                 step: 1,
                 phase: ToolPhase::End,
                 call,
@@ -89,10 +89,10 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
         (
             "run.completed",
             payload(&RunCompletedPayload {
-                of,
+                run: of,
                 response: text.to_owned(),
                 success: true,
-                cause: Cause::Answered,
+                cause: RunEndCause::Answered,
                 message: None,
                 cost,
                 model: Some("sim/small".to_owned()),

@@ -2,7 +2,7 @@
 
 use super::rig::{reserve, run, step};
 use crate::support::{Home, Open};
-use hob_store::{Birth, Ceilings, NewRun, Purse, RunRow, StoreError};
+use hob_store::{BudgetScope, NewRun, ParentLink, RunRow, SpendingCeilings, StoreError};
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{Cost, RunState};
@@ -17,7 +17,7 @@ const NOTHING: Cost = Cost {
 /// A run that `parent` starts, in a session of its own.
 fn child(parent: &RunRow, session: &str) -> NewRun {
     NewRun {
-        birth: Some(Birth {
+        parent_link: Some(ParentLink {
             parent: parent.id,
             label: Some(format!("about {session}")),
             children_max: 3,
@@ -121,12 +121,12 @@ async fn a_family_costs_what_all_below_cost_and_not_the_run_itself() {
     let store = home.open();
     let first = store.accept(run("first", "x")).await;
     charge(&store, &first, cost(Some(1_000), 1_000)).await;
-    assert_eq!(store.family_cost(&first.id).await.unwrap(), NOTHING);
+    assert_eq!(store.descendants_cost(&first.id).await.unwrap(), NOTHING);
     let one = store.accept(child(&first, "one")).await;
     let two = store.accept(child(&first, "two")).await;
     let below = store.accept(child(&one, "below")).await;
     let stranger = store.accept(run("stranger", "x")).await;
-    assert_eq!(store.family_cost(&first.id).await.unwrap(), NOTHING);
+    assert_eq!(store.descendants_cost(&first.id).await.unwrap(), NOTHING);
 
     charge(&store, &one, cost(Some(1), 10)).await;
     charge(&store, &below, cost(Some(20), 200)).await;
@@ -139,14 +139,14 @@ async fn a_family_costs_what_all_below_cost_and_not_the_run_itself() {
         output_tokens: 3,
         calls: 3,
     };
-    assert_eq!(store.family_cost(&first.id).await.unwrap(), all);
+    assert_eq!(store.descendants_cost(&first.id).await.unwrap(), all);
     let of_one = cost(Some(20), 200);
-    assert_eq!(store.family_cost(&one.id).await.unwrap(), of_one);
-    assert_eq!(store.family_cost(&below.id).await.unwrap(), NOTHING);
+    assert_eq!(store.descendants_cost(&one.id).await.unwrap(), of_one);
+    assert_eq!(store.descendants_cost(&below.id).await.unwrap(), NOTHING);
     // What is written again replaces what was there: costs are sums already.
     charge(&store, &below, cost(Some(30), 300)).await;
     let of_one = cost(Some(30), 300);
-    assert_eq!(store.family_cost(&one.id).await.unwrap(), of_one);
+    assert_eq!(store.descendants_cost(&one.id).await.unwrap(), of_one);
     store.close().await;
 }
 
@@ -168,7 +168,7 @@ async fn a_cost_is_summed_over_many_generations() {
         output_tokens: GENERATIONS,
         calls: 16,
     };
-    assert_eq!(store.family_cost(&first.id).await.unwrap(), all);
+    assert_eq!(store.descendants_cost(&first.id).await.unwrap(), all);
     store.close().await;
 }
 
@@ -179,9 +179,9 @@ async fn the_session_of_the_first_parent_pays() {
     let first = store.accept(run("first", "x")).await;
     let one = store.accept(child(&first, "one")).await;
     let below = store.accept(child(&one, "below")).await;
-    let ceilings = Ceilings {
+    let ceilings = SpendingCeilings {
         session: Some(100),
-        ..Ceilings::default()
+        ..SpendingCeilings::default()
     };
     let pay = async |run: &RunRow, key: &str, amount: u64| {
         let index = store.run(&run.id).await.unwrap().journal_len;
@@ -192,7 +192,7 @@ async fn the_session_of_the_first_parent_pays() {
     pay(&below, "b/1", 60).await.unwrap();
     pay(&one, "o/1", 30).await.unwrap();
     let over = StoreError::OverBudget {
-        which: Purse::Session,
+        scope: BudgetScope::Session,
         limit: 100,
         spent: 90,
     };
@@ -216,7 +216,7 @@ async fn a_child_is_not_forgotten_while_its_parent_counts_it() {
     let session = SessionRef::parse("help");
     let refused = store.delete_session(&session).await.unwrap_err();
     assert!(matches!(refused, StoreError::Conflict(_)), "{refused:?}");
-    let family = store.family_cost(&parent.id).await.unwrap();
+    let family = store.descendants_cost(&parent.id).await.unwrap();
     assert_eq!(family.micro_dollars, Some(7));
 
     let index = store.run(&parent.id).await.unwrap().journal_len;

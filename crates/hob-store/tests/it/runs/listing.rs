@@ -5,15 +5,15 @@ use crate::support::{Home, Open, count, together, wait_for};
 use hob_store::{NewRun, RunRow};
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::agent::{ListParams, RunState};
+use hob_wire::rooms::agent::{AgentListParams, RunState};
 use std::sync::Arc;
 
-async fn pages(store: &Open, params: ListParams) -> Vec<RunRow> {
+async fn pages(store: &Open, params: AgentListParams) -> Vec<RunRow> {
     let mut runs = Vec::new();
     let mut before = None;
     loop {
         let page = store
-            .list_runs(ListParams {
+            .list_runs(AgentListParams {
                 before,
                 ..params.clone()
             })
@@ -57,9 +57,9 @@ async fn ten_thousand_runs_are_paged_without_a_hole() {
     .await;
     let all = pages(
         &store,
-        ListParams {
+        AgentListParams {
             limit: Some(500),
-            ..ListParams::default()
+            ..AgentListParams::default()
         },
     )
     .await;
@@ -69,7 +69,7 @@ async fn ten_thousand_runs_are_paged_without_a_hole() {
     unique.dedup();
     assert_eq!(unique.len(), RUNS);
 
-    let of = |session: Option<&str>, state: Option<RunState>| ListParams {
+    let of = |session: Option<&str>, state: Option<RunState>| AgentListParams {
         session_key: session.map(ToOwned::to_owned),
         state,
         limit: Some(97),
@@ -108,10 +108,10 @@ async fn a_cursor_survives_new_runs_and_the_end_of_its_own() {
         let session = if number == 3 { "gone" } else { "s" };
         made.push(store.whole_run(session, &number.to_string()).await.id);
     }
-    let page = |before| ListParams {
+    let page = |before| AgentListParams {
         limit: Some(3),
         before,
-        ..ListParams::default()
+        ..AgentListParams::default()
     };
     let first = store.list_runs(page(None)).await.unwrap();
     assert_eq!(ids(&first.runs), [made[5], made[4], made[3]]);
@@ -138,9 +138,9 @@ async fn heavy_runs_make_small_pages() {
             .whole_run("s", &number.to_string().repeat(1_500_000))
             .await;
     }
-    let first = store.list_runs(ListParams::default()).await.unwrap();
+    let first = store.list_runs(AgentListParams::default()).await.unwrap();
     assert_eq!(first.runs.len(), 2);
-    assert_eq!(pages(&store, ListParams::default()).await.len(), 4);
+    assert_eq!(pages(&store, AgentListParams::default()).await.len(), 4);
     store.close().await;
 }
 

@@ -3,9 +3,9 @@
 use super::rig::{reserve, run, settle, step};
 use crate::support::{Home, Open, together};
 use hob_kit::clock::Clock;
-use hob_store::{Ceilings, LedgerEntry, LedgerWrite, Purse, StoreError};
+use hob_store::{BudgetScope, LedgerEntry, LedgerWrite, SpendingCeilings, StoreError};
 use hob_wire::rooms::agent::{Cost, RunState};
-use hob_wire::rooms::cost::SummaryParams;
+use hob_wire::rooms::cost::CostSummaryParams;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn at_day() -> Home {
 }
 
 async fn total(store: &Open, home: &Home) -> Cost {
-    let days = SummaryParams {
+    let days = CostSummaryParams {
         days: Some(1_000),
         session_key: None,
     };
@@ -28,10 +28,10 @@ async fn total(store: &Open, home: &Home) -> Cost {
     costs.unwrap().total
 }
 
-fn day(limit: u64) -> Ceilings {
-    Ceilings {
+fn day(limit: u64) -> SpendingCeilings {
+    SpendingCeilings {
         day: Some(limit),
-        ..Ceilings::default()
+        ..SpendingCeilings::default()
     }
 }
 
@@ -49,7 +49,7 @@ async fn what_is_reserved_counts_until_it_is_settled() {
     second.reserve = Some(reserve("r/1/2", Some(41), day(100)));
     let over = store.write_step(second.clone()).await.unwrap_err();
     let expected = StoreError::OverBudget {
-        which: Purse::Day,
+        scope: BudgetScope::Day,
         limit: 100,
         spent: 60,
     };
@@ -79,7 +79,7 @@ async fn what_is_reserved_counts_until_it_is_settled() {
 async fn each_ceiling_counts_its_own() {
     let home = at_day();
     let store = home.open();
-    let pay = async |session: &str, key: &str, amount: u64, ceilings: Ceilings| {
+    let pay = async |session: &str, key: &str, amount: u64, ceilings: SpendingCeilings| {
         let entry = LedgerEntry {
             session: Some(session.to_owned()),
             writes: Vec::new(),
@@ -87,16 +87,16 @@ async fn each_ceiling_counts_its_own() {
         };
         store.add_ledger(entry).await
     };
-    let session = |limit| Ceilings {
+    let session = |limit| SpendingCeilings {
         session: Some(limit),
-        ..Ceilings::default()
+        ..SpendingCeilings::default()
     };
-    let total = |limit| Ceilings {
+    let total = |limit| SpendingCeilings {
         total: Some(limit),
-        ..Ceilings::default()
+        ..SpendingCeilings::default()
     };
-    let over = |which, limit, spent| StoreError::OverBudget {
-        which,
+    let over = |scope, limit, spent| StoreError::OverBudget {
+        scope,
         limit,
         spent,
     };
@@ -104,14 +104,14 @@ async fn each_ceiling_counts_its_own() {
     store.create("b").await;
     pay("a", "1", 50, session(50)).await.unwrap();
     let refused = pay("a", "2", 1, session(50)).await.unwrap_err();
-    assert_eq!(refused, over(Purse::Session, 50, 50));
+    assert_eq!(refused, over(BudgetScope::Session, 50, 50));
     pay("b", "2", 30, session(50)).await.unwrap();
     let refused = pay("b", "3", 21, day(100)).await.unwrap_err();
-    assert_eq!(refused, over(Purse::Day, 100, 80));
+    assert_eq!(refused, over(BudgetScope::Day, 100, 80));
     home.clock.advance(DAY_MS);
     pay("b", "3", 100, day(100)).await.unwrap();
     let refused = pay("b", "4", 1, total(180)).await.unwrap_err();
-    assert_eq!(refused, over(Purse::Total, 180, 180));
+    assert_eq!(refused, over(BudgetScope::Total, 180, 180));
     assert!(refused.to_string().contains("$0.00018"), "{refused}");
     // What costs nothing is allowed, what may cost anything is not.
     pay("b", "4", 0, total(180)).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_call_is_reserved_once_and_settled_once() {
         let entry = LedgerEntry {
             session: None,
             writes,
-            reserve: key.map(|key| reserve(key, Some(10), Ceilings::default())),
+            reserve: key.map(|key| reserve(key, Some(10), SpendingCeilings::default())),
         };
         store.add_ledger(entry).await
     };
@@ -206,7 +206,7 @@ async fn sums_are_by_day_model_and_session() {
     let reserved = LedgerEntry {
         session: Some("a".to_owned()),
         writes: Vec::new(),
-        reserve: Some(reserve("4", Some(50), Ceilings::default())),
+        reserve: Some(reserve("4", Some(50), SpendingCeilings::default())),
     };
     store.add_ledger(reserved).await.unwrap();
     home.clock.advance(DAY_MS);
@@ -216,7 +216,7 @@ async fn sums_are_by_day_model_and_session() {
         .unwrap();
 
     let sums = async |days: Option<u32>, session: Option<&str>| {
-        let params = SummaryParams {
+        let params = CostSummaryParams {
             days,
             session_key: session.map(ToOwned::to_owned),
         };
@@ -264,7 +264,7 @@ async fn calls_at_once_never_overrun_a_ceiling() {
                     reserve: Some(reserve(
                         &format!("{caller}/{call}"),
                         Some(amount),
-                        Ceilings {
+                        SpendingCeilings {
                             session: Some(80),
                             day: Some(LIMIT),
                             total: Some(LIMIT),
@@ -286,7 +286,7 @@ async fn calls_at_once_never_overrun_a_ceiling() {
     assert!(allowed > LIMIT - 11, "the ceiling was reached: {allowed}");
     assert_eq!(total(&store, &home).await.micro_dollars, Some(allowed));
     for session in 0..16 {
-        let params = SummaryParams {
+        let params = CostSummaryParams {
             days: None,
             session_key: Some(format!("s{session}")),
         };
@@ -299,7 +299,7 @@ async fn calls_at_once_never_overrun_a_ceiling() {
 
 #[derive(Clone, Debug)]
 enum Act {
-    Reserve {
+    CostReservation {
         call: u8,
         amount: Option<u64>,
         limit: u64,
@@ -321,7 +321,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let limit = prop_oneof![0..500_u64, Just(u64::MAX)];
     let act = prop_oneof![
         4 => (0..12_u8, amount(), limit)
-            .prop_map(|(call, amount, limit)| Act::Reserve { call, amount, limit }),
+            .prop_map(|(call, amount, limit)| Act::CostReservation { call, amount, limit }),
         4 => (0..12_u8, amount(), 0..3_u8)
             .prop_map(|(call, amount, model)| Act::Settle { call, amount, model }),
         1 => (0..12_u8).prop_map(|call| Act::Lose { call }),
@@ -363,14 +363,14 @@ async fn play(acts: Vec<Act>) {
                 model.calls.values_mut().for_each(|call| call.0 = false);
                 continue;
             }
-            Act::Reserve {
+            Act::CostReservation {
                 call,
                 amount,
                 limit,
             } => {
-                let ceilings = Ceilings {
+                let ceilings = SpendingCeilings {
                     total: Some(limit),
-                    ..Ceilings::default()
+                    ..SpendingCeilings::default()
                 };
                 entry.reserve = Some(reserve(&call.to_string(), amount, ceilings));
                 let amount = amount.map(|amount| amount.min(CAP));

@@ -1,11 +1,14 @@
 //! Runs as these tests make them.
 
 use crate::support::Open;
-use hob_core::turn::Limits;
-use hob_store::{Accepted, Ceilings, LedgerWrite, NewRun, Reserve, RunRow, RunSummary, StepWrite};
+use hob_core::turn::RunLimits;
+use hob_store::{
+    AcceptedRun, CostReservation, LedgerWrite, NewRun, RunRow, RunSummary, SpendingCeilings,
+    StepWrite,
+};
 use hob_wire::rooms::agent::{QueueMode, RunState};
-use hob_wire::work::Cause;
-use hob_wire::{RunId, Usage};
+use hob_wire::work::RunEndCause;
+use hob_wire::{RunId, TokenUsage};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -18,11 +21,11 @@ pub(crate) fn run(session: &str, task: &str) -> NewRun {
         fork: false,
         task: task.to_owned(),
         params: json!({ "sessionKey": session, "task": task }),
-        limits: Limits::DEFAULT,
+        limits: RunLimits::DEFAULT,
         mode: QueueMode::Queue,
         queue_max: 8,
         idempotency_key: None,
-        birth: None,
+        parent_link: None,
     }
 }
 
@@ -48,7 +51,7 @@ pub(crate) fn in_state(state: RunState) -> RunSummary {
         attempt: 1,
         text: if ended { "the answer" } else { "" }.to_owned(),
         success: ended,
-        cause: ended.then_some(Cause::Answered),
+        cause: ended.then_some(RunEndCause::Answered),
         model: Some("sim/small".to_owned()),
         started_at: Some(1_000),
         ended_at: ended.then_some(2_000),
@@ -63,8 +66,12 @@ pub(crate) fn step(run: &RunRow, at_index: u64, state: RunState) -> StepWrite {
     }
 }
 
-pub(crate) fn reserve(call_key: &str, micro_dollars: Option<u64>, ceilings: Ceilings) -> Reserve {
-    Reserve {
+pub(crate) fn reserve(
+    call_key: &str,
+    micro_dollars: Option<u64>,
+    ceilings: SpendingCeilings,
+) -> CostReservation {
+    CostReservation {
         call_key: call_key.to_owned(),
         model: "sim/small".to_owned(),
         micro_dollars,
@@ -75,7 +82,7 @@ pub(crate) fn reserve(call_key: &str, micro_dollars: Option<u64>, ceilings: Ceil
 pub(crate) fn settle(call_key: &str, micro_dollars: Option<u64>) -> LedgerWrite {
     LedgerWrite::Settle {
         call_key: call_key.to_owned(),
-        usage: Usage {
+        usage: TokenUsage {
             input_tokens: 100,
             output_tokens: 10,
             cached_tokens: 3,
@@ -87,7 +94,7 @@ pub(crate) fn settle(call_key: &str, micro_dollars: Option<u64>) -> LedgerWrite 
 
 impl Open {
     pub(crate) async fn accept(&self, run: NewRun) -> RunRow {
-        let Accepted { run, duplicate } = self.accept_run(run).await.unwrap();
+        let AcceptedRun { run, duplicate } = self.accept_run(run).await.unwrap();
         assert!(!duplicate);
         run
     }

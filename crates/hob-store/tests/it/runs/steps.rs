@@ -4,12 +4,12 @@ use super::rig::{in_state, run, step};
 use crate::support::{Home, Open};
 use hob_store::{NewMessage, StepWrite, StoreError};
 use hob_wire::rooms::agent::{Cost, RunState};
-use hob_wire::work::Cause;
-use hob_wire::{Content, Role};
+use hob_wire::work::RunEndCause;
+use hob_wire::{MessageContent, Role};
 use serde_json::json;
 
 fn message(role: Role, text: &str) -> NewMessage {
-    NewMessage::new(role, Content::from(text))
+    NewMessage::new(role, MessageContent::from(text))
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn an_end_needs_a_cause_and_only_an_end_has_one() {
     let mut endless = step(&run, 0, RunState::Done);
     endless.summary.ended_at = None;
     let mut early = step(&run, 0, RunState::Running);
-    early.summary.cause = Some(Cause::Aborted);
+    early.summary.cause = Some(RunEndCause::Aborted);
     for wrong in [causeless, endless, early] {
         let error = store.write_step(wrong).await.unwrap_err();
         assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");

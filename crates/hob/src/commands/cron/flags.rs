@@ -1,9 +1,9 @@
 //! The command line of `hob cron`.
 
-use crate::commands::standing::{
-    allow_flag, flag, network_flag, notify_flags, prose_flag, switch, task_flags, time_flag,
+use crate::commands::unattended_flags::{
+    allow_flag, flag, network_flag, notify_flags, switch, task_flags, text_flag, time_flag,
 };
-use crate::tree::text::examples;
+use crate::tree::help_text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
 
@@ -20,7 +20,7 @@ const STATES: [&str; 9] = [
     "missed",
     "stopped",
 ];
-/// What `hob cron update --clear` takes back.
+/// The values of `hob cron update --clear`.
 const CLEARED: [&str; 7] = [
     "allow",
     "description",
@@ -33,12 +33,12 @@ const CLEARED: [&str; 7] = [
 
 pub fn command() -> Command {
     Command::new("cron")
-        .about("Adds, shows and runs jobs: work by the calendar or when called")
+        .about("Adds, shows and runs jobs: scheduled work and webhooks")
         .long_about(
             "A job asks a model, runs one iteration of a loop, or runs a command in the sandbox: \
-             every so often, by cron fields, once, or when another system calls it. Each time it \
-             is due is kept with what became of it: run, skipped and why, or missed. Nobody is \
-             asked while it works: what no rule and no --allow covers is denied.",
+             at an interval, by cron fields, once, or when another system calls its webhook. The \
+             history records the outcome of each due time: run, skipped and why, or missed. A job \
+             never asks: a call that no rule and no --allow covers is denied.",
         )
         .after_help(examples(&[
             "hob cron add tidy --every 10m --task \"Sort what lies in the inbox folder\" \
@@ -54,15 +54,12 @@ pub fn command() -> Command {
         .subcommand(update())
         .subcommand(named(
             "show",
-            "Shows a job: what it does, when, and how it went",
+            "Shows a job: its work, schedule and last outcome",
         ))
         .subcommand(run())
         .subcommand(history())
-        .subcommand(named(
-            "enable",
-            "Lets a job run by its schedule again, from now on",
-        ))
-        .subcommand(named("disable", "Keeps a job from running by its schedule"))
+        .subcommand(named("enable", "Resumes a job's schedule from now on"))
+        .subcommand(named("disable", "Pauses a job's schedule"))
         .subcommand(named("remove", "Removes a job with its history"))
         .subcommand(secret())
 }
@@ -86,20 +83,20 @@ fn named(verb: &'static str, about: &'static str) -> Command {
 
 fn list() -> Command {
     Command::new("list")
-        .about("Lists the jobs, with when each is due next and how it went last")
+        .about("Lists the jobs with their next due time and last outcome")
         .after_help(examples(&["hob cron list", "hob cron list --json"]))
 }
 
 fn add() -> Command {
     Command::new("add")
-        .about("Adds a job, and says when it is due")
+        .about("Adds a job and shows when it is due")
         .override_usage("hob cron add <NAME> <WHEN> <WORK> [OPTIONS]")
         .long_about(
             "WHEN is --every, --cron, --at or --webhook; WORK is --task, --loop or --command.\n\n\
-             Cron fields are five, or six with seconds first; @daily and its like are taken too. \
-             A time that a change of the clocks leaves out is run at the next that exists, one \
-             that comes twice is run once. A task is given as it is, from a file (@FILE), or \
-             from stdin (-).",
+             Cron fields are five, or six with seconds first; @daily and the like work too. \
+             A time skipped by a clock change runs at the next time that exists; a time \
+             that occurs twice runs once. A task is a text, a file (@FILE), or \
+             stdin (-).",
         )
         .after_help(examples(&[
             "hob cron add tidy --every 10m --task \"Sort what lies in the inbox folder\" \
@@ -109,7 +106,7 @@ fn add() -> Command {
             "hob cron add party --at 2026-12-24T18:00 --command 'touch it-is-time'",
             "hob cron add deploy --webhook --task \"Look at this: {{body}}\"",
         ]))
-        .arg(name().help("A name: lower-case letters, digits and dashes"))
+        .arg(name().help("The name: lower-case letters, digits and dashes"))
         .args(schedule_flags())
         .group(
             ArgGroup::new("schedule")
@@ -123,20 +120,20 @@ fn add() -> Command {
                 .required(true),
         )
         .args(policy_flags())
-        .arg(switch("disabled", "Adds it without letting it run yet"))
+        .arg(switch("disabled", "Adds the job disabled"))
 }
 
 fn update() -> Command {
     Command::new("update")
-        .about("Changes a job; what is not named stays")
-        .long_about("--allow adds to what it may do; --clear goes back to a default first.")
+        .about("Changes a job; settings that are not named stay")
+        .long_about("--allow adds grants; --clear resets to a default first.")
         .after_help(examples(&[
             "hob cron update tidy --every 1h",
             "hob cron update morning --zone Europe/Lisbon --hours 08:00-20:00",
             "hob cron update tidy --clear allow --allow 'move path=inbox'",
         ]))
         .arg(name())
-        .arg(flag("rename", "NAME", "Its new name"))
+        .arg(flag("rename", "NAME", "The new name"))
         .args(schedule_flags())
         .group(ArgGroup::new("schedule").args(["every", "cron", "at", "webhook"]))
         .args(work_flags(false))
@@ -146,7 +143,7 @@ fn update() -> Command {
             flag(
                 "clear",
                 "WHAT",
-                "Takes this back to its default; may be repeated",
+                "Resets this to its default; may be repeated",
             )
             .action(ArgAction::Append)
             .value_delimiter(',')
@@ -156,7 +153,7 @@ fn update() -> Command {
 
 fn schedule_flags() -> [Arg; 5] {
     [
-        flag("every", "TIME", "Every so often, such as 10m or 1h30m"),
+        flag("every", "TIME", "At an interval, such as 10m or 1h30m"),
         flag(
             "cron",
             "FIELDS",
@@ -167,27 +164,31 @@ fn schedule_flags() -> [Arg; 5] {
         flag(
             "zone",
             "ZONE",
-            "The time zone it goes by, such as Europe/Berlin; the machine's own when missing",
+            "The time zone, such as Europe/Berlin; the machine's own if missing",
         ),
     ]
 }
 
 fn work_flags(is_new: bool) -> Vec<Arg> {
     let mut flags = vec![
-        prose_flag(
+        text_flag(
             "task",
             "Asks a model to do this; with --webhook a template: {{body}}, {{body.field}}, \
              {{header.name}} and {{query.name}} are filled in",
         ),
         flag("loop", "NAME", "Runs one iteration of this loop"),
-        prose_flag("command", "Runs this command line by bash, in the sandbox").value_name("LINE"),
+        text_flag(
+            "command",
+            "Runs this command line with bash, in the sandbox",
+        )
+        .value_name("LINE"),
     ];
     flags.extend(task_flags(is_new));
     flags.extend([
-        network_flag("network", "With --command: lets it reach the internet"),
+        network_flag("network", "With --command: opens the internet"),
         time_flag(
             "timeout",
-            "With --command: how long it may take; 10m when missing",
+            "With --command: the longest run time; 10m if missing",
         ),
         allow_flag(),
     ]);
@@ -199,30 +200,30 @@ fn policy_flags() -> Vec<Arg> {
         flag(
             "missed",
             "WHAT",
-            "What is run of times that passed while hob was away; once when missing",
+            "Which times missed while hob was not running are made up for; once if missing",
         )
         .value_parser(PossibleValuesParser::new(MISSED)),
         time_flag(
             "window",
-            "How late a time may still be run; 1d when missing",
+            "How late a missed time may still run; 1d if missing",
         ),
         flag(
             "overlap",
             "WHAT",
-            "What becomes of a time that comes while the one before works; skip when missing",
+            "What to do when a run is due while the previous one is still running; skip if missing",
         )
         .value_parser(PossibleValuesParser::new(OVERLAP)),
-        time_flag("jitter", "Begins up to this much later, by chance"),
+        time_flag("jitter", "Delays each run by a random time up to this"),
         flag(
             "hours",
             "FROM-TO",
-            "Only at this time of the day, such as 08:00-22:00",
+            "Runs only during these hours, such as 08:00-22:00",
         ),
-        flag("description", "TEXT", "What it is for, for people"),
+        flag("description", "TEXT", "A description for people"),
         flag(
             "failures-max",
             "N",
-            "Disables it after this many failures in a row; 5 when missing, 0 is never",
+            "Disables the job after this many failures in a row; 5 if missing, 0 means never",
         )
         .value_parser(value_parser!(u32)),
     ];
@@ -232,19 +233,19 @@ fn policy_flags() -> Vec<Arg> {
 
 fn run() -> Command {
     Command::new("run")
-        .about("Runs a job now, whatever its schedule says")
+        .about("Runs a job now, regardless of its schedule")
         .after_help(examples(&["hob cron run tidy", "hob cron run tidy --wait"]))
         .arg(name())
         .arg(switch(
             "wait",
-            "Waits for its end and shows it; exits with 1 when it failed, with 3 when a call was \
+            "Waits for the end and shows the outcome; exits with 1 if it failed, with 3 if a call was \
              denied",
         ))
 }
 
 fn history() -> Command {
     Command::new("history")
-        .about("Shows what became of each time a job was due, the newest first")
+        .about("Shows the outcome of each due time, newest first")
         .after_help(examples(&[
             "hob cron history",
             "hob cron history tidy --state failed",
@@ -256,29 +257,33 @@ fn history() -> Command {
                 .help("Only this job, by its name or id"),
         )
         .arg(
-            flag("state", "STATE", "Only those that ended so")
+            flag("state", "STATE", "Only entries in this state")
                 .value_parser(PossibleValuesParser::new(STATES)),
         )
         .arg(
             flag(
                 "limit",
                 "N",
-                "At most this many; 20 when missing, 500 at the most",
+                "At most this many; 20 if missing, 500 at most",
             )
             .short('n')
             .value_parser(value_parser!(u32).range(1..)),
         )
         .arg(
-            flag("before", "NUMBER", "Where the page before ended")
-                .value_parser(value_parser!(u64)),
+            flag(
+                "before",
+                "NUMBER",
+                "Continues after this entry, the last of the previous page",
+            )
+            .value_parser(value_parser!(u64)),
         )
 }
 
 fn secret() -> Command {
     Command::new("secret")
-        .about("Shows how another system calls a job, with its secret")
+        .about("Shows a job's webhook address and secret")
         .long_about(
-            "The secret is sent as 'Authorization: Bearer SECRET', or is the key of a signature: \
+            "The caller sends the secret as 'Authorization: Bearer SECRET', or signs with it: \
              X-Hob-Signature, or GitHub's X-Hub-Signature-256.",
         )
         .after_help(examples(&[
@@ -288,6 +293,6 @@ fn secret() -> Command {
         .arg(name())
         .arg(switch(
             "renew",
-            "Makes a new one; the old one opens nothing any more",
+            "Creates a new secret; the old one stops working",
         ))
 }

@@ -1,35 +1,36 @@
-//! `hob cron`: jobs by the calendar, every so often, once, or when another system calls.
+//! `hob cron`: jobs that run by cron fields, at an interval, once, or by webhook.
 
 mod flags;
-mod terms;
+mod params;
 
-use super::{permission, standing, status};
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use super::{permission, status, unattended_flags};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::jobs;
 use clap::ArgMatches;
 pub use flags::command;
-use hob_client::{Client, ClientError, Item, Subscription};
+use hob_client::{Client, ClientError, StreamItem, SubscribeOptions};
 use hob_wire::rooms::cron::{
-    Add, CronSlot, Disable, Enable, FireParams, History, HistoryParams, Job, JobParams, Jobs, List,
-    ListParams, Remove, Run, Secret, SecretParams, Slot, SlotState, Update,
+    Add, CronHistoryParams, CronJob, CronListParams, CronListResult, CronRunParams,
+    CronSecretParams, CronSlot, Disable, Enable, History, JobSelector, JobSlot, List, Remove, Run,
+    Secret, SlotState, Update,
 };
-use hob_wire::{ErrorCode, Topic};
+use hob_wire::{ErrorCode, EventTopic};
 
-/// Slots of a page unless the person says otherwise.
-const PAGE: u32 = 20;
-/// Pages of jobs that are read at the most, 500 jobs each.
+/// The page size without `--limit`.
+const DEFAULT_PAGE: u32 = 20;
+/// The most pages of jobs that are read, 500 jobs each.
 const PAGES_MAX: usize = 100;
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let Some((verb, matches)) = matches.subcommand() else {
-        return Err(Failure::quiet(Exit::Usage));
+        return Err(CommandFailure::quiet(ExitStatus::Usage));
     };
     if verb == "add" {
         return add(context, matches).await;
     }
     let client = context.client().await?;
-    let desk = Desk {
+    let commands = CronCommands {
         context,
         client: &client,
         name: matches
@@ -40,29 +41,29 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
             .unwrap_or_default(),
     };
     let done = match verb {
-        "list" => desk.list().await,
-        "update" => desk.update(matches).await,
-        "show" => desk.show().await,
-        "run" => desk.run(matches.get_flag("wait")).await,
-        "history" => desk.history(matches).await,
-        "enable" => desk.enable().await,
-        "disable" => desk.disable().await,
-        "remove" => desk.remove().await,
-        "secret" => desk.secret(matches.get_flag("renew")).await,
-        _ => Err(Failure::quiet(Exit::Usage)),
+        "list" => commands.list().await,
+        "update" => commands.update(matches).await,
+        "show" => commands.show().await,
+        "run" => commands.run(matches.get_flag("wait")).await,
+        "history" => commands.history(matches).await,
+        "enable" => commands.enable().await,
+        "disable" => commands.disable().await,
+        "remove" => commands.remove().await,
+        "secret" => commands.secret(matches.get_flag("renew")).await,
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     };
-    done.map_err(or_see_list)
+    done.map_err(suggest_list)
 }
 
-async fn add(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    // What can be wrong without a daemon is said without one.
-    let params = terms::add(context, matches).await?;
+async fn add(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    // The flags are checked before a daemon is started or asked.
+    let params = params::add(context, matches).await?;
     let client = context.client().await?;
     let grants = params.grants.clone().unwrap_or_default();
-    standing::warn(context, &client, &grants).await;
-    let job = client.call_again::<Add>(&params).await;
+    unattended_flags::warn_unknown_grants(context, &client, &grants).await;
+    let job = client.call_with_retry::<Add>(&params).await;
     let job = job.map_err(|error| {
-        let mut failure = Failure::from(error);
+        let mut failure = CommandFailure::from(error);
         if failure.code == ErrorCode::Conflict.as_str() && failure.next.is_none() {
             let name = &params.name;
             let next = format!("Change it: hob cron update {name} …; see it: hob cron show {name}");
@@ -70,161 +71,181 @@ async fn add(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         }
         failure
     })?;
-    Ok(context.terminal.shown(&job, jobs::added)?)
+    Ok(context.terminal.print_result(&job, jobs::added)?)
 }
 
-/// Every job there is, page by page.
-pub async fn all(client: &Client) -> Result<Jobs, ClientError> {
-    let mut found = client.call_again::<List>(&ListParams::default()).await?;
+/// Returns all jobs, read page by page.
+pub async fn list_all(client: &Client) -> Result<CronListResult, ClientError> {
+    let mut found = client
+        .call_with_retry::<List>(&CronListParams::default())
+        .await?;
     for _ in 1..PAGES_MAX {
         let last = found.jobs.last().map(|job| job.terms.name.clone());
         if !found.more || last.is_none() {
             break;
         }
-        let params = ListParams {
+        let params = CronListParams {
             after: last,
             limit: None,
         };
-        let page = client.call_again::<List>(&params).await?;
+        let page = client.call_with_retry::<List>(&params).await?;
         found.more = page.more;
         found.jobs.extend(page.jobs);
     }
     Ok(found)
 }
 
-/// One job, named, and the way to it.
-struct Desk<'c> {
-    context: &'c Context,
+/// The subcommands that act on a named job.
+struct CronCommands<'c> {
+    context: &'c CommandContext,
     client: &'c Client,
     name: String,
 }
 
-impl Desk<'_> {
-    fn params(&self) -> JobParams {
-        JobParams {
+impl CronCommands<'_> {
+    fn params(&self) -> JobSelector {
+        JobSelector {
             id: self.name.clone(),
         }
     }
 
-    async fn list(&self) -> Result<(), Failure> {
-        let found = all(self.client).await?;
-        Ok(self.context.terminal.shown(&found, jobs::list)?)
+    async fn list(&self) -> Result<(), CommandFailure> {
+        let found = list_all(self.client).await?;
+        Ok(self.context.terminal.print_result(&found, jobs::list)?)
     }
 
-    async fn found(&self) -> Result<Job, Failure> {
-        let mut found = all(self.client).await?.jobs.into_iter();
+    async fn find_job(&self) -> Result<CronJob, CommandFailure> {
+        let mut found = list_all(self.client).await?.jobs.into_iter();
         let job = found.find(|job| job.terms.name == self.name || job.id == self.name);
         job.ok_or_else(|| {
-            Failure::new(
-                Exit::NotFound,
+            CommandFailure::new(
+                ExitStatus::NotFound,
                 ErrorCode::NotFound.as_str(),
                 format!("There is no job '{}'.", self.name),
             )
         })
     }
 
-    async fn show(&self) -> Result<(), Failure> {
-        let job = self.found().await?;
-        Ok(self.context.terminal.shown(&job, jobs::show)?)
+    async fn show(&self) -> Result<(), CommandFailure> {
+        let job = self.find_job().await?;
+        Ok(self.context.terminal.print_result(&job, jobs::show)?)
     }
 
-    async fn update(&self, matches: &ArgMatches) -> Result<(), Failure> {
-        let before = self.found().await?;
-        let params = terms::update(self.context, matches, &before).await?;
+    async fn update(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+        let before = self.find_job().await?;
+        let params = params::update(self.context, matches, &before).await?;
         let grants = params.grants.clone().unwrap_or_default();
-        standing::warn(self.context, self.client, &grants).await;
-        let job = self.client.call_again::<Update>(&params).await?;
-        Ok(self.context.terminal.shown(&job, jobs::updated)?)
+        unattended_flags::warn_unknown_grants(self.context, self.client, &grants).await;
+        let job = self.client.call_with_retry::<Update>(&params).await?;
+        Ok(self.context.terminal.print_result(&job, jobs::updated)?)
     }
 
-    async fn enable(&self) -> Result<(), Failure> {
-        let job = self.client.call_again::<Enable>(&self.params()).await?;
-        Ok(self.context.terminal.shown(&job, jobs::enabled)?)
+    async fn enable(&self) -> Result<(), CommandFailure> {
+        let job = self
+            .client
+            .call_with_retry::<Enable>(&self.params())
+            .await?;
+        Ok(self.context.terminal.print_result(&job, jobs::enabled)?)
     }
 
-    async fn disable(&self) -> Result<(), Failure> {
-        let job = self.client.call_again::<Disable>(&self.params()).await?;
-        Ok(self.context.terminal.shown(&job, jobs::disabled)?)
+    async fn disable(&self) -> Result<(), CommandFailure> {
+        let job = self
+            .client
+            .call_with_retry::<Disable>(&self.params())
+            .await?;
+        Ok(self.context.terminal.print_result(&job, jobs::disabled)?)
     }
 
-    async fn remove(&self) -> Result<(), Failure> {
-        let gone = self.client.call_again::<Remove>(&self.params()).await?;
-        Ok(self.context.terminal.shown(&gone, jobs::removed)?)
+    async fn remove(&self) -> Result<(), CommandFailure> {
+        let gone = self
+            .client
+            .call_with_retry::<Remove>(&self.params())
+            .await?;
+        Ok(self.context.terminal.print_result(&gone, jobs::removed)?)
     }
 
-    async fn run(&self, wait: bool) -> Result<(), Failure> {
-        let params = FireParams {
+    async fn run(&self, wait: bool) -> Result<(), CommandFailure> {
+        let params = CronRunParams {
             id: self.name.clone(),
-            idempotency_key: Some(crate::mind::order::fresh_id(&self.context.world.dice)),
+            // A retry must not run the job twice.
+            idempotency_key: Some(crate::run_ui::run_request::fresh_id(
+                &self.context.host.randomness,
+            )),
         };
         let terminal = &self.context.terminal;
         if !wait {
-            let slot = self.client.call_again::<Run>(&params).await?;
-            return Ok(terminal.shown(&slot, jobs::fired)?);
+            let slot = self.client.call_with_retry::<Run>(&params).await?;
+            return Ok(terminal.print_result(&slot, jobs::fired)?);
         }
-        // Listened to before it begins, so that its end is not missed.
+        // Subscribed before the job starts, so that its end is not missed.
         let topics = [CronSlot::SPEC.topic];
-        let mut stream = self.client.subscribe(Subscription::to(topics)).await?;
-        let mut slot = self.client.call_again::<Run>(&params).await?;
+        let mut stream = self.client.subscribe(SubscribeOptions::to(topics)).await?;
+        let mut slot = self.client.call_with_retry::<Run>(&params).await?;
         while matches!(slot.state, SlotState::Due | SlotState::Running) {
-            let told = match stream.next().await {
-                Some(Ok(Item::Event(event))) => event.read::<CronSlot>(),
-                Some(Ok(Item::Gap(_))) => self.slot(slot.number).await?,
+            let update = match stream.next().await {
+                Some(Ok(StreamItem::Event(event))) => event.read::<CronSlot>(),
+                // The end may be among the lost events.
+                Some(Ok(StreamItem::Gap(_))) => self.fetch_slot(slot.number).await?,
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(ClientError::Closed.into()),
             };
-            if let Some(told) = told.filter(|told| told.number == slot.number) {
-                slot = told;
+            if let Some(update) = update.filter(|update| update.number == slot.number) {
+                slot = update;
             }
         }
-        terminal.shown(&slot, jobs::slot)?;
+        terminal.print_result(&slot, jobs::slot)?;
         match slot.state {
             SlotState::Ran => Ok(()),
-            SlotState::RanWithDenials => Err(Failure::quiet(Exit::Denied)),
-            _ => Err(Failure::quiet(Exit::Failed)),
+            SlotState::RanWithDenials => Err(CommandFailure::quiet(ExitStatus::Denied)),
+            _ => Err(CommandFailure::quiet(ExitStatus::Failed)),
         }
     }
 
-    /// A slot by its number.
-    async fn slot(&self, number: u64) -> Result<Option<Slot>, Failure> {
-        let params = HistoryParams {
+    /// Returns the slot with this number.
+    async fn fetch_slot(&self, number: u64) -> Result<Option<JobSlot>, CommandFailure> {
+        let params = CronHistoryParams {
             id: Some(self.name.clone()),
             before: Some(number.saturating_add(1)),
             limit: Some(1),
-            ..HistoryParams::default()
+            ..CronHistoryParams::default()
         };
-        let page = self.client.call_again::<History>(&params).await?;
+        let page = self.client.call_with_retry::<History>(&params).await?;
         Ok(page.slots.into_iter().next())
     }
 
-    async fn history(&self, matches: &ArgMatches) -> Result<(), Failure> {
+    async fn history(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
         let state = matches.get_one::<String>("state");
-        let params = HistoryParams {
+        let params = CronHistoryParams {
             id: matches.get_one::<String>("name").cloned(),
-            state: state.and_then(|word| permission::named(word)),
+            state: state.and_then(|word| permission::parse_wire_name(word)),
             before: matches.get_one::<u64>("before").copied(),
-            limit: Some(matches.get_one::<u32>("limit").copied().unwrap_or(PAGE)),
+            limit: Some(
+                matches
+                    .get_one::<u32>("limit")
+                    .copied()
+                    .unwrap_or(DEFAULT_PAGE),
+            ),
         };
-        let page = self.client.call_again::<History>(&params).await?;
-        Ok(self.context.terminal.shown(&page, jobs::history)?)
+        let page = self.client.call_with_retry::<History>(&params).await?;
+        Ok(self.context.terminal.print_result(&page, jobs::history)?)
     }
 
-    async fn secret(&self, renew: bool) -> Result<(), Failure> {
-        let params = SecretParams {
+    async fn secret(&self, renew: bool) -> Result<(), CommandFailure> {
+        let params = CronSecretParams {
             id: self.name.clone(),
             renew,
         };
-        // A secret that was renewed twice is not the one that was renewed once.
+        // Renewing is not idempotent, so it is not retried.
         let secret = if renew {
             self.client.call::<Secret>(&params).await?
         } else {
-            self.client.call_again::<Secret>(&params).await?
+            self.client.call_with_retry::<Secret>(&params).await?
         };
         let terminal = &self.context.terminal;
         if terminal.json {
             return Ok(terminal.document(&secret)?);
         }
-        let status = status::of_daemon(self.client).await?;
+        let status = status::fetch_status(self.client).await?;
         // WebSocket and HTTP share the main port.
         let mut listeners = status.listeners.iter();
         let address = listeners.find_map(|it| it.strip_prefix("ws "));
@@ -233,10 +254,10 @@ impl Desk<'_> {
     }
 }
 
-/// Names the command that shows what there is, when what was named is not.
-fn or_see_list(mut failure: Failure) -> Failure {
+/// Suggests the list command if the job was not found.
+fn suggest_list(mut failure: CommandFailure) -> CommandFailure {
     if failure.code == ErrorCode::NotFound.as_str() && failure.next.is_none() {
-        failure.next = Some("`hob cron list` shows what there is.".to_owned());
+        failure.next = Some("See `hob cron list`.".to_owned());
     }
     failure
 }

@@ -1,28 +1,32 @@
-//! From the flags of `hob cron add` and `update` to what the room takes.
+//! Converts the flags of `hob cron add` and `update` to the params of the cron room.
 
-use crate::commands::{permission, standing};
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::mind::order;
+use crate::commands::{permission, unattended_flags};
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::run_ui::run_request;
 use clap::ArgMatches;
-use hob_wire::rooms::cron::{AddJobParams, Job, Notify, UpdateJobParams, Work};
+use hob_wire::rooms::cron::{CronAddParams, CronJob, CronUpdateParams, JobWork, NotifyTarget};
 use hob_wire::work::BudgetView;
 
-/// A job to add. It works where the person stands, unless told.
-pub(super) async fn add(context: &Context, matches: &ArgMatches) -> Result<AddJobParams, Failure> {
-    fits(matches, None)?;
+/// Returns the params of a new job. Its workspace is the current folder unless `--workspace` is given.
+pub(super) async fn add(
+    context: &CommandContext,
+    matches: &ArgMatches,
+) -> Result<CronAddParams, CommandFailure> {
+    check_flags(matches, None)?;
     let name = matches.get_one::<String>("name").cloned();
     let is_loop = matches.contains_id("loop");
     let named = matches.get_one::<String>("workspace").cloned();
+    // A loop has its own workspace.
     let workspace = if is_loop {
         None
     } else {
-        order::workspace(context, named)?
+        run_request::workspace(context, named)?
     };
-    standing::tell_wide(context, workspace.as_deref());
-    let grants = standing::grants(context, matches, workspace.as_deref())?;
-    let rest = common(matches, None).await?;
-    Ok(AddJobParams {
+    unattended_flags::warn_wide_workspace(context, workspace.as_deref());
+    let grants = unattended_flags::parse_grants(context, matches, workspace.as_deref())?;
+    let rest = common_params(matches, None).await?;
+    Ok(CronAddParams {
         name: name.unwrap_or_default(),
         schedule: schedule(matches).unwrap_or_default(),
         task: rest.task,
@@ -48,23 +52,24 @@ pub(super) async fn add(context: &Context, matches: &ArgMatches) -> Result<AddJo
     })
 }
 
-/// What is to change of a job that is as `before` says.
+/// Returns the changes to the job `before`.
 pub(super) async fn update(
-    context: &Context,
+    context: &CommandContext,
     matches: &ArgMatches,
-    before: &Job,
-) -> Result<UpdateJobParams, Failure> {
-    fits(matches, Some(before))?;
-    let mut params = common(matches, Some(before)).await?;
+    before: &CronJob,
+) -> Result<CronUpdateParams, CommandFailure> {
+    check_flags(matches, Some(before))?;
+    let mut params = common_params(matches, Some(before)).await?;
     params.name = matches.get_one::<String>("rename").cloned();
     params.schedule = schedule(matches);
     if let Some(named) = matches.get_one::<String>("workspace") {
-        params.workspace = order::workspace(context, Some(named.clone()))?;
+        params.workspace = run_request::workspace(context, Some(named.clone()))?;
     }
     let folder = params.workspace.as_deref().or_else(|| workspace(before));
-    let added = standing::grants(context, matches, folder)?;
+    let added = unattended_flags::parse_grants(context, matches, folder)?;
     let cleared = cleared(matches);
     let clears_grants = cleared.iter().any(|it| it == "allow");
+    // An update replaces all grants, so the existing ones are carried over.
     if !added.is_empty() || clears_grants {
         let kept = before.terms.grants.iter().filter(|_| !clears_grants);
         let kept = kept.cloned().map(Into::into);
@@ -73,16 +78,17 @@ pub(super) async fn update(
     for what in cleared {
         clear(&mut params, &what);
     }
-    if params == UpdateJobParams::default() {
-        return Err(Failure::usage("Nothing is named that is to change.")
-            .next("Such as: hob cron update NAME --every 1h"));
+    if params == CronUpdateParams::default() {
+        return Err(CommandFailure::usage("Nothing to change was given.")
+            .next("Example: hob cron update NAME --every 1h"));
     }
+    // Set last, so that the comparison above sees only changes.
     params.id.clone_from(&before.id);
     Ok(params)
 }
 
-/// An empty text goes back to its default. A flag that is given beside it wins.
-fn clear(params: &mut UpdateJobParams, what: &str) {
+/// Resets a field by setting it to an empty text. A flag for the same field wins.
+fn clear(params: &mut CronUpdateParams, what: &str) {
     let field = match what {
         "description" => &mut params.description,
         "hours" => &mut params.active_hours,
@@ -90,7 +96,7 @@ fn clear(params: &mut UpdateJobParams, what: &str) {
         "workspace" => &mut params.workspace,
         "zone" => &mut params.zone,
         "notify" => {
-            params.notify.get_or_insert(Notify {
+            params.notify.get_or_insert(NotifyTarget {
                 session_key: String::new(),
                 failures_only: false,
             });
@@ -106,36 +112,39 @@ fn cleared(matches: &ArgMatches) -> Vec<String> {
     given.into_iter().flatten().cloned().collect()
 }
 
-/// What both have in common.
-async fn common(matches: &ArgMatches, before: Option<&Job>) -> Result<UpdateJobParams, Failure> {
-    standing::one_stdin(matches, &["task", "command"])?;
+/// Returns the params that `add` and `update` share.
+async fn common_params(
+    matches: &ArgMatches,
+    before: Option<&CronJob>,
+) -> Result<CronUpdateParams, CommandFailure> {
+    unattended_flags::check_single_stdin(matches, &["task", "command"])?;
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let cleared = cleared(matches);
     let notified = before.and_then(|job| job.terms.notify.as_ref());
     let notified = notified.filter(|_| !cleared.iter().any(|it| it == "notify"));
-    Ok(UpdateJobParams {
-        task: standing::prose(matches, "task").await?,
+    Ok(CronUpdateParams {
+        task: unattended_flags::read_text(matches, "task").await?,
         loop_name: text("loop"),
-        command: standing::prose(matches, "command").await?,
+        command: unattended_flags::read_text(matches, "command").await?,
         description: text("description"),
         zone: text("zone"),
         model: text("model"),
-        budget: standing::budget(matches, before.and_then(budget)),
-        tools: order::tools(matches),
-        network: standing::network(matches, "network"),
+        budget: unattended_flags::merged_budget(matches, before.and_then(budget)),
+        tools: run_request::tools(matches),
+        network: unattended_flags::network_grant(matches, "network"),
         timeout_ms: matches.get_one::<u64>("timeout").copied(),
-        missed: text("missed").and_then(|word| permission::named(&word)),
+        missed: text("missed").and_then(|word| permission::parse_wire_name(&word)),
         window_ms: matches.get_one::<u64>("window").copied(),
-        overlap: text("overlap").and_then(|word| permission::named(&word)),
+        overlap: text("overlap").and_then(|word| permission::parse_wire_name(&word)),
         jitter_ms: matches.get_one::<u64>("jitter").copied(),
         active_hours: text("hours"),
-        notify: standing::notify(matches, notified)?,
+        notify: unattended_flags::notify_target(matches, notified)?,
         failures_max: matches.get_one::<u32>("failures-max").copied(),
-        ..UpdateJobParams::default()
+        ..CronUpdateParams::default()
     })
 }
 
-/// The schedule as one line of the room's grammar.
+/// Returns the schedule as one line of the room's grammar.
 fn schedule(matches: &ArgMatches) -> Option<String> {
     let text = |name: &str| {
         matches
@@ -146,19 +155,19 @@ fn schedule(matches: &ArgMatches) -> Option<String> {
         return Some("webhook".to_owned());
     }
     let every = text("every").map(|every| format!("every {every}"));
-    // A date and a time are often written apart.
+    // `2026-12-24 18:00` is accepted as well as `2026-12-24T18:00`.
     let at = || text("at").map(|at| format!("at {}", at.replacen(' ', "T", 1)));
     every.or_else(at).or_else(|| text("cron"))
 }
 
-/// Each kind of work has its flags, and takes no other's.
-fn fits(matches: &ArgMatches, before: Option<&Job>) -> Result<(), Failure> {
+/// Refuses flags that belong to another kind of work.
+fn check_flags(matches: &ArgMatches, before: Option<&CronJob>) -> Result<(), CommandFailure> {
     let kind = ["task", "loop", "command"];
     let named = kind.into_iter().find(|name| matches.contains_id(name));
     let kind = named.or(before.map(|job| match job.terms.work {
-        Work::Agent(_) | Work::Heartbeat(_) => "task",
-        Work::Loop { .. } => "loop",
-        Work::Command(_) => "command",
+        JobWork::Agent(_) | JobWork::Heartbeat(_) => "task",
+        JobWork::Loop { .. } => "loop",
+        JobWork::Command(_) => "command",
     }));
     let given = |name: &str| {
         let source = matches.value_source(name);
@@ -187,34 +196,31 @@ fn fits(matches: &ArgMatches, before: Option<&Job>) -> Result<(), Failure> {
         return Ok(());
     };
     let (goes, next) = match kind {
-        Some("task") => (
-            "--command",
-            "What a model's commands may do is said with --allow.",
-        ),
+        Some("task") => ("--command", "Use --allow for commands that a model runs."),
         Some("loop") => (
             "--task",
-            "A loop has its own: `hob loop update NAME` changes them.",
+            "The loop has its own settings: change them with `hob loop update NAME`.",
         ),
         _ => (
             "--task",
-            "A command runs in the sandbox; --network opens that.",
+            "A command runs in the sandbox; --network gives it network access.",
         ),
     };
-    Err(Failure::usage(format!("--{wrong} goes with {goes} only.")).next(next))
+    Err(CommandFailure::usage(format!("--{wrong} is only allowed with {goes}.")).next(next))
 }
 
-fn workspace(job: &Job) -> Option<&str> {
+fn workspace(job: &CronJob) -> Option<&str> {
     match &job.terms.work {
-        Work::Agent(work) => work.workspace.as_deref(),
-        Work::Command(work) => work.workspace.as_deref(),
-        Work::Loop { .. } | Work::Heartbeat(_) => None,
+        JobWork::Agent(work) => work.workspace.as_deref(),
+        JobWork::Command(work) => work.workspace.as_deref(),
+        JobWork::Loop { .. } | JobWork::Heartbeat(_) => None,
     }
 }
 
-fn budget(job: &Job) -> Option<&BudgetView> {
+fn budget(job: &CronJob) -> Option<&BudgetView> {
     match &job.terms.work {
-        Work::Agent(work) => work.budget.as_ref(),
-        Work::Heartbeat(work) => work.budget.as_ref(),
-        Work::Loop { .. } | Work::Command(_) => None,
+        JobWork::Agent(work) => work.budget.as_ref(),
+        JobWork::Heartbeat(work) => work.budget.as_ref(),
+        JobWork::Loop { .. } | JobWork::Command(_) => None,
     }
 }

@@ -1,14 +1,14 @@
 //! The command line of `hob loop`.
 
-use crate::commands::standing::{
-    allow_flag, flag, network_flag, notify_flags, prose_flag, switch, task_flags, time_flag,
+use crate::commands::unattended_flags::{
+    allow_flag, flag, network_flag, notify_flags, switch, task_flags, text_flag, time_flag,
 };
-use crate::mind::question::parse_dollars;
-use crate::tree::text::examples;
+use crate::run_ui::question::parse_dollars;
+use crate::tree::help_text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
-/// What `hob loop update --clear` takes back.
+/// The values of `hob loop update --clear`.
 const CLEARED: [&str; 8] = [
     "allow",
     "budget",
@@ -22,12 +22,12 @@ const CLEARED: [&str; 8] = [
 
 pub fn command() -> Command {
     Command::new("loop")
-        .about("Makes, runs and watches loops: a task asked again and again")
+        .about("Creates, runs and watches loops: a task repeated again and again")
         .long_about(
-            "Each iteration asks the model in a fresh session, and shows it the loop's memories, \
-             what a monitor command printed, and its own last answer. A loop goes on when nobody \
-             looks and after a restart, until it is stopped, at its last iteration, or gives up \
-             after failures. Nobody is asked while it works: what no rule and no --allow covers \
+            "Each iteration asks the model in a new session, and shows it the loop's memories, \
+             the output of a monitor command, and its own last answer. A loop keeps running in the \
+             background and after a restart, until it is stopped, reaches its last iteration, or \
+             gives up after failures. A loop never asks: a call that no rule and no --allow covers \
              is denied.",
         )
         .after_help(examples(&[
@@ -44,7 +44,7 @@ pub fn command() -> Command {
         .subcommand(update())
         .subcommand(named(
             "show",
-            "Shows a loop: what it does, how it stands, what it knows",
+            "Shows a loop: its config, state and memories",
         ))
         .subcommand(start())
         .subcommand(stop())
@@ -75,22 +75,22 @@ fn named(verb: &'static str, about: &'static str) -> Command {
 
 fn list() -> Command {
     Command::new("list")
-        .about("Lists the loops, with what each is doing")
+        .about("Lists the loops and their states")
         .after_help(examples(&[
             "hob loop list",
             "hob loop list --running --json",
         ]))
-        .arg(switch("running", "Only those that run"))
+        .arg(switch("running", "Only running loops"))
 }
 
 fn create() -> Command {
     Command::new("create")
-        .about("Makes a loop; it does not run yet")
+        .about("Creates a loop without starting it")
         .override_usage("hob loop create <NAME> --task <TEXT> [OPTIONS]")
         .long_about(
-            "A text is given as it is, from a file (@FILE), or from stdin (-). The monitor is a \
-             command line for bash; it runs before each iteration, or on its own every so often, \
-             in the sandbox that commands of models have: it changes the workspace only.",
+            "A TEXT is the text itself, a file (@FILE), or stdin (-). The monitor is a \
+             command line for bash. It runs before each iteration, or at its own interval, \
+             in the same sandbox as a model's commands: it can only change the workspace.",
         )
         .after_help(examples(&[
             "hob loop create build --task \"Look at the build and mend what is broken\" \
@@ -101,25 +101,25 @@ fn create() -> Command {
              --monitor-network --every 1h --notify chat:main",
         ]))
         .arg(name())
-        .arg(prose_flag("task", "What is asked in each iteration").required(true))
+        .arg(text_flag("task", "The task of each iteration").required(true))
         .args(config_flags(true))
-        .arg(prose_flag(
+        .arg(text_flag(
             "persistent",
-            "Its first persistent memory: what every iteration is shown",
+            "The first persistent memory, shown to every iteration",
         ))
-        .arg(prose_flag(
+        .arg(text_flag(
             "working",
-            "Its first working memory: what the first iteration is shown, and no other",
+            "The first working memory, shown to the first iteration only",
         ))
-        .arg(switch("start", "Starts it at once"))
+        .arg(switch("start", "Starts the loop at once"))
 }
 
 fn update() -> Command {
     Command::new("update")
-        .about("Changes a loop; what is not named stays")
+        .about("Changes a loop; settings that are not named stay")
         .long_about(
-            "A running loop takes it up with its next iteration. --allow adds to what it may do; \
-             --clear goes back to a default first.",
+            "A running loop uses the change from its next iteration on. --allow adds grants; \
+             --clear resets to a default first.",
         )
         .after_help(examples(&[
             "hob loop update build --every 10m",
@@ -127,13 +127,13 @@ fn update() -> Command {
             "hob loop update build --clear allow --allow 'exec command=cargo test *'",
         ]))
         .arg(name())
-        .arg(prose_flag("task", "What is asked in each iteration"))
+        .arg(text_flag("task", "The task of each iteration"))
         .args(config_flags(false))
         .arg(
             flag(
                 "clear",
                 "WHAT",
-                "Takes this back to its default; may be repeated",
+                "Resets this to its default; may be repeated",
             )
             .action(ArgAction::Append)
             .value_delimiter(',')
@@ -143,26 +143,29 @@ fn update() -> Command {
 
 fn config_flags(is_new: bool) -> Vec<Arg> {
     let mut flags = vec![
-        prose_flag("system", "Fixed instructions"),
+        text_flag("system", "The system prompt"),
         time_flag(
             "every",
-            "Between the end of an iteration and the next one; 5s unless told, 1s at least",
+            "The pause between two iterations; 5s if missing, at least 1s",
         ),
         flag(
             "max",
             "N",
-            "Iterations of one start; 0, the default, is no limit",
+            "The most iterations per start; 0, the default, means no limit",
         )
         .value_parser(value_parser!(u32)),
-        prose_flag("monitor", "A command whose output each iteration is shown"),
+        text_flag(
+            "monitor",
+            "A command whose output is shown to each iteration",
+        ),
         time_flag(
             "monitor-every",
-            "Runs the monitor on its own this often, not before each iteration",
+            "Runs the monitor at this interval instead of before each iteration",
         ),
         network_flag("monitor-network", "Lets the monitor reach the internet"),
         time_flag(
             "monitor-timeout",
-            "How long one run of the monitor may take; 30s unless told",
+            "The longest run time of the monitor; 30s if missing",
         ),
     ];
     flags.extend(task_flags(is_new));
@@ -170,7 +173,7 @@ fn config_flags(is_new: bool) -> Vec<Arg> {
         flag(
             "total-dollars",
             "X",
-            "The loop ends when one start has cost this much",
+            "Ends the loop when one start has cost this much",
         )
         .value_parser(parse_dollars),
     );
@@ -178,13 +181,13 @@ fn config_flags(is_new: bool) -> Vec<Arg> {
     flags.extend(notify_flags());
     flags.push(time_flag(
         "backoff-max",
-        "Failures in a row double the wait up to this; 15m unless told",
+        "The longest pause after repeated failures, which double it; 15m if missing",
     ));
     flags.push(
         flag(
             "errors-max",
             "N",
-            "Gives up after this many failures in a row; 10 unless told, 0 is never",
+            "Gives up after this many failures in a row; 10 if missing, 0 means never",
         )
         .value_parser(value_parser!(u32)),
     );
@@ -193,7 +196,7 @@ fn config_flags(is_new: bool) -> Vec<Arg> {
 
 fn start() -> Command {
     Command::new("start")
-        .about("Starts a loop; one that runs already is a conflict")
+        .about("Starts a loop; fails if it is already running")
         .after_help(examples(&[
             "hob loop start build",
             "hob loop start build --watch",
@@ -208,8 +211,8 @@ fn watch_switch() -> Arg {
 
 fn stop() -> Command {
     Command::new("stop")
-        .about("Stops a loop with its prompt, its monitor and its sleep")
-        .long_about("Ends when nothing of it works any more; that takes about a second at most.")
+        .about("Stops a loop, its current run and its monitor")
+        .long_about("Returns when everything of the loop has stopped, usually within a second.")
         .after_help(examples(&["hob loop stop build"]))
         .arg(name())
 }
@@ -227,12 +230,12 @@ fn once() -> Command {
 
 fn watch() -> Command {
     Command::new("watch")
-        .about("Shows a loop as it works, until it ends")
+        .about("Shows a loop live until it ends")
         .long_about(
-            "On a terminal a live view: the iteration, the monitor, the prompt, the answer as it \
-             comes, and those before. q or Ctrl-C leaves it, and the loop goes on. Elsewhere one \
-             line for each event, with --json the events themselves. A daemon that restarts is \
-             found again, and the view goes on.",
+            "On a terminal this is a live view: the iteration, the monitor, the prompt, the answer as \
+             it streams, and earlier iterations. q or Ctrl-C closes the view; the loop keeps \
+             running. Elsewhere it prints one line per event, with --json the events themselves. \
+             If the daemon restarts, hob reconnects and the view continues.",
         )
         .after_help(examples(&[
             "hob loop watch build",
@@ -243,7 +246,7 @@ fn watch() -> Command {
 
 fn history() -> Command {
     Command::new("history")
-        .about("Shows iterations, the newest first, or one of them whole")
+        .about("Shows iterations, newest first, or one in full")
         .after_help(examples(&[
             "hob loop history build",
             "hob loop history build 7",
@@ -254,19 +257,19 @@ fn history() -> Command {
             Arg::new("iteration")
                 .value_name("ITERATION")
                 .value_parser(value_parser!(u32).range(1..))
-                .help("Shows this one with its prompt and its answer"),
+                .help("Shows this iteration with its prompt and answer"),
         )
         .arg(
             flag(
                 "limit",
                 "N",
-                "At most this many; 20 when missing, 500 at the most",
+                "At most this many; 20 if missing, 500 at most",
             )
             .short('n')
             .value_parser(value_parser!(u32).range(1..)),
         )
         .arg(
-            flag("before", "ITERATION", "Only those before this one")
+            flag("before", "ITERATION", "Only iterations before this one")
                 .value_parser(value_parser!(u32)),
         )
 }
@@ -280,10 +283,10 @@ fn text_argument(help: &'static str) -> Arg {
 
 fn working() -> Command {
     Command::new("working")
-        .about("Sets the working memory: what the next iteration is shown, and no other")
+        .about("Sets the working memory, shown to the next iteration only")
         .long_about(
-            "It may be set while an iteration runs; the next one is shown it. Without a text \
-             what waits is shown; an empty text takes it away.",
+            "It can be set while an iteration runs; the next one gets it. Without a text \
+             the current working memory is shown; an empty text removes it.",
         )
         .after_help(examples(&[
             "hob loop working build \"The flaky test is known; leave it\"",
@@ -296,10 +299,10 @@ fn working() -> Command {
 
 fn persistent() -> Command {
     Command::new("persistent")
-        .about("Shows, sets or takes back the persistent memory")
+        .about("Shows, sets or reverts the persistent memory")
         .long_about(
-            "Every iteration is shown it, and the loop may change it by itself. Every revision \
-             is kept, so a change is taken back with --undo.",
+            "It is shown to every iteration, and the loop may change it by itself. Every revision \
+             is kept, so --undo can revert a change.",
         )
         .after_help(examples(&[
             "hob loop persistent build",
@@ -310,9 +313,9 @@ fn persistent() -> Command {
         ]))
         .arg(name())
         .arg(text_argument("The text, @FILE, or - for stdin").conflicts_with_all(["undo", "edit"]))
-        .arg(switch("undo", "Goes back to the revision before").conflicts_with("edit"))
+        .arg(switch("undo", "Goes back to the previous revision").conflicts_with("edit"))
         .arg(switch("edit", "Opens it in $VISUAL or $EDITOR"))
-        .arg(switch("revisions", "Shows the earlier revisions too"))
+        .arg(switch("revisions", "Also shows earlier revisions"))
 }
 
 fn delete() -> Command {

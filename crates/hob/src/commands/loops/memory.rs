@@ -1,68 +1,90 @@
-//! `hob loop working` and `persistent`: what a loop is shown once, and what it is shown always.
+//! `hob loop working` and `persistent`: the two memories of a loop. The working memory is shown to
+//! one iteration, the persistent memory to all.
 
-use super::{Desk, editing};
-use crate::commands::standing;
-use crate::failure::Failure;
+use super::{LoopCommands, editor};
+use crate::commands::unattended_flags;
+use crate::failure::CommandFailure;
 use crate::render::loops;
 use crate::terminal::Terminal;
 use clap::ArgMatches;
-use hob_wire::rooms::loops::{Memories, Persistent, PersistentParams, Working, WorkingParams};
+use hob_wire::rooms::loops::{
+    LoopPersistentParams, LoopPersistentResult, LoopWorkingParams, Persistent, Working,
+};
 
-/// Earlier revisions that are shown.
+/// The most earlier revisions shown.
 const REVISIONS: u32 = 50;
 
-pub(super) async fn working(desk: &Desk<'_>, matches: &ArgMatches) -> Result<(), Failure> {
-    let terminal = &desk.context.terminal;
-    let Some(text) = standing::prose(matches, "text").await? else {
-        let found = desk.found().await?;
-        return Ok(terminal.shown(&found.working, loops::memory)?);
+pub(super) async fn working(
+    commands: &LoopCommands<'_>,
+    matches: &ArgMatches,
+) -> Result<(), CommandFailure> {
+    let terminal = &commands.context.terminal;
+    let Some(text) = unattended_flags::read_text(matches, "text").await? else {
+        let found = commands.fetch().await?;
+        return Ok(terminal.print_result(&found.working, loops::memory)?);
     };
-    let params = WorkingParams {
-        name: desk.name.clone(),
+    let params = LoopWorkingParams {
+        name: commands.name.clone(),
         text,
     };
-    let set = desk.client.call_again::<Working>(&params).await?;
-    Ok(terminal.shown(&set, loops::working_set)?)
+    let set = commands.client.call_with_retry::<Working>(&params).await?;
+    Ok(terminal.print_result(&set, loops::working_set)?)
 }
 
-pub(super) async fn persistent(desk: &Desk<'_>, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut params = PersistentParams {
-        name: desk.name.clone(),
-        text: standing::prose(matches, "text").await?,
+pub(super) async fn persistent(
+    commands: &LoopCommands<'_>,
+    matches: &ArgMatches,
+) -> Result<(), CommandFailure> {
+    let mut params = LoopPersistentParams {
+        name: commands.name.clone(),
+        text: unattended_flags::read_text(matches, "text").await?,
         undo: matches.get_flag("undo"),
         earlier: matches.get_flag("revisions").then_some(REVISIONS),
-        // Taking back twice is not taking back once.
-        idempotency_key: Some(crate::mind::order::fresh_id(&desk.context.world.dice)),
-        ..PersistentParams::default()
+        // An undo is not idempotent; the key keeps a retry from undoing twice.
+        idempotency_key: Some(crate::run_ui::run_request::fresh_id(
+            &commands.context.host.randomness,
+        )),
+        ..LoopPersistentParams::default()
     };
     if matches.get_flag("edit") {
-        let Some(text) = edit(desk, &mut params).await? else {
+        let Some(text) = edit(commands, &mut params).await? else {
             return Ok(());
         };
         params.text = Some(text);
     }
     let changes = params.text.is_some() || params.undo;
-    let found = desk.client.call_again::<Persistent>(&params).await?;
-    let terminal = &desk.context.terminal;
-    let drawn: fn(&Memories, &crate::render::Screen) -> Vec<String> = if params.earlier.is_some() {
-        loops::memories
-    } else if changes {
-        loops::persistent_set
-    } else {
-        |found, screen| loops::memory(&found.memory, screen)
-    };
-    Ok(terminal.shown(&found, drawn)?)
+    let found = commands
+        .client
+        .call_with_retry::<Persistent>(&params)
+        .await?;
+    let terminal = &commands.context.terminal;
+    let drawn: fn(&LoopPersistentResult, &crate::render::ScreenStyle) -> Vec<String> =
+        if params.earlier.is_some() {
+            loops::memories
+        } else if changes {
+            loops::persistent_set
+        } else {
+            |found, screen| loops::memory(&found.memory, screen)
+        };
+    Ok(terminal.print_result(&found, drawn)?)
 }
 
-/// The memory as the person's editor left it; nothing if that changed nothing. What was written
-/// meanwhile is not overwritten: the revision that was opened must still be the one there is.
-async fn edit(desk: &Desk<'_>, params: &mut PersistentParams) -> Result<Option<String>, Failure> {
-    let asked = PersistentParams {
-        name: desk.name.clone(),
-        ..PersistentParams::default()
+/// Opens the memory in the editor and returns the edited text, or `None` if it is unchanged. Sets
+/// `if_revision`, so that a change the loop made meanwhile is not overwritten.
+async fn edit(
+    commands: &LoopCommands<'_>,
+    params: &mut LoopPersistentParams,
+) -> Result<Option<String>, CommandFailure> {
+    let asked = LoopPersistentParams {
+        name: commands.name.clone(),
+        ..LoopPersistentParams::default()
     };
-    let before = desk.client.call_again::<Persistent>(&asked).await?.memory;
-    let text = editing::edited(desk.context, &before.text).await?;
+    let before = commands
+        .client
+        .call_with_retry::<Persistent>(&asked)
+        .await?
+        .memory;
+    let text = editor::edit_text(commands.context, &before.text).await?;
     if text == before.text {
         Terminal::note("Nothing was changed.");
         return Ok(None);

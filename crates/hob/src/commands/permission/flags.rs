@@ -1,6 +1,6 @@
 //! The command line of `hob permission`.
 
-use crate::tree::text::examples;
+use crate::tree::help_text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
@@ -11,11 +11,11 @@ const ANSWER_SCOPES: [&str; 5] = ["once", "run", "session", "folder", "always"];
 
 pub fn command() -> Command {
     Command::new("permission")
-        .about("Shows and changes what models may do, and answers what they ask")
+        .about("Shows and changes permission rules, and answers pending questions")
         .long_about(
-            "A call of a tool is decided by the stored rules that cover it: a deny wins, else \
-             the narrowest scope does. What no rule covers is decided by the setting \
-             permission.mode.",
+            "Stored rules decide a tool call: deny wins, else \
+             the narrowest scope. The setting permission.mode decides calls that no rule \
+             covers.",
         )
         .after_help(examples(&[
             "hob permission list",
@@ -34,17 +34,17 @@ pub fn command() -> Command {
 
 fn add() -> Command {
     Command::new("add")
-        .about("Stores a rule for calls to come")
+        .about("Stores a rule for future calls")
         .override_usage("hob permission add --tool NAME --decision WORD --scope SCOPE [OPTIONS]")
         .long_about(
-            "A rule covers a call when everything it names fits; what it does not name fits \
-             any. In a pattern * stands for anything. In a command that is allowed it stops \
-             at whatever a shell would take for more than words, so 'git status *' never \
-             covers 'git status; rm -rf /', and in the program's name also at a space, / \
-             and =: to allow a program with and without arguments, store 'uptime' and \
-             'uptime *'. A deny or ask for 'rm *' looks at every program that a line names, \
-             as in '/bin/rm x' or 'true; sudo rm x'; a line that may hide one, as in \
-             sh -c '...', is asked. No rule sees what a script or make does.",
+            "A rule covers a call if everything it names matches; what it does not name \
+             matches anything. In a pattern * matches any text. In an allowed command * does not \
+             match shell operators, so 'git status *' never \
+             covers 'git status; rm -rf /'. In the program's name * also does not match a space, / \
+             or =: to allow a program with and without arguments, store 'uptime' and \
+             'uptime *'. A deny or ask rule for 'rm *' checks every program that a line names, \
+             as in '/bin/rm x' or 'true; sudo rm x'; for a line that may hide one, as in \
+             sh -c '...', hob asks. No rule sees what a script or make does.",
         )
         .after_help(examples(&[
             "hob permission add --tool write --decision allow --scope folder",
@@ -54,61 +54,65 @@ fn add() -> Command {
              --decision allow --scope always --expires 7d",
             "hob permission add --tool remove --decision deny --scope always",
         ]))
-        .args(what_flags())
-        .args(where_flags())
+        .args(coverage_flags())
+        .args(scope_flags())
 }
 
-/// Which calls a rule covers, and what it says of them.
-fn what_flags() -> [Arg; 8] {
+/// The flags that say which calls a rule covers, and its decision.
+fn coverage_flags() -> [Arg; 8] {
     [
-        flag("tool", "NAME", "The tool; * at the end stands for any rest").required(true),
+        flag("tool", "NAME", "The tool; * at the end matches any rest").required(true),
         flag(
             "match",
             "ARG=PATTERN",
-            "Only when this argument fits; may be repeated",
+            "Only if this argument matches; may be repeated",
         )
         .action(ArgAction::Append)
         .value_parser(pair),
-        flag("path", "DIR", "Only when every path of the call is in here"),
+        flag(
+            "path",
+            "DIR",
+            "Only if every path of the call is in this folder",
+        ),
         flag(
             "host",
             "HOST",
-            "Only at this host; *.example.org for those below it, * for any",
+            "Only for this host; *.example.org matches its subdomains, * any host",
         ),
-        flag("decision", "WORD", "What it says of them")
+        flag("decision", "WORD", "The decision for these calls")
             .required(true)
             .value_parser(PossibleValuesParser::new(DECISIONS)),
         flag(
             "sessions",
             "KEYS",
-            "Only in sessions of this key; loop:build:* for all that begin so",
+            "Only in sessions with this key; loop:build:* matches all keys with that prefix",
         ),
         flag("kind", "KIND", "Only in sessions of this kind"),
-        flag("channel", "NAME", "Only for runs that came by this channel"),
+        flag("channel", "NAME", "Only for runs from this channel"),
     ]
 }
 
-/// How far a rule reaches, and for how long.
-fn where_flags() -> [Arg; 5] {
+/// The flags that set the scope and the lifetime of a rule.
+fn scope_flags() -> [Arg; 5] {
     [
-        flag("scope", "SCOPE", "How far it reaches")
+        flag("scope", "SCOPE", "Where the rule applies")
             .required(true)
             .value_parser(PossibleValuesParser::new(SCOPES)),
-        flag("session", "KEY", "With scope session: which").short('s'),
+        flag("session", "KEY", "With scope session: its key").short('s'),
         flag(
             "run",
             "RUN",
-            "With scope run: its id, the end of it, or its session",
+            "With scope run: its id, the end of its id, or its session",
         ),
         flag(
             "folder",
             "DIR",
-            "With scope folder: which; the present one when missing",
+            "With scope folder: the folder; the current one if missing",
         ),
         flag(
             "expires",
             "TIME",
-            "How long it holds, such as 12h or 7d; until removed when missing",
+            "The rule's lifetime, such as 12h or 7d; until removed if missing",
         )
         .value_parser(|text: &str| hob_kit::duration::parse_ms(text)),
     ]
@@ -116,24 +120,28 @@ fn where_flags() -> [Arg; 5] {
 
 fn list() -> Command {
     Command::new("list")
-        .about("Lists the stored rules, the newest first")
+        .about("Lists the stored rules, newest first")
         .after_help(examples(&[
             "hob permission list",
             "hob permission list --tool exec --json",
         ]))
-        .arg(flag("tool", "NAME", "Only those for this tool"))
-        .arg(flag("session", "KEY", "Only those that could cover this session").short('s'))
+        .arg(flag("tool", "NAME", "Only rules for this tool"))
+        .arg(flag("session", "KEY", "Only rules that could cover this session").short('s'))
         .arg(
-            flag("limit", "N", "At most this many; 50 when missing")
+            flag("limit", "N", "At most this many; 50 if missing")
                 .short('n')
                 .value_parser(value_parser!(u32).range(1..)),
         )
-        .arg(flag("after", "RULE", "Where the page before ended"))
+        .arg(flag(
+            "after",
+            "RULE",
+            "Continues after this rule, the last of the previous page",
+        ))
 }
 
 fn remove() -> Command {
     Command::new("remove")
-        .about("Takes a stored rule away")
+        .about("Removes a stored rule")
         .after_help(examples(&[
             "hob permission list",
             "hob permission remove 0190163d",
@@ -142,26 +150,26 @@ fn remove() -> Command {
             Arg::new("id")
                 .value_name("RULE")
                 .required(true)
-                .help("The rule's id, or as much of its beginning as fits one rule only"),
+                .help("The rule's id, or a prefix that matches only one rule"),
         )
 }
 
 fn pending() -> Command {
     Command::new("pending")
-        .about("Lists the questions that wait for your yes or no")
+        .about("Lists the questions that wait for your answer")
         .after_help(examples(&[
             "hob permission pending",
             "hob permission pending --session chat:main --json",
         ]))
-        .arg(flag("session", "KEY", "Only those of this session").short('s'))
+        .arg(flag("session", "KEY", "Only questions of this session").short('s'))
 }
 
 fn answer() -> Command {
     Command::new("answer")
-        .about("Answers a question that waits; the first answer counts")
+        .about("Answers a pending question; the first answer counts")
         .long_about(
-            "A yes holds for exactly the call that `hob permission pending` shows. With a \
-             scope beyond once it also stores a rule for like calls, the one shown there.",
+            "A yes allows exactly the call that `hob permission pending` shows. With a \
+             scope other than once it also stores the rule shown there, for similar calls.",
         )
         .after_help(examples(&[
             "hob permission pending",
@@ -172,7 +180,7 @@ fn answer() -> Command {
             Arg::new("id")
                 .value_name("QUESTION")
                 .required(true)
-                .help("The question's id, or as much of its beginning as fits one only"),
+                .help("The question's id, or a prefix that matches only one"),
         )
         .arg(
             Arg::new("answer")
@@ -182,14 +190,14 @@ fn answer() -> Command {
                 .help("y or n"),
         )
         .arg(
-            flag("scope", "SCOPE", "How far a yes reaches; once when missing")
+            flag("scope", "SCOPE", "Where a yes applies; once if missing")
                 .value_parser(PossibleValuesParser::new(ANSWER_SCOPES)),
         )
 }
 
 fn check() -> Command {
     Command::new("check")
-        .about("Says what would be decided of a call, and by which rule")
+        .about("Shows how a call would be decided, and by which rule")
         .long_about("Nobody is asked, nothing runs and nothing is recorded.")
         .after_help(examples(&[
             "hob permission check write --arg path=notes.txt",
@@ -214,19 +222,19 @@ fn check() -> Command {
             flag(
                 "workspace",
                 "DIR",
-                "The folder it works in; the present one when missing",
+                "The workspace of the call; the current folder if missing",
             )
             .short('w'),
         )
-        .arg(flag("session", "KEY", "The session it belongs to").short('s'))
-        .arg(flag("channel", "NAME", "The channel its run came by"))
+        .arg(flag("session", "KEY", "The session of the call").short('s'))
+        .arg(flag("channel", "NAME", "The channel of the run"))
 }
 
 fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
-/// `NAME=REST`, cut at the first `=`.
+/// Splits `NAME=REST` at the first `=`.
 fn pair(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((name, rest)) if !name.is_empty() => Ok((name.to_owned(), rest.to_owned())),

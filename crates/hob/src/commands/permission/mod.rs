@@ -1,26 +1,27 @@
-//! `hob permission`: the stored rules, the questions that wait, and what would be decided.
+//! `hob permission`: stored rules, pending questions and trial decisions.
 
 mod flags;
-mod terms;
+mod params;
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::mind::question;
-use crate::render::{Screen, Tone, rules, tool};
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::{ScreenStyle, TextTone, rules, tool};
+use crate::run_ui::question;
 use clap::ArgMatches;
 pub use flags::command;
 use hob_client::Client;
 use hob_wire::rooms::permission::{
-    Add, Answer, Answered, Check, CheckParams, Checked, Decision, List, ListParams, Pending,
-    PendingParams, Question, Remove, RemoveParams,
+    Add, Answer, Check, List, Pending, PermissionAnswer, PermissionCheckParams,
+    PermissionCheckResult, PermissionDecision, PermissionListParams, PermissionPendingParams,
+    PermissionQuestion, PermissionRemoveParams, Remove,
 };
 use hob_wire::work::ToolContext;
-pub(super) use terms::{known, named, real, warn};
+pub(super) use params::{known_tools, parse_wire_name, real_path, warn_unknown};
 
-/// Rules of a page unless the person says otherwise.
-const PAGE: u32 = 50;
+/// The page size without `--limit`.
+const DEFAULT_PAGE: u32 = 50;
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     match matches.subcommand() {
         Some(("add", matches)) => add(context, matches).await,
         Some(("list", matches)) => list(context, matches).await,
@@ -28,84 +29,94 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         Some(("pending", matches)) => pending(context, matches).await,
         Some(("answer", matches)) => answer(context, matches).await,
         Some(("check", matches)) => check(context, matches).await,
-        _ => Err(Failure::quiet(Exit::Usage)),
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     }
 }
 
-async fn add(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    // What can be wrong without a daemon is said without one.
-    let terms = terms::read(context, matches)?;
+async fn add(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    // The flags are checked before a daemon is started or asked.
+    let terms = params::parse_rule(context, matches)?;
     let client = context.client().await?;
-    let terms = terms::complete(&client, matches, terms).await?;
-    let known = terms::known(&client).await;
-    let rule = client.call_again::<Add>(&terms).await?;
-    terms::warn(&known, &terms, context);
-    Ok(context.terminal.shown(&rule, rules::added)?)
+    let terms = params::resolve_run(&client, matches, terms).await?;
+    let known = params::known_tools(&client).await;
+    let rule = client.call_with_retry::<Add>(&terms).await?;
+    params::warn_unknown(&known, &terms, context);
+    Ok(context.terminal.print_result(&rule, rules::added)?)
 }
 
-async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+async fn list(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let params = ListParams {
+    let params = PermissionListParams {
         tool: text("tool"),
         session_key: text("session"),
         after: text("after"),
-        limit: Some(matches.get_one::<u32>("limit").copied().unwrap_or(PAGE)),
+        limit: Some(
+            matches
+                .get_one::<u32>("limit")
+                .copied()
+                .unwrap_or(DEFAULT_PAGE),
+        ),
     };
     let page = context.client().await?.call::<List>(&params).await?;
-    Ok(context.terminal.shown(&page, rules::list)?)
+    Ok(context.terminal.print_result(&page, rules::list)?)
 }
 
-async fn remove(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let params = RemoveParams { id: id(matches) };
+async fn remove(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let params = PermissionRemoveParams { id: id(matches) };
     let client = context.client().await?;
     let rule = client.call::<Remove>(&params).await;
-    let rule = rule.map_err(|error| or_see(error.into(), "hob permission list"))?;
-    Ok(context.terminal.shown(&rule, rules::removed)?)
+    let rule = rule.map_err(|error| suggest_list(error.into(), "hob permission list"))?;
+    Ok(context.terminal.print_result(&rule, rules::removed)?)
 }
 
-async fn pending(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let params = PendingParams {
+async fn pending(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    let params = PermissionPendingParams {
         session_key: matches.get_one::<String>("session").cloned(),
     };
     let found = context.client().await?.call::<Pending>(&params).await?;
-    Ok(context.terminal.shown(&found, tool::questions)?)
+    Ok(context.terminal.print_result(&found, tool::questions)?)
 }
 
-async fn answer(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+async fn answer(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let decision = match matches.get_one::<String>("answer").map(String::as_str) {
-        Some("y" | "yes") => Decision::Allow,
-        _ => Decision::Deny,
+        Some("y" | "yes") => PermissionDecision::Allow,
+        _ => PermissionDecision::Deny,
     };
     let scope = matches.get_one::<String>("scope");
-    let scope = scope.and_then(|word| terms::named(word));
-    if decision == Decision::Deny && scope.is_some() {
+    let scope = scope.and_then(|word| params::parse_wire_name(word));
+    if decision == PermissionDecision::Deny && scope.is_some() {
         return Err(
-            Failure::usage("A no holds for its call; --scope goes with y.")
-                .next("A lasting no is a rule: hob permission add --decision deny …"),
+            CommandFailure::usage("A no applies to this call only; --scope needs y.")
+                .next("To always deny it, add a rule: hob permission add --decision deny …"),
         );
     }
     let client = context.client().await?;
     let asked = open_question(&client, &id(matches)).await?;
     let params = question::answer(&asked, decision, scope);
-    let answered = client.call_again::<Answer>(&params).await?;
+    let answered = client.call_with_retry::<Answer>(&params).await?;
     let terminal = &context.terminal;
     if terminal.json {
         return Ok(terminal.document(&answered)?);
     }
-    Ok(terminal.lines(told(&asked, &answered, terminal.screen()))?)
+    Ok(terminal.lines(answer_lines(&asked, &answered, terminal.screen()))?)
 }
 
-/// What was answered, and what of it stays.
-fn told(asked: &Question, answered: &Answered, screen: &Screen) -> Vec<String> {
-    let what = crate::mind::lines::sentence(&asked.sentence);
+/// Formats the answer and the rule that it stored.
+fn answer_lines(
+    asked: &PermissionQuestion,
+    answered: &PermissionAnswer,
+    screen: &ScreenStyle,
+) -> Vec<String> {
+    let what = crate::run_ui::lines::sentence(&asked.sentence);
     let (word, tone) = match answered.decision {
-        Decision::Allow => ("Allowed", Tone::Good),
-        Decision::Deny => ("Denied", Tone::Warning),
+        PermissionDecision::Allow => ("Allowed", TextTone::Good),
+        PermissionDecision::Deny => ("Denied", TextTone::Warning),
     };
     let mut out = vec![screen.paint(tone, &format!("{word}: {what}"))];
     let offers = asked.offers.iter();
     let stored = offers.filter(|offer| offer.scope == answered.scope);
-    if answered.decision == Decision::Allow {
+    // Only a yes stores the offered rule.
+    if answered.decision == PermissionDecision::Allow {
         out.extend(stored.map(|offer| {
             format!(
                 "From now on: allow {} ({})",
@@ -117,39 +128,41 @@ fn told(asked: &Question, answered: &Answered, screen: &Screen) -> Vec<String> {
     out
 }
 
-/// The open question with this id, or the only one whose id begins like this.
-async fn open_question(client: &Client, id: &str) -> Result<Question, Failure> {
-    let pending = client.call::<Pending>(&PendingParams::default()).await?;
+/// Returns the pending question whose id is or begins with `id`.
+async fn open_question(client: &Client, id: &str) -> Result<PermissionQuestion, CommandFailure> {
+    let pending = client
+        .call::<Pending>(&PermissionPendingParams::default())
+        .await?;
     let mut found = pending.questions.into_iter();
     let mut found = found
         .by_ref()
         .filter(|question| question.id.starts_with(id));
     match (found.next(), found.next()) {
-        (Some(_), Some(_)) => Err(Failure::usage(format!(
+        (Some(_), Some(_)) => Err(CommandFailure::usage(format!(
             "Several questions begin with '{id}': use more of the id."
         ))
-        .next("`hob permission pending` shows them.")),
+        .next("See `hob permission pending`.")),
         (Some(question), None) => Ok(question),
-        (None, _) => Err(Failure::new(
-            Exit::NotFound,
+        (None, _) => Err(CommandFailure::new(
+            ExitStatus::NotFound,
             hob_wire::ErrorCode::NotFound.as_str(),
-            format!("No question '{id}' waits for an answer."),
+            format!("There is no pending question '{id}'."),
         )
-        .next("`hob permission pending` shows those that do; one may be answered already.")),
+        .next("It may already be answered; see `hob permission pending`.")),
     }
 }
 
-async fn check(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+async fn check(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let client = context.client().await?;
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let name = text("tool").unwrap_or_default();
-    let known = terms::known(&client).await;
-    let args = terms::arguments(&known, &name, matches)?;
-    let params = CheckParams {
+    let known = params::known_tools(&client).await;
+    let args = params::arguments(&known, &name, matches)?;
+    let params = PermissionCheckParams {
         args,
         context: ToolContext {
             session_key: text("session"),
-            workspace: crate::mind::order::workspace(context, text("workspace"))?,
+            workspace: crate::run_ui::run_request::workspace(context, text("workspace"))?,
             ..ToolContext::default()
         },
         ceiling: None,
@@ -158,26 +171,26 @@ async fn check(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     };
     let checked = client.call::<Check>(&params).await;
     let checked = checked.map_err(|error| {
-        let failure = or_see(error.into(), "hob tool list");
-        terms::with_near(failure, &known, &params.tool)
+        let failure = suggest_list(error.into(), "hob tool list");
+        params::with_similar_names(failure, &known, &params.tool)
     })?;
-    Ok(context.terminal.shown(&checked, checked_lines)?)
+    Ok(context.terminal.print_result(&checked, checked_lines)?)
 }
 
-fn checked_lines(checked: &Checked, screen: &Screen) -> Vec<String> {
+fn checked_lines(checked: &PermissionCheckResult, screen: &ScreenStyle) -> Vec<String> {
     use hob_wire::work::RuleDecision;
     let (word, tone) = match checked.decision {
-        RuleDecision::Allow => ("Allowed", Tone::Good),
-        RuleDecision::Deny => ("Denied", Tone::Warning),
-        RuleDecision::Ask => ("Asked", Tone::Warning),
+        RuleDecision::Allow => ("Allowed", TextTone::Good),
+        RuleDecision::Deny => ("Denied", TextTone::Warning),
+        RuleDecision::Ask => ("Asked", TextTone::Warning),
     };
-    let by = crate::render::words::one_line(&checked.by);
+    let by = crate::render::text::one_line(&checked.by);
     let mut out = vec![screen.paint(tone, &format!("{word} ({by})"))];
     out.extend(
         checked
             .reason
             .iter()
-            .map(|why| crate::mind::lines::sentence(why)),
+            .map(|why| crate::run_ui::lines::sentence(why)),
     );
     out
 }
@@ -187,10 +200,10 @@ fn id(matches: &ArgMatches) -> String {
     id.unwrap_or_default()
 }
 
-/// Names the command that shows what there is, when what was named is not.
-fn or_see(mut failure: Failure, list: &str) -> Failure {
+/// Suggests the list command if something was not found.
+fn suggest_list(mut failure: CommandFailure, list: &str) -> CommandFailure {
     if failure.code == hob_wire::ErrorCode::NotFound.as_str() {
-        failure.next = Some(format!("`{list}` shows what there is."));
+        failure.next = Some(format!("See `{list}`."));
     }
     failure
 }

@@ -1,113 +1,129 @@
-//! From the flags of `hob permission add` and `check` to what the room takes.
+//! Converts the flags of `hob permission add` and `check` to the params of the permission room.
 //!
-//! Invariants: a folder is stored as the real one it names now; a flag that would not narrow the
-//! rule is refused, never dropped.
+//! Invariants: a folder is stored as its real path, with symlinks resolved now; a flag that has no
+//! effect on the rule is refused, never ignored.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::mind::order;
-use crate::render::words::one_line;
+use crate::context::CommandContext;
+use crate::failure::CommandFailure;
+use crate::render::text::one_line;
+use crate::run_ui::run_request;
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::help_text;
 use clap::ArgMatches;
 use hob_client::Client;
-use hob_wire::rooms::permission::{AddParams, Reach, RuleDecision};
-use hob_wire::rooms::tool::{List, ListParams};
+use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams, RuleDecision};
+use hob_wire::rooms::tool::{List, ToolListParams};
 use hob_wire::work::ToolSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Names that a warning suggests.
-const NEAR_MAX: usize = 3;
+/// The most names that a warning suggests.
+const SUGGESTIONS_MAX: usize = 3;
 
-/// What the flags say, but for a run that only the daemon can find.
-pub(super) fn read(context: &Context, matches: &ArgMatches) -> Result<AddParams, Failure> {
+/// Returns the rule of the flags, without the run id, which only the daemon can resolve.
+pub(super) fn parse_rule(
+    context: &CommandContext,
+    matches: &ArgMatches,
+) -> Result<PermissionAddParams, CommandFailure> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let scope: Option<Reach> = text("scope").and_then(|word| named(&word));
-    let decision: Option<RuleDecision> = text("decision").and_then(|word| named(&word));
+    let scope: Option<AnswerReach> = text("scope").and_then(|word| parse_wire_name(&word));
+    let decision: Option<RuleDecision> = text("decision").and_then(|word| parse_wire_name(&word));
     let (Some(scope), Some(decision)) = (scope, decision) else {
-        return Err(Failure::usage("A rule needs --decision and --scope."));
+        return Err(CommandFailure::usage(
+            "A rule needs --decision and --scope.",
+        ));
     };
-    fits_scope(scope, matches)?;
+    check_scope_flags(scope, matches)?;
     let folder = match scope {
-        Reach::Folder => Some(text("folder").unwrap_or_else(|| ".".to_owned())),
+        AnswerReach::Folder => Some(text("folder").unwrap_or_else(|| ".".to_owned())),
         _ => None,
     };
-    Ok(AddParams {
+    Ok(PermissionAddParams {
         tool: text("tool").unwrap_or_default(),
         decision,
         scope,
         matches: pairs(matches, "match")?,
-        path: text("path").map(|path| real(context, &path)).transpose()?,
+        path: text("path")
+            .map(|path| real_path(context, &path))
+            .transpose()?,
         host: text("host"),
         session_key: text("session"),
         run_id: None,
-        folder: folder.map(|path| real(context, &path)).transpose()?,
+        folder: folder.map(|path| real_path(context, &path)).transpose()?,
         sessions: text("sessions"),
         kind: text("kind"),
         channel: text("channel"),
         expires_ms: matches.get_one::<u64>("expires").copied(),
-        idempotency_key: Some(order::fresh_id(&context.world.dice)),
+        idempotency_key: Some(run_request::fresh_id(&context.host.randomness)),
     })
 }
 
-/// Each scope has its flag, and takes no other's.
-fn fits_scope(scope: Reach, matches: &ArgMatches) -> Result<(), Failure> {
+/// Refuses a flag that belongs to another scope, and a scope without its flag.
+fn check_scope_flags(scope: AnswerReach, matches: &ArgMatches) -> Result<(), CommandFailure> {
     for (flag, its) in [
-        ("session", Reach::Session),
-        ("run", Reach::Run),
-        ("folder", Reach::Folder),
+        ("session", AnswerReach::Session),
+        ("run", AnswerReach::Run),
+        ("folder", AnswerReach::Folder),
     ] {
         let given = matches.contains_id(flag);
+        // A flag of another scope would silently widen the rule if it were ignored.
         if given && scope != its {
-            return Err(Failure::usage(format!(
-                "--{flag} goes with --scope {flag} only."
+            return Err(CommandFailure::usage(format!(
+                "--{flag} is only allowed with --scope {flag}."
             )));
         }
-        if !given && scope == its && scope != Reach::Folder {
+        if !given && scope == its && scope != AnswerReach::Folder {
             let example = if flag == "run" { "RUN" } else { "chat:main" };
-            return Err(Failure::usage(format!("--scope {flag} needs --{flag}."))
-                .next(format!("Such as --scope {flag} --{flag} {example}.")));
+            return Err(
+                CommandFailure::usage(format!("--scope {flag} needs --{flag}."))
+                    .next(format!("Example: --scope {flag} --{flag} {example}")),
+            );
         }
     }
     Ok(())
 }
 
-/// Finds the run that was named.
-pub(super) async fn complete(
+/// Adds the id of the run that `--run` names.
+pub(super) async fn resolve_run(
     client: &Client,
     matches: &ArgMatches,
-    mut terms: AddParams,
-) -> Result<AddParams, Failure> {
-    if terms.scope == Reach::Run {
+    mut terms: PermissionAddParams,
+) -> Result<PermissionAddParams, CommandFailure> {
+    if terms.scope == AnswerReach::Run {
         terms.run_id = Some(crate::commands::run::run_id(client, matches).await?);
     }
     Ok(terms)
 }
 
-/// A path as it really is, absolute and without symlinks. What does not exist yet is named below
-/// the last folder that does. A daemon elsewhere has folders of its own.
-pub(in crate::commands) fn real(context: &Context, path: &str) -> Result<String, Failure> {
+/// Returns the absolute path without symlinks. A missing part is kept as given below the last folder
+/// that exists. With a remote daemon only an absolute path is accepted, since it names the remote's
+/// folders.
+pub(in crate::commands) fn real_path(
+    context: &CommandContext,
+    path: &str,
+) -> Result<String, CommandFailure> {
     let wrong = |why: &dyn std::fmt::Display| {
-        Failure::usage(format!("'{}' cannot be used: {why}.", one_line(path)))
+        CommandFailure::usage(format!("'{}' cannot be used: {why}.", one_line(path)))
     };
-    if context.is_elsewhere() {
+    if context.is_remote() {
         if path.starts_with('/') {
             return Ok(path.to_owned());
         }
-        return Err(wrong(&"the daemon is elsewhere, so it takes a path from /"));
+        return Err(wrong(
+            &"the daemon is remote, so the path must start with /",
+        ));
     }
     let absolute = std::path::absolute(path).map_err(|error| wrong(&error))?;
-    let (real, missing) = existing(&absolute).map_err(|error| wrong(&error))?;
+    let (real, missing) = split_existing(&absolute).map_err(|error| wrong(&error))?;
     if !missing.as_os_str().is_empty() {
-        // Where a link or `..` would lead is not known before it exists.
+        // `..` below a missing folder cannot be resolved: the folder may become a symlink.
         if missing.components().any(|step| step.as_os_str() == "..") {
             return Err(wrong(&"a part of it does not exist"));
         }
         Terminal::note(format!(
-            "note: '{}' does not exist yet; the rule waits for it.",
+            "note: '{}' does not exist yet; the rule applies once it does.",
             one_line(path)
         ));
     }
@@ -120,8 +136,8 @@ pub(in crate::commands) fn real(context: &Context, path: &str) -> Result<String,
     text.ok_or_else(|| wrong(&"its name is not text (UTF-8)"))
 }
 
-/// The real path of what exists, and the rest.
-fn existing(path: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
+/// Splits a path into the real path of its existing part and the missing rest.
+fn split_existing(path: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
     let mut missing = Vec::new();
     let mut there = path;
     loop {
@@ -139,14 +155,14 @@ fn existing(path: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
     }
 }
 
-/// The pairs of a flag; a name given twice is a mistake.
-fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, Failure> {
+/// Returns the name and value pairs of a flag. A name given twice is an error.
+fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, CommandFailure> {
     let given = matches.get_many::<(String, String)>(flag);
     let mut pairs = BTreeMap::new();
     for (name, value) in given.into_iter().flatten() {
         if pairs.insert(name.clone(), value.clone()).is_some() {
             let name = one_line(name);
-            return Err(Failure::usage(format!(
+            return Err(CommandFailure::usage(format!(
                 "--{flag} names '{name}' more than once."
             )));
         }
@@ -154,32 +170,37 @@ fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, F
     Ok(pairs)
 }
 
-/// The tools there are now; none when nobody can say.
-pub(in crate::commands) async fn known(client: &Client) -> Vec<ToolSpec> {
-    let found = client.call::<List>(&ListParams::default()).await;
+/// Returns the tools that exist now; empty if they cannot be listed.
+pub(in crate::commands) async fn known_tools(client: &Client) -> Vec<ToolSpec> {
+    let found = client.call::<List>(&ToolListParams::default()).await;
     found.map(|found| found.tools).unwrap_or_default()
 }
 
-fn tool<'t>(known: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
+fn find_tool<'t>(known: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
     let is_it = |spec: &&ToolSpec| spec.name == name || spec.aliases.iter().any(|it| it == name);
     known.iter().find(is_it)
 }
 
-/// Says what a rule names that is not there now: the tool's service may only be away.
-pub(in crate::commands) fn warn(known: &[ToolSpec], terms: &AddParams, context: &Context) {
-    let screen = context.terminal.asides();
+/// Warns about a tool or argument that does not exist now. Only a warning, since the tool's service
+/// may just not be running.
+pub(in crate::commands) fn warn_unknown(
+    known: &[ToolSpec],
+    terms: &PermissionAddParams,
+    context: &CommandContext,
+) {
+    let screen = context.terminal.stderr_screen();
     for line in warnings(known, terms) {
-        Terminal::note(screen.paint(crate::render::Tone::Warning, &line));
+        Terminal::note(screen.paint(crate::render::TextTone::Warning, &line));
     }
 }
 
-fn warnings(known: &[ToolSpec], terms: &AddParams) -> Vec<String> {
+fn warnings(known: &[ToolSpec], terms: &PermissionAddParams) -> Vec<String> {
     let name = terms.tool.as_str();
     if known.is_empty() || covers_some(known, name) {
-        let spec = tool(known, name);
+        let spec = find_tool(known, name);
         return spec.map_or_else(Vec::new, |spec| unknown_arguments(spec, terms));
     }
-    let near = near(known, name);
+    let near = similar_names(known, name);
     let near = if near.is_empty() {
         String::new()
     } else {
@@ -187,19 +208,19 @@ fn warnings(known: &[ToolSpec], terms: &AddParams) -> Vec<String> {
     };
     let name = one_line(name);
     vec![format!(
-        "warning: no tool is called '{name}' now.{near} The rule is stored and waits for it."
+        "warning: no tool is called '{name}' now.{near} The rule is stored and applies once there is one."
     )]
 }
 
 fn covers_some(known: &[ToolSpec], name: &str) -> bool {
     match name.strip_suffix('*') {
         Some(head) => known.iter().any(|spec| spec.name.starts_with(head)),
-        None => tool(known, name).is_some(),
+        None => find_tool(known, name).is_some(),
     }
 }
 
-/// A pattern of an argument that a tool does not have never fits.
-fn unknown_arguments(spec: &ToolSpec, terms: &AddParams) -> Vec<String> {
+/// Returns a warning for each pattern of an unknown argument, since it never matches.
+fn unknown_arguments(spec: &ToolSpec, terms: &PermissionAddParams) -> Vec<String> {
     let Some(properties) = spec.parameters["properties"].as_object() else {
         return Vec::new();
     };
@@ -217,12 +238,12 @@ fn unknown_arguments(spec: &ToolSpec, terms: &AddParams) -> Vec<String> {
     unknown.map(line).collect()
 }
 
-/// Tools whose names look like this one, the likeliest first.
-fn near(known: &[ToolSpec], name: &str) -> Vec<String> {
+/// Returns the tool names most similar to `name`, best first.
+fn similar_names(known: &[ToolSpec], name: &str) -> Vec<String> {
     let mut left: Vec<&str> = known.iter().map(|spec| spec.name.as_str()).collect();
     let mut near = Vec::new();
-    while near.len() < NEAR_MAX {
-        let Some(found) = text::nearest(name, left.iter().copied()) else {
+    while near.len() < SUGGESTIONS_MAX {
+        let Some(found) = help_text::nearest(name, left.iter().copied()) else {
             break;
         };
         left.retain(|other| *other != found);
@@ -231,9 +252,13 @@ fn near(known: &[ToolSpec], name: &str) -> Vec<String> {
     near
 }
 
-/// A failure to find a tool, with the names that were probably meant.
-pub(super) fn with_near(mut failure: Failure, known: &[ToolSpec], name: &str) -> Failure {
-    let near = near(known, name);
+/// Adds similar tool names to a failure to find a tool.
+pub(super) fn with_similar_names(
+    mut failure: CommandFailure,
+    known: &[ToolSpec],
+    name: &str,
+) -> CommandFailure {
+    let near = similar_names(known, name);
     let is_unknown = failure.code == hob_wire::ErrorCode::NotFound.as_str();
     if is_unknown && !near.is_empty() {
         failure.next = Some(format!("Did you mean {}?", near.join(" or ")));
@@ -241,13 +266,14 @@ pub(super) fn with_near(mut failure: Failure, known: &[ToolSpec], name: &str) ->
     failure
 }
 
-/// The arguments of a call as its tool declares them: what is no text there is read as JSON.
+/// Parses the `--arg` flags by the tool's schema: a value that is not a string there is parsed as
+/// JSON.
 pub(super) fn arguments(
     known: &[ToolSpec],
     name: &str,
     matches: &ArgMatches,
-) -> Result<Value, Failure> {
-    let spec = tool(known, name);
+) -> Result<Value, CommandFailure> {
+    let spec = find_tool(known, name);
     let mut args = Map::new();
     for (name, value) in pairs(matches, "arg")? {
         let kind = spec.and_then(|spec| spec.parameters["properties"][&name]["type"].as_str());
@@ -255,9 +281,7 @@ pub(super) fn arguments(
             None | Some("string") => Value::String(value),
             Some(kind) => serde_json::from_str(&value).map_err(|_| {
                 let (name, value) = (one_line(&name), one_line(&value));
-                Failure::usage(format!(
-                    "'{value}' does not fit '{name}', which takes {kind}."
-                ))
+                CommandFailure::usage(format!("'{name}' must be of type {kind}, not '{value}'."))
             })?,
         };
         args.insert(name, value);
@@ -265,11 +289,11 @@ pub(super) fn arguments(
     Ok(Value::Object(args))
 }
 
-/// A word of the wire by its spelling.
-pub(in crate::commands) fn named<T: DeserializeOwned>(word: &str) -> Option<T> {
+/// Parses an enum value by its wire name.
+pub(in crate::commands) fn parse_wire_name<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
 #[cfg(test)]
-#[path = "terms_tests.rs"]
+#[path = "params_tests.rs"]
 mod tests;

@@ -1,8 +1,8 @@
 //! Real paths, near names, and arguments as their tools declare them.
 
 use super::*;
-use hob_wire::rooms::permission::Terms;
-use hob_wire::work::{Effect, Tier};
+use hob_wire::rooms::permission::RuleTerms;
+use hob_wire::work::{Idempotency, Tier};
 use serde_json::json;
 
 fn spec(name: &str) -> ToolSpec {
@@ -14,18 +14,18 @@ fn spec(name: &str) -> ToolSpec {
             "properties": { "path": { "type": "string" }, "deep": { "type": "boolean" } },
         }),
         tier: Tier::Write,
-        effect: Effect::Pure,
+        effect: Idempotency::Pure,
         needs: Vec::new(),
         approval: String::new(),
         timeout_ms: None,
     }
 }
 
-fn terms(tool: &str, argument: Option<&str>) -> AddParams {
+fn terms(tool: &str, argument: Option<&str>) -> PermissionAddParams {
     let arguments = argument.map(|name| (name.to_owned(), "x".to_owned()));
-    AddParams::from(Terms {
+    PermissionAddParams::from(RuleTerms {
         matches: arguments.into_iter().collect(),
-        ..Terms::new(tool, RuleDecision::Allow, Reach::Always)
+        ..RuleTerms::new(tool, RuleDecision::Allow, AnswerReach::Always)
     })
 }
 
@@ -35,19 +35,19 @@ fn an_unknown_tool_or_argument_is_a_warning_with_near_names() {
     for fine in ["write", "write_file", "wr*", "*"] {
         assert_eq!(warnings(&known, &terms(fine, None)), [""; 0], "{fine}");
     }
-    let said = warnings(&known, &terms("wirte", None)).join("");
-    assert!(said.contains("no tool is called 'wirte'"), "{said}");
-    assert!(said.contains("Did you mean write?"), "{said}");
+    let text = warnings(&known, &terms("wirte", None)).join("");
+    assert!(text.contains("no tool is called 'wirte'"), "{text}");
+    assert!(text.contains("Did you mean write?"), "{text}");
     let far = warnings(&known, &terms("garden_\u{1b}[2J", None)).join("");
     assert!(
         !far.contains("Did you mean") && !far.contains('\u{1b}'),
         "{far}"
     );
     assert_eq!(warnings(&known, &terms("write", Some("path"))), [""; 0]);
-    let said = warnings(&known, &terms("write", Some("pth"))).join("");
+    let text = warnings(&known, &terms("write", Some("pth"))).join("");
     assert!(
-        said.contains("no argument 'pth'") && said.contains("path, deep"),
-        "{said}"
+        text.contains("no argument 'pth'") && text.contains("path, deep"),
+        "{text}"
     );
     assert_eq!(
         warnings(&[], &terms("wirte", None)),
@@ -61,9 +61,9 @@ fn what_does_not_exist_is_named_below_what_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let real = folder.path().canonicalize().expect("it is there");
     std::os::unix::fs::symlink(&real, real.join("link")).expect("links");
-    let (there, missing) = existing(&real.join("link/a/b")).expect("found");
+    let (there, missing) = split_existing(&real.join("link/a/b")).expect("found");
     assert_eq!((there, missing), (real.clone(), PathBuf::from("a/b")));
-    let (there, missing) = existing(&real.join("link")).expect("found");
+    let (there, missing) = split_existing(&real.join("link")).expect("found");
     assert_eq!((there, missing), (real, PathBuf::new()));
 }
 
@@ -88,7 +88,7 @@ fn arguments_are_read_as_their_tool_declares_them() {
     assert_eq!(args.expect("they fit"), expected);
     let wrong = read(&["--arg", "deep=perhaps"]).expect_err("no boolean");
     assert!(
-        wrong.sentence.contains("takes boolean"),
+        wrong.sentence.contains("must be of type boolean"),
         "{}",
         wrong.sentence
     );

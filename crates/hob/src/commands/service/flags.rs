@@ -1,15 +1,15 @@
 //! The command line of `hob service`.
 
-use crate::tree::text::examples;
+use crate::tree::help_text::examples;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 pub fn command() -> Command {
     Command::new("service")
         .about("Installs, starts, watches and stops local services")
         .long_about(
-            "A service is one that hob ships, such as llm, the model on this machine, or one of \
-             your own in a file services/NAME.toml of the home. Services that hob needs start by \
-             themselves when they are asked for; to start one with the daemon: \
+            "A service is built in, such as llm, the model on this machine, or your own, defined \
+             in a file services/NAME.toml in the home. Services start by \
+             themselves when hob needs them. To start one with the daemon: \
              hob config set services.NAME.autostart true",
         )
         .after_help(examples(&[
@@ -32,13 +32,13 @@ pub fn command() -> Command {
 
 fn list() -> Command {
     Command::new("list")
-        .about("Lists the services there are, with what each is doing")
+        .about("Lists the services and their states")
         .after_help(examples(&["hob service list", "hob service list --json"]))
 }
 
 fn status() -> Command {
     Command::new("status")
-        .about("Shows what one service is doing")
+        .about("Shows the state of a service")
         .after_help(examples(&[
             "hob service status llm",
             "hob service status llm --json",
@@ -48,10 +48,10 @@ fn status() -> Command {
 
 fn start() -> Command {
     Command::new("start")
-        .about("Starts a service and those it needs")
+        .about("Starts a service and its dependencies")
         .long_about(
-            "Waits until it is ready. If it fails, the reason and the last lines it printed are \
-             shown and the exit code is 1. One that runs stays as it is.",
+            "Waits until it is ready. If it fails, the reason and its last lines of output are \
+             shown and the exit code is 1. A running service is left as it is.",
         )
         .after_help(examples(&[
             "hob service start llm",
@@ -63,10 +63,10 @@ fn start() -> Command {
 
 fn stop() -> Command {
     Command::new("stop")
-        .about("Stops a service and, before it, those that need it")
+        .about("Stops a service, after the services that depend on it")
         .long_about(
-            "Ends when nothing of it lives. A service that hob found running is not hob's to \
-             stop.",
+            "Returns when all its processes have exited. A service that hob did not start \
+             is not stopped.",
         )
         .after_help(examples(&["hob service stop llm"]))
         .arg(name())
@@ -75,7 +75,7 @@ fn stop() -> Command {
 fn restart() -> Command {
     Command::new("restart")
         .about("Stops a service and starts it again")
-        .long_about("Waits until it is ready, as start does.")
+        .long_about("Waits until it is ready, like start.")
         .after_help(examples(&["hob service restart llm"]))
         .arg(name())
         .arg(no_wait())
@@ -83,7 +83,7 @@ fn restart() -> Command {
 
 fn logs() -> Command {
     Command::new("logs")
-        .about("Shows the last lines a service printed")
+        .about("Shows the last lines of a service's output")
         .after_help(examples(&[
             "hob service logs llm",
             "hob service logs llm -n 500",
@@ -95,7 +95,7 @@ fn logs() -> Command {
                 .long("follow")
                 .short('f')
                 .action(ArgAction::SetTrue)
-                .help("Goes on with lines as they are printed"),
+                .help("Keeps printing new lines"),
         )
         .arg(
             Arg::new("lines")
@@ -103,17 +103,17 @@ fn logs() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(u32))
-                .help("How many of the last lines; 50 when missing"),
+                .help("The number of lines to show; 50 if missing"),
         )
 }
 
 fn install() -> Command {
     Command::new("install")
-        .about("Installs a service, after showing what that takes")
+        .about("Installs a service, after showing the steps")
         .long_about(
-            "Shows the steps, what they fetch and where it goes, and asks before it begins. An \
-             installation that was interrupted goes on where it stopped; one that fails leaves \
-             nothing half done. Ctrl-C stops the waiting, not the installation.",
+            "Shows the steps, the downloads and where they go, and asks before it begins. An \
+             interrupted installation continues where it stopped; a failed one leaves \
+             nothing behind. Ctrl-C stops waiting, not the installation.",
         )
         .after_help(examples(&[
             "hob service install llm",
@@ -132,7 +132,7 @@ fn install() -> Command {
 
 fn uninstall() -> Command {
     Command::new("uninstall")
-        .about("Stops a service and removes what installing it brought")
+        .about("Stops a service and removes what was installed for it")
         .after_help(examples(&["hob service uninstall llm"]))
         .arg(name())
 }
@@ -148,5 +148,5 @@ fn no_wait() -> Arg {
     Arg::new("no-wait")
         .long("no-wait")
         .action(ArgAction::SetTrue)
-        .help("Returns once it is starting")
+        .help("Returns without waiting until it is ready")
 }

@@ -1,75 +1,82 @@
-//! `hob service logs`: the last lines of a service, and those that follow.
+//! `hob service logs`: the last lines of a service's output, and new lines with `--follow`.
 //!
-//! Invariant: no line is shown twice; a daemon that restarts is found again, and the lines go on.
+//! Invariant: no line is shown twice, also after the daemon has restarted.
 
-use super::Desk;
-use crate::failure::Failure;
+use super::ServiceCommands;
+use crate::failure::CommandFailure;
 use crate::render::services;
 use crate::terminal::Terminal;
-use hob_client::{Item, LinkState, Subscription};
-use hob_wire::Topic;
-use hob_wire::rooms::service::{Logs, LogsParams, ServiceLine, ServiceLog};
+use hob_client::{ConnectionState, StreamItem, SubscribeOptions};
+use hob_wire::EventTopic;
+use hob_wire::rooms::service::{Logs, ServiceLog, ServiceLogLine, ServiceLogsParams};
 
-/// Lines that are asked for where some are missing.
-const CATCH_UP: u32 = 1_000;
+/// The most lines that are read to fill a gap.
+const CATCH_UP_LINES: u32 = 1_000;
 
-pub(super) async fn run(desk: &Desk<'_>, lines: u32, follow: bool) -> Result<(), Failure> {
-    // An alias is not what events name.
-    let name = desk.found().await?.name;
-    let mut place = Place {
-        desk,
+pub(super) async fn run(
+    commands: &ServiceCommands<'_>,
+    lines: u32,
+    follow: bool,
+) -> Result<(), CommandFailure> {
+    // Events carry the service's name, not an alias.
+    let name = commands.fetch().await?.name;
+    let mut follower = LogFollower {
+        commands,
         name,
         number: 0,
         at: 0,
     };
     if !follow {
-        return place.print_last(lines).await;
+        return follower.print_last(lines).await;
     }
-    // Subscribed before the past is read, so that nothing falls in between.
+    // Subscribed before the last lines are read, so that none in between is lost.
     let topics = [ServiceLog::SPEC.topic];
-    let mut stream = desk.client.subscribe(Subscription::to(topics)).await?;
-    let mut link = stream.state();
-    place.print_last(lines).await?;
+    let mut stream = commands
+        .client
+        .subscribe(SubscribeOptions::to(topics))
+        .await?;
+    let mut connection = stream.state();
+    follower.print_last(lines).await?;
     loop {
-        desk.context.terminal.flush()?;
+        commands.context.terminal.flush()?;
         tokio::select! {
             item = stream.next() => match item {
-                Some(Ok(Item::Event(event))) => {
-                    let told = event.read::<ServiceLog>();
-                    if let Some(told) = told.filter(|told| told.name == place.name) {
-                        place.told(&told.line).await?;
+                Some(Ok(StreamItem::Event(event))) => {
+                    let log = event.read::<ServiceLog>();
+                    if let Some(log) = log.filter(|log| log.name == follower.name) {
+                        follower.handle_line(&log.line).await?;
                     }
                 }
-                Some(Ok(Item::Gap(_))) => {}
+                Some(Ok(StreamItem::Gap(_))) => {}
                 Some(Err(error)) => return Err(error.into()),
                 None => return Ok(()),
             },
-            Ok(()) = link.changed() => {
-                let state = *link.borrow_and_update();
+            Ok(()) = connection.changed() => {
+                let state = *connection.borrow_and_update();
                 match state {
-                    LinkState::Searching => Terminal::note("The daemon is away; waiting for it."),
-                    LinkState::Connected => {
+                    ConnectionState::Searching => Terminal::note("The daemon is away; waiting for it."),
+                    ConnectionState::Connected => {
                         Terminal::note("The daemon is back.");
-                        place.resume().await?;
+                        follower.resume().await?;
                     }
-                    LinkState::Ended => {}
+                    ConnectionState::Ended => {}
                 }
             }
         }
     }
 }
 
-/// Where the reader is.
-struct Place<'d> {
-    desk: &'d Desk<'d>,
+/// The reader's position in the output of a service.
+struct LogFollower<'d> {
+    commands: &'d ServiceCommands<'d>,
     name: String,
-    /// The last line shown.
+    /// The number of the last line shown.
     number: u64,
     at: u64,
 }
 
-impl Place<'_> {
-    async fn print_last(&mut self, lines: u32) -> Result<(), Failure> {
+impl LogFollower<'_> {
+    async fn print_last(&mut self, lines: u32) -> Result<(), CommandFailure> {
         if lines == 0 {
             return Ok(());
         }
@@ -79,16 +86,17 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// A line as it was printed; lines that came too fast to be told are asked for.
-    async fn told(&mut self, line: &ServiceLine) -> Result<(), Failure> {
+    /// Prints a line from an event. Reads the lines before it if their events were skipped, as events
+    /// of fast output are.
+    async fn handle_line(&mut self, line: &ServiceLogLine) -> Result<(), CommandFailure> {
         if line.number <= self.number {
             return Ok(());
         }
         if self.number > 0 && line.number > self.number + 1 {
-            let missing = self.read(CATCH_UP, Some(self.number)).await?;
+            let missing = self.read(CATCH_UP_LINES, Some(self.number)).await?;
             for line in missing.iter().filter(|it| it.number > self.number) {
-                // Borrowed by the filter, so the place moves on below.
-                self.desk.print(line)?;
+                // The filter borrows `self.number`, so it is updated below.
+                self.commands.print(line)?;
             }
             if let Some(last) = missing.last() {
                 self.number = self.number.max(last.number);
@@ -101,11 +109,12 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Goes on with another daemon, which counts anew: what is newer than the last line shown.
-    async fn resume(&mut self) -> Result<(), Failure> {
+    /// Continues after a reconnect. A new daemon restarts the line numbers, so lines newer than the
+    /// last line shown are printed.
+    async fn resume(&mut self) -> Result<(), CommandFailure> {
         let newer_than = self.at;
         self.number = 0;
-        for line in self.read(CATCH_UP, None).await? {
+        for line in self.read(CATCH_UP_LINES, None).await? {
             if line.at > newer_than {
                 self.print(&line)?;
             } else {
@@ -115,25 +124,33 @@ impl Place<'_> {
         Ok(())
     }
 
-    async fn read(&self, lines: u32, after: Option<u64>) -> Result<Vec<ServiceLine>, Failure> {
-        let params = LogsParams {
+    async fn read(
+        &self,
+        lines: u32,
+        after: Option<u64>,
+    ) -> Result<Vec<ServiceLogLine>, CommandFailure> {
+        let params = ServiceLogsParams {
             name: self.name.clone(),
             lines: Some(lines),
             after,
         };
-        let read = self.desk.client.call_again::<Logs>(&params).await?;
+        let read = self
+            .commands
+            .client
+            .call_with_retry::<Logs>(&params)
+            .await?;
         Ok(read.lines)
     }
 
-    fn print(&mut self, line: &ServiceLine) -> Result<(), Failure> {
+    fn print(&mut self, line: &ServiceLogLine) -> Result<(), CommandFailure> {
         self.number = line.number;
         self.at = line.at;
-        self.desk.print(line)
+        self.commands.print(line)
     }
 }
 
-impl Desk<'_> {
-    fn print(&self, line: &ServiceLine) -> Result<(), Failure> {
+impl ServiceCommands<'_> {
+    fn print(&self, line: &ServiceLogLine) -> Result<(), CommandFailure> {
         let terminal = &self.context.terminal;
         if terminal.json {
             return Ok(terminal.document(line)?);

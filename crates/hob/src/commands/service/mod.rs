@@ -1,36 +1,38 @@
-//! `hob service`: the local services hob installs, starts, watches and stops.
+//! `hob service`: installs, starts, watches and stops local services.
 
 mod flags;
-mod following;
-mod starting;
+mod logs;
+mod start;
 
-use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::installing::{Site, obstructed};
-use crate::mind::person::Person;
-use crate::mind::talk::Interrupts;
+use crate::context::CommandContext;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::services;
+use crate::run_ui::follow_run::InterruptSignals;
+use crate::run_ui::terminal_user::TerminalUser;
+use crate::service_install::{ServiceInstaller, not_installable};
 use crate::terminal::Terminal;
 use clap::ArgMatches;
 pub use flags::command;
 use hob_client::Client;
 use hob_wire::rooms::service::{
-    List, ListParams, NameParams, ServiceStatus, Status, Stop, Uninstall,
+    List, ServiceListParams, ServiceSelector, ServiceStatus, Status, Stop, Uninstall,
 };
 
-/// Lines of a log unless the person says otherwise.
-const LINES: u32 = 50;
+/// The lines of `logs` without `--lines`.
+const DEFAULT_LINES: u32 = 50;
 
-pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
     let Some((verb, matches)) = matches.subcommand() else {
-        return Err(Failure::quiet(Exit::Usage));
+        return Err(CommandFailure::quiet(ExitStatus::Usage));
     };
     let client = context.client().await?;
     if verb == "list" {
-        let found = client.call_again::<List>(&ListParams {}).await?;
-        return Ok(context.terminal.shown(&found, services::list)?);
+        let found = client
+            .call_with_retry::<List>(&ServiceListParams {})
+            .await?;
+        return Ok(context.terminal.print_result(&found, services::list)?);
     }
-    let desk = Desk {
+    let commands = ServiceCommands {
         context,
         client: &client,
         name: matches
@@ -39,74 +41,89 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
             .unwrap_or_default(),
     };
     let done = match verb {
-        "status" => desk.status().await,
+        "status" => commands.status().await,
         "start" | "restart" => {
             let wait = !matches.get_flag("no-wait");
-            starting::run(&desk, verb == "restart", wait).await
+            start::run(&commands, verb == "restart", wait).await
         }
-        "stop" => desk.stop().await,
+        "stop" => commands.stop().await,
         "logs" => {
-            let lines = matches.get_one::<u32>("lines").copied().unwrap_or(LINES);
-            following::run(&desk, lines, matches.get_flag("follow")).await
+            let lines = matches
+                .get_one::<u32>("lines")
+                .copied()
+                .unwrap_or(DEFAULT_LINES);
+            logs::run(&commands, lines, matches.get_flag("follow")).await
         }
-        "install" => desk.install(matches.get_flag("yes")).await,
-        "uninstall" => desk.uninstall().await,
-        _ => Err(Failure::quiet(Exit::Usage)),
+        "install" => commands.install(matches.get_flag("yes")).await,
+        "uninstall" => commands.uninstall().await,
+        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
     };
-    done.map_err(or_see_list)
+    done.map_err(suggest_list)
 }
 
-/// One service, named, and the way to it.
-struct Desk<'c> {
-    context: &'c Context,
+/// The subcommands that act on a named service.
+struct ServiceCommands<'c> {
+    context: &'c CommandContext,
     client: &'c Client,
     name: String,
 }
 
-impl Desk<'_> {
-    fn params(&self) -> NameParams {
-        NameParams {
+impl ServiceCommands<'_> {
+    fn params(&self) -> ServiceSelector {
+        ServiceSelector {
             name: self.name.clone(),
         }
     }
 
-    async fn found(&self) -> Result<ServiceStatus, Failure> {
-        Ok(self.client.call_again::<Status>(&self.params()).await?)
+    async fn fetch(&self) -> Result<ServiceStatus, CommandFailure> {
+        Ok(self
+            .client
+            .call_with_retry::<Status>(&self.params())
+            .await?)
     }
 
-    async fn status(&self) -> Result<(), Failure> {
-        let status = self.found().await?;
-        Ok(self.context.terminal.shown(&status, services::status)?)
+    async fn status(&self) -> Result<(), CommandFailure> {
+        let status = self.fetch().await?;
+        Ok(self
+            .context
+            .terminal
+            .print_result(&status, services::status)?)
     }
 
-    async fn stop(&self) -> Result<(), Failure> {
-        let status = self.client.call_again::<Stop>(&self.params()).await?;
-        Ok(self.context.terminal.shown(&status, services::now)?)
+    async fn stop(&self) -> Result<(), CommandFailure> {
+        let status = self.client.call_with_retry::<Stop>(&self.params()).await?;
+        Ok(self.context.terminal.print_result(&status, services::now)?)
     }
 
-    async fn uninstall(&self) -> Result<(), Failure> {
-        let gone = self.client.call_again::<Uninstall>(&self.params()).await?;
-        Ok(self.context.terminal.shown(&gone, services::uninstalled)?)
+    async fn uninstall(&self) -> Result<(), CommandFailure> {
+        let gone = self
+            .client
+            .call_with_retry::<Uninstall>(&self.params())
+            .await?;
+        Ok(self
+            .context
+            .terminal
+            .print_result(&gone, services::uninstalled)?)
     }
 
-    async fn install(&self, yes: bool) -> Result<(), Failure> {
-        let mut interrupts = Interrupts::listen()?;
-        let site = Site {
+    async fn install(&self, yes: bool) -> Result<(), CommandFailure> {
+        let mut interrupts = InterruptSignals::listen()?;
+        let installer = ServiceInstaller {
             context: self.context,
             client: self.client,
             name: &self.name,
         };
-        let plan = site.plan().await?;
+        let plan = installer.plan().await?;
         let terminal = &self.context.terminal;
         if plan.plan.ready {
-            return self.installed(&plan.name, "is installed already");
+            return self.report_installed(&plan.name, "is already installed");
         }
         if let Some(obstacle) = &plan.plan.obstacle {
-            return Err(obstructed(obstacle));
+            return Err(not_installable(obstacle));
         }
         if yes {
             if !terminal.json {
-                let screen = Terminal::measured(terminal.asides());
+                let screen = Terminal::remeasured(terminal.stderr_screen());
                 services::plan(&plan, &screen)
                     .iter()
                     .for_each(Terminal::note);
@@ -115,31 +132,32 @@ impl Desk<'_> {
             if terminal.json {
                 terminal.document(&plan)?;
             }
-            let person = Person::find().filter(|_| !terminal.json);
+            // With --json a program reads the output, so nobody can be asked.
+            let person = TerminalUser::find().filter(|_| !terminal.json);
             let Some(person) = person else {
                 if !terminal.json {
                     terminal.lines(services::plan(&plan, terminal.screen()))?;
                 }
-                return Err(Failure::usage("Installing it needs a yes.")
-                    .next(format!("Say it: hob service install {} --yes", plan.name)));
+                return Err(CommandFailure::usage("Installing needs your consent.")
+                    .next(format!("Give it: hob service install {} --yes", plan.name)));
             };
             let question = format!("Install {}?", plan.name);
             let agreed = tokio::select! {
-                agreed = site.consent(&person, &plan, &question) => agreed?,
+                agreed = installer.ask_consent(&person, &plan, &question) => agreed?,
                 () = interrupts.next() => {
                     Terminal::note("");
-                    return Err(Failure::quiet(Exit::Interrupted));
+                    return Err(CommandFailure::quiet(ExitStatus::Interrupted));
                 }
             };
             if !agreed {
                 return Ok(());
             }
         }
-        site.install(&mut interrupts).await?;
-        self.installed(&plan.name, "is installed")
+        installer.install(&mut interrupts).await?;
+        self.report_installed(&plan.name, "is installed")
     }
 
-    fn installed(&self, name: &str, how: &str) -> Result<(), Failure> {
+    fn report_installed(&self, name: &str, how: &str) -> Result<(), CommandFailure> {
         let terminal = &self.context.terminal;
         if terminal.json {
             return Ok(());
@@ -148,10 +166,10 @@ impl Desk<'_> {
     }
 }
 
-/// Names the command that shows what there is, when what was named is not.
-fn or_see_list(mut failure: Failure) -> Failure {
+/// Suggests the list command if the service was not found.
+fn suggest_list(mut failure: CommandFailure) -> CommandFailure {
     if failure.code == hob_wire::ErrorCode::NotFound.as_str() {
-        failure.next = Some("`hob service list` shows what there is.".to_owned());
+        failure.next = Some("See `hob service list`.".to_owned());
     }
     failure
 }

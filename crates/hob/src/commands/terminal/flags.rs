@@ -1,16 +1,16 @@
 //! The command line of `hob terminal`.
 
-use crate::tree::text::examples;
+use crate::tree::help_text::examples;
 use clap::{Arg, ArgAction, Command, value_parser};
 use hob_wire::limits::TERMINAL_CAPTURE_LINES_MAX;
 
 pub fn command() -> Command {
     Command::new("terminal")
-        .about("Shares a terminal: runs, watches and types where you can see it")
+        .about("Shares a terminal with hob: run, watch and type in it")
         .long_about(
-            "A terminal is a shell in tmux that you and hob share. What hob types there you see; \
-             what you type there is on record as yours. It lives on when you leave it and when \
-             the daemon restarts. The terminal 'main' is meant where none is named.",
+            "A terminal is a shell in tmux that you and hob share. You see what hob types; \
+             what you type is recorded as yours. It keeps running when you detach and when \
+             the daemon restarts. Without a name, the terminal 'main' is used.",
         )
         .after_help(examples(&[
             "hob terminal run make test",
@@ -33,18 +33,18 @@ pub fn command() -> Command {
 
 fn list() -> Command {
     Command::new("list")
-        .about("Lists the terminals there are, with what each is doing")
+        .about("Lists the terminals and their states")
         .after_help(examples(&["hob terminal list", "hob terminal list --json"]))
 }
 
 fn run() -> Command {
     Command::new("run")
-        .about("Runs a command in a terminal and shows what it prints")
+        .about("Runs a command in a terminal and shows its output")
         .long_about(
-            "The words are joined and typed as one line, behind what waits there already; quote \
-             what your own shell must not touch. Ends with the command's own exit code. Ctrl-C \
-             ends the command; a second one leaves it. A terminal that is not there is made, in \
-             the present folder; one that is there stays where its shell is.",
+            "The words are joined and typed as one line, after commands that are already queued; \
+             quote what your own shell must not expand. Exits with the command's exit code. Ctrl-C \
+             ends the command; a second Ctrl-C exits without waiting. A missing terminal is \
+             created in the current folder; an existing one keeps its own folder.",
         )
         .after_help(examples(&[
             "hob terminal run uptime",
@@ -66,7 +66,7 @@ fn run() -> Command {
                 .long("timeout")
                 .value_name("TIME")
                 .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                .help("Interrupts the command at that age, such as 10m; exit code 124"),
+                .help("Interrupts the command after this time, such as 10m; exit code 124"),
         )
         .arg(
             Arg::new("command")
@@ -81,10 +81,10 @@ fn run() -> Command {
 
 fn attach() -> Command {
     Command::new("attach")
-        .about("Shows a terminal here, to type in it yourself")
+        .about("Opens a terminal here, to type in it yourself")
         .long_about(
-            "Ctrl-b d leaves it, and everything in it goes on. A terminal that is not there is \
-             made, in the present folder. Works inside a tmux of your own too.",
+            "Ctrl-b d detaches; everything in it keeps running. A missing terminal is \
+             created in the current folder. Also works inside your own tmux.",
         )
         .after_help(examples(&[
             "hob terminal attach",
@@ -95,7 +95,7 @@ fn attach() -> Command {
 
 fn capture() -> Command {
     Command::new("capture")
-        .about("Prints what a terminal shows, and the lines before")
+        .about("Prints a terminal's screen and the lines before it")
         .after_help(examples(&[
             "hob terminal capture",
             "hob terminal capture build -n 1000",
@@ -108,39 +108,39 @@ fn capture() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(..=i64::from(TERMINAL_CAPTURE_LINES_MAX)))
-                .help("Lines before those on the screen; 100 when missing"),
+                .help("The number of lines before the screen; 100 if missing"),
         )
 }
 
 fn history() -> Command {
     Command::new("history")
-        .about("Lists the commands of a terminal, the newest last")
+        .about("Lists the commands of a terminal, newest last")
         .long_about(
-            "By says who: 'you' typed it in the terminal, 'client' sent it from outside, 'model' \
-             asked for it and was allowed to. With --id, one command and what it printed.",
+            "The column BY names the author: 'you' typed it in the terminal, a 'client' sent it, or \
+             a 'model' ran it with permission. With --id, shows one command and its output.",
         )
         .after_help(examples(&[
             "hob terminal history",
             "hob terminal history build -n 200",
             "hob terminal history --id 3f9a01cc",
         ]))
-        .arg(name().help("The terminal; all of them when missing"))
+        .arg(name().help("The terminal; all if missing"))
         .arg(
             Arg::new("lines")
                 .long("lines")
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=1_000))
-                .help("How many; 50 when missing"),
+                .help("The number of commands; 50 if missing"),
         )
         .arg(id().conflicts_with_all(["name", "lines"]))
 }
 
 fn keys() -> Command {
     Command::new("keys")
-        .about("Types into whatever runs in a terminal")
+        .about("Types into the program that runs in a terminal")
         .long_about(
-            "The text is typed letter by letter; then the keys are pressed, by name: Enter, Tab, \
+            "Types the text, then presses the keys, which are given by name: Enter, Tab, \
              Escape, Up, C-c, M-f, F5.",
         )
         .after_help(examples(&[
@@ -154,7 +154,7 @@ fn keys() -> Command {
                 .long("text")
                 .value_name("TEXT")
                 .allow_hyphen_values(true)
-                .help("Typed as it is; nothing in it is the name of a key"),
+                .help("Text to type as it is; key names in it are not special"),
         )
         .arg(
             Arg::new("keys")
@@ -167,10 +167,10 @@ fn keys() -> Command {
 
 fn cancel() -> Command {
     Command::new("cancel")
-        .about("Ends what hob runs in a terminal, and drops what waits")
+        .about("Ends hob's command in a terminal and drops queued ones")
         .long_about(
-            "What runs is interrupted, and killed if it does not heed that. Your own commands \
-             stay: Ctrl-C in the terminal ends them.",
+            "The running command is interrupted, and killed if it does not stop. Your own commands \
+             keep running; Ctrl-C in the terminal ends them.",
         )
         .after_help(examples(&[
             "hob terminal cancel",
@@ -178,16 +178,16 @@ fn cancel() -> Command {
             "hob terminal cancel --id 3f9a01cc",
         ]))
         .arg(name())
-        .arg(id().help("Only this command, by its id or the end of it"))
+        .arg(id().help("Only this command, by its id or the end of its id"))
 }
 
 fn open() -> Command {
     Command::new("open")
-        .about("Opens a window of your desktop on a terminal")
+        .about("Opens a terminal in a window of your desktop")
         .long_about(
-            "The program is the setting terminal.window, or the first there is of foot, kitty, \
+            "The program is the setting terminal.window, or the first one installed of foot, kitty, \
              alacritty, gnome-terminal, konsole, xfce4-terminal, terminator and xterm. A window \
-             that is open already stays; closing it leaves the terminal.",
+             that is already open is kept; closing a window keeps the terminal.",
         )
         .after_help(examples(&[
             "hob terminal open",
@@ -199,22 +199,21 @@ fn open() -> Command {
             Arg::new("program")
                 .long("program")
                 .value_name("PROGRAM")
-                .help("The program that shows it"),
+                .help("The program to use"),
         )
         .arg(
             Arg::new("another")
                 .long("another")
                 .action(ArgAction::SetTrue)
-                .help("One more, even if one is open"),
+                .help("Opens another window even if one is open"),
         )
 }
 
 fn close() -> Command {
     Command::new("close")
-        .about("Closes a terminal with what runs in it, or only its windows")
+        .about("Closes a terminal and everything in it, or only its windows")
         .long_about(
-            "Asks first if something runs there. Windows that others opened on it close with it, \
-             since there is nothing left to show.",
+            "Asks first if something is running there. Windows that others opened on it close too.",
         )
         .after_help(examples(&[
             "hob terminal close build",
@@ -226,21 +225,21 @@ fn close() -> Command {
             Arg::new("windows")
                 .long("windows")
                 .action(ArgAction::SetTrue)
-                .help("Only the windows hob opened on it; the terminal stays"),
+                .help("Closes only the windows that hob opened; the terminal stays"),
         )
         .arg(
             Arg::new("yes")
                 .long("yes")
                 .short('y')
                 .action(ArgAction::SetTrue)
-                .help("Closes it even if something runs"),
+                .help("Closes it even if something is running"),
         )
 }
 
 fn name() -> Arg {
     Arg::new("name")
         .value_name("NAME")
-        .help("The terminal; main when missing")
+        .help("The terminal; main if missing")
 }
 
 fn terminal() -> Arg {
@@ -248,12 +247,12 @@ fn terminal() -> Arg {
         .long("terminal")
         .short('t')
         .value_name("NAME")
-        .help("The terminal; main when missing")
+        .help("The terminal; main if missing")
 }
 
 fn id() -> Arg {
     Arg::new("id")
         .long("id")
         .value_name("ID")
-        .help("One command, by its id or the end of it that the list shows")
+        .help("One command, by its id or the end of its id as the list shows it")
 }

@@ -1,205 +1,227 @@
-//! `hob terminal run`: one command from its order to its exit code.
+//! `hob terminal run`: runs a command, prints its output and exits with its exit code.
 //!
-//! Invariants: what it prints is listened to before it is ordered; its end is what the record says,
-//! whatever was missed on the way; the first Ctrl-C ends the command, the second leaves it.
+//! Invariants: the output is subscribed to before the command is sent; the stored record decides how
+//! the command ended, whatever events were missed; the first Ctrl-C ends the command, the second
+//! exits without waiting for it.
 
-use super::Desk;
-use super::printing::Printing;
-use crate::failure::{Exit, Failure};
-use crate::mind::order::fresh_id;
-use crate::mind::talk::Interrupts;
-use crate::render::words::{one_line, wrap};
-use crate::render::{Screen, Tone, terminals};
+use super::TerminalCommands;
+use super::output_filter::OutputFilter;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::{one_line, wrap};
+use crate::render::{ScreenStyle, TextTone, terminals};
+use crate::run_ui::follow_run::InterruptSignals;
+use crate::run_ui::run_request::fresh_id;
 use crate::terminal::Terminal;
 use clap::ArgMatches;
-use hob_client::{Client, ClientError, EventStream, Item, LinkState, Subscription};
+use hob_client::{Client, ClientError, ConnectionState, EventStream, StreamItem, SubscribeOptions};
 use hob_wire::rooms::terminal::{
-    Cancel, CancelParams, Command, CommandParams, CommandState, Execute, ExecuteParams,
-    TerminalCommand, TerminalCommandChanged, TerminalOutput,
+    Cancel, Command, CommandState, Execute, TerminalCancelParams, TerminalCommand,
+    TerminalCommandChanged, TerminalCommandParams, TerminalExecuteParams, TerminalOutput,
 };
-use hob_wire::{CommandId, Topic};
+use hob_wire::{CommandId, EventTopic};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One look at a command that has not ended.
-const LOOK_MS: u64 = 60_000;
-/// How long the last of what it printed may take to come after its end is known.
+/// The duration of one long poll for the command's end.
+const LONG_POLL_MS: u64 = 60_000;
+/// The time the last output may take to arrive after the command's end is known.
 const TAIL_WAIT: Duration = Duration::from_secs(1);
-/// How long a command may wait for its turn before the person is told.
-const QUEUED_TOLD_AFTER: Duration = Duration::from_secs(1);
-/// How long it may be silent before the person is told where to look.
-const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(15);
-/// Between two looks at whether there is something to tell.
+/// The time in the queue after which the user gets a notice.
+const QUEUED_NOTICE_AFTER: Duration = Duration::from_secs(1);
+/// The time without output after which the user gets a hint to attach.
+const SILENCE_NOTICE_AFTER: Duration = Duration::from_secs(15);
+/// The time between two checks for a notice.
 const TICK: Duration = Duration::from_millis(250);
-/// The exit code of a command that was interrupted at its deadline, as of `timeout`.
-const TIMED_OUT: u8 = 124;
+/// The exit code of a command that reached its timeout, as of the program `timeout`.
+const TIMEOUT_EXIT_CODE: u8 = 124;
 
-type Pending<'c, T> = Option<Pin<Box<dyn Future<Output = Result<T, ClientError>> + 'c>>>;
+type OptionalCall<'c, T> = Option<Pin<Box<dyn Future<Output = Result<T, ClientError>> + 'c>>>;
 
-pub(super) async fn run(desk: &Desk<'_>, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut interrupts = Interrupts::listen()?;
+pub(super) async fn run(
+    commands: &TerminalCommands<'_>,
+    matches: &ArgMatches,
+) -> Result<(), CommandFailure> {
+    let mut interrupts = InterruptSignals::listen()?;
     let words = matches.get_many::<String>("command").into_iter().flatten();
     let line = words.cloned().collect::<Vec<_>>().join(" ");
-    desk.ensure().await?;
+    commands.ensure().await?;
     let topics = [
         TerminalOutput::SPEC.topic,
         TerminalCommandChanged::SPEC.topic,
     ];
-    let stream = desk.client.subscribe(Subscription::to(topics)).await?;
-    let params = ExecuteParams {
-        name: desk.name.clone(),
+    let stream = commands
+        .client
+        .subscribe(SubscribeOptions::to(topics))
+        .await?;
+    let params = TerminalExecuteParams {
+        name: commands.name.clone(),
         command: Some(line),
+        // The call returns at once; the end is polled for, so a lost connection does not lose it.
         detach: true,
         timeout_ms: matches.get_one::<u64>("timeout").copied(),
-        idempotency_key: Some(fresh_id(&desk.context.world.dice)),
-        ..ExecuteParams::default()
+        // A retry must not type the command twice.
+        idempotency_key: Some(fresh_id(&commands.context.host.randomness)),
+        ..TerminalExecuteParams::default()
     };
-    let ordered = desk.client.call_again::<Execute>(&params).await?;
+    let ordered = commands.client.call_with_retry::<Execute>(&params).await?;
     let Some(command) = ordered.commands.into_iter().next() else {
-        return Err(Failure::failed("The terminal took no command."));
+        return Err(CommandFailure::failed(
+            "The terminal did not accept the command.",
+        ));
     };
     if matches.get_flag("detach") {
-        return Ok(desk.context.terminal.shown(&command, terminals::queued)?);
+        return Ok(commands
+            .context
+            .terminal
+            .print_result(&command, terminals::queued)?);
     }
-    let mut followed = Followed::new(desk, stream, command);
-    let ended = followed.until_end(&mut interrupts).await?;
+    let mut followed = FollowedCommand::new(commands, stream, command);
+    let ended = followed.wait_for_end(&mut interrupts).await?;
     followed.finish(&ended)
 }
 
-/// A command that is followed.
-struct Followed<'c> {
-    desk: &'c Desk<'c>,
+/// A command whose output is followed.
+struct FollowedCommand<'c> {
+    commands: &'c TerminalCommands<'c>,
     stream: EventStream,
     id: CommandId,
     terminal: String,
-    printing: Printing,
-    /// The record's word on its end.
-    end: Pending<'c, TerminalCommand>,
-    cancel: Pending<'c, ()>,
+    filter: OutputFilter,
+    /// The pending call for the command's stored end.
+    end: OptionalCall<'c, TerminalCommand>,
+    cancel: OptionalCall<'c, ()>,
     began: Instant,
     printed_at: Instant,
-    phase: Phase,
-    told: Told,
-    /// Some of what it printed did not come here.
-    misses: bool,
-    /// The daemon was away: it may tell again what it told before, so the rest is taken from the
-    /// record at the end.
-    is_cut: bool,
+    phase: CommandPhase,
+    notices: NoticesShown,
+    /// Some output did not arrive.
+    has_gaps: bool,
+    /// The connection was lost. The daemon may repeat output after that, so the rest is taken from
+    /// the stored record at the end.
+    was_disconnected: bool,
     interrupted: bool,
 }
 
-/// How far the events have come.
+/// The command's state according to the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum CommandPhase {
     Queued,
     Running,
-    /// Its last event has come: so has all it printed.
+    /// The last event has arrived, and all output with it.
     Ended,
 }
 
-/// What the person was told.
+/// The notices that were shown already.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct NoticesShown {
     queued: bool,
     silent: bool,
 }
 
-enum Woken {
-    Item(Option<Result<Item, ClientError>>),
+enum FollowInput {
+    Item(Option<Result<StreamItem, ClientError>>),
     Ended(Result<TerminalCommand, ClientError>),
     Cancelled(Result<(), ClientError>),
     Interrupted,
-    Link(LinkState),
+    Link(ConnectionState),
     Tick,
 }
 
-impl<'c> Followed<'c> {
-    fn new(desk: &'c Desk<'c>, stream: EventStream, command: TerminalCommand) -> Self {
+impl<'c> FollowedCommand<'c> {
+    fn new(
+        commands: &'c TerminalCommands<'c>,
+        stream: EventStream,
+        command: TerminalCommand,
+    ) -> Self {
         let now = Instant::now();
-        Followed {
+        FollowedCommand {
             stream,
             id: command.id,
             terminal: command.terminal,
-            printing: Printing::new(desk.context.terminal.is_terminal()),
-            end: Some(Box::pin(end(desk.client, command.id))),
+            filter: OutputFilter::new(commands.context.terminal.is_terminal()),
+            end: Some(Box::pin(poll_end(commands.client, command.id))),
             cancel: None,
             began: now,
             printed_at: now,
-            phase: Phase::Queued,
-            told: Told::default(),
-            misses: false,
-            is_cut: false,
+            phase: CommandPhase::Queued,
+            notices: NoticesShown::default(),
+            has_gaps: false,
+            was_disconnected: false,
             interrupted: false,
-            desk,
+            commands,
         }
     }
 
-    async fn until_end(&mut self, interrupts: &mut Interrupts) -> Result<TerminalCommand, Failure> {
-        let mut link = self.stream.state();
+    async fn wait_for_end(
+        &mut self,
+        interrupts: &mut InterruptSignals,
+    ) -> Result<TerminalCommand, CommandFailure> {
+        let mut connection = self.stream.state();
         loop {
-            self.desk.context.terminal.flush()?;
-            let woken = tokio::select! {
-                item = self.stream.next() => Woken::Item(item),
-                ended = pending(&mut self.end) => Woken::Ended(ended),
-                done = pending(&mut self.cancel) => Woken::Cancelled(done),
-                () = interrupts.next() => Woken::Interrupted,
-                Ok(()) = link.changed() => Woken::Link(*link.borrow_and_update()),
-                () = tokio::time::sleep(TICK) => Woken::Tick,
+            self.commands.context.terminal.flush()?;
+            let input = tokio::select! {
+                item = self.stream.next() => FollowInput::Item(item),
+                ended = await_call(&mut self.end) => FollowInput::Ended(ended),
+                done = await_call(&mut self.cancel) => FollowInput::Cancelled(done),
+                () = interrupts.next() => FollowInput::Interrupted,
+                Ok(()) = connection.changed() => FollowInput::Link(*connection.borrow_and_update()),
+                () = tokio::time::sleep(TICK) => FollowInput::Tick,
             };
-            match woken {
-                Woken::Item(Some(Ok(item))) => self.item(&item)?,
-                Woken::Item(Some(Err(error))) => return Err(error.into()),
-                Woken::Item(None) => return Err(ClientError::Closed.into()),
-                Woken::Ended(ended) => {
+            match input {
+                FollowInput::Item(Some(Ok(item))) => self.handle_item(&item)?,
+                FollowInput::Item(Some(Err(error))) => return Err(error.into()),
+                FollowInput::Item(None) => return Err(ClientError::Closed.into()),
+                FollowInput::Ended(ended) => {
                     self.end = None;
                     let ended = ended?;
                     self.take_tail(&ended).await?;
                     return Ok(ended);
                 }
-                Woken::Cancelled(done) => {
+                FollowInput::Cancelled(done) => {
                     self.cancel = None;
                     if let Err(error) = done {
-                        Terminal::note(format!("It could not be ended: {error}"));
+                        Terminal::note(format!("The command could not be ended: {error}"));
                     }
                 }
-                Woken::Interrupted => self.interrupt()?,
-                Woken::Link(state) => self.tell_link(state),
-                Woken::Tick => self.tell_waiting(),
+                FollowInput::Interrupted => self.interrupt()?,
+                FollowInput::Link(state) => self.note_connection(state),
+                FollowInput::Tick => self.note_waiting(),
             }
         }
     }
 
-    /// What was printed last may still be on its way when the end is known: pieces are paced.
-    async fn take_tail(&mut self, ended: &TerminalCommand) -> Result<(), Failure> {
-        if self.desk.context.terminal.json || self.is_cut {
+    /// Waits for the last output. Output events are paced, so they may arrive after the end is known.
+    async fn take_tail(&mut self, ended: &TerminalCommand) -> Result<(), CommandFailure> {
+        if self.commands.context.terminal.json || self.was_disconnected {
             return Ok(());
         }
         let output = ended.output.as_deref().unwrap_or_default();
         let last = output.trim_end().lines().next_back().unwrap_or_default();
         let until = Instant::now() + TAIL_WAIT;
-        while self.phase != Phase::Ended || !self.printing.has_last(last) {
+        while self.phase != CommandPhase::Ended || !self.filter.ends_with_line(last) {
             match tokio::time::timeout_at(until, self.stream.next()).await {
-                Ok(Some(Ok(item))) => self.item(&item)?,
+                Ok(Some(Ok(item))) => self.handle_item(&item)?,
                 Ok(Some(Err(_)) | None) | Err(_) => break,
             }
         }
         Ok(())
     }
 
-    fn item(&mut self, item: &Item) -> Result<(), Failure> {
-        let Item::Event(event) = item else {
-            self.misses = true;
+    fn handle_item(&mut self, item: &StreamItem) -> Result<(), CommandFailure> {
+        // A gap may have held output of this command.
+        let StreamItem::Event(event) = item else {
+            self.has_gaps = true;
             return Ok(());
         };
         if let Some(output) = event.read::<TerminalOutput>() {
             if output.command == Some(self.id) {
-                self.misses |= output.dropped.is_some_and(|bytes| bytes > 0);
+                self.has_gaps |= output.dropped.is_some_and(|bytes| bytes > 0);
                 self.printed_at = Instant::now();
-                if self.phase == Phase::Queued {
-                    self.phase = Phase::Running;
+                if self.phase == CommandPhase::Queued {
+                    self.phase = CommandPhase::Running;
                 }
-                if !self.is_cut {
+                if !self.was_disconnected {
                     self.print(&output.text)?;
                 }
             }
@@ -209,145 +231,147 @@ impl<'c> Followed<'c> {
             && changed.id == self.id
         {
             self.phase = match changed.state {
-                CommandState::Queued => Phase::Queued,
-                CommandState::Running => Phase::Running,
-                _ => Phase::Ended,
+                CommandState::Queued => CommandPhase::Queued,
+                CommandState::Running => CommandPhase::Running,
+                _ => CommandPhase::Ended,
             };
         }
         Ok(())
     }
 
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
-        let terminal = &self.desk.context.terminal;
+    fn print(&mut self, text: &str) -> Result<(), CommandFailure> {
+        let terminal = &self.commands.context.terminal;
         if terminal.json {
             return Ok(());
         }
-        let out = self.printing.take(text);
+        let out = self.filter.push(text);
         Ok(terminal.bytes(out.as_bytes())?)
     }
 
-    fn interrupt(&mut self) -> Result<(), Failure> {
+    fn interrupt(&mut self) -> Result<(), CommandFailure> {
         let name = one_line(&self.terminal);
         if self.interrupted {
             self.note(&format!(
-                "Left; it may run on. `hob terminal attach {name}` shows it."
+                "The command may still be running. See it: hob terminal attach {name}"
             ));
-            return Err(Failure::quiet(Exit::Interrupted));
+            return Err(CommandFailure::quiet(ExitStatus::Interrupted));
         }
         self.interrupted = true;
-        self.note("Ending it …");
+        self.note("Ending the command …");
         let (client, params) = (
-            self.desk.client,
-            CancelParams {
+            self.commands.client,
+            TerminalCancelParams {
                 name: Some(self.terminal.clone()),
                 id: Some(self.id),
             },
         );
         self.cancel = Some(Box::pin(async move {
-            client.call_again::<Cancel>(&params).await.map(drop)
+            client.call_with_retry::<Cancel>(&params).await.map(drop)
         }));
         Ok(())
     }
 
-    fn tell_link(&mut self, state: LinkState) {
+    fn note_connection(&mut self, state: ConnectionState) {
         match state {
-            LinkState::Searching => {
-                self.is_cut = true;
-                self.note("The daemon is away; the command goes on without it.");
+            ConnectionState::Searching => {
+                self.was_disconnected = true;
+                self.note("The daemon is away; the command keeps running.");
             }
-            LinkState::Connected => {
-                self.note("The daemon is back; what is printed from now on comes at the end.");
+            ConnectionState::Connected => {
+                self.note("The daemon is back; the rest of the output is shown at the end.");
             }
-            LinkState::Ended => {}
+            ConnectionState::Ended => {}
         }
     }
 
-    fn tell_waiting(&mut self) {
+    fn note_waiting(&mut self) {
         let name = one_line(&self.terminal);
-        let waits = self.phase == Phase::Queued && self.began.elapsed() >= QUEUED_TOLD_AFTER;
-        if waits && !self.told.queued {
-            self.told.queued = true;
+        let waits =
+            self.phase == CommandPhase::Queued && self.began.elapsed() >= QUEUED_NOTICE_AFTER;
+        if waits && !self.notices.queued {
+            self.notices.queued = true;
             self.note(&format!(
-                "{name} is busy; it waits for its turn. Ctrl-C takes it back."
+                "{name} is busy; the command is queued. Ctrl-C cancels it."
             ));
         }
-        let silent = self.printed_at.elapsed() >= SILENCE_TOLD_AFTER;
-        if self.phase == Phase::Running && silent && !self.told.silent {
-            self.told.silent = true;
+        let silent = self.printed_at.elapsed() >= SILENCE_NOTICE_AFTER;
+        if self.phase == CommandPhase::Running && silent && !self.notices.silent {
+            self.notices.silent = true;
             self.note(&format!(
-                "(silent; if it waits for an answer, give it in `hob terminal attach {name}`)"
+                "(no output; if it waits for input, answer it in `hob terminal attach {name}`)"
             ));
         }
     }
 
-    /// Says something beside what is printed, to a person only.
-    fn note(&self, words: &str) {
-        let screen = self.desk.context.terminal.asides();
-        if screen.width.is_none() || self.desk.context.terminal.json {
+    /// Shows a notice on stderr, only on a terminal.
+    fn note(&self, text: &str) {
+        let screen = self.commands.context.terminal.stderr_screen();
+        if screen.width.is_none() || self.commands.context.terminal.json {
             return;
         }
-        // The terminal has shown the key; the line begins over it.
+        // The terminal echoed ^C; the carriage return overwrites it.
         let begin = if self.interrupted { "\r" } else { "" };
-        Terminal::note(format!("{begin}{}", screen.paint(Tone::Quiet, words)));
+        Terminal::note(format!("{begin}{}", screen.paint(TextTone::Quiet, text)));
     }
 
-    /// Prints what is left and ends as the command did.
-    fn finish(&mut self, ended: &TerminalCommand) -> Result<(), Failure> {
-        let terminal = &self.desk.context.terminal;
+    /// Prints the remaining output and returns the command's exit status.
+    fn finish(&mut self, ended: &TerminalCommand) -> Result<(), CommandFailure> {
+        let terminal = &self.commands.context.terminal;
         if terminal.json {
             terminal.document(ended)?;
-            return ended_as(ended, terminal.asides());
+            return exit_result(ended, terminal.stderr_screen());
         }
         let output = ended.output.as_deref().unwrap_or_default();
-        if !self.printing.has_any() {
+        if !self.filter.has_output() {
             self.print(output)?;
-        } else if self.is_cut {
-            match self.printing.rest_of(output) {
+        } else if self.was_disconnected {
+            match self.filter.unprinted_rest(output) {
                 Some(rest) => self.print(rest)?,
-                None => self.misses = true,
+                None => self.has_gaps = true,
             }
         }
-        let rest = self.printing.end();
+        let rest = self.filter.finish();
         terminal.bytes(rest.as_bytes())?;
         terminal.flush()?;
-        if self.misses && self.printing.has_any() {
+        if self.has_gaps && self.filter.has_output() {
             let id = terminals::short_id(ended.id);
             Terminal::note(format!(
-                "Some of what it printed is not above: hob terminal history --id {id}"
+                "Some output is missing above; see it all: hob terminal history --id {id}"
             ));
         }
-        ended_as(ended, terminal.asides())
+        exit_result(ended, terminal.stderr_screen())
     }
 }
 
-/// The end of a command, however often it must be asked for.
-async fn end(client: &Client, id: CommandId) -> Result<TerminalCommand, ClientError> {
-    let params = CommandParams {
+/// Polls until the command has ended.
+async fn poll_end(client: &Client, id: CommandId) -> Result<TerminalCommand, ClientError> {
+    let params = TerminalCommandParams {
         id,
-        wait_ms: Some(LOOK_MS),
+        wait_ms: Some(LONG_POLL_MS),
     };
     loop {
-        let command = client.call_again::<Command>(&params).await?;
+        let command = client.call_with_retry::<Command>(&params).await?;
         if command.state.is_final() {
             return Ok(command);
         }
     }
 }
 
-async fn pending<T>(slot: &mut Pending<'_, T>) -> Result<T, ClientError> {
+async fn await_call<T>(slot: &mut OptionalCall<'_, T>) -> Result<T, ClientError> {
     match slot {
         Some(future) => future.await,
         None => std::future::pending().await,
     }
 }
 
-/// The exit code of a command as that of this one.
-fn ended_as(ended: &TerminalCommand, screen: &Screen) -> Result<(), Failure> {
+/// Returns the exit status of this process for the ended command.
+fn exit_result(ended: &TerminalCommand, screen: &ScreenStyle) -> Result<(), CommandFailure> {
     let detail = ended.detail.as_deref().map(one_line);
     let tell = |detail: &String| {
         let room = screen.width.unwrap_or(usize::MAX);
         wrap(detail, room).iter().for_each(Terminal::note);
     };
+    // The exit code of a process is one byte.
     let own = ended
         .exit_code
         .map(|code| u8::try_from(code & 0xff).unwrap_or(u8::MAX));
@@ -356,16 +380,16 @@ fn ended_as(ended: &TerminalCommand, screen: &Screen) -> Result<(), Failure> {
             detail.iter().for_each(tell);
             return Ok(());
         }
-        (CommandState::Done, Some(code)) => Exit::Own(code),
-        (CommandState::Cancelled, Some(code)) if code != 0 => Exit::Own(code),
-        (CommandState::Cancelled, _) => Exit::Interrupted,
-        (CommandState::Timeout, _) => Exit::Own(TIMED_OUT),
+        (CommandState::Done, Some(code)) => ExitStatus::Own(code),
+        (CommandState::Cancelled, Some(code)) if code != 0 => ExitStatus::Own(code),
+        (CommandState::Cancelled, _) => ExitStatus::Interrupted,
+        (CommandState::Timeout, _) => ExitStatus::Own(TIMEOUT_EXIT_CODE),
         (_, _) => {
-            let usual = || "The terminal went away under the command.".to_owned();
-            let failure = Failure::failed(detail.unwrap_or_else(usual));
-            return Err(failure.next("`hob terminal list` shows what there is."));
+            let usual = || "The terminal was closed while the command ran.".to_owned();
+            let failure = CommandFailure::failed(detail.unwrap_or_else(usual));
+            return Err(failure.next("See `hob terminal list`."));
         }
     };
     detail.iter().for_each(tell);
-    Err(Failure::quiet(exit))
+    Err(CommandFailure::quiet(exit))
 }

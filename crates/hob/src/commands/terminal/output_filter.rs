@@ -1,75 +1,77 @@
-//! What a command in a terminal prints, on its way to stdout. Pure: it says what to write.
+//! Filters the output of a terminal command on its way to stdout. Pure: it returns the text to write.
 //!
-//! On a screen the text goes as it comes, with its returns, so that a progress bar stays one line.
-//! For a program a line is what is left of it when it ends. Invariant: nothing but newlines, tabs
-//! and, on a screen, returns moves the cursor.
+//! On a screen the text passes through with its carriage returns, so that a progress bar stays one
+//! line. For a program each line is written once, as it is when it ends. Invariant: only newlines,
+//! tabs and, on a screen, carriage returns move the cursor.
 
-use crate::render::words::harmless;
+use crate::render::text::replace_hidden;
 
-/// Letters of a line without end that are kept for a program before they are handed on.
+/// The bytes of an unfinished line that are held back for a program.
 const LINE_CHARS_MAX: usize = 64 * 1024;
 
-/// Bytes at the end that are remembered: as many as the record keeps of what a command prints.
+/// The bytes of the output's end that are remembered: as many as the store keeps of a command's
+/// output.
 const TAIL_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Printing {
-    /// Whether a person looks.
+pub(super) struct OutputFilter {
+    /// Stdout is a terminal.
     is_screen: bool,
-    /// The line that has not ended, for a program.
+    /// The unfinished line, held back for a program.
     line: String,
-    /// A return whose line's end may follow.
+    /// A carriage return was read; a newline may follow.
     returned: bool,
-    /// Bytes that were printed.
+    /// The bytes received.
     printed: usize,
-    /// The last of them.
+    /// The last bytes received.
     tail: String,
-    /// Whether the last line has ended.
+    /// The last line has text and no newline yet.
     is_open: bool,
 }
 
-impl Printing {
-    pub(super) fn new(is_screen: bool) -> Printing {
-        Printing {
+impl OutputFilter {
+    pub(super) fn new(is_screen: bool) -> OutputFilter {
+        OutputFilter {
             is_screen,
-            ..Printing::default()
+            ..OutputFilter::default()
         }
     }
 
-    /// Whether anything was printed.
-    pub(super) fn has_any(&self) -> bool {
+    /// Returns true if anything was printed.
+    pub(super) fn has_output(&self) -> bool {
         self.printed > 0
     }
 
-    /// Whether the last that was printed is this line.
-    pub(super) fn has_last(&self, line: &str) -> bool {
+    /// Returns true if the output so far ends with this line.
+    pub(super) fn ends_with_line(&self, line: &str) -> bool {
         self.tail.trim_end().ends_with(line)
     }
 
-    /// What is left of the whole output behind what was printed; none where that is not known.
-    pub(super) fn rest_of<'o>(&self, output: &'o str) -> Option<&'o str> {
+    /// Returns the part of the whole output that was not printed yet; `None` if that is unknown.
+    pub(super) fn unprinted_rest<'o>(&self, output: &'o str) -> Option<&'o str> {
         let is_whole = self.printed == self.tail.len();
         let printed = self.tail.replace("\r\n", "\n");
         is_whole.then(|| output.strip_prefix(&printed)).flatten()
     }
 
-    /// What to write for this piece.
-    pub(super) fn take(&mut self, text: &str) -> String {
+    /// Takes a piece of output; returns the text to write.
+    pub(super) fn push(&mut self, text: &str) -> String {
         self.printed = self.printed.saturating_add(text.len());
         self.tail.push_str(text);
         let cut = self.tail.len().saturating_sub(TAIL_BYTES_MAX);
         self.tail.drain(..self.tail.ceil_char_boundary(cut));
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
-            self.letter(letter, &mut out);
+            self.push_char(letter, &mut out);
         }
+        // A line without an end must not grow without bound.
         if self.line.len() > LINE_CHARS_MAX {
             out.push_str(&std::mem::take(&mut self.line));
         }
         out
     }
 
-    fn letter(&mut self, letter: char, out: &mut String) {
+    fn push_char(&mut self, letter: char, out: &mut String) {
         let returned = std::mem::take(&mut self.returned);
         match letter {
             '\n' => {
@@ -77,14 +79,15 @@ impl Printing {
                 out.push('\n');
                 self.is_open = false;
             }
+            // Held back, because `\r\n` is a plain line end.
             '\r' => {
                 self.returned = true;
             }
             other => {
                 if returned {
-                    self.begin_again(out);
+                    self.restart_line(out);
                 }
-                let shown = harmless(other.encode_utf8(&mut [0; 4]));
+                let shown = replace_hidden(other.encode_utf8(&mut [0; 4]));
                 self.is_open = true;
                 if self.is_screen {
                     out.push_str(&shown);
@@ -95,8 +98,8 @@ impl Printing {
         }
     }
 
-    /// The line is written over.
-    fn begin_again(&mut self, out: &mut String) {
+    /// Starts to overwrite the line.
+    fn restart_line(&mut self, out: &mut String) {
         if self.is_screen {
             out.push('\r');
         } else {
@@ -104,8 +107,9 @@ impl Printing {
         }
     }
 
-    /// What is left at the end; a person's prompt begins on a line of its own.
-    pub(super) fn end(&mut self) -> String {
+    /// Returns the rest at the end. On a screen it ends the last line, so that the shell's prompt
+    /// starts on a new one.
+    pub(super) fn finish(&mut self) -> String {
         let mut out = std::mem::take(&mut self.line);
         if self.is_screen && std::mem::take(&mut self.is_open) {
             out.push('\n');
@@ -115,5 +119,5 @@ impl Printing {
 }
 
 #[cfg(test)]
-#[path = "printing_tests.rs"]
+#[path = "output_filter_tests.rs"]
 mod tests;

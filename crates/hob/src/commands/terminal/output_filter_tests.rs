@@ -3,9 +3,9 @@
 use super::*;
 
 fn printed(is_screen: bool, pieces: &[&str]) -> String {
-    let mut printing = Printing::new(is_screen);
-    let mut out: String = pieces.iter().map(|piece| printing.take(piece)).collect();
-    out.push_str(&printing.end());
+    let mut filter = OutputFilter::new(is_screen);
+    let mut out: String = pieces.iter().map(|piece| filter.push(piece)).collect();
+    out.push_str(&filter.finish());
     out
 }
 
@@ -42,30 +42,34 @@ fn nothing_moves_the_cursor_or_grows_without_end() {
         );
         assert!(out.ends_with("\tz\n"), "{out:?}");
     }
-    let mut printing = Printing::new(false);
+    let mut filter = OutputFilter::new(false);
     let long = "x".repeat(LINE_CHARS_MAX + 1);
-    assert_eq!(printing.take(&long).len(), long.len());
+    assert_eq!(filter.push(&long).len(), long.len());
 }
 
 #[test]
 fn the_last_line_is_known_when_it_has_come() {
-    let mut printing = Printing::new(false);
-    assert!(printing.has_last("") && !printing.has_last("done"));
-    printing.take(&"é".repeat(TAIL_BYTES_MAX));
-    printing.take("\r\nall do");
-    assert!(!printing.has_last("all done"));
-    printing.take("ne\r\n");
-    assert!(printing.has_last("all done") && printing.tail.len() <= TAIL_BYTES_MAX);
+    let mut filter = OutputFilter::new(false);
+    assert!(filter.ends_with_line("") && !filter.ends_with_line("done"));
+    filter.push(&"é".repeat(TAIL_BYTES_MAX));
+    filter.push("\r\nall do");
+    assert!(!filter.ends_with_line("all done"));
+    filter.push("ne\r\n");
+    assert!(filter.ends_with_line("all done") && filter.tail.len() <= TAIL_BYTES_MAX);
 }
 
 #[test]
 fn the_rest_is_what_follows_what_was_printed() {
-    let mut printing = Printing::new(true);
-    assert_eq!(printing.rest_of("one\n"), Some("one\n"));
-    printing.take("one\r");
-    printing.take("\ntw");
-    assert_eq!(printing.rest_of("one\ntwo\n"), Some("o\n"));
-    assert_eq!(printing.rest_of("other\n"), None);
-    printing.take(&"x".repeat(TAIL_BYTES_MAX));
-    assert_eq!(printing.rest_of("one\ntwo\n"), None, "too much to compare");
+    let mut filter = OutputFilter::new(true);
+    assert_eq!(filter.unprinted_rest("one\n"), Some("one\n"));
+    filter.push("one\r");
+    filter.push("\ntw");
+    assert_eq!(filter.unprinted_rest("one\ntwo\n"), Some("o\n"));
+    assert_eq!(filter.unprinted_rest("other\n"), None);
+    filter.push(&"x".repeat(TAIL_BYTES_MAX));
+    assert_eq!(
+        filter.unprinted_rest("one\ntwo\n"),
+        None,
+        "too much to compare"
+    );
 }

@@ -137,7 +137,7 @@ fn the_doctor_reads_a_store_whole_and_asks_a_daemon() {
     assert!(running.contains("answers on its socket"), "{running}");
     house.terminate();
     let offline = house.hob(&["doctor"]).success();
-    assert!(offline.contains("read whole"), "{offline}");
+    assert!(offline.contains("read completely"), "{offline}");
     let database = house.home().join("hob.db");
     let mut bytes = fs::read(&database).expect("readable");
     bytes[4_096..].fill(0xA5);

@@ -179,7 +179,7 @@ fn a_log_is_followed_as_it_grows() {
             .success();
         lines
             .try_iter()
-            .any(|line| line.contains("a token was made"))
+            .any(|line| line.contains("a token was created"))
     });
     interrupt(&house, &child);
     assert_eq!(child.wait().expect("hob ends").code(), Some(130));

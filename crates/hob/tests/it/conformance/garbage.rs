@@ -13,9 +13,9 @@ const ROUNDS: usize = 12;
 const TEXTS_A_ROUND: usize = 80;
 
 /// `SplitMix64`, so that a seed means the same everywhere.
-struct Dice(u64);
+struct SeededBytes(u64);
 
-impl Dice {
+impl SeededBytes {
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -42,23 +42,23 @@ impl Dice {
     clippy::disallowed_methods,
     reason = "a tester repeats a seed by the environment"
 )]
-fn seeded() -> Dice {
+fn seeded() -> SeededBytes {
     let told = std::env::var("HOB_JUDGE_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok());
     let seed = told.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     println!("HOB_JUDGE_SEED={seed}");
-    Dice(seed)
+    SeededBytes(seed)
 }
 
 #[tokio::test]
 async fn garbage_on_the_wire_is_survived() {
     let house = House::start();
-    let mut dice = seeded();
+    let mut randomness = seeded();
     let mut owner = Peer::owner(&house).await;
     for surface in SURFACES {
         for _ in 0..ROUNDS {
-            throw(surface, &house, &mut dice).await;
+            throw(surface, &house, &mut randomness).await;
             owner.settled().await;
         }
     }
@@ -66,12 +66,12 @@ async fn garbage_on_the_wire_is_survived() {
 }
 
 /// One connection's worth of garbage, ended by an honest request unless the daemon hung up.
-async fn throw(surface: Surface, house: &House, dice: &mut Dice) {
+async fn throw(surface: Surface, house: &House, randomness: &mut SeededBytes) {
     let mut peer = Peer::on(surface, house, &house.token()).await;
     for _ in 0..TEXTS_A_ROUND {
-        let sent = match dice.below(12) {
-            0 => peer.send_bytes(&dice.bytes(200)).await,
-            _ => peer.try_send_text(&garbage(dice)).await,
+        let sent = match randomness.below(12) {
+            0 => peer.send_bytes(&randomness.bytes(200)).await,
+            _ => peer.try_send_text(&garbage(randomness)).await,
         };
         if !sent {
             return;
@@ -95,13 +95,17 @@ async fn throw(surface: Surface, house: &House, dice: &mut Dice) {
 }
 
 /// A text that is a frame, nearly a frame, or nothing like one.
-fn garbage(dice: &mut Dice) -> String {
-    match dice.below(6) {
-        0 => String::from_utf8_lossy(&dice.bytes(300)).replace('\n', " "),
-        1 => confused(dice),
-        2 => "[{\"".chars().cycle().take(dice.below(2_000)).collect(),
-        3 => dice.pick(ODDITIES).to_owned(),
-        _ => mutated(dice),
+fn garbage(randomness: &mut SeededBytes) -> String {
+    match randomness.below(6) {
+        0 => String::from_utf8_lossy(&randomness.bytes(300)).replace('\n', " "),
+        1 => confused(randomness),
+        2 => "[{\""
+            .chars()
+            .cycle()
+            .take(randomness.below(2_000))
+            .collect(),
+        3 => randomness.pick(ODDITIES).to_owned(),
+        _ => mutated(randomness),
     }
 }
 
@@ -126,7 +130,7 @@ const ODDITIES: &[&str] = &[
 ];
 
 /// A frame whose fields have values of any type.
-fn confused(dice: &mut Dice) -> String {
+fn confused(randomness: &mut SeededBytes) -> String {
     const VALUES: &[&str] = &[
         "null",
         "true",
@@ -151,15 +155,21 @@ fn confused(dice: &mut Dice) -> String {
         "type", "id", "target", "method", "params", "trace", "ok", "payload", "error", "source",
         "event", "seq", "prev", "sub",
     ];
-    let members: Vec<String> = (0..dice.below(10))
-        .map(|_| format!("\"{}\":{}", dice.pick(FIELDS), dice.pick(VALUES)))
+    let members: Vec<String> = (0..randomness.below(10))
+        .map(|_| {
+            format!(
+                "\"{}\":{}",
+                randomness.pick(FIELDS),
+                randomness.pick(VALUES)
+            )
+        })
         .collect();
     format!("{{{}}}", members.join(","))
 }
 
 /// An honest frame with some bytes changed, taken out or put in.
-fn mutated(dice: &mut Dice) -> String {
-    let honest = dice.pick(&[
+fn mutated(randomness: &mut SeededBytes) -> String {
+    let honest = randomness.pick(&[
         r#"{"type":"req","id":"7","target":"","method":"session.create","params":{"sessionKey":"chat:fuzz","kind":"main","metadata":{"a":1}}}"#,
         r#"{"type":"req","id":"7","target":"sessions","method":"session.send","params":{"sessionKey":"chat:fuzz","content":[{"type":"text","text":"hi"}],"role":"user"}}"#,
         r#"{"type":"req","id":"7","method":"session.history","params":{"sessionKey":"chat:fuzz","limit":5,"before":9}}"#,
@@ -169,12 +179,12 @@ fn mutated(dice: &mut Dice) -> String {
         r#"{"type":"res","id":"3","ok":false,"error":{"code":"INTERNAL","message":"no"}}"#,
     ]);
     let mut bytes = honest.as_bytes().to_vec();
-    for _ in 0..=dice.below(4) {
-        let at = dice.below(bytes.len());
-        match dice.below(3) {
-            0 => bytes[at] = dice.roll().to_le_bytes()[0],
+    for _ in 0..=randomness.below(4) {
+        let at = randomness.below(bytes.len());
+        match randomness.below(3) {
+            0 => bytes[at] = randomness.roll().to_le_bytes()[0],
             1 => drop(bytes.remove(at)),
-            _ => bytes.insert(at, b"{}[]\",:\\0"[dice.below(9)]),
+            _ => bytes.insert(at, b"{}[]\",:\\0"[randomness.below(9)]),
         }
     }
     String::from_utf8_lossy(&bytes).replace(['\n', '\r'], " ")
@@ -183,14 +193,14 @@ fn mutated(dice: &mut Dice) -> String {
 #[tokio::test]
 async fn garbage_on_the_port_and_before_authentication_is_survived() {
     let house = House::start();
-    let mut dice = seeded();
+    let mut randomness = seeded();
     let mut owner = Peer::owner(&house).await;
     for round in 0..ROUNDS * 4 {
         let mut stream = TcpStream::connect(house.address())
             .await
             .expect("the port accepts");
         let mut bytes = match round % 4 {
-            0 => dice.bytes(2_000),
+            0 => randomness.bytes(2_000),
             1 => b"GET /ws HTTP/1.1\r\n".to_vec(),
             2 => format!(
                 "POST /api/rpc/session.list HTTP/1.1\r\nHost: {}\r\n",
@@ -199,7 +209,7 @@ async fn garbage_on_the_port_and_before_authentication_is_survived() {
             .into_bytes(),
             _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
         };
-        bytes.extend(dice.bytes(500));
+        bytes.extend(randomness.bytes(500));
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
@@ -212,7 +222,7 @@ async fn garbage_on_the_port_and_before_authentication_is_survived() {
             String::from_utf8_lossy(&answer)
         );
         let mut peer = Peer::unix_unknown(&house).await;
-        peer.send_bytes(&dice.bytes(500)).await;
+        peer.send_bytes(&randomness.bytes(500)).await;
         peer.send_bytes(b"\n").await;
         let (frames, _) = peer.until_closed().await;
         assert!(

@@ -75,14 +75,20 @@ fn mistakes_are_named_with_what_to_do() {
         ),
         (
             "cron add x --every 1h --command true --allow write",
-            "--task only",
+            "only allowed with --task",
         ),
-        ("cron add x --every 1h --task T --network", "--command only"),
+        (
+            "cron add x --every 1h --task T --network",
+            "only allowed with --command",
+        ),
         (
             "cron add x --every 1h --command true --network=lan",
             "[possible values: true, false, host]",
         ),
-        ("cron add x --every 1h --loop l --model m", "--task only"),
+        (
+            "cron add x --every 1h --loop l --model m",
+            "only allowed with --task",
+        ),
     ];
     for (line, words) in lines {
         let wrong = house.shell(&format!("hob {line}"));

@@ -120,7 +120,7 @@ fn f27_shutdown_during_load() {
             std::thread::spawn(move || keep_in_flight(peer, &session))
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(300 + trial.dice.below(700)));
+    std::thread::sleep(Duration::from_millis(300 + trial.randomness.below(700)));
     let begun = Instant::now();
     rig.signal(Signal::TERM);
     let status = rig.wait(SHUTDOWN_MAX + Duration::from_secs(2));

@@ -1,6 +1,6 @@
 //! One run of a fault test: its seed, its figures, and the honest "not run".
 
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use std::cell::Cell;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ thread_local! {
 /// A fault test's own randomness and its way to report.
 pub(crate) struct Trial {
     pub(crate) number: u32,
-    pub(crate) dice: Dice,
+    pub(crate) randomness: Randomness,
 }
 
 impl Trial {
@@ -30,12 +30,13 @@ impl Trial {
                 former(panic);
             }));
         });
-        let seed = number_from_env("HOB_FAULT_SEED").unwrap_or_else(|| Dice::system().u64() >> 16);
+        let seed =
+            number_from_env("HOB_FAULT_SEED").unwrap_or_else(|| Randomness::system().u64() >> 16);
         SEED.set(Some(seed));
         println!("seed {seed}: HOB_FAULT_SEED={seed} repeats fault {number}");
         Trial {
             number,
-            dice: Dice::seeded(seed),
+            randomness: Randomness::seeded(seed),
         }
     }
 

@@ -171,7 +171,7 @@ fn a_wheel_with_another_checksum_leaves_nothing() {
     let service = installed(&house);
     assert_eq!(service["installation"]["state"], "failed", "{service}");
     let said = service["installation"]["message"].as_str().expect("why");
-    assert!(said.contains("is not what it should be"), "{said}");
+    assert!(said.contains("failed verification"), "{said}");
     assert_eq!(service["installed"], false);
     assert!(lies_there(&house).is_empty(), "{:?}", lies_there(&house));
 }

@@ -5,7 +5,7 @@ use crate::looprunner::{house_with, model};
 use crate::support::{House, wait_until};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
-use hob_core::hook;
+use hob_core::webhook;
 use hob_sim::Answer;
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -100,7 +100,7 @@ fn a_job_is_called_by_another_system() {
     // Signed with the time, and sent again: the same slot.
     let timed = format!(
         "X-Hob-Signature: {}",
-        hook::sign(&hook.secret, now_s(), body.as_bytes())
+        webhook::sign_body(&hook.secret, now_s(), body.as_bytes())
     );
     let two = hook.slot(&[&timed], body);
     assert_eq!(
@@ -138,7 +138,7 @@ fn wrong(hook: &Hook<'_>, body: &str) {
     let sign = |secret: &str, at_s, body: &str| {
         format!(
             "X-Hob-Signature: {}",
-            hook::sign(secret, at_s, body.as_bytes())
+            webhook::sign_body(secret, at_s, body.as_bytes())
         )
     };
     let calls = [

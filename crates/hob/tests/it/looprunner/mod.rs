@@ -7,15 +7,15 @@ mod wrong;
 
 use crate::support::House;
 use client::{Client, Message};
-use hob_sim::{Answer, Asked, Dialect, Sim};
+use hob_sim::{Answer, Dialect, Sim, SimRequest};
 
 /// A model that answers by the number of the iteration.
-pub(crate) fn model(answer: impl Fn(u64, &Asked) -> Answer + Send + Sync + 'static) -> Sim {
-    Sim::start(move |asked: &Asked| answer(iteration_of(asked), asked))
+pub(crate) fn model(answer: impl Fn(u64, &SimRequest) -> Answer + Send + Sync + 'static) -> Sim {
+    Sim::start(move |asked: &SimRequest| answer(iteration_of(asked), asked))
 }
 
 /// The number at the end of an iteration's prompt.
-pub(crate) fn iteration_of(asked: &Asked) -> u64 {
+pub(crate) fn iteration_of(asked: &SimRequest) -> u64 {
     let number = asked.last_user().rsplit("Iteration: ").next();
     number
         .and_then(|number| number.trim().parse().ok())

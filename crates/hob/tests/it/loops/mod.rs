@@ -8,14 +8,14 @@ mod story;
 mod watch;
 
 use crate::support::{House, wait_until};
-use hob_sim::{Answer, Asked, Gate, Sim};
+use hob_sim::{Answer, Gate, Sim, SimRequest};
 use serde_json::Value;
 
 /// Working memory that makes the model hold its answer back.
 const HOLD: &str = "HOLD the door";
 
 /// The number of the iteration that asks.
-pub(crate) fn number(asked: &Asked) -> u32 {
+pub(crate) fn number(asked: &SimRequest) -> u32 {
     let prompt = asked.last_user();
     let number = prompt.rsplit("Iteration: ").next().unwrap_or_default();
     number.trim().parse().unwrap_or_default()

@@ -167,9 +167,12 @@ fn a_screen_shows_it_live_and_leaving_leaves_it_running() {
         ] {
             assert!(screen.contains(words), "no {words:?} on:\n{screen}");
         }
-        assert!(screen.trim_end().ends_with("the loop goes on"), "{screen}");
+        assert!(
+            screen.trim_end().ends_with("the loop keeps running"),
+            "{screen}"
+        );
         pane.press("\u{3}");
-        let screen = pane.wait_for("live goes on; hob loop watch");
+        let screen = pane.wait_for("live keeps running; hob loop watch");
         assert!(
             !screen.contains("── Answer"),
             "the screen is as it was:\n{screen}"
@@ -183,7 +186,7 @@ fn a_screen_shows_it_live_and_leaving_leaves_it_running() {
     pane.wait_for("asking");
     pane.wait_for("This is");
     pane.press("q");
-    pane.wait_for("live goes on");
+    pane.wait_for("live keeps running");
     gate.open();
     house.hob(&["loop", "stop", "live"]).success();
     until_ended(&house, "live");

@@ -23,7 +23,7 @@ fn a_conversation_goes_on_and_is_remembered() {
     tty.press("/hlep\r");
     tty.wait_for("Did you mean /help?");
     tty.press("/model sim/sim-large\r");
-    tty.wait_for("From now on sim/sim-large answers.");
+    tty.wait_for("Using sim/sim-large from now on.");
     tty.press("and you?\r");
     tty.wait_for("You said: and you?");
     tty.wait_for("sim/sim-large · 1 call");

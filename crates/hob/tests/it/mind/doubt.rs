@@ -3,7 +3,7 @@
 
 use super::{house_with, json_lines};
 use crate::support::{House, Tty, wait_until};
-use hob_client::{Client, Service, Serving, Target};
+use hob_client::{Client, DaemonTarget, ServiceDefinition, ServiceHandle};
 use hob_kit::home::Home;
 use hob_sim::{Answer, Sim};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 /// A service with one tool that never says whether it is done.
 struct Post {
     runtime: Runtime,
-    _serving: Serving,
+    _serving: ServiceHandle,
     begun: Arc<AtomicUsize>,
 }
 
@@ -24,13 +24,15 @@ impl Post {
         let begun = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&begun);
         let serving = runtime.block_on(async {
-            let target = Target::home(&Home::at(house.home()));
+            let target = DaemonTarget::home(&Home::at(house.home()));
             let client = Client::connect(target).await.expect("a daemon");
-            let service =
-                Service::new("post", "1").method("post.tool_execute", move |_, _: Value| {
+            let service = ServiceDefinition::new("post", "1").method(
+                "post.tool_execute",
+                move |_, _: Value| {
                     counted.fetch_add(1, Ordering::SeqCst);
                     async { std::future::pending::<Result<Value, _>>().await }
-                });
+                },
+            );
             client.serve(service).await.expect("it serves")
         });
         Post::offer(house);
@@ -83,7 +85,7 @@ fn a_doubt_is_asked_on_the_terminal_with_its_three_answers() {
     post.wait_begun();
     house.kill();
     house.start_daemon();
-    tty.wait_for("Nobody knows whether this call happened:");
+    tty.wait_for("It is unknown whether this call happened:");
     for words in [
         "tool   send_mail",
         "Ada",
@@ -95,7 +97,7 @@ fn a_doubt_is_asked_on_the_terminal_with_its_three_answers() {
         tty.wait_for(words);
     }
     tty.press("h");
-    tty.wait_for("What did it answer?");
+    tty.wait_for("What was its result?");
     tty.press("it is on its way\r");
     tty.wait_for("The post says: it is on its way");
     let (code, seen) = tty.end();

@@ -33,7 +33,7 @@ pub(crate) fn house_with(sim: &Sim) -> House {
 /// Whether a tool's result tells the model that it was not allowed; this dialect says it in words
 /// only.
 pub(crate) fn is_refused(text: &str) -> bool {
-    ["said no", "obody", "denied"]
+    ["denied this call", "obody", "denied"]
         .iter()
         .any(|words| text.contains(words))
 }

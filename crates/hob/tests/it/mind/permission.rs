@@ -70,11 +70,11 @@ fn mistakes_are_said_and_a_tool_nobody_knows_is_a_warning() {
         ("--tool write --decision allow --scope run", "needs --run"),
         (
             "--tool write --decision allow --scope always --session k",
-            "--scope session only",
+            "only allowed with --scope session",
         ),
         (
             "--tool write --decision allow --scope always --folder .",
-            "--scope folder only",
+            "only allowed with --scope folder",
         ),
         (
             "--tool write --decision allow --scope always --match path",
@@ -150,7 +150,7 @@ fn a_question_is_answered_from_elsewhere_and_withdrawn_with_who_did() {
     let sim = writer();
     let house = house_with(&sim);
     let none = house.shell("hob permission pending").success();
-    assert_eq!(none, "No question waits for an answer.\n");
+    assert_eq!(none, "No pending questions.\n");
     for (answer, said, done) in [
         ("y", "Answered elsewhere: allowed by owner.", "It is done."),
         ("n", "Answered elsewhere: denied by owner.", "Then not."),
@@ -203,7 +203,7 @@ fn a_person_who_types_when_a_question_comes_has_not_answered_it() {
             tty.press(key);
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
-        tty.seen().contains("May it?")
+        tty.seen().contains("Allow this?")
     });
     tty.press("yyyaaa");
     tty.wait_for("[y] yes, once");
@@ -274,7 +274,7 @@ fn nobody_is_asked_about_a_call_that_cannot_run() {
     let tty = Tty::start(&house, "ask 'look around'");
     tty.wait_for("TOLD");
     let (code, seen) = tty.end();
-    assert!(!seen.contains("May it?"), "{seen}");
+    assert!(!seen.contains("Allow this?"), "{seen}");
     // It was not denied anything, so it ends well.
     assert_eq!(code, Some(0), "{seen}");
     let said = seen.replace(['\r', '\n', ' '], "");

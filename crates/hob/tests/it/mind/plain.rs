@@ -3,12 +3,12 @@
 
 use super::house_with;
 use crate::support::{House, Pane, Tty, wait_until};
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 
 /// A model that does as it is told in plain words: runs what is to be run, explains the rest.
 fn sensible() -> Sim {
-    Sim::start(|asked: &Asked| match asked.results_of_task().first() {
+    Sim::start(|asked: &SimRequest| match asked.results_of_task().first() {
         None if asked.last_user().contains("uptime") => Answer::asks("terminal", uptime()),
         None => Answer::words("`rm -rf` removes a folder with all that is in it."),
         Some(result) if result.text.contains("up-as-ever") => {
@@ -67,7 +67,7 @@ fn a_yes_runs_it_in_the_terminal_and_the_answer_is_of_what_it_printed() {
     for words in [
         "$ echo up-as-ever",
         "why: Shows how long the machine has run.",
-        "walls: none",
+        "Not sandboxed",
     ] {
         assert!(seen.contains(words), "{words} in\n{seen}");
     }
@@ -149,13 +149,15 @@ fn a_models_command_outlives_the_daemon_and_nobody_is_asked_what_became_of_it() 
         "echo before; while [ ! -e '{}' ]; do sleep 0.05; done; echo up-as-ever",
         go.display()
     );
-    let sim = Sim::start(move |asked: &Asked| match asked.results_of_task().first() {
-        None => {
-            let args = json!({ "action": "run", "command": line, "reason": "Waits." });
-            Answer::asks("terminal", args)
-        }
-        Some(result) => Answer::words(format!("It said: {}", result.text)),
-    });
+    let sim = Sim::start(
+        move |asked: &SimRequest| match asked.results_of_task().first() {
+            None => {
+                let args = json!({ "action": "run", "command": line, "reason": "Waits." });
+                Answer::asks("terminal", args)
+            }
+            Some(result) => Answer::words(format!("It said: {}", result.text)),
+        },
+    );
     let mut house = house_with(&sim);
     house
         .shell("hob permission add --tool terminal --decision allow --scope always")

@@ -96,7 +96,7 @@ fn a_run_is_stopped_by_its_session() {
     assert_eq!(running["runs"][0]["sessionKey"], "k");
     let stopped = house.hob(&["run", "abort", "k"]).success();
     assert!(
-        stopped.contains("Stopped at step 1; no tool had run."),
+        stopped.contains("Stopped at step 1; no tool was run."),
         "{stopped}"
     );
     let shown = document(&house, &["run", "show", "k"]);
@@ -128,7 +128,7 @@ fn a_budget_that_is_used_up_is_asked_for_and_allowed() {
     let mut tty = Tty::start(&house, "ask -s b 'how are you?'");
     tty.wait_for("[a] allow more");
     tty.press("a");
-    tty.wait_for("How many dollars more?");
+    tty.wait_for("How many more dollars?");
     tty.press("1.50\r");
     tty.wait_for("Fine.");
     assert_eq!(tty.end().0, Some(0));

@@ -3,7 +3,7 @@
 
 use super::house_with;
 use crate::support::{House, Pane};
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -14,13 +14,13 @@ fn obedient() -> Sim {
             let (name, args) = ordered(asked);
             Answer::asks(&name, args)
         }
-        Some(result) if result.text.contains("said no") => Answer::words("Then not."),
+        Some(result) if result.text.contains("denied this call") => Answer::words("Then not."),
         Some(_) => Answer::words("It is done."),
     })
 }
 
 /// `write:TEXT`, `exec:COMMAND`, or `sessions_spawn:` and one of these.
-fn ordered(asked: &Asked) -> (String, Value) {
+fn ordered(asked: &SimRequest) -> (String, Value) {
     let task = asked.last_user();
     let (tool, rest) = task.split_once(':').expect("an order");
     let args = match tool {
@@ -48,7 +48,7 @@ fn a_change_is_seen_allowed_done_and_undone() {
     let pane = Pane::open(&house, 80, 24);
     pane.run("hob ask --session w 'write:new'");
     let screen = pane.wait_for("[y] yes, once");
-    for part in ["May it? Write \"notes.txt\".", "-old", "+new"] {
+    for part in ["Allow this? Write \"notes.txt\".", "-old", "+new"] {
         assert!(screen.contains(part), "{part} on:\n{screen}");
     }
     // A person is there, so it waits for them.
@@ -74,7 +74,7 @@ fn a_no_changes_nothing_and_small_screens_show_all_keys() {
         let pane = Pane::open(&house, columns, rows);
         pane.run("hob ask 'write:new'");
         let screen = pane.wait_for("[a] always  (write anywhere)");
-        for part in ["May it?", "-old", "[y] yes, once", "[?] details"] {
+        for part in ["Allow this?", "-old", "[y] yes, once", "[?] details"] {
             assert!(screen.contains(part), "{part} on:\n{screen}");
         }
         pane.press("?");
@@ -101,7 +101,7 @@ fn a_yes_for_this_folder_asks_no_second_time() {
     assert_eq!(notes(&house), "one\n");
     pane.run("hob ask 'write:two'");
     let screen = pane.wait_for("It is done.");
-    assert!(!screen.contains("May it?"), "{screen}");
+    assert!(!screen.contains("Allow this?"), "{screen}");
     assert_eq!(notes(&house), "two\n");
     // In another folder it is asked again.
     pane.run("mkdir -p /tmp/elsewhere-$$ && cd /tmp/elsewhere-$$ && hob ask 'write:three'");
@@ -136,7 +136,7 @@ fn a_command_is_shown_allowed_and_heard_while_it_runs() {
         "hob ask -s w 'exec:echo hello $((6*7)); until [ -e go ]; do sleep 0.1; done; exit 3'",
     );
     let screen = pane.wait_for("It is done.");
-    assert!(!screen.contains("May it?"), "{screen}");
+    assert!(!screen.contains("Allow this?"), "{screen}");
     pane.run("hob ask -s w 'exec:touch other'");
     pane.wait_for("[y] yes, once");
     pane.press("n");
@@ -168,7 +168,7 @@ fn what_a_run_started_by_another_asks_is_asked_here_too() {
     pane.run("hob ask --session w 'sessions_spawn:write:new'");
     pane.wait_for("[y] yes, once");
     pane.press("y");
-    let screen = pane.wait_for("May it? Write \"notes.txt\".");
+    let screen = pane.wait_for("Allow this? Write \"notes.txt\".");
     assert_eq!(notes(&house), "old\n", "{screen}");
     pane.wait_for("(write anywhere)");
     pane.press("y");

@@ -8,7 +8,7 @@ use serde_json::json;
 fn diligent() -> Sim {
     Sim::start(|asked| match asked.results_of_task().first() {
         None => Answer::asks("write", json!({ "path": "notes.txt", "content": "x" })),
-        Some(result) if result.text.contains("said no") => Answer::words("Then not."),
+        Some(result) if result.text.contains("denied this call") => Answer::words("Then not."),
         Some(_) => Answer::words("It is written."),
     })
 }

@@ -6,7 +6,7 @@ mod conversations;
 mod local_model;
 
 use crate::support::House;
-use hob_sim::{Answer, Asked, Dialect, Gate, Sim};
+use hob_sim::{Answer, Dialect, Gate, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ const WITH_TOOLS_TOKENS: u64 = 2_995;
 /// A model that does as the user's last words say. `endless` never ends by itself.
 fn model() -> Sim {
     let never = Gate::new();
-    Sim::start(move |asked: &Asked| match asked.last_user() {
+    Sim::start(move |asked: &SimRequest| match asked.last_user() {
         "weather" => weather(asked),
         "json" => Answer::words(r#"{"city":"Paris"}"#),
         "refuse" => Answer::status(401),
@@ -37,7 +37,7 @@ fn model() -> Sim {
 }
 
 /// Asks for two cities at once, then says what it was told.
-fn weather(asked: &Asked) -> Answer {
+fn weather(asked: &SimRequest) -> Answer {
     let told = asked.results_of_task();
     if told.is_empty() {
         let city = |name: &str| json!({ "city": name });
@@ -80,7 +80,7 @@ fn program(name: &str) -> Command {
 /// Says that something could not be tried here; in CI that is a failure.
 fn not_run(why: &str) {
     eprintln!("NOT RUN: {why}");
-    let environment = hob_kit::world::Env::capture();
+    let environment = hob_kit::host_environment::EnvVars::capture();
     assert!(environment.text("CI") != Some("true"), "not run: {why}");
 }
 

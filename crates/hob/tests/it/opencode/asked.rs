@@ -4,7 +4,7 @@
 use super::opencode;
 use crate::conformance::wire::Peer;
 use crate::support::{House, wait_until};
-use hob_sim::{Answer, Asked, Dialect, Gate, Sim};
+use hob_sim::{Answer, Dialect, Gate, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ fn ask(house: &House, more: &[&str], words: &str) -> String {
 
 #[tokio::test]
 async fn it_answers_for_hob_in_a_fresh_session_each_time() {
-    let sim = Sim::start(|asked: &Asked| {
+    let sim = Sim::start(|asked: &SimRequest| {
         Answer::words(format!("You said {}.", asked.last_user())).usage(120, 7)
     });
     let house = house_with(&sim, "");
@@ -147,7 +147,7 @@ async fn a_run_that_is_stopped_stops_it_at_its_provider() {
     let gate = Gate::new();
     let sim = Sim::start({
         let gate = gate.clone();
-        move |_: &Asked| Answer::tokens(40).held_after(5, &gate)
+        move |_: &SimRequest| Answer::tokens(40).held_after(5, &gate)
     });
     let house = house_with(&sim, "");
     let mut peer = Peer::owner(&house).await;
@@ -172,7 +172,7 @@ async fn killed_in_the_middle_of_an_answer_it_is_started_again_and_answers_whole
     let first = AtomicBool::new(true);
     let sim = Sim::start({
         let gate = gate.clone();
-        move |_: &Asked| {
+        move |_: &SimRequest| {
             if first.swap(false, Ordering::SeqCst) {
                 return Answer::tokens(40).held_after(5, &gate);
             }

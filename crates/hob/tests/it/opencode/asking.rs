@@ -2,14 +2,14 @@
 
 use super::opencode;
 use crate::support::House;
-use hob_sim::{Answer, Asked, Dialect, Sim};
+use hob_sim::{Answer, Dialect, Sim, SimRequest};
 use serde_json::{Value, json};
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/opencode.md");
 
 /// Asks for its shell once, then says what that printed. Titles are asked for without tools.
 fn model() -> Sim {
-    Sim::start(|asked: &Asked| {
+    Sim::start(|asked: &SimRequest| {
         let told = asked.results_of_task();
         match (asked.last_user().contains("use the shell"), told.first()) {
             _ if asked.tools.is_empty() => Answer::words("A title"),

@@ -114,7 +114,7 @@ fn an_installation_needs_a_yes_and_goes_on_without_its_watcher() {
     let house = builder.start();
     let silent = house.hob(&["service", "install", "llm"]);
     assert_eq!(silent.code, Some(2));
-    assert!(silent.stdout.contains(" to fetch, "), "{silent:?}");
+    assert!(silent.stdout.contains(" to download, "), "{silent:?}");
     assert!(
         silent.stderr.contains("hob service install llm --yes"),
         "{silent:?}"
@@ -125,7 +125,7 @@ fn an_installation_needs_a_yes_and_goes_on_without_its_watcher() {
     tty.press("\r");
     tty.wait_for("1/");
     tty.press("\u{3}");
-    tty.wait_for("goes on installing in the background");
+    tty.wait_for("continues to install in the background");
     let (code, seen) = tty.end();
     assert_eq!(code, Some(130), "{seen}");
     let list = house.hob(&["service", "list"]).success();

@@ -112,7 +112,7 @@ fn the_question_shows_what_it_is_about_and_a_no_is_remembered() {
     assert_eq!(code, Some(6), "{seen}");
     let home = house.home().join("services/llm").display().to_string();
     for words in [
-        " to fetch, ",
+        " to download, ",
         " on disk.",
         &home,
         "Apache-2.0",

@@ -1,34 +1,34 @@
-//! The terminal as a stage: a screen of its own while something is shown, drawn only where it
-//! changed. Invariant: when this is dropped the terminal shows what it showed before.
+//! The terminal's alternate screen. Only changed lines are redrawn. Invariant: dropping it restores
+//! the normal screen and the cursor.
 
 use crate::terminal::Terminal;
 use std::fmt::Write;
 use std::io;
 
-/// A screen of its own without a cursor.
+/// Switches to the alternate screen and hides the cursor.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l";
-/// Emptied first: a terminal that was resized meanwhile may keep what stood on it.
+/// Clears the screen first: a terminal that was resized meanwhile may keep the old contents.
 const LEAVE: &str = "\u{1b}[2J\u{1b}[?25h\u{1b}[?1049l";
 
 #[derive(Debug)]
-pub(super) struct Stage<'t> {
+pub(super) struct AlternateScreen<'t> {
     terminal: &'t Terminal,
     drawn: Vec<String>,
     columns: Option<usize>,
 }
 
-impl<'t> Stage<'t> {
-    pub(super) fn enter(terminal: &'t Terminal) -> io::Result<Stage<'t>> {
+impl<'t> AlternateScreen<'t> {
+    pub(super) fn enter(terminal: &'t Terminal) -> io::Result<AlternateScreen<'t>> {
         terminal.bytes(ENTER.as_bytes())?;
         terminal.flush()?;
-        Ok(Stage {
+        Ok(AlternateScreen {
             terminal,
             drawn: Vec::new(),
             columns: None,
         })
     }
 
-    /// Shows these lines, made for so many columns. A screen of another size is drawn whole.
+    /// Draws the lines, which fit `columns`. After a resize the whole screen is redrawn.
     pub(super) fn draw(&mut self, lines: Vec<String>, columns: Option<usize>) -> io::Result<()> {
         let mut out = String::new();
         let anew = lines.len() != self.drawn.len() || columns != self.columns;
@@ -52,9 +52,9 @@ impl<'t> Stage<'t> {
     }
 }
 
-impl Drop for Stage<'_> {
+impl Drop for AlternateScreen<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs no farewell.
+        // Errors are ignored: a closed terminal has nothing to restore.
         let _ = self.terminal.bytes(LEAVE.as_bytes());
         let _ = self.terminal.flush();
     }

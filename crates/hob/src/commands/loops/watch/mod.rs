@@ -1,107 +1,115 @@
-//! `hob loop watch`: a loop as it works, on a live screen, as lines, or as events.
+//! `hob loop watch`: shows a loop live, as a screen, as lines, or as JSON events.
 //!
-//! Invariants: it is listened to before it is read, so nothing falls in between; the terminal is
-//! as it was when the view is left, however that happens; leaving never stops the loop.
+//! Invariants: the watcher subscribes before it reads the loop, so that no event is missed; the
+//! terminal is restored however the view ends; leaving the view never stops the loop.
 
-mod line;
-mod seen;
-mod stage;
+mod alternate_screen;
+mod event_line;
 mod view;
+mod watched_loop;
 
-use super::Desk;
-use crate::commands::events::document;
-use crate::failure::{Exit, Failure};
-use crate::mind::person::Person;
-use crate::mind::talk::Interrupts;
-use crate::render::words::one_line;
-use crate::render::{Screen, Tone};
+use super::LoopCommands;
+use crate::commands::events::event_json;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::one_line;
+use crate::render::{ScreenStyle, TextTone};
+use crate::run_ui::follow_run::InterruptSignals;
+use crate::run_ui::terminal_user::TerminalUser;
 use crate::terminal::Terminal;
-use hob_client::{ClientError, Event, EventStream, Item, LinkState, Subscription};
+use alternate_screen::AlternateScreen;
+use hob_client::{
+    BusEvent, ClientError, ConnectionState, EventStream, StreamItem, SubscribeOptions,
+};
 use hob_wire::rooms::agent::{RunSelector, Status};
 use hob_wire::rooms::loops::{Get, LoopEnd, LoopPhase, WorkOutcome};
-use seen::{Reading, Seen};
-use stage::Stage;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::watch;
+use watched_loop::{LoopReading, WatchedLoop};
 
-/// What a watcher listens to: the loop, and the words of its runs.
+/// The topics of the loop and of its runs' output.
 const TOPICS: [&str; 4] = ["loop.*", "run.delta", "run.step", "run.tool"];
-/// Between two looks at whether the screen must be drawn anew.
+/// The time between two redraws.
 const TICK: Duration = Duration::from_millis(100);
-/// Ticks between two letters of the spinner and two seconds of a countdown.
-const TICKS_A_TURN: usize = 2;
-/// Iterations that are read to begin with.
-const PAST: u32 = 30;
-/// How long a second reading waits when events came in between.
-const READ_AGAIN: Duration = Duration::from_millis(300);
+/// The redraws per step of the spinner.
+const TICKS_PER_SPINNER_STEP: usize = 2;
+/// The number of past iterations that are read.
+const HISTORY_ITERATIONS: u32 = 30;
+/// The delay before a reading is repeated because events arrived meanwhile.
+const REREAD_DELAY: Duration = Duration::from_millis(300);
 
-type Read<'d> = Pin<Box<dyn Future<Output = Result<Reading, Failure>> + 'd>>;
+type PendingReading<'d> = Pin<Box<dyn Future<Output = Result<LoopReading, CommandFailure>> + 'd>>;
 
 /// A loop being watched.
-pub(super) struct Watch<'d> {
-    desk: &'d Desk<'d>,
+pub(super) struct LoopWatcher<'d> {
+    commands: &'d LoopCommands<'d>,
     stream: EventStream,
-    link: watch::Receiver<LinkState>,
-    interrupts: Interrupts,
-    seen: Seen,
-    reading: Option<Read<'d>>,
+    link: watch::Receiver<ConnectionState>,
+    interrupts: InterruptSignals,
+    watched: WatchedLoop,
+    reading: Option<PendingReading<'d>>,
 }
 
-/// What wakes the watcher.
-enum Woken {
-    Item(Option<Result<Item, ClientError>>),
-    Reading(Box<Result<Reading, Failure>>),
+/// An input of the watcher's main loop.
+enum WatchInput {
+    Item(Option<Result<StreamItem, ClientError>>),
+    Reading(Box<Result<LoopReading, CommandFailure>>),
     Link,
     Tick,
-    Left(Exit),
+    Left(ExitStatus),
 }
 
-impl<'d> Watch<'d> {
-    pub(super) async fn open(desk: &'d Desk<'d>) -> Result<Watch<'d>, Failure> {
-        let interrupts = Interrupts::listen()?;
-        let stream = desk.client.subscribe(Subscription::to(TOPICS)).await?;
-        Ok(Watch {
+impl<'d> LoopWatcher<'d> {
+    pub(super) async fn open(
+        commands: &'d LoopCommands<'d>,
+    ) -> Result<LoopWatcher<'d>, CommandFailure> {
+        let interrupts = InterruptSignals::listen()?;
+        let stream = commands
+            .client
+            .subscribe(SubscribeOptions::to(TOPICS))
+            .await?;
+        Ok(LoopWatcher {
             link: stream.state(),
             stream,
             interrupts,
-            seen: Seen::new(&desk.name),
+            watched: WatchedLoop::new(&commands.name),
             reading: None,
-            desk,
+            commands,
         })
     }
 
-    /// Watches until the loop ends or the person leaves.
-    pub(super) async fn run(mut self) -> Result<(), Failure> {
-        let first = read(self.desk, 0).await?;
+    /// Watches until the loop ends or the user leaves.
+    pub(super) async fn run(mut self) -> Result<(), CommandFailure> {
+        let first = fetch_reading(self.commands, 0).await?;
         let is_running = first.one.state.running;
-        if self.seen.read(first) {
+        if self.watched.apply_reading(first) {
             self.begin_reading(Duration::ZERO);
         }
-        let terminal = &self.desk.context.terminal;
+        let terminal = &self.commands.context.terminal;
+        // Only a terminal has rows.
         let is_live = !terminal.json && terminal.screen().rows.is_some();
         let left = if is_live {
-            self.live().await?
+            self.run_live().await?
         } else if is_running {
-            self.lines().await?
+            self.run_lines().await?
         } else {
-            let name = one_line(&self.desk.name);
-            let word = crate::render::loops::state(&self.seen.state);
+            let name = one_line(&self.commands.name);
+            let word = crate::render::loops::state(&self.watched.state);
             Terminal::note(format!(
                 "{name} is not running ({word}). Start it: hob loop start {name} --watch"
             ));
             return Ok(());
         };
-        self.farewell(left)
+        self.report_exit(left)
     }
 
-    /// The live view; returns how it was left.
-    async fn live(&mut self) -> Result<Option<Exit>, Failure> {
-        let terminal = &self.desk.context.terminal;
-        let person = Person::find();
+    /// Runs the live view. Returns the exit status if the user left, `None` if the loop ended.
+    async fn run_live(&mut self) -> Result<Option<ExitStatus>, CommandFailure> {
+        let terminal = &self.commands.context.terminal;
+        let person = TerminalUser::find();
         let leave = async {
             let pressed = match &person {
-                // Anything else that is typed is not shown either.
+                // Reading keys also keeps other typed keys from being echoed.
                 Some(person) => person.next_key("", &['q']).await.is_ok(),
                 None => false,
             };
@@ -111,28 +119,28 @@ impl<'d> Watch<'d> {
             }
         };
         tokio::pin!(leave);
-        let mut stage = Stage::enter(terminal)?;
+        let mut display = AlternateScreen::enter(terminal)?;
         let mut ticks = tokio::time::interval(TICK);
         let mut tick = 0;
         loop {
-            let woken = tokio::select! {
-                item = self.stream.next() => Woken::Item(item),
-                reading = next_reading(&mut self.reading) => Woken::Reading(Box::new(reading)),
-                Ok(()) = self.link.changed() => Woken::Link,
-                _ = ticks.tick() => Woken::Tick,
-                () = self.interrupts.next() => Woken::Left(Exit::Interrupted),
-                () = &mut leave => Woken::Left(Exit::Done),
+            let input = tokio::select! {
+                item = self.stream.next() => WatchInput::Item(item),
+                reading = next_reading(&mut self.reading) => WatchInput::Reading(Box::new(reading)),
+                Ok(()) = self.link.changed() => WatchInput::Link,
+                _ = ticks.tick() => WatchInput::Tick,
+                () = self.interrupts.next() => WatchInput::Left(ExitStatus::Interrupted),
+                () = &mut leave => WatchInput::Left(ExitStatus::Done),
             };
-            match woken {
-                Woken::Tick => {
+            match input {
+                WatchInput::Tick => {
                     tick += 1;
                     let screen = self.screen();
-                    let frame = view::frame(&self.seen, &screen, tick / TICKS_A_TURN);
-                    stage.draw(frame, screen.width)?;
+                    let frame = view::frame(&self.watched, &screen, tick / TICKS_PER_SPINNER_STEP);
+                    display.draw(frame, screen.width)?;
                 }
-                Woken::Left(how) => return Ok(Some(how)),
+                WatchInput::Left(how) => return Ok(Some(how)),
                 other => {
-                    self.wake(other)?;
+                    self.handle_input(other)?;
                 }
             }
             if self.is_over() {
@@ -141,22 +149,22 @@ impl<'d> Watch<'d> {
         }
     }
 
-    /// One line for each event, or the events themselves.
-    async fn lines(&mut self) -> Result<Option<Exit>, Failure> {
-        let terminal = &self.desk.context.terminal;
+    /// Prints one line per event, or the events as JSON. Returns as [`LoopWatcher::run_live`] does.
+    async fn run_lines(&mut self) -> Result<Option<ExitStatus>, CommandFailure> {
+        let terminal = &self.commands.context.terminal;
         loop {
-            let woken = tokio::select! {
-                item = self.stream.next() => Woken::Item(item),
-                reading = next_reading(&mut self.reading) => Woken::Reading(Box::new(reading)),
-                Ok(()) = self.link.changed() => Woken::Link,
-                () = self.interrupts.next() => Woken::Left(Exit::Interrupted),
+            let input = tokio::select! {
+                item = self.stream.next() => WatchInput::Item(item),
+                reading = next_reading(&mut self.reading) => WatchInput::Reading(Box::new(reading)),
+                Ok(()) = self.link.changed() => WatchInput::Link,
+                () = self.interrupts.next() => WatchInput::Left(ExitStatus::Interrupted),
             };
-            if let Woken::Left(how) = woken {
+            if let WatchInput::Left(how) = input {
                 return Ok(Some(how));
             }
-            let was_away = self.seen.is_away;
-            let event = self.wake(woken)?;
-            if was_away != self.seen.is_away {
+            let was_away = self.watched.is_away;
+            let event = self.handle_input(input)?;
+            if was_away != self.watched.is_away {
                 Terminal::note(if was_away {
                     "The daemon is back."
                 } else {
@@ -165,8 +173,8 @@ impl<'d> Watch<'d> {
             }
             if let Some(event) = event {
                 if terminal.json {
-                    terminal.document(&document(&event))?;
-                } else if let Some(line) = line::line(&event, &self.screen()) {
+                    terminal.document(&event_json(&event))?;
+                } else if let Some(line) = event_line::event_line(&event, &self.screen()) {
                     terminal.line(line)?;
                 }
                 terminal.flush()?;
@@ -177,125 +185,133 @@ impl<'d> Watch<'d> {
         }
     }
 
-    /// Takes what came; returns the event if it is one of this loop.
-    fn wake(&mut self, woken: Woken) -> Result<Option<Event>, Failure> {
-        match woken {
-            Woken::Item(Some(Ok(Item::Event(event)))) => {
-                let now = self.desk.context.world.clock.wall_ms();
-                let effect = self.seen.event(&event, now);
+    /// Handles an input; returns the event if it is about this loop.
+    fn handle_input(&mut self, input: WatchInput) -> Result<Option<BusEvent>, CommandFailure> {
+        match input {
+            WatchInput::Item(Some(Ok(StreamItem::Event(event)))) => {
+                let now = self.commands.context.host.clock.wall_ms();
+                let effect = self.watched.apply_event(&event, now);
                 if effect.wants_reading {
                     self.begin_reading(Duration::ZERO);
                 }
-                return Ok(effect.is_ours.then_some(event));
+                return Ok(effect.is_about_loop.then_some(event));
             }
-            // The log lost some of it: the loop itself knows how it stands.
-            Woken::Item(Some(Ok(Item::Gap(_)))) => self.begin_reading(Duration::ZERO),
-            Woken::Item(Some(Err(error))) => return Err(error.into()),
-            Woken::Item(None) => return Err(ClientError::Closed.into()),
-            Woken::Reading(reading) => self.took(*reading),
-            Woken::Link => {
+            // Events were lost, so the loop's state is read again.
+            WatchInput::Item(Some(Ok(StreamItem::Gap(_)))) => self.begin_reading(Duration::ZERO),
+            WatchInput::Item(Some(Err(error))) => return Err(error.into()),
+            WatchInput::Item(None) => return Err(ClientError::Closed.into()),
+            WatchInput::Reading(reading) => self.apply_reading(*reading),
+            WatchInput::Link => {
                 let state = *self.link.borrow_and_update();
-                self.seen.is_away = state == LinkState::Searching;
-                // What is not in the log, such as the words of a run, is read anew.
-                if state == LinkState::Connected {
+                self.watched.is_away = state == ConnectionState::Searching;
+                // Some events, such as run deltas, are not logged and so not replayed.
+                if state == ConnectionState::Connected {
                     self.begin_reading(Duration::ZERO);
                 }
             }
-            Woken::Tick | Woken::Left(_) => {}
+            WatchInput::Tick | WatchInput::Left(_) => {}
         }
         Ok(None)
     }
 
-    fn took(&mut self, reading: Result<Reading, Failure>) {
+    fn apply_reading(&mut self, reading: Result<LoopReading, CommandFailure>) {
         match reading {
             Ok(reading) => {
-                if self.seen.read(reading) {
-                    self.begin_reading(READ_AGAIN);
+                if self.watched.apply_reading(reading) {
+                    self.begin_reading(REREAD_DELAY);
                 }
             }
-            Err(failure) if failure.exit == Exit::NotFound => self.seen.is_deleted = true,
-            // Events still come, or the link says what is wrong.
+            Err(failure) if failure.exit == ExitStatus::NotFound => self.watched.is_deleted = true,
+            // A failed reading is not fatal: events still arrive, or the connection state shows
+            // the problem.
             Err(_) => {}
         }
     }
 
     fn begin_reading(&mut self, after: Duration) {
-        let (desk, asked_at) = (self.desk, self.seen.changes);
+        // Taken before the delay, so that events during the delay outdate the reading too.
+        let (commands, asked_at) = (self.commands, self.watched.changes);
+        // One reading at a time is enough: an outdated one is repeated when it arrives.
         if self.reading.is_none() {
             self.reading = Some(Box::pin(async move {
                 tokio::time::sleep(after).await;
-                read(desk, asked_at).await
+                fetch_reading(commands, asked_at).await
             }));
         }
     }
 
     fn is_over(&self) -> bool {
-        self.seen.end.is_some() || self.seen.is_deleted
+        self.watched.end.is_some() || self.watched.is_deleted
     }
 
     /// The screen as it is now.
-    fn screen(&self) -> Screen {
-        let context = self.desk.context;
-        let screen = Terminal::measured(context.terminal.screen());
-        Screen {
-            now_ms: context.world.clock.wall_ms(),
+    fn screen(&self) -> ScreenStyle {
+        let context = self.commands.context;
+        let screen = Terminal::remeasured(context.terminal.screen());
+        ScreenStyle {
+            now_ms: context.host.clock.wall_ms(),
             ..screen
         }
     }
 
-    /// What is said when the view is gone: how the loop stands, and how to come back.
-    fn farewell(&self, left: Option<Exit>) -> Result<(), Failure> {
-        let name = one_line(&self.desk.name);
-        let terminal = &self.desk.context.terminal;
+    /// Prints the loop's state after the view has closed, and how to come back to it.
+    fn report_exit(&self, left: Option<ExitStatus>) -> Result<(), CommandFailure> {
+        let name = one_line(&self.commands.name);
+        let terminal = &self.commands.context.terminal;
         if let Some(how) = left {
-            let goes_on = if self.seen.state.running {
-                format!("{name} goes on; hob loop watch {name} comes back to it.")
+            let goes_on = if self.watched.state.running {
+                format!("{name} keeps running; hob loop watch {name} shows it again.")
             } else {
-                format!("{name} is not running; hob loop start {name} starts it.")
+                format!("{name} is not running; start it: hob loop start {name}")
             };
-            Terminal::note(terminal.asides().paint(Tone::Quiet, &goes_on));
+            Terminal::note(terminal.stderr_screen().paint(TextTone::Quiet, &goes_on));
             return match how {
-                Exit::Done => Ok(()),
-                other => Err(Failure::quiet(other)),
+                ExitStatus::Done => Ok(()),
+                other => Err(CommandFailure::quiet(other)),
             };
         }
-        let Some((end, message)) = &self.seen.end else {
+        let Some((end, message)) = &self.watched.end else {
             Terminal::note(format!("{name} was deleted."));
             return Ok(());
         };
-        let sentence = crate::mind::lines::sentence(message);
+        let sentence = crate::run_ui::lines::sentence(message);
         if *end == LoopEnd::Errors {
-            return Err(Failure::new(Exit::Failed, "LOOP_FAILED", sentence)
-                .next(format!("See why: hob loop history {name}")));
+            return Err(
+                CommandFailure::new(ExitStatus::Failed, "LOOP_FAILED", sentence)
+                    .next(format!("See why: hob loop history {name}")),
+            );
         }
         if !terminal.json && terminal.screen().rows.is_some() {
-            let answer = self.seen.past.front();
+            let answer = self.watched.past.front();
             if let Some(past) = answer {
-                terminal.line(format!("{}: {}", past.iteration, past.words))?;
+                terminal.line(format!("{}: {}", past.iteration, past.summary))?;
             }
-            Terminal::note(terminal.asides().paint(Tone::Quiet, &sentence));
+            Terminal::note(terminal.stderr_screen().paint(TextTone::Quiet, &sentence));
         }
         self.outcome(*end)
     }
 
-    /// What the iterations that were watched mean for whoever waited for the end of the loop.
-    fn outcome(&self, end: LoopEnd) -> Result<(), Failure> {
-        let name = one_line(&self.desk.name);
+    /// Returns the exit status that follows from the watched iterations.
+    fn outcome(&self, end: LoopEnd) -> Result<(), CommandFailure> {
+        let name = one_line(&self.commands.name);
         let history = format!("See more: hob loop history {name}");
-        if let Some(denied) = &self.seen.denied {
-            let failure = Failure::new(Exit::Denied, "DENIED", one_line(denied));
+        if let Some(denied) = &self.watched.denied {
+            let failure = CommandFailure::new(ExitStatus::Denied, "DENIED", one_line(denied));
             return Err(failure.next(history));
         }
-        let once = self.seen.last.as_ref().filter(|_| end == LoopEnd::Once);
+        let once = self.watched.last.as_ref().filter(|_| end == LoopEnd::Once);
         let Some(last) = once.filter(|last| last.outcome != WorkOutcome::Ran) else {
             return Ok(());
         };
-        let failure = Failure::new(Exit::Failed, "LOOP_FAILED", one_line(&last.message));
+        let failure =
+            CommandFailure::new(ExitStatus::Failed, "LOOP_FAILED", one_line(&last.message));
         Err(failure.next(history))
     }
 }
 
-async fn next_reading(reading: &mut Option<Read<'_>>) -> Result<Reading, Failure> {
+async fn next_reading(
+    reading: &mut Option<PendingReading<'_>>,
+) -> Result<LoopReading, CommandFailure> {
     let Some(under_way) = reading else {
         return std::future::pending().await;
     };
@@ -304,10 +320,19 @@ async fn next_reading(reading: &mut Option<Read<'_>>) -> Result<Reading, Failure
     done
 }
 
-/// The loop, its last iterations, and the run that is under way.
-async fn read(desk: &Desk<'_>, asked_at: u64) -> Result<Reading, Failure> {
-    let one = desk.client.call_again::<Get>(&desk.params()).await?;
-    let history = desk.iterations(None, PAST).await?.iterations;
+/// Reads the loop, its last iterations and its current run.
+async fn fetch_reading(
+    commands: &LoopCommands<'_>,
+    asked_at: u64,
+) -> Result<LoopReading, CommandFailure> {
+    let one = commands
+        .client
+        .call_with_retry::<Get>(&commands.params())
+        .await?;
+    let history = commands
+        .fetch_iterations(None, HISTORY_ITERATIONS)
+        .await?
+        .iterations;
     let at_work = one.state.phase == LoopPhase::Prompt;
     let run = match one.state.run_id.filter(|_| at_work) {
         Some(run_id) => {
@@ -315,11 +340,15 @@ async fn read(desk: &Desk<'_>, asked_at: u64) -> Result<Reading, Failure> {
                 run_id: Some(run_id),
                 session_key: None,
             };
-            desk.client.call_again::<Status>(&selector).await.ok()
+            commands
+                .client
+                .call_with_retry::<Status>(&selector)
+                .await
+                .ok()
         }
         None => None,
     };
-    Ok(Reading {
+    Ok(LoopReading {
         one,
         history,
         run,

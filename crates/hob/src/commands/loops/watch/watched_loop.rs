@@ -1,49 +1,49 @@
-//! What a watcher knows of a loop: events and readings go in, a picture stands. Pure.
+//! The watcher's model of a loop, updated by events and readings. Pure.
 //!
-//! Invariants: what is kept is bounded; an older reading never overwrites what an event said since.
+//! Invariants: the model is bounded; a reading never overwrites the state of a later event.
 
-use crate::mind::heard::piece;
-use crate::mind::lines;
-use hob_client::Event;
-use hob_core::follow::{Follow, Kind, Output, Text};
+use crate::run_ui::followed_event::text_delta;
+use crate::run_ui::lines;
+use hob_client::BusEvent;
+use hob_core::run_follower::{FollowOutput, RunFollower, StepText, StreamKind};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    Cost, RunDelta, RunOf, RunStep, RunTool, RunToolPayload, RunView, ToolPhase,
+    Cost, RunDelta, RunRef, RunStep, RunTool, RunToolPayload, RunView, ToolPhase,
 };
 use hob_wire::rooms::loops::{
-    Iteration, Loop, LoopConfigured, LoopDeleted, LoopEnd, LoopError, LoopIteration, LoopMonitor,
-    LoopPhase, LoopPrompt, LoopResponse, LoopState, LoopStateChanged, LoopStopped, MonitorOutput,
-    WorkOutcome,
+    IterationRecord, Loop, LoopConfigured, LoopDeleted, LoopEnd, LoopError, LoopIteration,
+    LoopMonitor, LoopPhase, LoopPrompt, LoopResponse, LoopState, LoopStateChanged, LoopStopped,
+    MonitorOutput, WorkOutcome,
 };
-use hob_wire::{Topic, rooms};
+use hob_wire::{EventTopic, rooms};
 use std::collections::VecDeque;
 
-/// Iterations that are over and still shown.
+/// The most past iterations kept.
 const PAST_MAX: usize = 60;
-/// Bytes of an answer that are kept; what is shown is its end.
+/// The most bytes of an answer kept. The beginning is dropped, since the view shows the end.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
-/// An iteration that is over.
+/// A finished iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Past {
+pub(super) struct PastIteration {
     pub(super) iteration: u32,
     pub(super) ok: bool,
     pub(super) took_ms: Option<u64>,
-    /// What it said, or why it failed, on one line.
-    pub(super) words: String,
+    /// The answer or the error on one line.
+    pub(super) summary: String,
 }
 
-/// How an iteration went that ended while it was watched.
+/// The outcome of an iteration that ended while it was watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedIteration {
     pub(super) iteration: u32,
     pub(super) outcome: WorkOutcome,
     pub(super) message: String,
 }
 
-/// The loop as it is known.
+/// The loop as the watcher knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct WatchedLoop {
     pub(super) name: String,
     pub(super) model: Option<String>,
     pub(super) max_iterations: u32,
@@ -51,54 +51,54 @@ pub(super) struct Seen {
     pub(super) state: LoopState,
     pub(super) monitor: Option<MonitorOutput>,
     pub(super) prompt: String,
-    /// The answer so far, calls among its words.
+    /// The answer so far, including lines for tool calls.
     pub(super) answer: String,
-    /// The newest first.
-    pub(super) past: VecDeque<Past>,
-    /// Why it ended, in a sentence, once it has.
+    /// Finished iterations, newest first.
+    pub(super) past: VecDeque<PastIteration>,
+    /// The reason why the loop ended, with a sentence for people.
     pub(super) end: Option<(LoopEnd, String)>,
     pub(super) is_deleted: bool,
-    /// How the last iteration went that ended since watching began, and what is to be known of it.
-    pub(super) last: Option<Ended>,
-    /// The first of them to which something was denied, in a sentence.
+    /// The last iteration that ended since watching began.
+    pub(super) last: Option<EndedIteration>,
+    /// The message of the first watched iteration with a denied call.
     pub(super) denied: Option<String>,
-    /// The first iteration that is watched.
+    /// The first watched iteration.
     from: Option<u32>,
-    /// The daemon is being looked for.
+    /// The connection to the daemon is lost.
     pub(super) is_away: bool,
-    /// When the present iteration began.
+    /// The start of the current iteration, in milliseconds.
     pub(super) began_at: Option<u64>,
-    /// Rises with each event of the loop, so that a reading knows what it is older than.
+    /// Counts the loop's events, so that a reading older than an event is detected.
     pub(super) changes: u64,
     run: Option<RunId>,
-    follow: Follow,
-    /// Where the text of the present step begins in the answer.
+    follow: RunFollower,
+    /// The offset of the current step's text in the answer.
     step_at: usize,
     step: u32,
 }
 
-/// What an event asks of the watcher.
+/// The effect of an event on the watcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Effect {
+pub(super) struct WatchEffect {
     /// The event is about this loop.
-    pub(super) is_ours: bool,
-    /// Something is missing that a reading would show.
+    pub(super) is_about_loop: bool,
+    /// Something was missed, so the loop must be read again.
     pub(super) wants_reading: bool,
 }
 
-/// A loop as it was read, with what its iterations were.
+/// A loop as read from the daemon, with its iterations and its current run.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct LoopReading {
     pub(super) one: Loop,
-    pub(super) history: Vec<Iteration>,
+    pub(super) history: Vec<IterationRecord>,
     pub(super) run: Option<RunView>,
-    /// [`Seen::changes`] when it was asked for.
+    /// [`WatchedLoop::changes`] when the reading was requested.
     pub(super) asked_at: u64,
 }
 
-impl Seen {
-    pub(super) fn new(name: &str) -> Seen {
-        Seen {
+impl WatchedLoop {
+    pub(super) fn new(name: &str) -> WatchedLoop {
+        WatchedLoop {
             name: name.to_owned(),
             model: None,
             max_iterations: 0,
@@ -117,36 +117,38 @@ impl Seen {
             began_at: None,
             changes: 0,
             run: None,
-            follow: Follow::default(),
+            follow: RunFollower::default(),
             step_at: 0,
             step: 1,
         }
     }
 
-    /// Takes a reading; returns whether it was too old to be believed and another is wanted.
-    pub(super) fn read(&mut self, reading: Reading) -> bool {
+    /// Applies a reading; returns true if it is outdated and must be repeated.
+    pub(super) fn apply_reading(&mut self, reading: LoopReading) -> bool {
         for one in reading
             .history
             .iter()
             .rev()
             .filter(|it| it.ended_at.is_some())
         {
-            self.over(Past {
+            self.record_past(PastIteration {
                 iteration: one.iteration,
                 ok: one.success == Some(true),
                 took_ms: one.ended_at.map(|at| at.saturating_sub(one.started_at)),
-                words: crate::render::loops::words(one),
+                summary: crate::render::loops::words(one),
             });
-            // An event that was lost on the way is made up for.
+            // Covers an outcome whose event was lost.
             if let Some(outcome) = one.outcome
                 && self.from.is_some_and(|from| one.iteration >= from)
             {
-                self.ended(one.iteration, outcome, one.message.as_deref());
+                self.record_outcome(one.iteration, outcome, one.message.as_deref());
             }
         }
         if self.from.is_none() && reading.one.state.running {
             self.from = Some(reading.one.state.iteration);
         }
+        // Finished iterations never change, so even an outdated reading may add them. The rest of
+        // it may be older than an event that was already applied.
         if reading.asked_at != self.changes {
             return true;
         }
@@ -167,64 +169,64 @@ impl Seen {
         }
         self.state = reading.one.state;
         if let Some(view) = reading.run.filter(|_| is_at_work) {
-            self.join(&view);
+            self.join_run(&view);
         }
         false
     }
 
-    /// Takes up a run on its way.
-    fn join(&mut self, view: &RunView) {
+    /// Starts following a run that is already going.
+    fn join_run(&mut self, view: &RunView) {
         if self.run != Some(view.run_id) {
             self.begin_run(Some(view.run_id));
-            self.follow = Follow::from_step(view.step);
+            self.follow = RunFollower::from_step(view.step);
             self.step = view.step;
         }
         self.model = view.model.clone().or(self.model.take());
-        let text = Text {
+        let text = StepText {
             step: view.step,
             attempt: view.attempt,
             text: &view.text,
         };
         let mut out = Vec::new();
-        self.follow.status(text, &mut out);
-        self.show(out);
+        self.follow.apply_status(text, &mut out);
+        self.apply_follow_output(out);
     }
 
     fn begin_run(&mut self, run: Option<RunId>) {
         self.run = run;
         self.answer.clear();
-        self.follow = Follow::default();
+        self.follow = RunFollower::default();
         self.step = 1;
         self.step_at = 0;
     }
 
-    /// Takes an event that happened now.
-    pub(super) fn event(&mut self, event: &Event, now_ms: u64) -> Effect {
+    /// Applies an event received at `now_ms`.
+    pub(super) fn apply_event(&mut self, event: &BusEvent, now_ms: u64) -> WatchEffect {
         if event.topic.starts_with("run.") {
-            return self.run_event(event);
+            return self.apply_run_event(event);
         }
-        if !self.is_named(event) {
-            return Effect::default();
+        if !self.is_about(event) {
+            return WatchEffect::default();
         }
         self.changes += 1;
-        self.loop_event(event, now_ms);
-        Effect {
-            is_ours: true,
+        self.apply_loop_event(event, now_ms);
+        WatchEffect {
+            is_about_loop: true,
             wants_reading: event.topic == LoopConfigured::SPEC.topic,
         }
     }
 
-    fn is_named(&self, event: &Event) -> bool {
+    fn is_about(&self, event: &BusEvent) -> bool {
         #[derive(serde::Deserialize)]
-        struct Named {
+        struct NamePayload {
             name: String,
         }
         let payload = event.payload.as_deref().unwrap_or(b"null");
-        let named = serde_json::from_slice::<Named>(payload);
+        let named = serde_json::from_slice::<NamePayload>(payload);
         event.topic.starts_with("loop.") && named.is_ok_and(|it| it.name == self.name)
     }
 
-    fn loop_event(&mut self, event: &Event, now_ms: u64) {
+    fn apply_loop_event(&mut self, event: &BusEvent, now_ms: u64) {
         if let Some(began) = event.read::<LoopIteration>() {
             self.from.get_or_insert(began.iteration);
             let more = began.iteration.saturating_sub(self.state.iteration);
@@ -239,8 +241,8 @@ impl Seen {
             self.prompt.clear();
             self.began_at = Some(now_ms);
             self.begin_run(None);
-        } else if let Some(told) = event.read::<LoopMonitor>() {
-            self.monitor = Some(told.output);
+        } else if let Some(changed) = event.read::<LoopMonitor>() {
+            self.monitor = Some(changed.output);
         } else if let Some(sent) = event.read::<LoopPrompt>() {
             self.state.phase = LoopPhase::Prompt;
             self.prompt = sent.prompt;
@@ -248,22 +250,22 @@ impl Seen {
                 self.begin_run(Some(sent.run_id));
             }
         } else if let Some(answered) = event.read::<LoopResponse>() {
-            self.answered(answered.iteration, &answered.response, now_ms);
+            self.apply_response(answered.iteration, &answered.response, now_ms);
         } else if let Some(error) = event.read::<LoopError>() {
-            self.failed(&error, now_ms);
-        } else if let Some(told) = event.read::<LoopConfigured>() {
-            self.max_iterations = told.config.max_iterations;
-            self.has_monitor = told.config.monitor.is_some();
-        } else if let Some(told) = event.read::<LoopStateChanged>() {
-            if let Some(outcome) = told.outcome {
-                self.ended(told.iteration, outcome, told.message.as_deref());
+            self.apply_error(&error, now_ms);
+        } else if let Some(changed) = event.read::<LoopConfigured>() {
+            self.max_iterations = changed.config.max_iterations;
+            self.has_monitor = changed.config.monitor.is_some();
+        } else if let Some(changed) = event.read::<LoopStateChanged>() {
+            if let Some(outcome) = changed.outcome {
+                self.record_outcome(changed.iteration, outcome, changed.message.as_deref());
             }
-            self.state.running = told.running;
-            self.state.phase = told.phase;
-            self.state.iteration = told.iteration;
-            self.state.next_at = told.next_at;
-            self.state.errors = told.errors;
-            self.state.cost = told.cost;
+            self.state.running = changed.running;
+            self.state.phase = changed.phase;
+            self.state.iteration = changed.iteration;
+            self.state.next_at = changed.next_at;
+            self.state.errors = changed.errors;
+            self.state.cost = changed.cost;
         } else if let Some(stopped) = event.read::<LoopStopped>() {
             self.state.running = false;
             self.state.phase = LoopPhase::Idle;
@@ -276,8 +278,8 @@ impl Seen {
         }
     }
 
-    /// Takes the outcome of an iteration.
-    fn ended(&mut self, iteration: u32, outcome: WorkOutcome, message: Option<&str>) {
+    /// Records the outcome of an iteration; each iteration counts once.
+    fn record_outcome(&mut self, iteration: u32, outcome: WorkOutcome, message: Option<&str>) {
         if self
             .last
             .as_ref()
@@ -285,47 +287,48 @@ impl Seen {
         {
             return;
         }
+        // Only newer iterations get here: an event and a reading may report the same outcome.
         let message = message.unwrap_or_default().to_owned();
         if outcome == WorkOutcome::RanWithDenials {
             self.denied.get_or_insert_with(|| message.clone());
         }
         self.state.outcome = Some(outcome);
-        self.last = Some(Ended {
+        self.last = Some(EndedIteration {
             iteration,
             outcome,
             message,
         });
     }
 
-    fn answered(&mut self, iteration: u32, response: &str, now_ms: u64) {
-        let words = crate::render::terms::first_line(response);
-        // The words of earlier steps and the calls stay above, where they came.
+    fn apply_response(&mut self, iteration: u32, response: &str, now_ms: u64) {
+        let summary = crate::render::work_terms::first_line(response);
+        // Only the text of the last step is replaced; earlier steps and tool lines stay.
         if !self.answer.ends_with(response) {
             self.answer.truncate(self.step_at);
             self.append(response);
         }
-        self.over(Past {
+        self.record_past(PastIteration {
             iteration,
             ok: true,
             took_ms: self.began_at.map(|at| now_ms.saturating_sub(at)),
-            words,
+            summary,
         });
     }
 
-    fn failed(&mut self, error: &rooms::loops::LoopErrorPayload, now_ms: u64) {
+    fn apply_error(&mut self, error: &rooms::loops::LoopErrorPayload, now_ms: u64) {
         self.state.last_error = Some(error.message.clone());
         if let Some(iteration) = error.iteration {
-            self.over(Past {
+            self.record_past(PastIteration {
                 iteration,
                 ok: false,
                 took_ms: self.began_at.map(|at| now_ms.saturating_sub(at)),
-                words: crate::render::words::one_line(&error.message),
+                summary: crate::render::text::one_line(&error.message),
             });
         }
     }
 
-    /// Puts an iteration that is over where it belongs; one that is there is renewed.
-    fn over(&mut self, past: Past) {
+    /// Inserts a finished iteration in order, or replaces it if it is there.
+    fn record_past(&mut self, past: PastIteration) {
         let at = self
             .past
             .iter()
@@ -338,88 +341,88 @@ impl Seen {
         self.past.truncate(PAST_MAX);
     }
 
-    fn run_event(&mut self, event: &Event) -> Effect {
+    fn apply_run_event(&mut self, event: &BusEvent) -> WatchEffect {
         let payload = event.payload.as_deref().unwrap_or(b"null");
-        let Ok(of) = serde_json::from_slice::<RunOf>(payload) else {
-            return Effect::default();
+        let Ok(of) = serde_json::from_slice::<RunRef>(payload) else {
+            return WatchEffect::default();
         };
         if self.state.session_key.as_deref() != Some(of.session_key.as_str()) {
-            return Effect::default();
+            return WatchEffect::default();
         }
-        // The first words may come before the prompt is told.
+        // The run's first delta may arrive before the prompt event.
         if self.run.is_none() {
             self.begin_run(Some(of.run_id));
         }
         let mut out = Vec::new();
         if let Some(delta) = event.read::<RunDelta>() {
-            self.follow.piece(piece(&delta), &mut out);
+            self.follow.apply_delta(text_delta(&delta), &mut out);
         } else if let Some(step) = event.read::<RunStep>() {
             self.model = Some(step.model.clone());
-            let text = Text {
+            let text = StepText {
                 step: step.step,
                 attempt: step.attempt,
                 text: &step.text,
             };
-            self.follow.step_ended(text, &mut out);
+            self.follow.apply_step_end(text, &mut out);
         } else if let Some(tool) = event.read::<RunTool>() {
-            self.tool(&tool);
+            self.append_tool_line(&tool);
         }
-        Effect {
-            is_ours: true,
-            wants_reading: self.show(out),
+        WatchEffect {
+            is_about_loop: true,
+            wants_reading: self.apply_follow_output(out),
         }
     }
 
-    fn tool(&mut self, tool: &RunToolPayload) {
+    fn append_tool_line(&mut self, tool: &RunToolPayload) {
         let line = match (tool.phase, &tool.denial, &tool.result) {
-            (ToolPhase::Start, ..) => format!("→ {}", lines::call_words(&tool.call)),
+            (ToolPhase::Start, ..) => format!("→ {}", lines::describe_call(&tool.call)),
             (ToolPhase::End, Some(_), _) => {
-                format!("✗ denied: {}", lines::call_words(&tool.call))
+                format!("✗ denied: {}", lines::describe_call(&tool.call))
             }
             (ToolPhase::End, None, Some(result)) if result.is_error => {
-                format!("✗ {}: {}", tool.call.name, lines::result_words(result))
+                format!("✗ {}: {}", tool.call.name, lines::describe_result(result))
             }
             _ => return,
         };
-        self.own_line();
+        self.start_new_line();
         self.append(&line);
         self.append("\n");
         self.step_at = self.answer.len();
     }
 
-    fn own_line(&mut self) {
+    fn start_new_line(&mut self) {
         if !self.answer.is_empty() && !self.answer.ends_with('\n') {
             self.append("\n");
         }
     }
 
-    /// Puts what the follower says into the answer; returns whether it asks for a reading.
-    fn show(&mut self, outputs: Vec<Output>) -> bool {
+    /// Applies the follower's output to the answer; returns true if it requests a reading.
+    fn apply_follow_output(&mut self, outputs: Vec<FollowOutput>) -> bool {
         let mut asks = false;
         for output in outputs {
             match output {
-                Output::Show {
+                FollowOutput::Show {
                     step,
-                    kind: Kind::Text,
+                    kind: StreamKind::Text,
                     text,
                 } => {
-                    self.enter(step);
+                    self.enter_step(step);
                     self.append(&text);
                 }
-                Output::Restart { step, .. } => {
-                    self.enter(step);
+                FollowOutput::Restart { step, .. } => {
+                    self.enter_step(step);
                     self.answer.truncate(self.step_at);
                 }
-                Output::Show { .. } | Output::Missing { .. } => {}
-                Output::AskStatus => asks = true,
+                FollowOutput::Show { .. } | FollowOutput::Missing { .. } => {}
+                FollowOutput::RequestStatus => asks = true,
             }
         }
         asks
     }
 
-    fn enter(&mut self, step: u32) {
+    fn enter_step(&mut self, step: u32) {
         if step != self.step {
-            self.own_line();
+            self.start_new_line();
             self.step = step;
             self.step_at = self.answer.len();
         }
@@ -429,6 +432,7 @@ impl Seen {
         self.answer.push_str(text);
         let over = self.answer.len().saturating_sub(ANSWER_BYTES_MAX);
         if over > 0 {
+            // The cut moves forward to a character boundary.
             let cut = (over..=self.answer.len()).find(|at| self.answer.is_char_boundary(*at));
             self.answer.drain(..cut.unwrap_or(0));
             self.step_at = self.step_at.saturating_sub(over);
@@ -438,12 +442,12 @@ impl Seen {
         }
     }
 
-    /// What this start has cost.
+    /// The cost since the loop was started.
     pub(super) fn cost(&self) -> &Cost {
         &self.state.cost
     }
 }
 
 #[cfg(test)]
-#[path = "seen_tests.rs"]
+#[path = "watched_loop_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@ use crate::faults::http;
 use crate::faults::rig::Rig;
 use crate::faults::trial::{Trial, number_from_env, percentile};
 use crate::faults::websocket::UPGRADE;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,11 +35,11 @@ fn f43_brute_force_from_loopback() {
     let crowd: Vec<_> = (0..GUESSERS)
         .map(|_| {
             let (port, decoy) = (rig.port(), decoy.clone());
-            let dice = Dice::seeded(trial.dice.u64());
+            let randomness = Randomness::seeded(trial.randomness.u64());
             std::thread::spawn(move || {
                 let mut statuses = Vec::new();
                 for guess in 0..guesses / GUESSERS {
-                    statuses.push(one_guess(port, guess, &dice.hex(32), &decoy));
+                    statuses.push(one_guess(port, guess, &randomness.hex(32), &decoy));
                 }
                 statuses
             })

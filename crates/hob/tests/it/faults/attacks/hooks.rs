@@ -6,7 +6,7 @@ use crate::faults::rig::Rig;
 use crate::faults::trial::Trial;
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
-use hob_core::hook;
+use hob_core::webhook;
 use serde_json::json;
 use sha2::Sha256;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ fn f97_webhooks_forged_and_replayed() {
     let timed_body = format!("{at}.{BODY}");
     let timed_line = format!(
         "X-Hob-Signature: {}",
-        hook::sign(&secret, at, BODY.as_bytes())
+        webhook::sign_body(&secret, at, BODY.as_bytes())
     );
     let second = slot(&rig, &[&timed_line], BODY, false);
     assert_eq!(slot(&rig, &[&timed_line], BODY, true), second);

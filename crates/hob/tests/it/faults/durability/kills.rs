@@ -23,7 +23,9 @@ fn f01_killed_at_random_moments() {
     rig.start();
     for kill in 0..kills {
         let load = Load::start(&rig, &format!("kill {kill}"), CLIENTS, SESSIONS);
-        std::thread::sleep(Duration::from_millis(trial.dice.below(LIFE_MS_MAX + 1)));
+        std::thread::sleep(Duration::from_millis(
+            trial.randomness.below(LIFE_MS_MAX + 1),
+        ));
         rig.kill();
         let mut records = load.finish();
         restarts_ms.push(rig.start().as_secs_f64() * 1000.0);

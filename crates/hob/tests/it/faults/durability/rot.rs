@@ -35,7 +35,7 @@ fn f113_a_byte_rots_on_disk() {
     assert!(rig.hob(&["verify"]).status.success(), "a sound home");
 
     for _ in 0..FLIPS {
-        let number = 1 + trial.dice.below(MESSAGES);
+        let number = 1 + trial.randomness.below(MESSAGES);
         flip_message(&trial, &mut rig, number);
     }
     trial.figure("messages_flipped", FLIPS);
@@ -53,8 +53,8 @@ fn text_of(number: u64) -> String {
 
 fn flip_message(trial: &Trial, rig: &mut Rig, number: u64) {
     let text = text_of(number);
-    let offset = usize::try_from(trial.dice.below(text.len() as u64)).expect("small");
-    let bit = 1 << trial.dice.below(8);
+    let offset = usize::try_from(trial.randomness.below(text.len() as u64)).expect("small");
+    let bit = 1 << trial.randomness.below(8);
     let rotten = Rotten::new(rig, &text, offset, bit);
     assert_eq!(rig.hob(&["verify"]).status.code(), Some(1), "{number}");
     rig.start();

@@ -113,7 +113,7 @@ fn f07_fsync_fails_once() {
     for round in 0..4 {
         let session = format!("fsync {round}");
         let mut peer = start(&mut rig, &session);
-        let when = 3 + trial.dice.below(MESSAGES as u64 / 2);
+        let when = 3 + trial.randomness.below(MESSAGES as u64 / 2);
         let Some(tracer) = Tracer::attach(&rig, &format!("fsync,fdatasync:error=EIO:when={when}"))
         else {
             return trial.not_run("needs strace and the right to trace: apt-get install strace");
@@ -167,7 +167,7 @@ fn f08_writes_fail_short_or_interrupted() {
     ] {
         let session = format!("write {name}");
         let mut peer = start(&mut rig, &session);
-        let when = 5 + trial.dice.below(MESSAGES as u64 / 2);
+        let when = 5 + trial.randomness.below(MESSAGES as u64 / 2);
         let Some(tracer) = Tracer::attach(&rig, &format!("pwrite64:error={error}:when={when}"))
         else {
             return trial.not_run("needs strace and the right to trace: apt-get install strace");
@@ -203,7 +203,7 @@ fn short_writes(trial: &Trial, rig: &mut Rig) -> (ClientRecord, usize) {
     let mut hit = 0;
     for number in 0..6 {
         let bytes = log.metadata().expect("a write-ahead log").len();
-        limit_file_size(rig, Some(bytes + 1 + trial.dice.below(4_000)));
+        limit_file_size(rig, Some(bytes + 1 + trial.randomness.below(4_000)));
         let text = format!("write short message {number}");
         hit += usize::from(!send_one(&mut peer, &mut record, &text));
         limit_file_size(rig, None);

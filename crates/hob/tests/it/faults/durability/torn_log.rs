@@ -80,21 +80,21 @@ fn leave_behind(rig: &mut Rig) -> Remains {
 
 /// The ends of the log and of its acknowledged parts first, then anywhere.
 fn damages(trial: &Trial, remains: &Remains) -> Vec<Damage> {
-    let dice = &trial.dice;
+    let randomness = &trial.randomness;
     let mut damages = vec![
         Damage::Cut(0),
         Damage::Cut(LOG_HEAD),
         Damage::Cut(remains.log_bytes_at[MESSAGES / 2]),
-        Damage::Flip(dice.below(LOG_HEAD), 1),
+        Damage::Flip(randomness.below(LOG_HEAD), 1),
         Damage::Zero(0, LOG_HEAD),
         Damage::Zero(0, remains.log_bytes),
     ];
     while damages.len() < TRIES {
-        let offset = dice.below(remains.log_bytes);
-        damages.push(match dice.below(3) {
+        let offset = randomness.below(remains.log_bytes);
+        damages.push(match randomness.below(3) {
             0 => Damage::Cut(offset),
-            1 => Damage::Zero(offset, 1 + dice.below(8192)),
-            _ => Damage::Flip(offset, 1 << dice.below(8)),
+            1 => Damage::Zero(offset, 1 + randomness.below(8192)),
+            _ => Damage::Flip(offset, 1 << randomness.below(8)),
         });
     }
     damages

@@ -20,7 +20,7 @@ fn f60_commands_that_never_end() {
     let mut over_ms = 0;
     for level in LEVELS {
         let mut tools = Tools::behind(level, "", &[]);
-        let mark = format!("9{}.5", trial.dice.u64() % 1_000_000);
+        let mark = format!("9{}.5", trial.randomness.u64() % 1_000_000);
         let commands = [
             format!("sleep {mark}"),
             format!("trap '' TERM INT HUP QUIT; while :; do sleep {mark}; done"),
@@ -55,7 +55,7 @@ fn f61_bombs_of_processes_and_threads() {
     for level in LEVELS {
         let settings = format!("[exec]\nprocesses = {bound}\n");
         let mut tools = Tools::behind(level, &settings, &[]);
-        let mark = format!("8{}.5", trial.dice.u64() % 1_000_000);
+        let mark = format!("8{}.5", trial.randomness.u64() % 1_000_000);
         // As many as any bomb needs to show, and no more than this machine bears.
         let processes = format!("for i in $(seq 400); do sleep {mark} & done; wait");
         let threads = "python3 -c 'import threading,time\n\

@@ -5,7 +5,7 @@ use super::tools::without_bubblewrap;
 use crate::faults::mind::house::configure;
 use crate::faults::peer::Peer;
 use crate::faults::rig::{PATIENCE, Rig};
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -215,7 +215,7 @@ pub(super) fn answer(peer: &mut Peer, question: &Value, yes: bool) {
 }
 
 /// A brain that makes the calls its task lists, in their order, whatever comes of them.
-pub(super) fn obedient(asked: &Asked) -> Answer {
+pub(super) fn obedient(asked: &SimRequest) -> Answer {
     let calls: Vec<(String, Value)> = serde_json::from_str(asked.last_user()).unwrap_or_default();
     match calls.into_iter().nth(asked.results_of_task().len()) {
         Some((name, args)) => Answer::asks(&name, args),

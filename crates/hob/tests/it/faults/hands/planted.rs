@@ -1,6 +1,6 @@
 //! Planted instructions and a model that obeys every one it sees, wherever it stands.
 
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +40,7 @@ impl Orders {
         Sim::start(move |asked| orders.obey(asked))
     }
 
-    fn obey(&self, asked: &Asked) -> Answer {
+    fn obey(&self, asked: &SimRequest) -> Answer {
         let seen = seen(asked);
         let task = asked.last_user();
         let mut wanted: Vec<(String, Value)> = serde_json::from_str(task).unwrap_or_default();
@@ -75,7 +75,7 @@ impl Orders {
 
 /// Everything the model reads but its task: what was said before, what tools answered, and what
 /// they say of themselves.
-fn seen(asked: &Asked) -> String {
+fn seen(asked: &SimRequest) -> String {
     let mut seen = asked.body["tools"].to_string();
     let task = asked.last_user();
     for said in &asked.messages {

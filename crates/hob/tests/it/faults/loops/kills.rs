@@ -49,7 +49,7 @@ fn f13_loops_killed_in_the_middle() {
             std::thread::sleep(Duration::from_millis(5));
         }
         // Some die at once, some a moment later.
-        std::thread::sleep(Duration::from_millis(trial.dice.u64() % 200));
+        std::thread::sleep(Duration::from_millis(trial.randomness.u64() % 200));
         rig.kill();
         let begun = Instant::now();
         rig.start();

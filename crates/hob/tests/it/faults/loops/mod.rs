@@ -8,12 +8,15 @@ mod stopping;
 use super::mind::house::configure;
 use super::peer::Peer;
 use super::rig::{PATIENCE, Rig};
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// A rig whose model is this brain.
-fn rig(settings: &str, brain: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Rig, Sim) {
+fn rig(
+    settings: &str,
+    brain: impl Fn(&SimRequest) -> Answer + Send + Sync + 'static,
+) -> (Rig, Sim) {
     let sim = Sim::start(brain);
     let rig = Rig::new();
     configure(&rig, &sim, settings);
@@ -54,7 +57,7 @@ fn until(peer: &mut Peer, name: &str, wanted: impl Fn(&Value) -> bool) -> Value 
 }
 
 /// The iteration that a model was asked for.
-fn iteration_of(asked: &Asked) -> u64 {
+fn iteration_of(asked: &SimRequest) -> u64 {
     let number = asked.last_user().rsplit("Iteration: ").next();
     number
         .and_then(|number| number.trim().parse().ok())

@@ -20,7 +20,7 @@ fn f61_monitors_that_fork_without_end() {
     let (mut rig, sim) = rig(&settings, |_| Answer::words("well"));
     rig.start();
     let mut peer = rig.peer();
-    let word = format!("5{}.5", trial.dice.u64() % 1_000_000);
+    let word = format!("5{}.5", trial.randomness.u64() % 1_000_000);
     let mark = format!("sleep\0{word}");
     let bomb = format!("for i in $(seq {FORKS}); do sleep {word} & done; wait");
     let monitor = json!({ "command": bomb, "timeoutMs": 3_000 });
@@ -71,7 +71,7 @@ fn f62_monitors_that_fill_the_disk() {
     std::fs::create_dir_all(&place).expect("a folder");
     rig.start();
     let mut peer = rig.peer();
-    let mark = format!("fill{}", trial.dice.u64() % 1_000_000);
+    let mark = format!("fill{}", trial.randomness.u64() % 1_000_000);
     let command = format!(
         "dd if=/dev/zero of=big bs=1M count=32; dd if=/dev/zero of=/tmp/{mark} bs=1M count=32; true"
     );

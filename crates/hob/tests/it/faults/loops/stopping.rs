@@ -25,7 +25,7 @@ fn f111_loops_stopped_anywhere() {
     });
     rig.start();
     let mut peer = rig.peer();
-    let word = format!("4{}.5", trial.dice.u64() % 1_000_000);
+    let word = format!("4{}.5", trial.randomness.u64() % 1_000_000);
     let stubborn = format!("trap '' TERM; (setsid sleep {word} &); while :; do sleep {word}; done");
     let monitor = json!({ "command": stubborn });
     let beside = json!({ "command": stubborn, "intervalMs": 1000 });

@@ -3,7 +3,7 @@
 
 use super::house::{DIALECTS, House};
 use crate::faults::trial::Trial;
-use hob_sim::{Answer, Asked, Fault, Lie, Sim};
+use hob_sim::{Answer, Fault, Sim, SimRequest, UsageLie};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -84,11 +84,11 @@ fn f56_drip_feed() {
 fn f58_lying_usage() {
     let trial = Trial::begin(58);
     let lies = [
-        Lie::Negative,
-        Lie::NanString,
-        Lie::Huge,
-        Lie::Zero,
-        Lie::Missing,
+        UsageLie::Negative,
+        UsageLie::NanString,
+        UsageLie::Huge,
+        UsageLie::Zero,
+        UsageLie::Missing,
     ];
     let sim = Sim::start(move |asked| {
         let lie = asked
@@ -133,7 +133,7 @@ fn f58_lying_usage() {
 const CAP: u64 = 20_000;
 
 /// Always asks for one more thing, and never for the same.
-fn runaway(asked: &Asked) -> Answer {
+fn runaway(asked: &SimRequest) -> Answer {
     let step = asked.results_of_task().len();
     Answer::words("Once more. ").call("look", json!({ "of": format!("round {step}") }))
 }

@@ -3,7 +3,7 @@
 use super::house::{DIALECTS, House, accept};
 use crate::faults::rig::eventually;
 use crate::faults::trial::{Trial, number_from_env};
-use hob_sim::{Answer, Asked, Fault, Sim};
+use hob_sim::{Answer, Fault, Sim, SimRequest};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ type Cuts = Arc<Mutex<BTreeMap<String, usize>>>;
 fn f53_stream_cut_at_every_byte() {
     let trial = Trial::begin(53);
     let stride = number_from_env("HOB_FAULT_KILLS").map_or(STRIDE, |_| 1);
-    let offset = usize::try_from(trial.dice.below(stride as u64)).unwrap_or(0);
+    let offset = usize::try_from(trial.randomness.below(stride as u64)).unwrap_or(0);
     let cuts = Cuts::default();
     let seen = Arc::clone(&cuts);
     let sim = Sim::start(move |asked| cut(asked, &seen, stride));
@@ -114,7 +114,7 @@ fn ring_each(house: &House, dialect: &str, wave: &[usize]) {
 }
 
 /// Cuts the first answer of a task one byte later at each try; the last try is whole.
-fn cut(asked: &Asked, cuts: &Cuts, stride: usize) -> Answer {
+fn cut(asked: &SimRequest, cuts: &Cuts, stride: usize) -> Answer {
     let name = asked
         .last_user()
         .rsplit(' ')

@@ -5,7 +5,7 @@ use super::workshop::said;
 use crate::faults::fault_build::fault_binary;
 use crate::faults::rig::{PATIENCE, eventually};
 use crate::faults::trial::Trial;
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["look", "post", "put", "ring"];
@@ -83,7 +83,7 @@ fn resolve(house: &House, run: &str, answer: &str, tool: &str) {
     house.rig.peer().must("agent.resolve", &params);
 }
 
-fn one_call(asked: &Asked) -> Answer {
+fn one_call(asked: &SimRequest) -> Answer {
     let tool = asked.last_user().rsplit(' ').next().unwrap_or_default();
     let results = asked.results_of_task();
     match results.last() {

@@ -8,7 +8,7 @@ use crate::faults::fault_build::fault_binary;
 use crate::faults::rig::PATIENCE;
 use crate::faults::trial::{Trial, number_from_env, percentile};
 use hob_kit::failpoint::RUN_POINTS;
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -45,9 +45,9 @@ fn f101_runs_killed_at_random_points() {
     for kill in 0..kills {
         world
             .work_us
-            .store(trial.dice.below(3_000), Ordering::Relaxed);
+            .store(trial.randomness.below(3_000), Ordering::Relaxed);
         top_up(&house, &mut runs);
-        let life = Duration::from_millis(trial.dice.below(LIFE_MS_MAX));
+        let life = Duration::from_millis(trial.randomness.below(LIFE_MS_MAX));
         let ended = live(&mut house, life, &runs);
         named += u64::from(ended);
         let open = runs.iter_mut().filter(|run| !is_over(&house, run));
@@ -55,8 +55,8 @@ fn f101_runs_killed_at_random_points() {
         house.rig.without_env("HOB_FAILPOINT");
         if fault_binary().is_some() && kill % NAMED_EVERY == 0 {
             let point = RUN_POINTS
-                [usize::try_from(trial.dice.u64() % RUN_POINTS.len() as u64).unwrap_or(0)];
-            let visit = 1 + trial.dice.below(40);
+                [usize::try_from(trial.randomness.u64() % RUN_POINTS.len() as u64).unwrap_or(0)];
+            let visit = 1 + trial.randomness.below(40);
             let plan = format!("{point}={visit}*abort");
             house.rig.env("HOB_FAILPOINT", &plan);
         }
@@ -95,7 +95,7 @@ fn f101_runs_killed_at_random_points() {
 }
 
 /// The model of these runs: it looks only at the conversation.
-pub(super) fn five_calls(asked: &Asked) -> Answer {
+pub(super) fn five_calls(asked: &SimRequest) -> Answer {
     let name = asked.last_user().rsplit(' ').next().unwrap_or_default();
     let thing = |tool: &str| format!("{name}-{tool}");
     let call = |tool: &str| (tool.to_owned(), json!({ "of": thing(tool) }));

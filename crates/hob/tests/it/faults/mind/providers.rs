@@ -3,7 +3,7 @@
 use super::house::{DIALECTS, House, accept};
 use crate::faults::rig::eventually;
 use crate::faults::trial::{Trial, percentile};
-use hob_sim::{Answer, Fault, Garbage, RetryAfter, Sim};
+use hob_sim::{Answer, Fault, GarbageKind, RetryAfter, Sim};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -120,13 +120,13 @@ fn waited_ms(times: &Times, task: &str) -> u64 {
 fn f54_garbage_in_the_stream() {
     let trial = Trial::begin(54);
     let kinds = [
-        Garbage::Binary,
-        Garbage::WrongOrder,
-        Garbage::DuplicateIds,
-        Garbage::CrlfMix,
-        Garbage::BadJson,
-        Garbage::Html,
-        Garbage::EndlessLine {
+        GarbageKind::Binary,
+        GarbageKind::WrongOrder,
+        GarbageKind::DuplicateIds,
+        GarbageKind::CrlfMix,
+        GarbageKind::BadJson,
+        GarbageKind::Html,
+        GarbageKind::EndlessLine {
             bytes: ENDLESS_BYTES,
         },
     ];
@@ -156,12 +156,12 @@ fn f54_garbage_in_the_stream() {
                 "model": format!("{dialect}/sim-small"), "budget": { "steps": 4 },
             });
             let run = house.run(&params);
-            if *kind == Garbage::CrlfMix {
+            if *kind == GarbageKind::CrlfMix {
                 assert_eq!(
                     run["response"], "It rang.",
                     "{dialect}: line ends of any kind are legal: {run}"
                 );
-            } else if *kind != Garbage::DuplicateIds && *kind != Garbage::WrongOrder {
+            } else if *kind != GarbageKind::DuplicateIds && *kind != GarbageKind::WrongOrder {
                 assert_eq!(run["cause"], "model-failed", "{dialect} {kind:?}: {run}");
                 typed += 1;
             }

@@ -25,16 +25,16 @@ fn f103_reconnect_in_the_middle_of_an_answer() {
         let mut peer = watch(&house, client);
         let params = json!({ "sessionKey": session(client), "task": "Count" });
         let run = accept(&mut peer, &params).expect("the daemon lives");
-        let mut patience = 1 + trial.dice.below(40);
+        let mut patience = 1 + trial.randomness.below(40);
         while !screen.over {
             if patience == 0 {
                 drop(peer);
-                std::thread::sleep(Duration::from_millis(trial.dice.below(30)));
+                std::thread::sleep(Duration::from_millis(trial.randomness.below(30)));
                 peer = watch(&house, client);
                 screen.catch_up(&mut peer, &run);
                 losses += 1;
                 in_the_middle += u64::from(!screen.over && !screen.text.is_empty());
-                patience = 1 + trial.dice.below(60);
+                patience = 1 + trial.randomness.below(60);
                 continue;
             }
             patience -= 1;
@@ -167,7 +167,7 @@ fn command_line(trial: &Trial) -> (usize, u64) {
             gates.len() == kill && gates[kill - 1].waiting() == 1
         };
         eventually("the answer is half said", waits);
-        std::thread::sleep(Duration::from_millis(50 + trial.dice.below(100)));
+        std::thread::sleep(Duration::from_millis(50 + trial.randomness.below(100)));
         house.restart();
     }
     let (code, stdout, stderr) = ask.finish();

@@ -32,9 +32,9 @@ fn f27_runs_at_orderly_stops() {
     for _ in 0..stops {
         world
             .work_us
-            .store(trial.dice.below(3_000), Ordering::Relaxed);
+            .store(trial.randomness.below(3_000), Ordering::Relaxed);
         accept_runs(&house, &mut runs);
-        std::thread::sleep(Duration::from_millis(trial.dice.below(LIFE_MS_MAX)));
+        std::thread::sleep(Duration::from_millis(trial.randomness.below(LIFE_MS_MAX)));
         let begun = Instant::now();
         house.rig.stop();
         stops_ms.push(begun.elapsed().as_secs_f64() * 1000.0);

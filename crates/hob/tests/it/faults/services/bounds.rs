@@ -14,7 +14,7 @@ const FORKS: usize = 400;
 fn f61_services_that_fork_without_end() {
     let trial = Trial::begin(61);
     let mut rig = rig();
-    let word = format!("6{}.5", trial.dice.u64() % 1_000_000);
+    let word = format!("6{}.5", trial.randomness.u64() % 1_000_000);
     let births = rig.scratch().join("births");
     let line = format!(
         "for i in $(seq {FORKS}); do sleep {word} & echo $i >> {}; done; wait",

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 fn f23_services_that_will_not_end() {
     let trial = Trial::begin(23);
     let mut rig = rig();
-    let word = format!("9{}.5", trial.dice.u64() % 1_000_000);
+    let word = format!("9{}.5", trial.randomness.u64() % 1_000_000);
     // It ignores the signal, and so does what it hides: a child that left its session, and a
     // grandchild whose parent is gone.
     let line = format!(
@@ -89,7 +89,7 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(10);
 fn f27_shutdown_with_services_at_work() {
     let trial = Trial::begin(27);
     let mut rig = rig();
-    let word = format!("7{}.5", trial.dice.u64() % 1_000_000);
+    let word = format!("7{}.5", trial.randomness.u64() % 1_000_000);
     for number in 0..SERVICES {
         let needs = match number {
             0 => String::new(),

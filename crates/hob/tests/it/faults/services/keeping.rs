@@ -83,7 +83,7 @@ fn f22_a_service_that_hangs() {
     let (noticed, _) = until(&mut peer, "frozen", within, |it| it["state"] != "running");
     let detection = begun.elapsed();
     assert!(
-        noticed["detail"].to_string().contains("It hung"),
+        noticed["detail"].to_string().contains("It did not respond"),
         "{noticed}"
     );
     let (again, _) = until(&mut peer, "frozen", within, |it| it["state"] == "running");

@@ -9,7 +9,7 @@ use crate::faults::peer::Peer;
 use crate::faults::process::Spoken;
 use crate::faults::rig::Rig;
 use crate::faults::trial::Trial;
-use hob_kit::dice::Dice;
+use hob_kit::randomness::Randomness;
 use serde_json::json;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -120,8 +120,8 @@ impl Actors {
             std::thread::spawn(move || append(&stage, number))
         });
         let runners = (0..RUNNERS).map(|number| {
-            let (stage, dice) = (stage.clone(), dice(trial));
-            std::thread::spawn(move || run(&stage, number, &dice))
+            let (stage, randomness) = (stage.clone(), randomness(trial));
+            std::thread::spawn(move || run(&stage, number, &randomness))
         });
         let mut actors = Actors {
             appenders: appenders.collect(),
@@ -141,25 +141,25 @@ impl Actors {
         actors
     }
 
-    fn begin(&mut self, trial: &Trial, act: fn(&Stage, &Dice)) {
-        let (stage, dice) = (self.stage.clone(), dice(trial));
-        let thread = std::thread::spawn(move || act(&stage, &dice));
+    fn begin(&mut self, trial: &Trial, act: fn(&Stage, &Randomness)) {
+        let (stage, randomness) = (self.stage.clone(), randomness(trial));
+        let thread = std::thread::spawn(move || act(&stage, &randomness));
         self.others.push(thread);
     }
 
     /// Clients are processes of their own, so that they can be killed.
     fn begin_killing(&mut self, rig: &Rig, trial: &Trial) {
-        let (stage, dice) = (self.stage.clone(), dice(trial));
+        let (stage, randomness) = (self.stage.clone(), randomness(trial));
         let starter = rig.starter();
         let thread = std::thread::spawn(move || {
             while stage.goes_on() {
-                let arguments: &[&str] = match dice.below(3) {
+                let arguments: &[&str] = match randomness.below(3) {
                     0 => &["logs", "--follow"],
                     1 => &["ask", "Use look, and say it at length."],
                     _ => &["session", "list"],
                 };
                 let client = Spoken::start(starter().args(arguments)).expect("a client");
-                pause(200 + dice.below(600));
+                pause(200 + randomness.below(600));
                 drop(client);
                 count(&stage.counts.killed_clients);
             }
@@ -216,7 +216,7 @@ fn append(stage: &Stage, number: u64) -> Vec<ClientRecord> {
 }
 
 /// Runs tasks, most of them with a tool, on sessions that come and go.
-fn run(stage: &Stage, number: u64, dice: &Dice) -> Vec<String> {
+fn run(stage: &Stage, number: u64, randomness: &Randomness) -> Vec<String> {
     let mut peer = stage.peer();
     let mut runs = Vec::new();
     for at in 0_u64.. {
@@ -225,7 +225,7 @@ fn run(stage: &Stage, number: u64, dice: &Dice) -> Vec<String> {
         }
         let session = at / RUNS_OF_SESSION;
         let key = |session: u64| format!("soak:run:{number}:{session}");
-        let task = match dice.below(4) {
+        let task = match randomness.below(4) {
             0 => format!("Say something, {number} {at}."),
             1 => format!("Use post for {number} {at}."),
             _ => format!("Use look for {number} {at}."),
@@ -241,7 +241,7 @@ fn run(stage: &Stage, number: u64, dice: &Dice) -> Vec<String> {
             let gone = json!({ "sessionKey": key(session - SESSIONS_KEPT) });
             peer.must("session.delete", &gone);
         }
-        pause(10 + dice.below(30));
+        pause(10 + randomness.below(30));
     }
     // Runs of deleted sessions are gone with them; only the last are sure to be there.
     let recent = usize::try_from(RUNS_OF_SESSION).expect("fits");
@@ -250,30 +250,30 @@ fn run(stage: &Stage, number: u64, dice: &Dice) -> Vec<String> {
 }
 
 /// Subscribes, hears a little, and leaves: sometimes with events on the way.
-fn subscribe(stage: &Stage, dice: &Dice) {
+fn subscribe(stage: &Stage, randomness: &Randomness) {
     while stage.goes_on() {
         let mut peer = stage.peer();
         let mut params = json!({ "events": ["*"] });
-        if dice.below(3) == 0 {
+        if randomness.below(3) == 0 {
             params["since"] = 0.into();
         }
         peer.must("gateway.subscribe", &params);
-        for _ in 0..dice.below(200) {
+        for _ in 0..randomness.below(200) {
             if !stage.goes_on() || peer.frame().is_err() {
                 break;
             }
         }
         count(&stage.counts.subscribers);
-        pause(dice.below(100));
+        pause(randomness.below(100));
     }
 }
 
 /// Reads what lists and pages there are.
-fn read(stage: &Stage, dice: &Dice) {
+fn read(stage: &Stage, randomness: &Randomness) {
     let mut peer = stage.peer();
     while stage.goes_on() {
-        let session = format!("soak:append:0:{}", dice.below(SESSIONS));
-        let (method, params) = match dice.below(5) {
+        let session = format!("soak:append:0:{}", randomness.below(SESSIONS));
+        let (method, params) = match randomness.below(5) {
             0 => ("session.list", json!({})),
             1 => ("session.history", json!({ "sessionKey": session })),
             2 => ("agent.list", json!({})),
@@ -288,7 +288,7 @@ fn read(stage: &Stage, dice: &Dice) {
 }
 
 /// Keeps some jobs that come due every second, and changes one of them.
-fn change_jobs(stage: &Stage, dice: &Dice) {
+fn change_jobs(stage: &Stage, randomness: &Randomness) {
     let mut peer = stage.peer();
     let job = |name: String| json!({ "name": name, "schedule": "every 1s", "task": "Use look." });
     for number in 0..JOBS {
@@ -296,7 +296,7 @@ fn change_jobs(stage: &Stage, dice: &Dice) {
     }
     while stage.goes_on() {
         peer.must("cron.add", &job("soak-changing".to_owned()));
-        pause(500 + dice.below(1_500));
+        pause(500 + randomness.below(1_500));
         peer.must("cron.remove", &json!({ "id": "soak-changing" }));
         count(&stage.counts.jobs_changed);
     }
@@ -306,10 +306,10 @@ fn change_jobs(stage: &Stage, dice: &Dice) {
 }
 
 /// Runs commands that leave processes behind; the shim ends those.
-fn run_commands(stage: &Stage, dice: &Dice) {
+fn run_commands(stage: &Stage, randomness: &Randomness) {
     let mut peer = stage.peer();
     while stage.goes_on() {
-        let command = format!("sleep {} & echo {}", stage.mark, dice.u64());
+        let command = format!("sleep {} & echo {}", stage.mark, randomness.u64());
         let params = json!({
             "name": "exec", "args": { "command": command },
             "context": { "workspace": stage.workspace },
@@ -317,12 +317,12 @@ fn run_commands(stage: &Stage, dice: &Dice) {
         let answer = peer.must("tool.execute", &params);
         assert_ne!(answer["isError"], true, "{answer}");
         count(&stage.counts.commands);
-        pause(200 + dice.below(300));
+        pause(200 + randomness.below(300));
     }
 }
 
 /// Runs commands in a terminal, and another terminal now and then.
-fn use_terminals(stage: &Stage, dice: &Dice) {
+fn use_terminals(stage: &Stage, randomness: &Randomness) {
     let mut peer = stage.peer();
     for at in 0_u64.. {
         if !stage.goes_on() {
@@ -330,7 +330,7 @@ fn use_terminals(stage: &Stage, dice: &Dice) {
         }
         let terminal = if at % 20 == 19 { "passing" } else { "main" };
         let command = json!({
-            "name": terminal, "command": format!("echo {}", dice.u64()),
+            "name": terminal, "command": format!("echo {}", randomness.u64()),
         });
         // A terminal that is being closed takes nothing; only the daemon's end would be an error.
         let _ = peer.call("terminal.execute", &command).expect("an answer");
@@ -339,7 +339,7 @@ fn use_terminals(stage: &Stage, dice: &Dice) {
             let _ = closed.expect("an answer");
         }
         count(&stage.counts.terminal_commands);
-        pause(100 + dice.below(200));
+        pause(100 + randomness.below(200));
     }
 }
 
@@ -364,9 +364,9 @@ fn tmux_is_here() -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Dice of an actor's own.
-fn dice(trial: &Trial) -> Dice {
-    Dice::seeded(trial.dice.u64())
+/// The randomness of an actor's own.
+fn randomness(trial: &Trial) -> Randomness {
+    Randomness::seeded(trial.randomness.u64())
 }
 
 fn count(counter: &AtomicU64) {

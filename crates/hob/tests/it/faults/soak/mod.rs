@@ -13,7 +13,7 @@ use super::ledger::audit;
 use super::mind::house::House;
 use super::rig::eventually;
 use super::trial::{Trial, number_from_env};
-use hob_sim::{Answer, Asked, Sim};
+use hob_sim::{Answer, Sim, SimRequest};
 use load::{Actors, Done};
 use samples::{Bounds, Samples};
 use serde_json::json;
@@ -51,7 +51,7 @@ fn f100_soak() {
     };
     let sim = Sim::start(brain);
     let mut house = House::start(&sim, SETTINGS, true);
-    let mark = format!("7{}.5", trial.dice.u64() % 1_000_000);
+    let mark = format!("7{}.5", trial.randomness.u64() % 1_000_000);
     let actors = Actors::start(&house, &trial, &mark);
     let samples = Samples::gather(&house.rig, length, warm_up);
     let done = actors.stop();
@@ -69,7 +69,7 @@ fn f100_soak() {
 const SETTINGS: &str = "[llm]\nservers = []\n\n[terminal]\nshell = \"/bin/bash\"\n";
 
 /// A task that names a tool uses it once, then answers at some length.
-fn brain(asked: &Asked) -> Answer {
+fn brain(asked: &SimRequest) -> Answer {
     let task = asked.last_user();
     let named = ["look", "post"]
         .into_iter()

@@ -15,7 +15,7 @@ const OVER_MS_MAX: u64 = 15_000;
 fn f60_terminal_commands_that_never_end() {
     let trial = Trial::begin(60);
     let mut desk = Desk::new();
-    let mark = format!("8{}.5", trial.dice.u64() % 1_000_000);
+    let mark = format!("8{}.5", trial.randomness.u64() % 1_000_000);
     let commands = [
         format!("sleep {mark}"),
         format!("sh -c \"trap '' INT TERM HUP QUIT TSTP; while :; do sleep {mark}; done\""),
