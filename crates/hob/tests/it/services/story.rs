@@ -120,7 +120,7 @@ async fn a_healthy_instance_on_the_port_is_used_and_never_killed() {
     );
     assert_eq!(found["port"], port);
     let detail = found["detail"].as_str().expect("it says so");
-    assert!(detail.contains("running already"), "{detail}");
+    assert!(detail.contains("already running"), "{detail}");
     let list = peer.call("service.list", json!({})).await;
     let row = list["services"]
         .as_array()
