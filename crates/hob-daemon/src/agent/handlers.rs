@@ -252,12 +252,22 @@ impl AgentHandlers {
     }
 
     async fn view(&self, row: &RunRow) -> Result<RunView, WireError> {
-        if row.summary.state != RunState::Done
-            && let Some(view) = self.shared.live.find(&row.id).and_then(|live| live.view())
-        {
-            return Ok(view);
+        let store = &self.shared.deps.store;
+        let mut row = row.clone();
+        while row.summary.state != RunState::Done {
+            if let Some(view) = self.shared.live.find(&row.id).and_then(|live| live.view()) {
+                return Ok(view);
+            }
+            // A driver may have come and gone since the row was read, and the row of a run in
+            // progress lacks the text that the driver had.
+            let current = store.run(&row.id).await?;
+            let is_unchanged = current.journal_len == row.journal_len;
+            row = current;
+            if is_unchanged {
+                break;
+            }
         }
-        Ok(views::view_from_store(&self.shared.deps.store, row).await?)
+        Ok(views::view_from_store(store, &row).await?)
     }
 
     /// The unfinished runs of a session, newest first.

@@ -98,6 +98,8 @@ struct ServiceContext {
     emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
     registry: Mutex<ServiceRegistry>,
+    // Held while files are read: of two readers at once, the one with older files could win.
+    refreshing: tokio::sync::Mutex<()>,
     found_cache: tokio::sync::Mutex<FoundCache>,
     install_jobs: InstallJobs,
     served: watch::Sender<Arc<Vec<ServedModel>>>,
@@ -147,6 +149,7 @@ impl ServiceRoom {
         let context = Arc::new(ServiceContext {
             emitter: deps.bus.emitter("services"),
             registry: Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
             found_cache: tokio::sync::Mutex::default(),
             install_jobs: InstallJobs::default(),
             served: watch::Sender::new(Arc::default()),

@@ -74,6 +74,7 @@ impl ServiceRegistry {
 impl ServiceContext {
     /// Reads the definition files if they have changed.
     pub(super) async fn refresh(self: &Arc<Self>) {
+        let _only = self.refreshing.lock().await;
         let home = self.deps.home.clone();
         let known = self.registry().stamp.clone();
         let look = move || {
