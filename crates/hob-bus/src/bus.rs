@@ -106,8 +106,8 @@ impl Bus {
     }
 
     /// Serves a built-in service and reserves its name, methods and events.
-    pub fn serve(&self, room: Room) -> Result<(), WireError> {
-        let hub = &self.0;
+    pub fn serve(&self, room: impl Into<Room>) -> Result<(), WireError> {
+        let (hub, room) = (&self.0, room.into());
         let specs: Vec<MethodSpec> = room.methods.iter().map(|(spec, _)| *spec).collect();
         let subscriptions = room.listeners.iter().map(|(pattern, _)| pattern.clone());
         let offer = ServiceOffer::builtin(room.service, &hub.version, &specs, &room.events);

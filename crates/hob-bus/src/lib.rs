@@ -2,8 +2,9 @@
 //! external connections, built-in rooms and in-process callers. It never interprets a payload.
 //!
 //! - [`Bus`]: the interface for the daemon and the gateway; `hub` holds the state its parts share
-//! - [`BusLink`] and [`BusOutlet`]: a connection; [`Room`]: a built-in service; [`Caller`]: an
-//!   in-process client. Each is an `endpoint`; a `delivery` to an endpoint waits in its `outbox`
+//! - [`BusLink`] and [`BusOutlet`]: a connection; [`Room`] and [`StatefulRoom`]: a built-in service;
+//!   [`Caller`]: an in-process client. Each is an `endpoint`; a `delivery` to an endpoint waits in its
+//!   `outbox`
 //! - `router`: requests and answers, by `route_table` (read without a lock) and
 //!   `pending_requests`; `registry` and `registration_checks` change the table; `sweeper` times out
 //!   requests
@@ -51,6 +52,7 @@ mod room_worker;
 mod route_table;
 mod router;
 mod since;
+mod stateful_room;
 mod subscription_index;
 mod sweeper;
 
@@ -64,3 +66,4 @@ pub use link::{BusLink, BusOutlet};
 pub use memory_log::MemoryLog;
 pub use peer::{CloseReason, PeerIdentity};
 pub use room::{ReceivedEvent, RequestContext, Room};
+pub use stateful_room::{BoundHandler, StatefulRoom};

@@ -93,6 +93,13 @@ impl Room {
         self
     }
 
+    /// Declares all `EVENTS` of a wire module.
+    #[must_use]
+    pub fn events(mut self, specs: &[EventSpec]) -> Self {
+        self.events.extend_from_slice(specs);
+        self
+    }
+
     /// Subscribes to `T`. The events of a room are handled one at a time, in order.
     #[must_use]
     pub fn on<T, F, Fut>(self, handler: F) -> Self

@@ -21,6 +21,8 @@ mod routing;
 #[cfg(test)]
 mod slow;
 #[cfg(test)]
+mod stateful_rooms;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 mod storm;
