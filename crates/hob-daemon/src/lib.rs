@@ -1,4 +1,5 @@
-//! The rooms of the daemon, one folder each. A folder's `room(…)` is its whole interface.
+//! The rooms of the daemon, one folder each. A folder's `serve(…)` is its interface: it takes the
+//! [`RoomContext`] and what only that room needs, and serves the room on the bus.
 //!
 //! - [`agent`]: runs, `agent.*`
 //! - [`cost`]: sums of the ledger, `cost.summary`
@@ -46,6 +47,7 @@ pub mod notice;
 pub mod permission;
 pub mod reserved_sessions;
 mod retrying_call;
+mod room_context;
 mod run_outcome;
 pub mod scheduled_command;
 pub mod service;
@@ -54,3 +56,5 @@ pub mod session;
 pub mod speech;
 pub mod terminal;
 pub mod tool;
+
+pub use room_context::RoomContext;

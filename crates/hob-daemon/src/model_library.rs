@@ -1,8 +1,7 @@
 //! Access to the models as configured now, for the rooms that call them.
 
-use hob_kit::settings::Settings;
+use crate::RoomContext;
 use hob_models::{KeySource, ModelCatalog, ModelSources, ServedModel, ServiceResolver};
-use hob_net::HttpClient;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -10,8 +9,6 @@ use tokio::sync::watch;
 /// Access to models. Cheap to clone.
 #[derive(Clone)]
 pub struct ModelLibrary {
-    pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: HttpClient,
     pub keys: Arc<dyn KeySource>,
     pub services: Arc<dyn ServiceResolver>,
     /// The managed services whose models can be called.
@@ -19,19 +16,15 @@ pub struct ModelLibrary {
 }
 
 impl ModelLibrary {
-    pub fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.borrow())
-    }
-
     /// The configured models.
-    pub fn models(&self) -> ModelCatalog {
+    pub fn models(&self, deps: &RoomContext) -> ModelCatalog {
         let sources = ModelSources {
-            http: self.http.clone(),
+            http: deps.http.clone(),
             keys: Arc::clone(&self.keys),
             services: Arc::clone(&self.services),
             served: Arc::clone(&self.served.borrow()),
         };
-        ModelCatalog::new(&self.settings(), sources)
+        ModelCatalog::new(&deps.settings(), sources)
     }
 }
 

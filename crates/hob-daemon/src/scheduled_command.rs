@@ -5,11 +5,10 @@
 //! outlives its deadline or its stop; the kept output is bounded; a command that fails or hangs is
 //! an outcome, never an error.
 
+use crate::RoomContext;
 use hob_core::permission::{PreparedCall, to_audit_value};
 use hob_exec::shim_protocol::{ExitCause, WaitStatus};
 use hob_exec::{ChildExit, OutputMode};
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
 use hob_kit::mask::SecretMask;
 use hob_store::{AuditedDecision, NewAuditEntry, Store};
 use hob_tools::{CommandRunner, SpawnedCommand, ToolEnv, UserCommand, left_behind_note};
@@ -138,22 +137,16 @@ pub struct ScheduledCommandRunner {
 }
 
 impl ScheduledCommandRunner {
-    /// `home` is hob's own folder, hidden from every command.
-    pub fn new(commands: CommandRunner, home: &Home, clock: Clock) -> ScheduledCommandRunner {
-        let tool_env = ToolEnv::new(clock, home.folders());
+    /// hob's own folders are hidden from every command. Its secrets are masked in the output: a loop
+    /// shows it to its model, and jobs store it.
+    pub fn new(context: &RoomContext, commands: CommandRunner) -> ScheduledCommandRunner {
+        let tool_env = ToolEnv::new(context.clock.clone(), context.home.folders());
         ScheduledCommandRunner {
             tool_env: tool_env.with_commands(commands.clone()),
             commands,
-            mask: SecretMask::new(),
+            mask: context.mask.clone(),
             slots: Arc::new(Semaphore::new(RUNNING_MAX)),
         }
-    }
-
-    /// Masks these secrets in the output: a loop shows it to its model, and jobs store it.
-    #[must_use]
-    pub fn with_mask(mut self, mask: SecretMask) -> ScheduledCommandRunner {
-        self.mask = mask;
-        self
     }
 
     /// Runs a command to its end, its deadline or until `stop` is cancelled. Nothing it started is

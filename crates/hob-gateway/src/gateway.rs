@@ -101,9 +101,7 @@ impl Gateway {
             token_cache.insert(&row.info, row.secret_hash);
         }
         if !parts.bare {
-            parts
-                .bus
-                .serve(tokens::room(token_service(&parts, &token_cache)))?;
+            tokens::serve(token_service(&parts, &token_cache))?;
         }
 
         // The main addresses are bound before any task is spawned: a taken address leaves nothing

@@ -11,13 +11,13 @@ use hob_kit::randomness::Randomness;
 use hob_store::{Store, TokenRow};
 use hob_wire::WireError;
 use hob_wire::rooms::token::{
-    Create, List, Revoke, TokenCreateParams, TokenCreateResult, TokenListResult, TokenRevokeParams,
-    TokenRevokeResult,
+    Create, List, Revoke, TokenCreateParams, TokenCreateResult, TokenListParams, TokenListResult,
+    TokenRevokeParams, TokenRevokeResult,
 };
 use std::sync::Arc;
 
-/// The dependencies of the room's methods.
-#[derive(Clone, Debug)]
+/// The state of the room.
+#[derive(Debug)]
 pub(crate) struct TokenService {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
@@ -26,16 +26,19 @@ pub(crate) struct TokenService {
     pub(crate) randomness: Randomness,
 }
 
-pub(crate) fn room(service: TokenService) -> Room {
-    let (create_service, list_service) = (service.clone(), service.clone());
-    Room::new("tokens")
-        .method::<Create, _, _>(move |_, params| create(create_service.clone(), params))
-        .method::<List, _, _>(move |_, _| list(list_service.clone()))
-        .method::<Revoke, _, _>(move |_, params| revoke(service.clone(), params))
+/// Serves the room `tokens`.
+pub(crate) fn serve(service: TokenService) -> Result<(), WireError> {
+    let bus = service.bus.clone();
+    let room = Room::new("tokens")
+        .state(Arc::new(service))
+        .method(Create, create)
+        .method(List, list)
+        .method(Revoke, revoke);
+    bus.serve(room)
 }
 
 async fn create(
-    service: TokenService,
+    service: &TokenService,
     params: TokenCreateParams,
 ) -> Result<TokenCreateResult, WireError> {
     let MintedToken {
@@ -53,7 +56,7 @@ async fn create(
     Ok(created)
 }
 
-async fn list(service: TokenService) -> Result<TokenListResult, WireError> {
+async fn list(service: &TokenService, _: TokenListParams) -> Result<TokenListResult, WireError> {
     let found = service.store.list_tokens().await?;
     let tokens = found.rows.into_iter().map(|row| row.info).collect();
     Ok(TokenListResult {
@@ -63,7 +66,7 @@ async fn list(service: TokenService) -> Result<TokenListResult, WireError> {
 }
 
 async fn revoke(
-    service: TokenService,
+    service: &TokenService,
     params: TokenRevokeParams,
 ) -> Result<TokenRevokeResult, WireError> {
     let now_ms = service.clock.wall_ms();

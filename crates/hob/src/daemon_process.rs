@@ -11,7 +11,6 @@ use crate::settings::catalog;
 use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_client::launcher;
-use hob_daemon::config::ConfigService;
 use hob_daemon::service::ServiceRoom;
 use hob_daemon::terminal::TerminalRoom;
 use hob_exec::peer::{ListenerAccess, OwnProcess, PeerGuard};
@@ -29,8 +28,10 @@ use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 /// The version of this binary.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -213,21 +214,14 @@ impl DaemonProcess<'_> {
         bus: &Bus,
         groups: &DaemonTasks,
     ) -> anyhow::Result<(Gateway, Option<ServedRooms>)> {
-        let log = self.log.clone();
-        let config = ConfigService::new(hob_daemon::config::ConfigDeps {
-            home: self.host.home.clone(),
-            env: self.host.env.clone(),
-            settings: self.settings.clone(),
-            store: self.store.clone(),
-            apply: Box::new(move |settings| log.apply(settings)),
-        });
-        let settings = config.watch();
+        let (effective, settings) = watch::channel(Arc::new(self.settings.clone()));
         let announced = rooms::GatewayAnnouncement::default();
         let mut served_rooms = None;
         let mut access = ListenerAccess::default();
         let figures = MetricRegistry::default();
         if !self.options.bare {
-            let served = self.serve_rooms(bus, groups, config, &announced)?;
+            let context = self.room_context(bus, &groups.rooms, settings.clone())?;
+            let served = self.serve_rooms(&context, groups, effective, &announced)?;
             let terminals = served.terminals.clone();
             figures.register(move || terminals.figures());
             access = served.access.clone();

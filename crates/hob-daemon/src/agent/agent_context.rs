@@ -3,18 +3,14 @@
 use super::live_runs::LiveRuns;
 use super::settings;
 use super::tool_list_cache::ToolListCache;
+use crate::RoomContext;
 use crate::model_library::ModelLibrary;
-use hob_bus::{Bus, EventEmitter};
+use hob_bus::EventEmitter;
 use hob_core::child_runs::DEPTH_MAX;
 use hob_core::failover::RetryPolicy;
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
-use hob_kit::mask::SecretMask;
-use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::TaskGroup;
 use hob_models::ModelCatalog;
-use hob_store::{SpendingCeilings, Store};
+use hob_store::SpendingCeilings;
 use hob_wire::RunId;
 use std::collections::HashMap;
 use std::fmt;
@@ -22,28 +18,10 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// Dependencies of the agent room.
-pub struct AgentDeps {
-    pub store: Store,
-    pub bus: Bus,
-    pub tasks: TaskGroup,
-    pub library: ModelLibrary,
-    pub home: Home,
-    /// Secrets that no prompt may contain.
-    pub mask: SecretMask,
-    pub clock: Clock,
-    pub randomness: Randomness,
-}
-
-impl fmt::Debug for AgentDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentDeps").finish_non_exhaustive()
-    }
-}
-
 /// Dependencies and shared state of the room.
 pub(crate) struct AgentContext {
-    pub(crate) deps: AgentDeps,
+    pub(crate) deps: RoomContext,
+    library: ModelLibrary,
     pub(crate) live: LiveRuns,
     /// One permit for each active run, by generation. A run waits for its children, so they must
     /// never wait for its slot.
@@ -56,17 +34,18 @@ pub(crate) struct AgentContext {
 }
 
 impl AgentContext {
-    pub(crate) fn new(deps: AgentDeps) -> Self {
-        let slots = deps.library.settings().usize("agent.concurrency");
+    pub(crate) fn new(context: &RoomContext, library: &ModelLibrary) -> Self {
+        let slots = context.settings().usize("agent.concurrency");
         AgentContext {
             live: LiveRuns::default(),
             slots: (0..=DEPTH_MAX)
                 .map(|_| Arc::new(Semaphore::new(slots)))
                 .collect(),
-            emitter: deps.bus.emitter("agent"),
+            emitter: context.bus.emitter("agent"),
             tools: Arc::default(),
             chats: Mutex::default(),
-            deps,
+            deps: context.clone(),
+            library: library.clone(),
         }
     }
 
@@ -80,12 +59,12 @@ impl AgentContext {
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        self.deps.library.settings()
+        self.deps.settings()
     }
 
     /// The models as configured now.
     pub(crate) fn models(&self) -> ModelCatalog {
-        self.deps.library.models()
+        self.library.models(&self.deps)
     }
 
     pub(crate) fn ceilings(&self) -> SpendingCeilings {

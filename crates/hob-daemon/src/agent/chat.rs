@@ -37,7 +37,7 @@ const CHATS_MAX: usize = 4_096;
 
 impl AgentHandlers {
     pub(crate) async fn chat(
-        self,
+        &self,
         call: RequestContext,
         params: AgentChatParams,
     ) -> Result<AgentChatResult, WireError> {

@@ -28,25 +28,25 @@ const WAIT_MS_MAX: u64 = 240_000;
 /// Retry delay for a run between queue and driver.
 pub(super) const RETRY_AFTER_MS: u64 = 500;
 
-/// The room's handlers. Cheap to clone.
-#[derive(Clone, Debug)]
+/// The room's handlers.
+#[derive(Debug)]
 pub(crate) struct AgentHandlers {
     pub(crate) shared: Arc<AgentContext>,
     pub(crate) queue: RunQueue,
-    waiters: Arc<Semaphore>,
+    waiters: Semaphore,
 }
 
 impl AgentHandlers {
-    pub(crate) fn new(shared: &Arc<AgentContext>, queue: RunQueue) -> Self {
+    pub(crate) fn new(shared: Arc<AgentContext>, queue: RunQueue) -> Self {
         AgentHandlers {
-            shared: Arc::clone(shared),
+            shared,
             queue,
-            waiters: Arc::new(Semaphore::new(WAITERS_MAX)),
+            waiters: Semaphore::new(WAITERS_MAX),
         }
     }
 
     pub(crate) async fn run(
-        self,
+        &self,
         call: RequestContext,
         params: AgentRunParams,
     ) -> Result<AgentRunResult, WireError> {
@@ -73,7 +73,7 @@ impl AgentHandlers {
         self.wait_until_abandoned(&call, row).await
     }
 
-    pub(crate) async fn abort(self, selector: RunSelector) -> Result<AgentAbortResult, WireError> {
+    pub(crate) async fn abort(&self, selector: RunSelector) -> Result<AgentAbortResult, WireError> {
         if let Some(chat) = selector.run_id.and_then(|id| self.find_open_chat(id)) {
             chat.cancel();
             return Ok(AgentAbortResult { runs: Vec::new() });
@@ -94,7 +94,7 @@ impl AgentHandlers {
         Ok(AgentAbortResult { runs })
     }
 
-    pub(crate) async fn status(self, selector: RunSelector) -> Result<RunView, WireError> {
+    pub(crate) async fn status(&self, selector: RunSelector) -> Result<RunView, WireError> {
         let store = &self.shared.deps.store;
         let row = match (selector.run_id, &selector.session_key) {
             (Some(run), _) => store.run(&run).await?,
@@ -111,7 +111,7 @@ impl AgentHandlers {
     }
 
     pub(crate) async fn wait_for(
-        self,
+        &self,
         call: RequestContext,
         params: AgentWaitParams,
     ) -> Result<RunView, WireError> {
@@ -128,7 +128,7 @@ impl AgentHandlers {
         self.view(&row).await
     }
 
-    pub(crate) async fn list(self, params: AgentListParams) -> Result<AgentListResult, WireError> {
+    pub(crate) async fn list(&self, params: AgentListParams) -> Result<AgentListResult, WireError> {
         let page = self.shared.deps.store.list_runs(params).await?;
         let view = |row: &RunRow| {
             let live = self.shared.live.find(&row.id).and_then(|live| live.view());
@@ -147,7 +147,7 @@ impl AgentHandlers {
         })
     }
 
-    pub(crate) async fn stats(self, _: AgentStatsParams) -> Result<AgentStats, WireError> {
+    pub(crate) async fn stats(&self, _: AgentStatsParams) -> Result<AgentStats, WireError> {
         let stats = self.shared.deps.store.run_stats().await?;
         Ok(AgentStats {
             runs: stats.runs,
@@ -158,7 +158,7 @@ impl AgentHandlers {
         })
     }
 
-    pub(crate) async fn resolve(self, params: AgentResolveParams) -> Result<RunView, WireError> {
+    pub(crate) async fn resolve(&self, params: AgentResolveParams) -> Result<RunView, WireError> {
         let action = RunAction::Resolve {
             call: params.call_id,
             answer: params.answer,
@@ -167,7 +167,7 @@ impl AgentHandlers {
         self.send_action(params.run_id, action).await
     }
 
-    pub(crate) async fn allow(self, params: AgentAllowParams) -> Result<RunView, WireError> {
+    pub(crate) async fn allow(&self, params: AgentAllowParams) -> Result<RunView, WireError> {
         let action = RunAction::Allow {
             micro_dollars: params.micro_dollars,
         };

@@ -58,70 +58,42 @@ mod tool_results;
 mod unattended;
 mod views;
 
-pub use agent_context::AgentDeps;
 pub use settings::KEYS;
 
+use crate::RoomContext;
+use crate::model_library::ModelLibrary;
 use agent_context::AgentContext;
 use handlers::AgentHandlers;
 use hob_bus::Room;
 use hob_wire::WireError;
-use hob_wire::rooms::agent::{
-    Abort, Allow, Chat, List, Resolve, Run, RunCompleted, RunDelta, RunInDoubt, RunPaused,
-    RunQueued, RunStarted, RunStep, RunTool, Stats, Status, Wait,
-};
+use hob_wire::rooms::agent::{Abort, Allow, Chat, EVENTS, List, Resolve, Run, Stats, Status, Wait};
 use queue::RunQueue;
 use std::sync::Arc;
 
 /// Requests handled at once. Many only wait for a run and must not block an abort.
 const HANDLERS_MAX: usize = 8_192;
 
-/// Serves the room: first its methods, then the runs that the last daemon left unfinished. The
-/// rooms of tools and permissions must be served before, because runs call them.
-pub fn serve(deps: AgentDeps) -> Result<(), WireError> {
-    let shared = Arc::new(AgentContext::new(deps));
+/// Serves the room `agent`: first its methods, then the runs that the last daemon left unfinished.
+/// The rooms of tools and permissions must be served before, because runs call them.
+pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireError> {
+    let shared = Arc::new(AgentContext::new(context, library));
     let (queue, owner) = RunQueue::new(&shared);
-    let handlers = AgentHandlers::new(&shared, queue);
+    let room = Room::new("agent")
+        .concurrency(HANDLERS_MAX)
+        .events(EVENTS)
+        .state(Arc::new(AgentHandlers::new(shared, queue)))
+        .method(Run, AgentHandlers::run)
+        .method(Wait, AgentHandlers::wait_for)
+        .method(Abort, AgentHandlers::abort)
+        .method(Status, AgentHandlers::status)
+        .method(List, AgentHandlers::list)
+        .method(Stats, AgentHandlers::stats)
+        .method(Chat, AgentHandlers::chat)
+        .method(Allow, AgentHandlers::allow)
+        .method(Resolve, AgentHandlers::resolve);
     // The methods are served before the queue starts, so that an abort reaches a run as soon as it
     // is resumed.
-    shared.deps.bus.serve(room(&handlers))?;
-    let tasks = &shared.deps.tasks;
-    tasks.spawn_until_stop("agent queue", owner.run());
+    context.bus.serve(room)?;
+    context.tasks.spawn_until_stop("agent queue", owner.run());
     Ok(())
-}
-
-fn room(handlers: &AgentHandlers) -> Room {
-    macro_rules! handler {
-        ($method:ident) => {{
-            let handlers = handlers.clone();
-            move |_, params| handlers.clone().$method(params)
-        }};
-    }
-    Room::new("agent")
-        .concurrency(HANDLERS_MAX)
-        .method::<Run, _, _>({
-            let handlers = handlers.clone();
-            move |call, params| handlers.clone().run(call, params)
-        })
-        .method::<Wait, _, _>({
-            let handlers = handlers.clone();
-            move |call, params| handlers.clone().wait_for(call, params)
-        })
-        .method::<Abort, _, _>(handler!(abort))
-        .method::<Status, _, _>(handler!(status))
-        .method::<List, _, _>(handler!(list))
-        .method::<Stats, _, _>(handler!(stats))
-        .method::<Chat, _, _>({
-            let handlers = handlers.clone();
-            move |call, params| handlers.clone().chat(call, params)
-        })
-        .method::<Allow, _, _>(handler!(allow))
-        .method::<Resolve, _, _>(handler!(resolve))
-        .event::<RunQueued>()
-        .event::<RunStarted>()
-        .event::<RunDelta>()
-        .event::<RunTool>()
-        .event::<RunStep>()
-        .event::<RunPaused>()
-        .event::<RunInDoubt>()
-        .event::<RunCompleted>()
 }

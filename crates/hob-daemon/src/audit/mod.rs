@@ -4,41 +4,43 @@
 
 mod redaction;
 
-use hob_bus::Room;
+use crate::RoomContext;
+use hob_bus::{RequestContext, Room};
 use hob_core::permission::AuditChain;
-use hob_store::Store;
-use hob_wire::rooms::audit::{AuditVerifyResult, Export, List, Verify};
+use hob_store::{Store, StoreError};
+use hob_wire::rooms::audit::{
+    AuditExportParams, AuditExportResult, AuditListParams, AuditListResult, AuditVerifyParams,
+    AuditVerifyResult, Export, List, Verify,
+};
 use hob_wire::{Scope, WireError};
+use std::sync::Arc;
 
-/// The service `audit`.
-pub fn room(store: &Store) -> Room {
-    let of = || store.clone();
-    let (lists, verifies, exports) = (of(), of(), of());
-    Room::new("audit")
-        .method::<List, _, _>(move |call, params| {
-            let store = lists.clone();
-            async move {
-                let mut found = store.list_audit(params).await?;
-                if !call.scopes.allow(Scope::Admin) {
-                    let entries = found.entries.into_iter();
-                    found.entries = entries.map(redaction::without_typed_text).collect();
-                }
-                Ok(found)
-            }
-        })
-        .method::<Verify, _, _>(move |_, params| {
-            let store = verifies.clone();
-            async move { verify(&store, params.head.as_deref()).await }
-        })
-        .method::<Export, _, _>(move |_, params| {
-            let store = exports.clone();
-            async move { Ok(store.audit_after(params.after).await?) }
-        })
+/// Serves the room `audit`.
+pub fn serve(context: &RoomContext) -> Result<(), WireError> {
+    let room = Room::new("audit")
+        .state(Arc::new(context.store.clone()))
+        .method(List, list)
+        .method(Verify, verify)
+        .method(Export, export);
+    context.bus.serve(room)
+}
+
+async fn list(
+    store: &Store,
+    call: RequestContext,
+    params: AuditListParams,
+) -> Result<AuditListResult, WireError> {
+    let mut found = store.list_audit(params).await?;
+    if !call.scopes.allow(Scope::Admin) {
+        let entries = found.entries.into_iter();
+        found.entries = entries.map(redaction::without_typed_text).collect();
+    }
+    Ok(found)
 }
 
 /// Verifies the whole hash chain.
-async fn verify(store: &Store, awaited: Option<&str>) -> Result<AuditVerifyResult, WireError> {
-    let mut chain = AuditChain::new(awaited);
+async fn verify(store: &Store, params: AuditVerifyParams) -> Result<AuditVerifyResult, WireError> {
+    let mut chain = AuditChain::new(params.head.as_deref());
     let problem = store.verify_audit(&mut chain).await?;
     let problem = problem.or_else(|| chain.problem_at_end());
     Ok(AuditVerifyResult {
@@ -46,4 +48,8 @@ async fn verify(store: &Store, awaited: Option<&str>) -> Result<AuditVerifyResul
         head: chain.head().to_owned(),
         problem,
     })
+}
+
+async fn export(store: &Store, params: AuditExportParams) -> Result<AuditExportResult, StoreError> {
+    store.audit_after(params.after).await
 }

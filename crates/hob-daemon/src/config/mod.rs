@@ -2,88 +2,59 @@
 //!
 //! Invariants: changes happen one at a time; the file is changed before anything applies, and only
 //! to a text that parses without a problem; settings that need a restart keep their value in
-//! [`ConfigService::watch`] until then; file-only settings are never set over the wire.
+//! [`RoomContext::settings`] until then; file-only settings are never set over the wire.
 
+use crate::RoomContext;
 use bytes::Bytes;
 use hob_bus::{NewEvent, Room};
-use hob_kit::home::Home;
-use hob_kit::host_environment::EnvVars;
 use hob_kit::settings::edit::{self, SetError};
 use hob_kit::settings::{
     ConfigProblems, SettingKey, SettingSource, SettingValue, Settings, SettingsCatalog,
 };
-use hob_store::Store;
 use hob_wire::rooms::config::{
     self as wire, ApplyStatus, ConfigChange, ConfigChanged, ConfigGetParams, ConfigSetParams,
-    ConfigSetting, Get, Set,
+    ConfigSetting, EVENTS, Get, Set,
 };
 use hob_wire::{ErrorCode, EventTopic, WireError};
-use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
 /// Applies changed settings at once, so that the reply `now` is true when it is sent.
 pub type ApplySettings = Box<dyn Fn(&Settings) + Send + Sync>;
 
-/// Dependencies of the config room.
-pub struct ConfigDeps {
-    pub home: Home,
-    pub env: EnvVars,
-    /// The settings read at the start.
-    pub settings: Settings,
-    /// Logs `config.changed`.
-    pub store: Store,
-    pub apply: ApplySettings,
-}
-
-impl fmt::Debug for ConfigDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConfigDeps").finish_non_exhaustive()
-    }
-}
-
-/// The settings of the running daemon. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct ConfigService(Arc<ConfigInner>);
-
-struct ConfigInner {
-    home: Home,
-    env: EnvVars,
-    store: Store,
+struct ConfigContext {
+    deps: RoomContext,
     apply: ApplySettings,
     /// The settings of the file. An async lock: held while the file is written, so that changes
     /// queue.
     configured: Mutex<Settings>,
-    /// The settings in effect.
+    /// Sets the settings in effect, which every room watches.
     effective: watch::Sender<Arc<Settings>>,
 }
 
-impl fmt::Debug for ConfigInner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConfigInner").finish_non_exhaustive()
-    }
+/// Serves the room `config`. `effective` sends the settings that the context watches.
+pub fn serve(
+    context: &RoomContext,
+    effective: watch::Sender<Arc<Settings>>,
+    apply: ApplySettings,
+) -> Result<(), WireError> {
+    let config = ConfigContext {
+        deps: context.clone(),
+        apply,
+        configured: Mutex::new(Settings::clone(&context.settings())),
+        effective,
+    };
+    let room = Room::new("config")
+        .events(EVENTS)
+        .state(Arc::new(config))
+        .method(Get, ConfigContext::get)
+        .method(Set, ConfigContext::set);
+    context.bus.serve(room)
 }
 
-impl ConfigService {
-    pub fn new(deps: ConfigDeps) -> ConfigService {
-        let (effective, _) = watch::channel(Arc::new(deps.settings.clone()));
-        ConfigService(Arc::new(ConfigInner {
-            home: deps.home,
-            env: deps.env,
-            store: deps.store,
-            apply: deps.apply,
-            configured: Mutex::new(deps.settings),
-            effective,
-        }))
-    }
-
-    /// Watches the settings in effect.
-    pub fn watch(&self) -> watch::Receiver<Arc<Settings>> {
-        self.0.effective.subscribe()
-    }
-
+impl ConfigContext {
     async fn get(&self, params: ConfigGetParams) -> Result<wire::ConfigGetResult, WireError> {
-        let configured = self.0.configured.lock().await;
+        let configured = self.configured.lock().await;
         let wanted = params.key.unwrap_or_default();
         let below = format!("{wanted}.");
         let all = wanted.is_empty();
@@ -104,7 +75,7 @@ impl ConfigService {
     }
 
     async fn set(&self, params: ConfigSetParams) -> Result<ConfigChange, WireError> {
-        let mut configured = self.0.configured.lock().await;
+        let mut configured = self.configured.lock().await;
         let catalog = Arc::clone(configured.catalog());
         let key = *settable(&catalog, &params.key)?;
         let value = match &params.value {
@@ -117,13 +88,13 @@ impl ConfigService {
             })?),
         };
         let newer = self.write(&catalog, &params.key, value).await?;
-        let effective = Arc::clone(&self.0.effective.borrow());
+        let effective = Arc::clone(&self.effective.borrow());
         let changes = changes(&effective, &configured, &newer, &params.key);
         // The file is written: from here on the change must not fail.
         *configured = newer;
         let effective = effective.with_live_from(&configured);
-        (self.0.apply)(&effective);
-        self.0.effective.send_replace(Arc::new(effective));
+        (self.apply)(&effective);
+        self.effective.send_replace(Arc::new(effective));
         for change in &changes {
             self.log_change(change).await;
         }
@@ -138,8 +109,8 @@ impl ConfigService {
         path: &str,
         value: Option<SettingValue>,
     ) -> Result<Settings, WireError> {
-        let file = self.0.home.config_file();
-        let (catalog, env, path) = (Arc::clone(catalog), self.0.env.clone(), path.to_owned());
+        let file = self.deps.home.config_file();
+        let (catalog, env, path) = (Arc::clone(catalog), self.deps.env.clone(), path.to_owned());
         let written = tokio::task::spawn_blocking(move || {
             let name = file.display().to_string();
             let mut newer = None;
@@ -169,25 +140,10 @@ impl ConfigService {
             session: None,
             payload: Some(Bytes::from(payload)),
         };
-        if let Err(error) = self.0.store.append_event(event).await {
+        if let Err(error) = self.deps.store.append_event(event).await {
             tracing::warn!(key = change.key, "config.changed was not logged: {error}");
         }
     }
-}
-
-/// The service `config`.
-pub fn room(config: ConfigService) -> Room {
-    let setter = config.clone();
-    Room::new("config")
-        .method::<Get, _, _>(move |_, params| {
-            let config = config.clone();
-            async move { config.get(params).await }
-        })
-        .method::<Set, _, _>(move |_, params| {
-            let config = setter.clone();
-            async move { config.set(params).await }
-        })
-        .event::<ConfigChanged>()
 }
 
 /// The declaration of a key that may be set over the wire.

@@ -1,26 +1,26 @@
 //! `cost.*`: costs of model calls, summed from the ledger.
 
+use crate::RoomContext;
 use hob_bus::Room;
-use hob_kit::clock::Clock;
 use hob_models::price;
-use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::rooms::cost::{CostSummary, CostSummaryParams, Summary};
+use std::sync::Arc;
 
-/// The service `costs`.
-pub fn room(store: Store, clock: Clock) -> Room {
-    Room::new("costs").method::<Summary, _, _>(move |_, params| {
-        let (store, now_ms) = (store.clone(), clock.wall_ms());
-        async move { summary(&store, params, now_ms).await }
-    })
+/// Serves the room `costs`.
+pub fn serve(context: &RoomContext) -> Result<(), WireError> {
+    let room = Room::new("costs")
+        .state(Arc::new(context.clone()))
+        .method(Summary, summary);
+    context.bus.serve(room)
 }
 
 async fn summary(
-    store: &Store,
+    context: &RoomContext,
     params: CostSummaryParams,
-    now_ms: u64,
 ) -> Result<CostSummary, WireError> {
-    let costs = store.cost_summary(params, now_ms).await?;
+    let now_ms = context.clock.wall_ms();
+    let costs = context.store.cost_summary(params, now_ms).await?;
     Ok(CostSummary {
         total: costs.total,
         days: costs.days,

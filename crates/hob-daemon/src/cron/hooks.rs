@@ -9,7 +9,6 @@ use super::requests::JobChange;
 use super::terms;
 use super::views::SlotTrigger;
 use data_encoding::BASE64;
-use hob_bus::RequestContext;
 use hob_core::webhook;
 use hob_kit::atomic_file;
 use hob_kit::failpoint;
@@ -88,11 +87,7 @@ fn read_or_create(path: &std::path::Path, fresh: &str) -> std::io::Result<Vec<u8
 }
 
 impl CronContext {
-    pub(super) async fn secret(
-        &self,
-        _: &RequestContext,
-        params: CronSecretParams,
-    ) -> Result<HookSecret, WireError> {
+    pub(super) async fn secret(&self, params: CronSecretParams) -> Result<HookSecret, WireError> {
         let _guard = self.write_lock.lock().await;
         let (mut row, timing) = self.job_row(&params.id)?;
         if !timing.calendar.is_webhook() {
@@ -124,7 +119,6 @@ impl CronContext {
 
     pub(super) async fn deliver(
         &self,
-        _: &RequestContext,
         params: CronDeliverParams,
     ) -> Result<CronDeliverResult, WireError> {
         let too_large = || {
@@ -176,7 +170,6 @@ impl CronContext {
     /// Checks a caller that presents the secret itself, before its body is read.
     pub(super) async fn check_caller(
         &self,
-        _: &RequestContext,
         params: CronCheckCallerParams,
     ) -> Result<CronCheckCallerResult, WireError> {
         if !webhook::uses_bearer(&params.headers) {

@@ -25,54 +25,30 @@ mod timer;
 mod views;
 mod work;
 
+use crate::RoomContext;
 use crate::retrying_call;
 use crate::scheduled_command::ScheduledCommandRunner;
-use hob_bus::{Bus, Caller, Room};
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
-use hob_kit::mask::SecretMask;
-use hob_kit::randomness::Randomness;
+use hob_bus::{Caller, Room};
 use hob_kit::settings::Settings;
-use hob_kit::tasks::TaskGroup;
-use hob_store::Store;
+use hob_tools::CommandRunner;
 use hob_wire::rooms::cron::{
-    Add, CheckCaller, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List,
-    Remove, Run, Secret, Update,
+    Add, CheckCaller, Deliver, Disable, EVENTS, Enable, History, List, Remove, Run, Secret, Update,
 };
 use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;
 use job_table::JobTable;
 pub use settings::KEYS;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
 /// Requests handled at once.
 const CONCURRENCY: usize = 256;
 
-/// The dependencies of the room.
-pub struct CronDeps {
-    pub bus: Bus,
-    pub store: Store,
-    pub clock: Clock,
-    pub randomness: Randomness,
-    pub home: Home,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    pub mask: SecretMask,
-    /// Runs the commands of jobs.
-    pub command_runner: ScheduledCommandRunner,
-    pub tasks: TaskGroup,
-}
-
-impl fmt::Debug for CronDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CronDeps").finish_non_exhaustive()
-    }
-}
-
 /// The state that the files of this room share.
 struct CronContext {
-    deps: CronDeps,
+    deps: RoomContext,
+    /// Runs the commands of jobs.
+    command_runner: ScheduledCommandRunner,
     caller: Caller,
     /// The time zone of jobs that name none.
     zone: TimeZone,
@@ -98,7 +74,7 @@ impl CronContext {
     }
 
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.deps.settings.borrow())
+        self.deps.settings()
     }
 
     /// Calls a method of another room, and waits for that room to be served.
@@ -110,61 +86,47 @@ impl CronContext {
     }
 
     /// Waits until the jobs are loaded.
-    async fn wait_ready(&self) {
+    async fn wait_ready(self: Arc<Self>) {
         let mut is_ready = self.is_ready.subscribe();
         // Cannot fail: the sender lives in `self`.
         let _ = is_ready.wait_for(|ready| *ready).await;
     }
 }
 
-/// Serves the room and starts its timer. The rooms that it calls may be served later.
-pub fn serve(deps: CronDeps) -> Result<(), WireError> {
-    let settings = Arc::clone(&deps.settings.borrow());
+/// Serves the room `cron` and starts its timer. The rooms that it calls may be served later.
+pub fn serve(context: &RoomContext, commands: CommandRunner) -> Result<(), WireError> {
     // The zone was checked when it was set. It can only be unknown if the machine's database changed.
-    let zone = settings::parse_zone(settings.text("cron.zone")).unwrap_or(TimeZone::UTC);
-    let context = Arc::new(CronContext {
-        caller: deps.bus.caller("cron"),
+    let zone = settings::parse_zone(context.settings().text("cron.zone")).unwrap_or(TimeZone::UTC);
+    let cron = Arc::new(CronContext {
+        deps: context.clone(),
+        command_runner: ScheduledCommandRunner::new(context, commands),
+        caller: context.bus.caller("cron"),
         zone,
         jobs: Mutex::new(JobTable::default()),
         write_lock: tokio::sync::Mutex::new(()),
         wakeup: Notify::new(),
         is_ready: watch::Sender::new(false),
-        hook_key: hooks::HookKey::new(&deps.home, &deps.randomness, &deps.mask),
-        deps,
+        hook_key: hooks::HookKey::new(&context.home, &context.randomness, &context.mask),
     });
-    context.deps.bus.serve(room(&context))?;
-    let tasks = context.deps.tasks.clone();
-    tasks.spawn_until_stop("cron", timer::run_timer(context));
-    Ok(())
-}
-
-fn room(context: &Arc<CronContext>) -> Room {
-    macro_rules! handler {
-        ($method:ident) => {{
-            let context = Arc::clone(context);
-            move |call, params| {
-                let context = Arc::clone(&context);
-                async move {
-                    context.wait_ready().await;
-                    context.$method(&call, params).await
-                }
-            }
-        }};
-    }
-    Room::new("cron")
+    let room = Room::new("cron")
         .concurrency(CONCURRENCY)
-        .method::<List, _, _>(handler!(list))
-        .method::<Add, _, _>(handler!(add))
-        .method::<Update, _, _>(handler!(update))
-        .method::<Remove, _, _>(handler!(remove))
-        .method::<Run, _, _>(handler!(run))
-        .method::<History, _, _>(handler!(history))
-        .method::<Enable, _, _>(handler!(enable))
-        .method::<Disable, _, _>(handler!(disable))
-        .method::<Secret, _, _>(handler!(secret))
-        .method::<CheckCaller, _, _>(handler!(check_caller))
-        .method::<Deliver, _, _>(handler!(deliver))
-        .event::<CronTrigger>()
-        .event::<CronSlot>()
-        .event::<CronChanged>()
+        .events(EVENTS)
+        .state(Arc::clone(&cron))
+        .before(CronContext::wait_ready)
+        .method(List, CronContext::list)
+        .method(Add, CronContext::add)
+        .method(Update, CronContext::update)
+        .method(Remove, CronContext::remove)
+        .method(Run, CronContext::run)
+        .method(History, CronContext::history)
+        .method(Enable, CronContext::enable)
+        .method(Disable, CronContext::disable)
+        .method(Secret, CronContext::secret)
+        .method(CheckCaller, CronContext::check_caller)
+        .method(Deliver, CronContext::deliver);
+    context.bus.serve(room)?;
+    context
+        .tasks
+        .spawn_until_stop("cron", timer::run_timer(cron));
+    Ok(())
 }

@@ -45,11 +45,7 @@ pub(super) struct OpenedSlot {
 }
 
 impl CronContext {
-    pub(super) async fn list(
-        &self,
-        _: &RequestContext,
-        params: CronListParams,
-    ) -> Result<CronListResult, WireError> {
+    pub(super) async fn list(&self, params: CronListParams) -> Result<CronListResult, WireError> {
         let limit = params.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX);
         if limit == 0 {
             return Err(terms::invalid("`limit` is at least 1.".to_owned()));
@@ -85,7 +81,7 @@ impl CronContext {
 
     pub(super) async fn add(
         &self,
-        call: &RequestContext,
+        call: RequestContext,
         params: CronAddParams,
     ) -> Result<CronJob, WireError> {
         let enabled = params.enabled.unwrap_or(true);
@@ -99,13 +95,13 @@ impl CronContext {
         terms::check_future(&timing, now_ms)?;
         let granted = std::mem::take(&mut row.terms.grants);
         if !granted.is_empty() {
-            grants::check_grants(call, grant_owner(&row.terms), &granted)?;
+            grants::check_grants(&call, grant_owner(&row.terms), &granted)?;
         }
         if self.jobs().find(&row.terms.name).is_some() {
             let message = format!("There is already a job '{}'.", row.terms.name);
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
-        self.record_command(call, &row.terms).await?;
+        self.record_command(&call, &row.terms).await?;
         let changes = self
             .grant_planner()
             .replace(grant_owner(&row.terms), &granted)
@@ -119,7 +115,7 @@ impl CronContext {
 
     pub(super) async fn update(
         &self,
-        call: &RequestContext,
+        call: RequestContext,
         params: CronUpdateParams,
     ) -> Result<CronJob, WireError> {
         let _guard = self.write_lock.lock().await;
@@ -146,10 +142,10 @@ impl CronContext {
         let uses_grants =
             is_granted && (before.work != row.terms.work || before.name != row.terms.name);
         if is_granted_anew || uses_grants {
-            grants::check_grants(call, grant_owner(&row.terms), &granted)?;
+            grants::check_grants(&call, grant_owner(&row.terms), &granted)?;
         }
         if before.work != row.terms.work {
-            self.record_command(call, &row.terms).await?;
+            self.record_command(&call, &row.terms).await?;
         }
         let is_enabled_anew = enabled == Some(true) && !row.enabled;
         row.enabled = enabled.unwrap_or(row.enabled);
@@ -168,11 +164,7 @@ impl CronContext {
         self.job_view(&id).await
     }
 
-    pub(super) async fn remove(
-        &self,
-        _: &RequestContext,
-        params: JobSelector,
-    ) -> Result<CronRemoveResult, WireError> {
+    pub(super) async fn remove(&self, params: JobSelector) -> Result<CronRemoveResult, WireError> {
         let _guard = self.write_lock.lock().await;
         let (row, _) = match self.job_row(&params.id) {
             Ok(found) => found,
@@ -221,19 +213,11 @@ impl CronContext {
         Some(removed.await)
     }
 
-    pub(super) async fn enable(
-        &self,
-        _: &RequestContext,
-        params: JobSelector,
-    ) -> Result<CronJob, WireError> {
+    pub(super) async fn enable(&self, params: JobSelector) -> Result<CronJob, WireError> {
         self.set_enabled(&params.id, true).await
     }
 
-    pub(super) async fn disable(
-        &self,
-        _: &RequestContext,
-        params: JobSelector,
-    ) -> Result<CronJob, WireError> {
+    pub(super) async fn disable(&self, params: JobSelector) -> Result<CronJob, WireError> {
         self.set_enabled(&params.id, false).await
     }
 
@@ -269,11 +253,7 @@ impl CronContext {
         self.job_view(id).await
     }
 
-    pub(super) async fn run(
-        &self,
-        _: &RequestContext,
-        params: CronRunParams,
-    ) -> Result<JobSlot, WireError> {
+    pub(super) async fn run(&self, params: CronRunParams) -> Result<JobSlot, WireError> {
         let (row, _) = self.job_row(&params.id)?;
         let due = SlotTrigger {
             at_ms: self.now_ms(),
@@ -292,7 +272,6 @@ impl CronContext {
 
     pub(super) async fn history(
         &self,
-        _: &RequestContext,
         params: CronHistoryParams,
     ) -> Result<CronHistoryResult, WireError> {
         let job = params

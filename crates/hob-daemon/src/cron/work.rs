@@ -263,7 +263,7 @@ impl CronContext {
             return SlotOutcome::failed(error.to_string());
         }
         failpoint::reach("cron.slot.begun");
-        let done = self.deps.command_runner.run(command, &started.stop).await;
+        let done = self.command_runner.run(command, &started.stop).await;
         if started.stop.is_cancelled() {
             return SlotOutcome {
                 output: Some(combined_output(&done)).filter(|text| !text.is_empty()),

@@ -1,7 +1,9 @@
 //! Starts an application for the user.
 
 use super::entry::{ApplicationEntry, quote_argv};
-use super::{DesktopDeps, applications, on_display, read_blocking, system};
+use super::{applications, on_display, read_blocking, system};
+use crate::RoomContext;
+use hob_bus::RequestContext;
 use hob_core::permission::to_audit_value;
 use hob_exec::{detached, find_program};
 use hob_kit::host_environment::EnvVars;
@@ -13,8 +15,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn launch(
-    deps: &DesktopDeps,
-    by: &str,
+    deps: &RoomContext,
+    call: RequestContext,
     params: DesktopLaunchParams,
 ) -> Result<DesktopLaunchResult, WireError> {
     let env = on_display(&deps.env, params.display.as_ref());
@@ -31,7 +33,7 @@ pub(super) async fn launch(
         .map_err(|why| WireError::new(ErrorCode::Conflict, why))?;
     check_startable(&entry, &argv, &env)?;
     // After the checks, so that only a start that can succeed is audited; before the start itself.
-    record(deps, by, &entry, &argv).await?;
+    record(deps, &call.caller, &entry, &argv).await?;
     start(&entry, &argv, &env)?;
     Ok(DesktopLaunchResult {
         entry: entry.to_wire(),
@@ -78,7 +80,7 @@ fn check_startable(
 
 /// Audits the act, with the exact arguments. If that fails, nothing is started.
 async fn record(
-    deps: &DesktopDeps,
+    deps: &RoomContext,
     by: &str,
     entry: &ApplicationEntry,
     argv: &[String],

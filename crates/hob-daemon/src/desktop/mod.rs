@@ -13,14 +13,14 @@ mod system;
 
 pub use display::on_display;
 
+use crate::RoomContext;
 use entry::ApplicationEntry;
 use hob_bus::Room;
 use hob_exec::find_program;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
-use hob_store::Store;
 use hob_wire::rooms::desktop::{
-    DesktopFindResult, DesktopProgramResult, Find, Launch, Program, System,
+    DesktopFindParams, DesktopFindResult, DesktopProgramParams, DesktopProgramResult,
+    DesktopSystemParams, Find, Launch, Program, System, SystemInfo,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
@@ -28,44 +28,44 @@ use std::sync::Arc;
 /// The longest name of a program or an application.
 const NAME_BYTES_MAX: usize = 4_096;
 
-/// The dependencies of the room.
-#[derive(Debug)]
-pub struct DesktopDeps {
-    pub store: Store,
-    pub env: EnvVars,
-    pub mask: SecretMask,
+/// Serves the room `desktop`.
+pub fn serve(context: &RoomContext) -> Result<(), WireError> {
+    let room = Room::new("desktop")
+        .state(Arc::new(context.clone()))
+        .method(System, describe_system)
+        .method(Program, find_on_path)
+        .method(Find, find_application)
+        .method(Launch, launch::launch);
+    context.bus.serve(room)
 }
 
-/// Builds the room `desktop`.
-pub fn room(parts: DesktopDeps) -> Room {
-    let deps = Arc::new(parts);
-    let (asked, finding, launching) = (Arc::clone(&deps), Arc::clone(&deps), Arc::clone(&deps));
-    Room::new("desktop")
-        .method::<System, _, _>(move |_, _| {
-            let deps = Arc::clone(&deps);
-            async move { read_blocking(move || system::system(&deps.env)).await }
-        })
-        .method::<Program, _, _>(move |_, params| {
-            let deps = Arc::clone(&asked);
-            async move {
-                let program = check_name(params.program, "program")?;
-                read_blocking(move || look_up_program(program, &deps.env)).await
-            }
-        })
-        .method::<Find, _, _>(move |_, params| {
-            let deps = Arc::clone(&finding);
-            async move {
-                let name = check_name(params.name, "name")?;
-                let entry = read_blocking(move || applications::find(&name, &deps.env)).await?;
-                Ok(DesktopFindResult {
-                    entry: entry.as_ref().map(ApplicationEntry::to_wire),
-                })
-            }
-        })
-        .method::<Launch, _, _>(move |call, params| {
-            let deps = Arc::clone(&launching);
-            async move { launch::launch(&deps, &call.caller, params).await }
-        })
+async fn describe_system(
+    context: &RoomContext,
+    _: DesktopSystemParams,
+) -> Result<SystemInfo, WireError> {
+    let env = context.env.clone();
+    read_blocking(move || system::system(&env)).await
+}
+
+async fn find_on_path(
+    context: &RoomContext,
+    params: DesktopProgramParams,
+) -> Result<DesktopProgramResult, WireError> {
+    let program = check_name(params.program, "program")?;
+    let env = context.env.clone();
+    read_blocking(move || look_up_program(program, &env)).await
+}
+
+async fn find_application(
+    context: &RoomContext,
+    params: DesktopFindParams,
+) -> Result<DesktopFindResult, WireError> {
+    let name = check_name(params.name, "name")?;
+    let env = context.env.clone();
+    let entry = read_blocking(move || applications::find(&name, &env)).await?;
+    Ok(DesktopFindResult {
+        entry: entry.as_ref().map(ApplicationEntry::to_wire),
+    })
 }
 
 fn look_up_program(program: String, env: &EnvVars) -> DesktopProgramResult {

@@ -21,20 +21,15 @@ mod recovery;
 mod registry;
 mod requests;
 
+use crate::RoomContext;
 use crate::model_library::ModelLibrary;
 use crate::scheduled_command::ScheduledCommandRunner;
-use hob_bus::{Bus, Caller, EventEmitter, Room};
-use hob_kit::clock::Clock;
-use hob_kit::mask::SecretMask;
-use hob_kit::randomness::Randomness;
+use hob_bus::{Caller, EventEmitter, Room};
 use hob_kit::settings::{SettingKey, SettingKind};
-use hob_kit::tasks::TaskGroup;
-use hob_store::Store;
+use hob_tools::CommandRunner;
 use hob_wire::WireError;
 use hob_wire::rooms::loops::{
-    Create, Delete, Get, History, List, LoopConfigured, LoopDeleted, LoopError, LoopIteration,
-    LoopMonitor, LoopPrompt, LoopResponse, LoopStateChanged, LoopStopped, Once, Persistent, Start,
-    Stop, Update, Working,
+    Create, Delete, EVENTS, Get, History, List, Once, Persistent, Start, Stop, Update, Working,
 };
 use registry::LoopRegistry;
 use std::fmt;
@@ -54,26 +49,13 @@ pub const KEYS: &[SettingKey] = &[SettingKey::new(
 )
 .live()];
 
-/// The dependencies of the room.
-#[derive(Clone, Debug)]
-pub struct LoopDeps {
-    pub bus: Bus,
-    pub store: Store,
-    pub clock: Clock,
-    /// Makes the ids of rules.
-    pub randomness: Randomness,
-    pub tasks: TaskGroup,
-    /// Resolves the models that a loop may name, and holds the settings.
-    pub library: ModelLibrary,
-    /// Runs the monitors.
-    pub command_runner: ScheduledCommandRunner,
-    /// Secrets to hide from the audit record.
-    pub mask: SecretMask,
-}
-
 /// The state that the files of this room share.
 struct LoopContext {
-    deps: LoopDeps,
+    deps: RoomContext,
+    /// Resolves the models that a loop may name.
+    library: ModelLibrary,
+    /// Runs the monitors.
+    command_runner: ScheduledCommandRunner,
     /// Calls the agent, the sessions and the permissions.
     caller: Caller,
     emitter: EventEmitter,
@@ -86,51 +68,39 @@ impl fmt::Debug for LoopContext {
     }
 }
 
-/// Serves the room, then continues the loops that ran in the previous daemon. The agent must be
-/// served before, because iterations call it.
-pub fn serve(deps: LoopDeps) -> Result<(), WireError> {
-    let context = Arc::new(LoopContext {
-        caller: deps.bus.caller("loops"),
-        emitter: deps.bus.emitter("loops"),
+/// Serves the room `loops`, then continues the loops that ran in the previous daemon. The agent must
+/// be served before, because iterations call it.
+pub fn serve(
+    context: &RoomContext,
+    library: &ModelLibrary,
+    commands: CommandRunner,
+) -> Result<(), WireError> {
+    let loops = Arc::new(LoopContext {
+        deps: context.clone(),
+        library: library.clone(),
+        command_runner: ScheduledCommandRunner::new(context, commands),
+        caller: context.bus.caller("loops"),
+        emitter: context.bus.emitter("loops"),
         registry: LoopRegistry::default(),
-        deps,
     });
-    context.deps.bus.serve(room(&context))?;
-    let tasks = context.deps.tasks.clone();
-    tasks.spawn_until_stop("loops", recovery::recover(context));
-    Ok(())
-}
-
-fn room(context: &Arc<LoopContext>) -> Room {
-    macro_rules! handler {
-        ($method:ident) => {{
-            let context = Arc::clone(context);
-            move |call, params| {
-                let context = Arc::clone(&context);
-                async move { context.$method(call, params).await }
-            }
-        }};
-    }
-    Room::new("loops")
+    let room = Room::new("loops")
         .concurrency(CONCURRENCY)
-        .method::<Create, _, _>(handler!(create))
-        .method::<Update, _, _>(handler!(update))
-        .method::<Get, _, _>(handler!(get))
-        .method::<List, _, _>(handler!(list))
-        .method::<Start, _, _>(handler!(start))
-        .method::<Stop, _, _>(handler!(stop))
-        .method::<Once, _, _>(handler!(once))
-        .method::<Delete, _, _>(handler!(delete))
-        .method::<History, _, _>(handler!(history))
-        .method::<Working, _, _>(handler!(working))
-        .method::<Persistent, _, _>(handler!(persistent))
-        .event::<LoopIteration>()
-        .event::<LoopMonitor>()
-        .event::<LoopPrompt>()
-        .event::<LoopResponse>()
-        .event::<LoopError>()
-        .event::<LoopConfigured>()
-        .event::<LoopStateChanged>()
-        .event::<LoopStopped>()
-        .event::<LoopDeleted>()
+        .events(EVENTS)
+        .state(Arc::clone(&loops))
+        .method(Create, LoopContext::create)
+        .method(Update, LoopContext::update)
+        .method(Get, LoopContext::get)
+        .method(List, LoopContext::list)
+        .method(Start, LoopContext::start)
+        .method(Stop, LoopContext::stop)
+        .method(Once, LoopContext::once)
+        .method(Delete, LoopContext::delete)
+        .method(History, LoopContext::history)
+        .method(Working, LoopContext::working)
+        .method(Persistent, LoopContext::persistent);
+    context.bus.serve(room)?;
+    context
+        .tasks
+        .spawn_until_stop("loops", recovery::recover(loops));
+    Ok(())
 }

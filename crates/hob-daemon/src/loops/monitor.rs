@@ -14,7 +14,7 @@ pub(super) async fn run_monitor(
     command: ScheduledCommand,
     stop: CancellationToken,
 ) -> (ScheduledCommand, MonitorOutput) {
-    let outcome = context.deps.command_runner.run(&command, &stop).await;
+    let outcome = context.command_runner.run(&command, &stop).await;
     let output = outcome.into_output(context.deps.clock.wall_ms());
     let payload = LoopMonitorPayload {
         name,

@@ -98,7 +98,7 @@ async fn notify_session(
 
 /// Drops iterations beyond `loop.history`.
 async fn drop_old_iterations(context: &LoopContext, name: &str, number: u32) {
-    let keep = context.deps.library.settings().u64("loop.history");
+    let keep = context.deps.settings().u64("loop.history");
     let keep = u32::try_from(keep).unwrap_or(u32::MAX);
     if number <= keep {
         return;

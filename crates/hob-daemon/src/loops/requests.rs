@@ -31,7 +31,7 @@ const INTERNAL_SURFACE: &str = "house";
 
 impl LoopContext {
     pub(super) async fn create(
-        self: Arc<Self>,
+        &self,
         call: RequestContext,
         params: LoopCreateParams,
     ) -> Result<Loop, WireError> {
@@ -60,7 +60,7 @@ impl LoopContext {
     }
 
     pub(super) async fn update(
-        self: Arc<Self>,
+        &self,
         call: RequestContext,
         params: LoopUpdateParams,
     ) -> Result<Loop, WireError> {
@@ -133,7 +133,7 @@ impl LoopContext {
         if config.model.is_none() || config.model == before.model {
             return Ok(());
         }
-        let book = self.deps.library.models();
+        let book = self.library.models(&self.deps);
         match book.resolve_for(config.model.as_deref(), false) {
             Ok(_) | Err(ResolveError::NothingConfigured) => Ok(()),
             Err(error) => Err(invalid(error.to_string())
@@ -141,11 +141,7 @@ impl LoopContext {
         }
     }
 
-    pub(super) async fn get(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopSelector,
-    ) -> Result<Loop, WireError> {
+    pub(super) async fn get(&self, params: LoopSelector) -> Result<Loop, WireError> {
         match self.loop_view(&params.name).await {
             Err(error) if error.code == ErrorCode::NotFound && params.name == DEFAULT_LOOP => {
                 Ok(default_view())
@@ -154,11 +150,7 @@ impl LoopContext {
         }
     }
 
-    pub(super) async fn list(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopListParams,
-    ) -> Result<LoopListResult, WireError> {
+    pub(super) async fn list(&self, params: LoopListParams) -> Result<LoopListResult, WireError> {
         let mut loops = self.deps.store.list_loops().await?;
         loops.retain(|one| {
             params
@@ -172,11 +164,7 @@ impl LoopContext {
         Ok(LoopListResult { loops })
     }
 
-    pub(super) async fn start(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopSelector,
-    ) -> Result<Loop, WireError> {
+    pub(super) async fn start(self: &Arc<Self>, params: LoopSelector) -> Result<Loop, WireError> {
         let _lock = self.registry.lock_for_change(&params.name).await;
         self.ensure_default(&params.name).await?;
         self.start_owner(&params.name, LoopStart::Continuous)
@@ -184,11 +172,7 @@ impl LoopContext {
         self.loop_view(&params.name).await
     }
 
-    pub(super) async fn once(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopOnceParams,
-    ) -> Result<Loop, WireError> {
+    pub(super) async fn once(self: &Arc<Self>, params: LoopOnceParams) -> Result<Loop, WireError> {
         let _lock = self.registry.lock_for_change(&params.name).await;
         self.ensure_default(&params.name).await?;
         let which = LoopStart::Once {
@@ -235,11 +219,7 @@ impl LoopContext {
         Ok(Some(owner::spawn_owner(self, name, init)))
     }
 
-    pub(super) async fn stop(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopSelector,
-    ) -> Result<Loop, WireError> {
+    pub(super) async fn stop(&self, params: LoopSelector) -> Result<Loop, WireError> {
         let name = params.name;
         // Without the lock: `once` holds it while it waits for the loop to begin, and a stop must not
         // wait for that.
@@ -279,11 +259,7 @@ impl LoopContext {
         }
     }
 
-    pub(super) async fn delete(
-        self: Arc<Self>,
-        _: RequestContext,
-        params: LoopSelector,
-    ) -> Result<LoopDeleteResult, WireError> {
+    pub(super) async fn delete(&self, params: LoopSelector) -> Result<LoopDeleteResult, WireError> {
         let name = params.name;
         let _lock = self.registry.lock_for_change(&name).await;
         let store = &self.deps.store;
@@ -307,8 +283,7 @@ impl LoopContext {
     }
 
     pub(super) async fn history(
-        self: Arc<Self>,
-        _: RequestContext,
+        &self,
         params: LoopHistoryParams,
     ) -> Result<LoopHistoryResult, WireError> {
         let is_default = params.name == DEFAULT_LOOP;
@@ -322,7 +297,7 @@ impl LoopContext {
     }
 
     pub(super) async fn working(
-        self: Arc<Self>,
+        &self,
         call: RequestContext,
         params: LoopWorkingParams,
     ) -> Result<LoopMemory, WireError> {
@@ -339,7 +314,7 @@ impl LoopContext {
     }
 
     pub(super) async fn persistent(
-        self: Arc<Self>,
+        &self,
         call: RequestContext,
         params: LoopPersistentParams,
     ) -> Result<LoopPersistentResult, WireError> {

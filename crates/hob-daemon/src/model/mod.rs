@@ -9,91 +9,61 @@
 mod provider_changes;
 mod test_call;
 
+use crate::RoomContext;
 use crate::model_library::ModelLibrary;
 use futures_util::future::join_all;
-use hob_bus::{Bus, Caller, Room};
-use hob_kit::clock::Clock;
-use hob_kit::randomness::Randomness;
+use hob_bus::{Caller, Room};
 use hob_kit::settings::Settings;
 use hob_models::{ModelCatalog, ModelListing};
-use hob_store::Store;
 use hob_wire::rooms::model::{
     Add, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
 };
 use hob_wire::{ErrorCode, WireError};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for one provider to list its models.
 const LIST_WAIT: Duration = Duration::from_secs(20);
 
-/// The dependencies of the room.
-pub struct ModelDeps {
-    pub bus: Bus,
-    /// Keeps the cost of tests in the ledger.
-    pub store: Store,
-    pub clock: Clock,
-    pub randomness: Randomness,
-    pub library: ModelLibrary,
-}
-
-impl fmt::Debug for ModelDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelDeps").finish_non_exhaustive()
-    }
-}
-
-/// The dependencies, and a caller for the config room.
+/// The state that the files of this room share.
 struct ModelContext {
-    deps: ModelDeps,
+    deps: RoomContext,
+    library: ModelLibrary,
+    /// Calls the config room.
     caller: Caller,
 }
 
 impl ModelContext {
     fn settings(&self) -> Arc<Settings> {
-        self.deps.library.settings()
+        self.deps.settings()
     }
 
     /// Returns the models as they are configured now.
     fn book(&self) -> ModelCatalog {
-        self.deps.library.models()
+        self.library.models(&self.deps)
     }
 }
 
-/// Builds the room `models`.
-pub fn room(deps: ModelDeps) -> Room {
-    let caller = deps.bus.caller("models");
-    let context = Arc::new(ModelContext { deps, caller });
-    let of = |context: &Arc<ModelContext>| Arc::clone(context);
-    let (lists, tests) = (of(&context), of(&context));
-    let (adds, removes, sets) = (of(&context), of(&context), context);
-    Room::new("models")
-        .method::<List, _, _>(move |_, params| {
-            let context = of(&lists);
-            async move { list(&context, &params).await }
-        })
-        .method::<Add, _, _>(move |_, params| {
-            let context = of(&adds);
-            async move { provider_changes::add(&context, params).await }
-        })
-        .method::<Remove, _, _>(move |_, params| {
-            let context = of(&removes);
-            async move { provider_changes::remove(&context, params).await }
-        })
-        .method::<Test, _, _>(move |_, params| {
-            let context = of(&tests);
-            async move { test_call::test(&context, &params.model).await }
-        })
-        .method::<Set, _, _>(move |_, params| {
-            let context = of(&sets);
-            async move { provider_changes::set(&context, params).await }
-        })
+/// Serves the room `models`.
+pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireError> {
+    let models = ModelContext {
+        deps: context.clone(),
+        library: library.clone(),
+        caller: context.bus.caller("models"),
+    };
+    let room = Room::new("models")
+        .state(Arc::new(models))
+        .method(List, list)
+        .method(Add, provider_changes::add)
+        .method(Remove, provider_changes::remove)
+        .method(Test, test_call::test)
+        .method(Set, provider_changes::set);
+    context.bus.serve(room)
 }
 
 async fn list(
     context: &ModelContext,
-    params: &ModelListParams,
+    params: ModelListParams,
 ) -> Result<ModelListResult, WireError> {
     let book = context.book();
     let mut providers = book.providers();

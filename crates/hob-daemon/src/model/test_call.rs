@@ -9,7 +9,7 @@ use hob_models::{
 use hob_store::{CostReservation, LedgerEntry, LedgerWrite};
 use hob_wire::content::{ContentPart, Role, TokenUsage};
 use hob_wire::rooms::agent::SamplingParams;
-use hob_wire::rooms::model::ModelTestResult;
+use hob_wire::rooms::model::{ModelTestParams, ModelTestResult};
 use hob_wire::{ErrorCode, WireError};
 use std::time::Duration;
 
@@ -26,8 +26,9 @@ const ANSWER_CHARS_MAX: usize = 200;
 /// Tests a model, or the models of an alias until one answers.
 pub(super) async fn test(
     context: &ModelContext,
-    wanted: &str,
+    params: ModelTestParams,
 ) -> Result<ModelTestResult, WireError> {
+    let wanted = params.model.as_str();
     let candidates = context
         .book()
         .resolve(Some(wanted))

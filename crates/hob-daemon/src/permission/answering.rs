@@ -2,14 +2,16 @@
 
 use super::service::{OpenQuestion, PermissionService, PermissionState, new_event};
 use super::tickets::deny;
+use hob_bus::RequestContext;
 use hob_core::permission::{AnswerError, QuestionDeadline, SettledQuestion, offer};
 use hob_kit::failpoint;
 use hob_store::{AuditedDecision, NewRule, StoredRule};
 use hob_wire::id::RunId;
 use hob_wire::rooms::permission::{
     AnswerReach, PermissionAnswer, PermissionAnswerParams, PermissionAnswered,
-    PermissionAttendResult, PermissionDecision, PermissionPendingParams, PermissionPendingResult,
-    PermissionQuestion, PermissionRuling, PermissionWithdrawResult,
+    PermissionAttendParams, PermissionAttendResult, PermissionDecision, PermissionPendingParams,
+    PermissionPendingResult, PermissionQuestion, PermissionRuling, PermissionWithdrawParams,
+    PermissionWithdrawResult,
 };
 use hob_wire::rule::RuleTerms;
 use hob_wire::work::RuleDecision;
@@ -26,7 +28,7 @@ impl PermissionService {
     /// Accepts an answer; the first valid one counts.
     pub(super) async fn answer(
         &self,
-        by: &str,
+        call: RequestContext,
         params: PermissionAnswerParams,
     ) -> Result<PermissionAnswer, WireError> {
         let reach = params.scope.unwrap_or_default();
@@ -42,22 +44,27 @@ impl PermissionService {
             let settled = answered.map_err(|refused| state.answer_error(&params.id, refused))?;
             (settled, terms)
         };
-        self.settle_question(settled, by, terms).await
+        self.settle_question(settled, &call.caller, terms).await
     }
 
     /// Withdraws the questions of a run that has ended.
-    pub(super) async fn withdraw(&self, run: RunId) -> PermissionWithdrawResult {
-        let settled = self.state().book.withdraw_run(run);
+    pub(super) async fn withdraw(
+        &self,
+        params: PermissionWithdrawParams,
+    ) -> Result<PermissionWithdrawResult, WireError> {
+        let settled = self.state().book.withdraw_run(params.run_id);
         let questions = u32::try_from(settled.len()).unwrap_or(u32::MAX);
         self.settle_all(settled, BY_WITHDRAWN).await;
-        PermissionWithdrawResult { questions }
+        Ok(PermissionWithdrawResult { questions })
     }
 
     /// Marks a connection as one that shows questions to a person, until it closes.
-    pub(super) fn attend(
+    pub(super) async fn attend(
         self: &Arc<Self>,
-        connection: u64,
+        call: RequestContext,
+        _: PermissionAttendParams,
     ) -> Result<PermissionAttendResult, WireError> {
+        let connection = call.connection;
         let now_ms = self.deps.clock.monotonic_ms();
         let is_new = self.state().book.attend(connection, now_ms);
         let service = Arc::clone(self);
@@ -93,11 +100,15 @@ impl PermissionService {
             .values()
             .any(|open| open.question.run_id == run && open.outcome.receiver_count() > 0);
         if !is_heard {
-            self.withdraw(run).await;
+            let settled = self.state().book.withdraw_run(run);
+            self.settle_all(settled, BY_WITHDRAWN).await;
         }
     }
 
-    pub(super) fn pending(&self, params: &PermissionPendingParams) -> PermissionPendingResult {
+    pub(super) async fn pending(
+        &self,
+        params: PermissionPendingParams,
+    ) -> Result<PermissionPendingResult, WireError> {
         let state = self.state();
         let wanted = |question: &PermissionQuestion| {
             let key = params.session_key.as_ref();
@@ -109,7 +120,7 @@ impl PermissionService {
             .filter_map(|open| state.current_view(open));
         let mut questions: Vec<PermissionQuestion> = open.filter(wanted).collect();
         questions.sort_by(|one, other| (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id)));
-        PermissionPendingResult { questions }
+        Ok(PermissionPendingResult { questions })
     }
 
     pub(super) async fn expire_questions(&self) {

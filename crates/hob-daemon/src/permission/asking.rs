@@ -4,6 +4,7 @@ use super::answering::BY_WITHDRAWN;
 use super::audit_recorder::decision_name;
 use super::service::{CallContext, ClaimedLimits, OpenQuestion, PermissionService, new_event};
 use super::tickets::{deny, overloaded_error};
+use hob_bus::RequestContext;
 use hob_core::permission::{
     AskOutcome, PreparedCall, QuestionSubject, RuleVerdict, approval_sentence, call_preview,
     call_tier, can_fail_without_asking, change_preview, offers, only_changes_files, suggest_grant,
@@ -43,8 +44,27 @@ struct JoinedQuestion {
 }
 
 impl PermissionService {
-    /// Decides by rule, or asks a person and waits.
+    /// Decides by rule, or asks a person and waits as long as the caller does.
     pub(super) async fn ask(
+        &self,
+        call: RequestContext,
+        params: PermissionAskParams,
+    ) -> Result<PermissionRuling, WireError> {
+        let run = params.context.run_id;
+        tokio::select! {
+            ruling = self.decide_or_ask(params) => ruling,
+            // The run is gone, so nobody could act on an answer.
+            () = call.abandoned.cancelled() => {
+                if let Some(run) = run {
+                    self.withdraw_unawaited(run).await;
+                }
+                let message = "Nobody waits for this permission any more.";
+                Err(WireError::new(ErrorCode::Cancelled, message))
+            }
+        }
+    }
+
+    async fn decide_or_ask(
         &self,
         params: PermissionAskParams,
     ) -> Result<PermissionRuling, WireError> {

@@ -2,9 +2,9 @@
 //! a call. Decisions are made under a lock held for a few lines; waiting and writing happen outside
 //! it.
 
-use super::PermissionDeps;
 use super::audit_recorder::AuditRecorder;
 use super::settings;
+use crate::RoomContext;
 use bytes::Bytes;
 use hob_bus::{Caller, NewEvent, SessionTag};
 use hob_core::child_runs;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
 
 pub(super) struct PermissionService {
-    pub(super) deps: PermissionDeps,
+    pub(super) deps: RoomContext,
     pub(super) recorder: AuditRecorder,
     /// Calls `tool.preview` and `tool.describe`.
     pub(super) caller: Caller,
@@ -117,11 +117,12 @@ impl CallContext {
 }
 
 impl PermissionService {
-    pub(super) fn new(deps: PermissionDeps) -> Self {
+    pub(super) fn new(context: &RoomContext) -> Self {
         let builtins = hob_tools::entries().iter();
         PermissionService {
-            caller: deps.bus.caller("permissions"),
-            recorder: AuditRecorder::new(deps.mask.clone()),
+            deps: context.clone(),
+            caller: context.bus.caller("permissions"),
+            recorder: AuditRecorder::new(context.mask.clone()),
             state: Mutex::new(PermissionState {
                 book: PendingApprovals::new(ApprovalLimits::DEFAULT),
                 open: BTreeMap::new(),
@@ -134,7 +135,6 @@ impl PermissionService {
             builtin_fingerprints: builtins
                 .map(|entry| tool_fingerprint(&(entry.spec)()))
                 .collect(),
-            deps,
         }
     }
 

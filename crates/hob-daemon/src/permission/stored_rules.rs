@@ -4,17 +4,19 @@
 use super::service::{ClaimedLimits, PermissionService};
 use super::settings;
 use crate::grants::RULE_ID_BYTES;
+use hob_bus::RequestContext;
 use hob_core::permission::{RuleVerdict, check_terms, rule_note, suggest_grant};
 use hob_store::{AuditedDecision, NewRule, StoredRule};
-use hob_wire::rooms::agent::RunState;
+use hob_wire::rooms::agent::{RunCompletedPayload, RunState};
 use hob_wire::rooms::permission::{
     PermissionAddParams, PermissionCheckParams, PermissionCheckResult, PermissionListParams,
     PermissionListResult, PermissionRemoveParams, PermissionRule, RuleDecision, RuleTerms,
 };
+use hob_wire::rooms::session::SessionDeletedPayload;
 use hob_wire::rooms::tool::{Describe, ToolDescribeParams};
 use hob_wire::work::AnswerReach;
-use hob_wire::{ErrorCode, RunId, SessionId, WireError};
-use std::sync::PoisonError;
+use hob_wire::{ErrorCode, WireError};
+use std::sync::{Arc, PoisonError};
 
 impl PermissionService {
     pub(super) async fn list(
@@ -38,9 +40,10 @@ impl PermissionService {
 
     pub(super) async fn add(
         &self,
-        by: &str,
+        call: RequestContext,
         params: PermissionAddParams,
     ) -> Result<PermissionRule, WireError> {
+        let by = call.caller.as_str();
         let idempotency_key = params.idempotency_key.clone();
         let terms = RuleTerms::from(params);
         let wrong = |message| WireError::new(ErrorCode::InvalidParams, message);
@@ -69,9 +72,10 @@ impl PermissionService {
 
     pub(super) async fn remove(
         &self,
-        by: &str,
+        call: RequestContext,
         params: PermissionRemoveParams,
     ) -> Result<PermissionRule, WireError> {
+        let by = call.caller.as_str();
         self.load_rules().await?;
         let _lock = self.rules_write_lock.lock().await;
         let rule = self.deps.store.rule(&params.id).await?;
@@ -122,7 +126,8 @@ impl PermissionService {
     }
 
     /// Removes the rules of a run that has ended.
-    pub(super) async fn remove_run_rules(&self, run: RunId) {
+    pub(super) async fn remove_run_rules(self: Arc<Self>, ended: RunCompletedPayload) {
+        let run = ended.run.run_id;
         // If this fails, the rules stay until the next start and do no harm: no other run has this
         // id.
         if self.load_rules().await.is_err() {
@@ -144,13 +149,13 @@ impl PermissionService {
     }
 
     /// Removes the rules of a deleted session from memory; the store has removed them already.
-    pub(super) async fn forget_session_rules(&self, session: SessionId) {
+    pub(super) async fn forget_session_rules(self: Arc<Self>, deleted: SessionDeletedPayload) {
         if self.load_rules().await.is_err() {
             return;
         }
         let _lock = self.rules_write_lock.lock().await;
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-        rules.end_session(&session.to_string());
+        rules.end_session(&deleted.session_id.to_string());
     }
 
     /// Records a decision that stores a rule, and adds the rule to memory.

@@ -36,7 +36,7 @@ impl PermissionService {
     }
 
     /// Redeems a ticket, once.
-    pub(super) fn redeem(
+    pub(super) async fn redeem(
         &self,
         params: PermissionRedeemParams,
     ) -> Result<PermissionRedeemResult, WireError> {

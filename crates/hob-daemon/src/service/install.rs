@@ -5,13 +5,14 @@
 //! when the daemon stops, verified files stay, and the next attempt continues from them.
 
 use super::ServiceContext;
+use hob_bus::RequestContext;
 use hob_core::permission::to_audit_value;
 use hob_services::install::{InstallError, InstallSite, Installation};
 use hob_services::{CatalogService, FoundService, ShippedService};
 use hob_store::{AuditedDecision, NewAuditEntry};
 use hob_wire::rooms::service::{
     InstallPlan, InstallProgress, InstallState, ServiceInstallParams, ServiceInstallProgress,
-    ServiceInstallResult, ServiceUninstallResult,
+    ServiceInstallResult, ServiceSelector, ServiceUninstallResult,
 };
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
@@ -75,8 +76,8 @@ impl ServiceContext {
     /// Returns the plan, and starts the installation if the caller said yes.
     pub(super) async fn install(
         self: &Arc<Self>,
-        by: &str,
-        params: &ServiceInstallParams,
+        call: RequestContext,
+        params: ServiceInstallParams,
     ) -> Result<ServiceInstallResult, WireError> {
         let (service, _) = self.find_named(&params.name).await?;
         let name = &service.descriptor.name;
@@ -113,7 +114,8 @@ impl ServiceContext {
             .map(|fetch| format!("{} {}", fetch.name, fetch.version))
             .collect();
         let matter = json!({ "service": name, "packages": packages });
-        self.record(by, "service.install", &matter).await?;
+        self.record(&call.caller, "service.install", &matter)
+            .await?;
         answer.progress = Some(self.start_install(installation, &answer.plan));
         Ok(answer)
     }
@@ -121,10 +123,10 @@ impl ServiceContext {
     /// Removes what was installed. Stops a running installation first.
     pub(super) async fn uninstall(
         self: &Arc<Self>,
-        by: &str,
-        name: &str,
+        call: RequestContext,
+        params: ServiceSelector,
     ) -> Result<ServiceUninstallResult, WireError> {
-        let (service, handle) = self.find_named(name).await?;
+        let (service, handle) = self.find_named(&params.name).await?;
         let name = &service.descriptor.name;
         install_entry(&service)?;
         let _guard = self.install_jobs.changing.lock().await;
@@ -144,6 +146,7 @@ impl ServiceContext {
             }
         }
         let matter = json!({ "service": name });
+        let by = &call.caller;
         self.record(by, "service.uninstall", &matter).await?;
         if let Some(mut job) = job {
             job.stop.cancel();
@@ -154,7 +157,7 @@ impl ServiceContext {
         // A server that hob did not start is left running.
         let adopted = handle.view.borrow().adopted;
         if !adopted {
-            self.stop(name).await?;
+            self.stop(ServiceSelector { name: name.clone() }).await?;
         }
         let removed = tokio::task::spawn_blocking(move || site.remove()).await;
         let removed = removed.unwrap_or_else(|error| Err(std::io::Error::other(error)));
@@ -191,7 +194,7 @@ impl ServiceContext {
         };
         match recipe {
             Ok(recipe) => {
-                let (spawner, env) = (deps.spawner.clone(), deps.env.clone());
+                let (spawner, env) = (self.spawner.clone(), deps.env.clone());
                 let installation = Installation::new(name, recipe, folder, spawner, env);
                 let mut plan = installation.plan();
                 plan.ready |= usable;

@@ -77,7 +77,7 @@ pub(super) async fn launch(
     };
     // From here on there may be a process, so a cancel must wait for its end.
     let PreparedLaunch { plan, mut live } = start;
-    let child = match context.deps.spawner.spawn(plan).await {
+    let child = match context.spawner.spawn(plan).await {
         Ok(child) => child,
         Err(error) => return not_started(descriptor, &error),
     };

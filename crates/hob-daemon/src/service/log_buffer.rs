@@ -4,7 +4,7 @@
 //! Invariants: memory and file are bounded whatever is printed; line numbers only rise, and a
 //! dropped line leaves a gap; writing never waits for a reader.
 
-use super::ServiceDeps;
+use crate::RoomContext;
 use hob_bus::EventEmitter;
 use hob_exec::Child;
 use hob_exec::output::{ChildStream, OutputPiece};
@@ -59,7 +59,7 @@ struct LogWindow {
 }
 
 impl ServiceLogBuffer {
-    pub(super) fn new(name: &str, deps: &ServiceDeps, emitter: EventEmitter) -> ServiceLogBuffer {
+    pub(super) fn new(name: &str, deps: &RoomContext, emitter: EventEmitter) -> ServiceLogBuffer {
         ServiceLogBuffer {
             name: name.to_owned(),
             file: deps.home.service_log(name),

@@ -25,26 +25,20 @@ mod requests;
 mod served_models;
 mod settings;
 
+use crate::RoomContext;
+use crate::service_resolver::ServiceUseCounts;
 use handle::{ServiceCommand, ServiceView};
-use hob_bus::{Bus, EventEmitter, Room};
+use hob_bus::{EventEmitter, Room};
 use hob_core::service::dependency_order;
 use hob_exec::Spawner;
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
-use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
-use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::TaskGroup;
 use hob_models::ServedModel;
-use hob_net::HttpClient;
 use hob_services::DiscoveryContext;
 pub use hob_services::llm::KEYS as LLM_KEYS;
 pub use hob_services::opencode::KEYS as OPENCODE_KEYS;
-use hob_store::Store;
+use hob_wire::WireError;
 use hob_wire::rooms::service::{
-    Install, List, Logs, Reach, Restart, ServiceInstallProgress, ServiceLog, ServiceStatusChanged,
-    Start, Status, Stop, Uninstall,
+    EVENTS, Install, List, Logs, Reach, Restart, Start, Status, Stop, Uninstall,
 };
 use install::InstallJobs;
 use registry::ServiceRegistry;
@@ -61,40 +55,14 @@ const CONCURRENCY: usize = 512;
 /// Time for killed services to end.
 const KILL_WAIT: Duration = Duration::from_millis(500);
 
-/// A function that returns true while a service of this name is working.
-pub type BusyCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
-
-/// The dependencies of the room.
-#[derive(Clone)]
-pub struct ServiceDeps {
-    pub bus: Bus,
-    /// Stores the changes of a service's state as events.
-    pub store: Store,
-    pub clock: Clock,
-    pub randomness: Randomness,
-    pub env: EnvVars,
-    pub home: Home,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: HttpClient,
-    /// Secrets to hide from logs.
-    pub mask: SecretMask,
-    /// Starts the services, with the tasks below.
-    pub spawner: Spawner,
-    /// A task group of their own: services outlive the rooms that use them.
-    pub tasks: TaskGroup,
-    /// A busy service is not idle, however long ago it was last used.
-    pub busy: BusyCheck,
-}
-
-impl fmt::Debug for ServiceDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceDeps").finish_non_exhaustive()
-    }
-}
-
 /// The state that the files of this room share.
 struct ServiceContext {
-    deps: ServiceDeps,
+    /// Its tasks outlive those of the rooms that use services.
+    deps: RoomContext,
+    /// Starts the services.
+    spawner: Spawner,
+    /// A service in use is not idle, however long ago it was last used.
+    uses: ServiceUseCounts,
     emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
     registry: Mutex<ServiceRegistry>,
@@ -114,7 +82,7 @@ struct ServiceContext {
 
 impl ServiceContext {
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.deps.settings.borrow())
+        self.deps.settings()
     }
 
     /// Returns everything that finding a service needs.
@@ -125,7 +93,7 @@ impl ServiceContext {
             settings,
             env: &deps.env,
             http: &deps.http,
-            spawner: &deps.spawner,
+            spawner: &self.spawner,
         }
     }
 
@@ -144,23 +112,45 @@ impl fmt::Debug for ServiceRoom {
     }
 }
 
-impl ServiceRoom {
-    pub fn new(deps: ServiceDeps) -> ServiceRoom {
-        let context = Arc::new(ServiceContext {
-            emitter: deps.bus.emitter("services"),
-            registry: Mutex::default(),
-            refreshing: tokio::sync::Mutex::default(),
-            found_cache: tokio::sync::Mutex::default(),
-            install_jobs: InstallJobs::default(),
-            served: watch::Sender::new(Arc::default()),
-            changed: Notify::new(),
-            stopping: CancellationToken::new(),
-            closing: CancellationToken::new(),
-            deps,
-        });
-        ServiceRoom(context)
-    }
+/// Serves the room `services`. Nothing starts before [`ServiceRoom::open`]. The tasks of `context` and
+/// `spawner` must outlive those of the rooms that use services.
+pub fn serve(
+    context: &RoomContext,
+    spawner: Spawner,
+    uses: ServiceUseCounts,
+) -> Result<ServiceRoom, WireError> {
+    let services = Arc::new(ServiceContext {
+        deps: context.clone(),
+        spawner,
+        uses,
+        emitter: context.bus.emitter("services"),
+        registry: Mutex::default(),
+        refreshing: tokio::sync::Mutex::default(),
+        found_cache: tokio::sync::Mutex::default(),
+        install_jobs: InstallJobs::default(),
+        served: watch::Sender::new(Arc::default()),
+        changed: Notify::new(),
+        stopping: CancellationToken::new(),
+        closing: CancellationToken::new(),
+    });
+    let room = Room::new("services")
+        .concurrency(CONCURRENCY)
+        .events(EVENTS)
+        .state(Arc::clone(&services))
+        .method(List, ServiceContext::list)
+        .method(Status, ServiceContext::status)
+        .method(Start, ServiceContext::start)
+        .method(Stop, ServiceContext::stop)
+        .method(Restart, ServiceContext::restart)
+        .method(Logs, ServiceContext::logs)
+        .method(Reach, ServiceContext::reach)
+        .method(Install, ServiceContext::install)
+        .method(Uninstall, ServiceContext::uninstall);
+    context.bus.serve(room)?;
+    Ok(ServiceRoom(services))
+}
 
+impl ServiceRoom {
     /// Returns the models that services offer, kept up to date.
     pub fn served(&self) -> watch::Receiver<Arc<Vec<ServedModel>>> {
         self.0.served.subscribe()
@@ -231,53 +221,4 @@ async fn autostart(context: &Arc<ServiceContext>) {
         }
     });
     futures_util::future::join_all(starts).await;
-}
-
-/// Builds the room `services`.
-pub fn room(services: &ServiceRoom) -> Room {
-    let of = || Arc::clone(&services.0);
-    let (lists, statuses, starts) = (of(), of(), of());
-    let (stops, restarts, logs, reaches) = (of(), of(), of(), of());
-    let (installs, uninstalls) = (of(), of());
-    Room::new("services")
-        .concurrency(CONCURRENCY)
-        .event::<ServiceStatusChanged>()
-        .event::<ServiceLog>()
-        .event::<ServiceInstallProgress>()
-        .method::<List, _, _>(move |_, _| {
-            let context = Arc::clone(&lists);
-            async move { Ok(context.list().await) }
-        })
-        .method::<Status, _, _>(move |_, params| {
-            let context = Arc::clone(&statuses);
-            async move { context.status(&params.name).await }
-        })
-        .method::<Start, _, _>(move |_, params| {
-            let context = Arc::clone(&starts);
-            async move { context.start(&params).await }
-        })
-        .method::<Stop, _, _>(move |_, params| {
-            let context = Arc::clone(&stops);
-            async move { context.stop(&params.name).await }
-        })
-        .method::<Restart, _, _>(move |_, params| {
-            let context = Arc::clone(&restarts);
-            async move { context.restart(&params).await }
-        })
-        .method::<Logs, _, _>(move |_, params| {
-            let context = Arc::clone(&logs);
-            async move { context.logs(&params).await }
-        })
-        .method::<Reach, _, _>(move |_, params| {
-            let context = Arc::clone(&reaches);
-            async move { context.reach(&params.name).await }
-        })
-        .method::<Install, _, _>(move |call, params| {
-            let context = Arc::clone(&installs);
-            async move { context.install(&call.caller, &params).await }
-        })
-        .method::<Uninstall, _, _>(move |call, params| {
-            let context = Arc::clone(&uninstalls);
-            async move { context.uninstall(&call.caller, &params.name).await }
-        })
 }

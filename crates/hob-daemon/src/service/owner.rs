@@ -229,7 +229,7 @@ impl ServiceOwner {
         let now_ms = self.now_ms();
         // Read at every tick, because a setting may have changed.
         self.machine.set_policy(policy(&self.context, descriptor));
-        if self.machine.state() == ServiceMachineState::Running && (self.context.deps.busy)(name) {
+        if self.machine.state() == ServiceMachineState::Running && self.context.uses.is_busy(name) {
             self.handle_event(ServiceEvent::Used { at_ms: now_ms })
                 .await;
         }

@@ -8,8 +8,9 @@ use hob_core::service::dependency_order;
 use hob_services::trust::{self, UntrustedServer};
 use hob_services::{BrokenFile, CatalogService, FoundService};
 use hob_wire::rooms::service::{
-    BrokenService, ManagedService, ServiceListResult, ServiceLogs, ServiceLogsParams,
-    ServiceReachResult, ServiceStartParams, ServiceState, ServiceStatus,
+    BrokenService, ManagedService, ServiceListParams, ServiceListResult, ServiceLogs,
+    ServiceLogsParams, ServiceReachResult, ServiceSelector, ServiceStartParams, ServiceState,
+    ServiceStatus,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeSet;
@@ -25,7 +26,10 @@ const NAME_CHARS_MAX: usize = 64;
 const RESTARTS_WAITED: u32 = 1;
 
 impl ServiceContext {
-    pub(super) async fn list(self: &Arc<Self>) -> ServiceListResult {
+    pub(super) async fn list(
+        self: &Arc<Self>,
+        _: ServiceListParams,
+    ) -> Result<ServiceListResult, WireError> {
         self.refresh().await;
         let found = self.find_all().await;
         let settings = self.settings();
@@ -55,22 +59,25 @@ impl ServiceContext {
                 status: view.status,
             }
         });
-        ServiceListResult {
+        Ok(ServiceListResult {
             services: services.collect(),
             problems: registry.catalog.problems().to_vec(),
             broken: registry.catalog.broken().iter().map(broken_view).collect(),
-        }
+        })
     }
 
-    pub(super) async fn status(self: &Arc<Self>, name: &str) -> Result<ServiceStatus, WireError> {
-        let (_, handle) = self.find_named(name).await?;
+    pub(super) async fn status(
+        self: &Arc<Self>,
+        params: ServiceSelector,
+    ) -> Result<ServiceStatus, WireError> {
+        let (_, handle) = self.find_named(&params.name).await?;
         let status = handle.view.borrow().status.clone();
         Ok(status)
     }
 
     pub(super) async fn start(
         self: &Arc<Self>,
-        params: &ServiceStartParams,
+        params: ServiceStartParams,
     ) -> Result<ServiceStatus, WireError> {
         let (service, handle) = self.find_named(&params.name).await?;
         self.start_if_stopped(&service, &handle).await?;
@@ -83,8 +90,11 @@ impl ServiceContext {
     }
 
     /// Stops a service and those that need it, in parallel where they do not need each other.
-    pub(super) async fn stop(self: &Arc<Self>, name: &str) -> Result<ServiceStatus, WireError> {
-        let (service, handle) = self.find_named(name).await?;
+    pub(super) async fn stop(
+        self: &Arc<Self>,
+        params: ServiceSelector,
+    ) -> Result<ServiceStatus, WireError> {
+        let (service, handle) = self.find_named(&params.name).await?;
         let order =
             dependency_order::stop_order(&service.descriptor.name, &self.registry().needs());
         self.stop_in_order(&order).await;
@@ -94,7 +104,7 @@ impl ServiceContext {
 
     pub(super) async fn restart(
         self: &Arc<Self>,
-        params: &ServiceStartParams,
+        params: ServiceStartParams,
     ) -> Result<ServiceStatus, WireError> {
         let (service, _) = self.find_named(&params.name).await?;
         let order =
@@ -126,7 +136,7 @@ impl ServiceContext {
 
     pub(super) async fn logs(
         self: &Arc<Self>,
-        params: &ServiceLogsParams,
+        params: ServiceLogsParams,
     ) -> Result<ServiceLogs, WireError> {
         let (_, handle) = self.find_named(&params.name).await?;
         let count = params.lines.unwrap_or(LOG_LINES);
@@ -140,8 +150,9 @@ impl ServiceContext {
 
     pub(super) async fn reach(
         self: &Arc<Self>,
-        name: &str,
+        params: ServiceSelector,
     ) -> Result<ServiceReachResult, WireError> {
+        let name = params.name.as_str();
         // Every call of a local model passes here, so a running service is not searched for on disk.
         // A change of its file counts from its next start anyway.
         let running = self.registry().find(name);

@@ -1,82 +1,44 @@
 //! `session.*`: conversations. Each method is one call of the store, which writes the rows and
 //! their event in one transaction. A reply means that the change is on disk.
 
+use crate::RoomContext;
 use crate::reserved_sessions::{self, SessionTarget};
 use hob_bus::{RequestContext, Room};
 use hob_kit::failpoint;
-use hob_store::Store;
+use hob_store::{Store, StoreError};
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Create, Delete, Export, Get, History, Label, List, Send, Session,
-    SessionAnnotateParams, SessionCreateParams, SessionCreateResult, SessionCreated,
-    SessionDeleteParams, SessionDeleted, SessionGetParams, SessionLabelParams, SessionMessage,
-    SessionSendParams, SessionSendResult,
+    Annotate, Create, Delete, EVENTS, Export, Get, History, Label, List, Send, Session,
+    SessionAnnotateParams, SessionCreateParams, SessionCreateResult, SessionDeleteParams,
+    SessionDeleteResult, SessionGetParams, SessionLabelParams, SessionSendParams,
+    SessionSendResult,
 };
+use std::sync::Arc;
 
 /// Requests handled at once. Writers share one fsync, so many at once make each cheap.
 const CONCURRENCY: usize = 1_024;
 
-/// The service `sessions`.
-pub fn room(store: &Store) -> Room {
-    Room::new("sessions")
+/// Serves the room `sessions`.
+pub fn serve(context: &RoomContext) -> Result<(), WireError> {
+    let room = Room::new("sessions")
         .concurrency(CONCURRENCY)
-        .method::<Create, _, _>({
-            let store = store.clone();
-            move |call, params| create(store.clone(), call, params)
-        })
-        .method::<Get, _, _>(over(store, |store, params: SessionGetParams| async move {
-            let session = SessionRef::parse(&params.session_key);
-            Ok(store.get_session(&session).await?)
-        }))
-        .method::<List, _, _>(over(store, |store, params| async move {
-            Ok(store.list_sessions(params).await?)
-        }))
-        .method::<History, _, _>(over(store, |store, params| async move {
-            Ok(store.history(params).await?)
-        }))
-        .method::<Send, _, _>({
-            let store = store.clone();
-            move |call, params| send(store.clone(), call, params)
-        })
-        .method::<Delete, _, _>(over(
-            store,
-            |store, params: SessionDeleteParams| async move {
-                let session = SessionRef::parse(&params.session_key);
-                Ok(store.delete_session(&session).await?)
-            },
-        ))
-        .method::<Export, _, _>(over(store, |store, params| async move {
-            Ok(store.export(params).await?)
-        }))
-        .method::<Annotate, _, _>({
-            let store = store.clone();
-            move |call, params| annotate(store.clone(), call, params)
-        })
-        .method::<Label, _, _>({
-            let store = store.clone();
-            move |call, params| label(store.clone(), call, params)
-        })
-        .event::<SessionCreated>()
-        .event::<SessionMessage>()
-        .event::<SessionDeleted>()
-}
-
-/// A handler that uses only the store and ignores the caller.
-fn over<P, Fut>(
-    store: &Store,
-    work: fn(Store, P) -> Fut,
-) -> impl Fn(RequestContext, P) -> Fut + std::marker::Send + Sync + 'static
-where
-    P: 'static,
-    Fut: 'static,
-{
-    let store = store.clone();
-    move |_, params| work(store.clone(), params)
+        .events(EVENTS)
+        .state(Arc::new(context.store.clone()))
+        .method(Create, create)
+        .method(Get, get)
+        .method(List, Store::list_sessions)
+        .method(History, Store::history)
+        .method(Send, send)
+        .method(Delete, delete)
+        .method(Export, Store::export)
+        .method(Annotate, annotate)
+        .method(Label, label);
+    context.bus.serve(room)
 }
 
 async fn create(
-    store: Store,
+    store: &Store,
     call: RequestContext,
     params: SessionCreateParams,
 ) -> Result<SessionCreateResult, WireError> {
@@ -85,25 +47,38 @@ async fn create(
         kind: params.kind.as_deref(),
         parent: params.parent.as_deref(),
     };
-    reserved_sessions::check_session_access(&call, &store, target).await?;
+    reserved_sessions::check_session_access(&call, store, target).await?;
     Ok(store.create_session(params).await?)
 }
 
+async fn get(store: &Store, params: SessionGetParams) -> Result<Session, StoreError> {
+    let session = SessionRef::parse(&params.session_key);
+    store.get_session(&session).await
+}
+
+async fn delete(
+    store: &Store,
+    params: SessionDeleteParams,
+) -> Result<SessionDeleteResult, StoreError> {
+    let session = SessionRef::parse(&params.session_key);
+    store.delete_session(&session).await
+}
+
 async fn annotate(
-    store: Store,
+    store: &Store,
     call: RequestContext,
     params: SessionAnnotateParams,
 ) -> Result<Session, WireError> {
-    check_written(&call, &store, &params.session_key).await?;
+    check_written(&call, store, &params.session_key).await?;
     Ok(store.annotate_session(params).await?)
 }
 
 async fn label(
-    store: Store,
+    store: &Store,
     call: RequestContext,
     params: SessionLabelParams,
 ) -> Result<Session, WireError> {
-    check_written(&call, &store, &params.session_key).await?;
+    check_written(&call, store, &params.session_key).await?;
     Ok(store.label_session(params).await?)
 }
 
@@ -121,11 +96,11 @@ async fn check_written(
 }
 
 async fn send(
-    store: Store,
+    store: &Store,
     call: RequestContext,
     params: SessionSendParams,
 ) -> Result<SessionSendResult, WireError> {
-    check_written(&call, &store, &params.session_key).await?;
+    check_written(&call, store, &params.session_key).await?;
     failpoint::reach("session.send.before");
     let sent = store.send_message(params).await?;
     failpoint::reach("session.send.after");

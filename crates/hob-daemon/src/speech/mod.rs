@@ -5,12 +5,12 @@
 
 mod service_choice;
 
-use crate::service_resolver::BusServiceResolver;
+use crate::RoomContext;
 use data_encoding::BASE64;
-use hob_bus::{Bus, Caller, Room};
+use hob_bus::{Caller, Room};
 use hob_core::speech::wav::WavFile;
 use hob_models::{ServiceEndpoint, ServiceResolver};
-use hob_net::{HttpClient, HttpRequest};
+use hob_net::HttpRequest;
 use hob_wire::limits::SPEECH_CHARS_MAX;
 use hob_wire::rooms::service;
 use hob_wire::rooms::speech::{Say, SpeechSayParams, SpeechSayResult};
@@ -32,34 +32,24 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const ATTEMPTS: u32 = 8;
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
-/// The dependencies of the room.
-#[derive(Debug)]
-pub struct SpeechDeps {
-    pub bus: Bus,
-    pub http: HttpClient,
-    pub services: Arc<BusServiceResolver>,
-}
-
-#[derive(Debug)]
 struct SpeechContext {
+    deps: RoomContext,
     caller: Caller,
-    http: HttpClient,
-    services: Arc<BusServiceResolver>,
+    services: Arc<dyn ServiceResolver>,
 }
 
-/// Builds the room `speech`.
-pub fn room(deps: SpeechDeps) -> Room {
-    let context = Arc::new(SpeechContext {
-        caller: deps.bus.caller("speech"),
-        http: deps.http,
-        services: deps.services,
-    });
-    Room::new("speech")
+/// Serves the room `speech`.
+pub fn serve(context: &RoomContext, services: Arc<dyn ServiceResolver>) -> Result<(), WireError> {
+    let speech = SpeechContext {
+        deps: context.clone(),
+        caller: context.bus.caller("speech"),
+        services,
+    };
+    let room = Room::new("speech")
         .concurrency(CONCURRENCY)
-        .method::<Say, _, _>(move |_, params| {
-            let context = Arc::clone(&context);
-            async move { context.say(params).await }
-        })
+        .state(Arc::new(speech))
+        .method(Say, SpeechContext::say);
+    context.bus.serve(room)
 }
 
 /// The failure of one attempt to speak.
@@ -155,7 +145,7 @@ impl SpeechContext {
         let request = HttpRequest::post(format!("{}{path}", reached.url), body.to_string())
             .header("content-type", "application/json")
             .head_timeout(HEAD_TIMEOUT);
-        let answer = self.http.send(request).await?;
+        let answer = self.deps.http.send(request).await?;
         let status = answer.status();
         let (body, _) = answer.bytes(IDLE_TIMEOUT, WAV_BYTES_MAX + 1).await?;
         Ok((status, body))

@@ -37,8 +37,8 @@ impl TerminalContext {
         let server = TmuxServer::new(TmuxServerParts {
             tmux,
             socket: deps.home.tmux_socket(),
-            spawner: deps.spawner.clone(),
-            recorder: deps.recorder.clone(),
+            spawner: self.spawner.clone(),
+            recorder: self.recorder.clone(),
             env: deps.env.clone(),
             history_lines: u32::try_from(lines).unwrap_or(u32::MAX),
         });

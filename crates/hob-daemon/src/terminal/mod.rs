@@ -27,23 +27,17 @@ mod tmux_link;
 mod windows;
 mod write_buffer;
 
+use crate::RoomContext;
 use counters::CommandCounters;
 use handle::TerminalHandle;
-use hob_bus::{Bus, EventEmitter, Room};
+use hob_bus::{EventEmitter, Room};
 use hob_exec::Spawner;
 use hob_exec::tmux::TmuxServer;
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
-use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
 use hob_kit::metrics::MetricSample;
-use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
-use hob_kit::tasks::TaskGroup;
-use hob_store::Store;
+use hob_wire::WireError;
 use hob_wire::rooms::terminal::{
-    Analyze, Cancel, Capture, Close, Command, Create, Execute, History, Keys, List, Open,
-    TerminalCommandChanged, TerminalOutput, TerminalStatus,
+    Analyze, Cancel, Capture, Close, Command, Create, EVENTS, Execute, History, Keys, List, Open,
 };
 pub use settings::KEYS;
 use std::collections::BTreeMap;
@@ -57,34 +51,13 @@ use tokio_util::sync::CancellationToken;
 /// Requests handled at once. A request that waits for a command holds one.
 const CONCURRENCY: usize = 512;
 
-/// The dependencies of the room.
-#[derive(Clone)]
-pub struct TerminalDeps {
-    pub bus: Bus,
-    pub store: Store,
-    pub clock: Clock,
-    pub randomness: Randomness,
-    pub env: EnvVars,
-    pub home: Home,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    /// Secrets to hide from the audit record.
-    pub mask: SecretMask,
-    /// Starts the tmux clients.
-    pub spawner: Spawner,
-    /// The command line of the recorder, without its folder argument.
-    pub recorder: Vec<OsString>,
-    pub tasks: TaskGroup,
-}
-
-impl fmt::Debug for TerminalDeps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TerminalDeps").finish_non_exhaustive()
-    }
-}
-
 /// The state that the files of this room share.
 struct TerminalContext {
-    deps: TerminalDeps,
+    deps: RoomContext,
+    /// Starts the tmux clients.
+    spawner: Spawner,
+    /// The command line of the recorder, without its folder argument.
+    recorder: Vec<OsString>,
     emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
     handles: Mutex<BTreeMap<String, TerminalHandle>>,
@@ -104,7 +77,7 @@ struct TerminalContext {
 
 impl TerminalContext {
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.deps.settings.borrow())
+        self.deps.settings()
     }
 
     fn handles(&self) -> MutexGuard<'_, BTreeMap<String, TerminalHandle>> {
@@ -122,32 +95,52 @@ impl fmt::Debug for TerminalRoom {
     }
 }
 
+/// Serves the room `terminal`. Recovers the terminals of the previous daemon in the background;
+/// requests wait for that.
+pub fn serve(
+    context: &RoomContext,
+    spawner: Spawner,
+    recorder: Vec<OsString>,
+) -> Result<TerminalRoom, WireError> {
+    let terminals = Arc::new(TerminalContext {
+        deps: context.clone(),
+        spawner,
+        recorder,
+        emitter: context.bus.emitter("terminal"),
+        handles: Mutex::default(),
+        creation_lock: tokio::sync::Mutex::default(),
+        window_lock: tokio::sync::Mutex::default(),
+        server: tokio::sync::Mutex::default(),
+        is_recovered: watch::Sender::new(false),
+        is_recovery_pending: AtomicBool::new(false),
+        stopping: CancellationToken::new(),
+        counters: CommandCounters::default(),
+    });
+    let room = Room::new("terminal")
+        .concurrency(CONCURRENCY)
+        .events(EVENTS)
+        .state(Arc::clone(&terminals))
+        .method(Create, TerminalContext::create)
+        .method(List, TerminalContext::list)
+        .method(Execute, TerminalContext::execute)
+        .method(Keys, TerminalContext::keys)
+        .method(Capture, TerminalContext::capture)
+        .method(Command, TerminalContext::command)
+        .method(History, TerminalContext::history)
+        .method(Cancel, TerminalContext::cancel)
+        .method(Open, TerminalContext::open_window)
+        .method(Close, TerminalContext::close)
+        .method(Analyze, TerminalContext::analyze);
+    context.bus.serve(room)?;
+    let recovered = Arc::clone(&terminals);
+    context.tasks.spawn_until_stop("terminals", async move {
+        recovered.recover().await;
+        recovered.is_recovered.send_replace(true);
+    });
+    Ok(TerminalRoom(terminals))
+}
+
 impl TerminalRoom {
-    pub fn new(deps: TerminalDeps) -> TerminalRoom {
-        TerminalRoom(Arc::new(TerminalContext {
-            emitter: deps.bus.emitter("terminal"),
-            handles: Mutex::default(),
-            creation_lock: tokio::sync::Mutex::default(),
-            window_lock: tokio::sync::Mutex::default(),
-            server: tokio::sync::Mutex::default(),
-            is_recovered: watch::Sender::new(false),
-            is_recovery_pending: AtomicBool::new(false),
-            stopping: CancellationToken::new(),
-            counters: CommandCounters::default(),
-            deps,
-        }))
-    }
-
-    /// Recovers the terminals of the previous daemon in the background. Requests wait for it.
-    pub fn open(&self) {
-        let context = Arc::clone(&self.0);
-        let tasks = self.0.deps.tasks.clone();
-        tasks.spawn_until_stop("terminals", async move {
-            context.recover().await;
-            context.is_recovered.send_replace(true);
-        });
-    }
-
     /// Ends all waiting requests. Their commands go on in tmux.
     pub fn release_waiters(&self) {
         self.0.stopping.cancel();
@@ -157,61 +150,4 @@ impl TerminalRoom {
     pub fn figures(&self) -> Vec<MetricSample> {
         self.0.figures()
     }
-}
-
-/// Builds the room `terminal`.
-pub fn room(terminals: &TerminalRoom) -> Room {
-    let of = || Arc::clone(&terminals.0);
-    let (creates, lists, executes, keys) = (of(), of(), of(), of());
-    let (captures, commands, histories, cancels) = (of(), of(), of(), of());
-    let (opens, closes, analyses) = (of(), of(), of());
-    Room::new("terminal")
-        .concurrency(CONCURRENCY)
-        .event::<TerminalStatus>()
-        .event::<TerminalCommandChanged>()
-        .event::<TerminalOutput>()
-        .method::<Create, _, _>(move |_, params| {
-            let context = Arc::clone(&creates);
-            async move { context.create(params).await }
-        })
-        .method::<List, _, _>(move |_, _| {
-            let context = Arc::clone(&lists);
-            async move { context.list().await }
-        })
-        .method::<Execute, _, _>(move |call, params| {
-            let context = Arc::clone(&executes);
-            async move { context.execute(call, params).await }
-        })
-        .method::<Keys, _, _>(move |call, params| {
-            let context = Arc::clone(&keys);
-            async move { context.keys(call, params).await }
-        })
-        .method::<Capture, _, _>(move |_, params| {
-            let context = Arc::clone(&captures);
-            async move { context.capture(params).await }
-        })
-        .method::<Command, _, _>(move |_, params| {
-            let context = Arc::clone(&commands);
-            async move { context.command(params).await }
-        })
-        .method::<History, _, _>(move |_, params| {
-            let context = Arc::clone(&histories);
-            async move { Ok(context.deps.store.command_history(params).await?) }
-        })
-        .method::<Cancel, _, _>(move |_, params| {
-            let context = Arc::clone(&cancels);
-            async move { context.cancel(params).await }
-        })
-        .method::<Open, _, _>(move |call, params| {
-            let context = Arc::clone(&opens);
-            async move { context.open_window(call, params).await }
-        })
-        .method::<Close, _, _>(move |_, params| {
-            let context = Arc::clone(&closes);
-            async move { context.close(params).await }
-        })
-        .method::<Analyze, _, _>(move |_, params| {
-            let context = Arc::clone(&analyses);
-            async move { context.analyze(params).await }
-        })
 }

@@ -9,15 +9,15 @@ use hob_bus::RequestContext;
 use hob_core::analysis::analyze;
 use hob_core::permission::{PreparedCall, to_audit_value};
 use hob_exec::tmux::TmuxConnection;
-use hob_store::{AuditedDecision, CommandRow, NewAuditEntry, NewCommands};
+use hob_store::{AuditedDecision, CommandRow, NewAuditEntry, NewCommands, StoreError};
 use hob_wire::analysis::OutputAnalysis;
 use hob_wire::limits::{PAGE_BYTES_MAX, TERMINAL_QUEUE_MAX};
 use hob_wire::rooms::terminal::{
     CommandOrigin, TerminalAnalyzeParams, TerminalCancelParams, TerminalCancelResult,
     TerminalCaptureParams, TerminalCaptureResult, TerminalCloseParams, TerminalCloseResult,
     TerminalCommand, TerminalCommandParams, TerminalCreateParams, TerminalCreateResult,
-    TerminalExecuteParams, TerminalExecuteResult, TerminalKeysParams, TerminalKeysResult,
-    TerminalListResult, TerminalState,
+    TerminalExecuteParams, TerminalExecuteResult, TerminalHistoryParams, TerminalHistoryResult,
+    TerminalKeysParams, TerminalKeysResult, TerminalListParams, TerminalListResult, TerminalState,
 };
 use hob_wire::work::ToolContext;
 use hob_wire::{CommandId, ErrorCode, RunId, WireError};
@@ -68,7 +68,10 @@ impl TerminalContext {
         }
     }
 
-    pub(super) async fn list(&self) -> Result<TerminalListResult, WireError> {
+    pub(super) async fn list(
+        &self,
+        _: TerminalListParams,
+    ) -> Result<TerminalListResult, WireError> {
         // No terminal has this name; the call only waits for recovery.
         self.find("").await?;
         let terminals = self
@@ -256,6 +259,13 @@ impl TerminalContext {
             until: params.wait_ms.map(|wait_ms| wait_until(Some(wait_ms))),
         };
         self.wait_for_ends(&wait).await?.pop().ok_or_else(stopping)
+    }
+
+    pub(super) async fn history(
+        &self,
+        params: TerminalHistoryParams,
+    ) -> Result<TerminalHistoryResult, StoreError> {
+        self.deps.store.command_history(params).await
     }
 
     pub(super) async fn cancel(

@@ -16,6 +16,7 @@ use hob_tools::stored_output::bound_and_store;
 use hob_wire::rooms::permission::{PermissionRedeemParams, Redeem};
 use hob_wire::rooms::tool::{
     ToolCancelParams, ToolCancelResult, ToolDescribeParams, ToolExecuteParams, ToolExecuteResult,
+    ToolListParams, ToolListResult,
 };
 use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use hob_wire::{ErrorCode, Scope, WireError};
@@ -35,22 +36,23 @@ const SCHEMA_SHOWN_MAX: usize = 4 * 1024;
 const NAMES_SHOWN_MAX: usize = 40;
 
 pub(super) struct ToolExecutor {
-    pub(super) shared: Arc<ToolRoomContext>,
+    pub(super) shared: ToolRoomContext,
     in_flight: InFlightCalls,
 }
 
 impl ToolExecutor {
-    pub(super) fn new(shared: Arc<ToolRoomContext>) -> Self {
+    pub(super) fn new(shared: ToolRoomContext) -> Self {
         ToolExecutor {
             shared,
             in_flight: InFlightCalls::default(),
         }
     }
 
-    pub(super) async fn describe(
-        &self,
-        params: &ToolDescribeParams,
-    ) -> Result<ToolSpec, WireError> {
+    pub(super) async fn list(&self, params: ToolListParams) -> Result<ToolListResult, WireError> {
+        Ok(self.shared.registry.list(params.known.as_deref()))
+    }
+
+    pub(super) async fn describe(&self, params: ToolDescribeParams) -> Result<ToolSpec, WireError> {
         let name = params.name.as_str();
         let found = if params.wait {
             self.wait_for_return(name).await
@@ -65,7 +67,7 @@ impl ToolExecutor {
     /// of the tool are results for the model.
     pub(super) async fn execute(
         &self,
-        call: &RequestContext,
+        call: RequestContext,
         params: ToolExecuteParams,
     ) -> Result<ToolExecuteResult, WireError> {
         let tool = match self.shared.registry.find(&params.name) {
@@ -85,7 +87,7 @@ impl ToolExecutor {
         let call_guard = self.in_flight.begin(key)?;
         // Registered before the ticket is redeemed: a second request for the same call fails here
         // and does not use up the ticket.
-        let approved = self.approve(call, &tool, params).await?;
+        let approved = self.approve(&call, &tool, params).await?;
         let events = ToolEvents::begin(&self.shared, approved.call()).await;
         let context = approved.call().context.clone();
         let done = match &tool.origin {
@@ -99,7 +101,7 @@ impl ToolExecutor {
                 let done = tokio::select! {
                     done = self.run_builtin(&tool.spec, work, call_guard.stop()) => done,
                     never = events.relay_output(&live_output) => never,
-                    never = stop_if_abandoned(call, call_guard.stop()) => never,
+                    never = stop_if_abandoned(&call, call_guard.stop()) => never,
                 };
                 events.flush_output(&live_output);
                 done
@@ -108,7 +110,7 @@ impl ToolExecutor {
                 let work = approved.into_call();
                 tokio::select! {
                     done = self.run_in_service(&tool, service, work, call_guard.stop()) => done,
-                    never = stop_if_abandoned(call, call_guard.stop()) => never,
+                    never = stop_if_abandoned(&call, call_guard.stop()) => never,
                 }
             }
         };
@@ -116,11 +118,11 @@ impl ToolExecutor {
         let done = match done {
             Ok(done) => {
                 let tool_env = &self.shared.tool_env;
-                let done = mask_executed(done, &self.shared.mask);
+                let done = mask_executed(done, &self.shared.deps.mask);
                 Ok(bound_and_store(done, &tool.spec.name, &context, tool_env).await)
             }
             Err(mut error) => {
-                mask_text(&mut error.message, &self.shared.mask);
+                mask_text(&mut error.message, &self.shared.deps.mask);
                 Err(error)
             }
         };
@@ -155,17 +157,20 @@ impl ToolExecutor {
     }
 
     /// Cancels a call and waits for its end.
-    pub(super) async fn cancel(&self, params: &ToolCancelParams) -> ToolCancelResult {
+    pub(super) async fn cancel(
+        &self,
+        params: ToolCancelParams,
+    ) -> Result<ToolCancelResult, WireError> {
         let key = (params.run_id, params.call_id.clone());
         let Some(handle) = self.in_flight.find(&key) else {
-            return ToolCancelResult { stopped: false };
+            return Ok(ToolCancelResult { stopped: false });
         };
         handle.stop.cancel();
         let ended = timeout(CANCEL_WAIT, handle.ended.cancelled()).await;
         if ended.is_err() {
             tracing::warn!(call = params.call_id, "a tool call did not end in time");
         }
-        ToolCancelResult { stopped: true }
+        Ok(ToolCancelResult { stopped: true })
     }
 
     /// Approves a call: by its ticket if it is a run's, else as a person's own act.
@@ -219,7 +224,12 @@ impl ToolExecutor {
             .registry
             .departed_at_ms(name)
             .unwrap_or(self.shared.opened_ms);
-        let passed_ms = self.shared.clock.monotonic_ms().saturating_sub(since_ms);
+        let passed_ms = self
+            .shared
+            .deps
+            .clock
+            .monotonic_ms()
+            .saturating_sub(since_ms);
         let left = Duration::from_millis(wait_ms.saturating_sub(passed_ms));
         self.wait_for_tool(name, Instant::now() + left).await
     }
@@ -255,12 +265,18 @@ impl ToolExecutor {
     }
 
     pub(super) fn timeout_ms(&self, spec: &ToolSpec) -> u64 {
-        let usual = || self.shared.settings.borrow().duration_ms("tool.timeout");
+        let usual = || {
+            self.shared
+                .deps
+                .settings
+                .borrow()
+                .duration_ms("tool.timeout")
+        };
         spec.timeout_ms.unwrap_or_else(usual).min(TIMEOUT_MS_MAX)
     }
 
     fn return_wait(&self) -> Duration {
-        let settings = self.shared.settings.borrow();
+        let settings = self.shared.deps.settings.borrow();
         Duration::from_millis(settings.duration_ms("tool.return_wait"))
     }
 }

@@ -26,25 +26,20 @@ mod tiers;
 mod tool_events;
 mod undo;
 
+use crate::RoomContext;
 use executor::ToolExecutor;
-use hob_bus::{Bus, Caller, EventEmitter, Room};
-use hob_kit::clock::Clock;
-use hob_kit::home::Home;
-use hob_kit::mask::SecretMask;
-use hob_kit::settings::{SettingKey, SettingKind, Settings};
-use hob_net::WebClient;
-use hob_store::Store;
+use hob_bus::{Caller, EventEmitter, Room};
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_tools::ToolEnv;
 pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
 pub use hob_tools::{CommandRunner, KEYS as EXEC_KEYS};
+use hob_wire::WireError;
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{
-    Cancel, Describe, Execute, List, Offer, Preview, Probe, SetTier, ToolFinished, ToolOutput,
-    ToolStarted, Undo,
+    Cancel, Describe, EVENTS, Execute, List, Offer, Preview, Probe, SetTier, Undo,
 };
 use registry::ToolRegistry;
 use std::sync::Arc;
-use tokio::sync::watch;
 
 /// Requests handled at once. Each call in progress holds one, and a cancel must still get through.
 const CONCURRENCY: usize = 1_024;
@@ -72,35 +67,14 @@ pub const KEYS: &[SettingKey] = &[
     .live(),
 ];
 
-/// Dependencies of the tool room.
-#[derive(Clone, Debug)]
-pub struct ToolRoomDeps {
-    pub bus: Bus,
-    /// Stores the changes of runs.
-    pub store: Store,
-    pub clock: Clock,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    /// hob's own folders, hidden from every tool.
-    pub home: Home,
-    /// Starts programs; without it no program runs.
-    pub commands: Option<CommandRunner>,
-    /// Access to the web.
-    pub web: WebClient,
-    /// Secrets that neither the audit record nor a tool may show.
-    pub mask: SecretMask,
-}
-
 /// Shared state of the tool room.
 struct ToolRoomContext {
+    deps: RoomContext,
     /// Calls `permission.redeem` and the methods of services that offer tools.
     caller: Caller,
     emitter: EventEmitter,
-    clock: Clock,
-    settings: watch::Receiver<Arc<Settings>>,
     tool_env: ToolEnv,
     registry: ToolRegistry,
-    store: Store,
-    mask: SecretMask,
     /// Held during offers and tier changes, so that each sees the result of the one before.
     tiers_lock: tokio::sync::Mutex<()>,
     /// Held during an undo: two at once would see each other's partial work.
@@ -109,87 +83,40 @@ struct ToolRoomContext {
     opened_ms: u64,
 }
 
-/// The service `tools`.
-pub fn room(deps: ToolRoomDeps) -> Room {
-    let tool_env = ToolEnv::new(deps.clock.clone(), deps.home.folders());
-    let tool_env = tool_env.with_store(deps.store.clone());
-    let tool_env = tool_env.with_web(deps.web, deps.settings.clone());
-    let tool_env = tool_env.with_mask(deps.mask.clone());
-    let mut tool_env = tool_env.with_rooms(deps.bus.caller("tools"));
-    if let Some(commands) = deps.commands {
+/// Serves the room `tools`. `commands` starts programs; without it no program runs.
+pub fn serve(context: &RoomContext, commands: Option<CommandRunner>) -> Result<(), WireError> {
+    let mut tool_env = ToolEnv::new(context.clock.clone(), context.home.folders())
+        .with_store(context.store.clone())
+        .with_web(context.web.clone(), context.settings.clone())
+        .with_mask(context.mask.clone())
+        .with_rooms(context.bus.caller("tools"));
+    if let Some(commands) = commands {
         tool_env = tool_env.with_commands(commands);
     }
-    let instance = format!("{:x}", deps.clock.wall_ms());
-    let registry = ToolRegistry::new(hob_tools::entries(), instance);
-    let shared = Arc::new(ToolRoomContext {
-        caller: deps.bus.caller("tools"),
-        emitter: deps.bus.emitter("tools"),
-        opened_ms: deps.clock.monotonic_ms(),
+    let instance = format!("{:x}", context.clock.wall_ms());
+    let shared = ToolRoomContext {
+        deps: context.clone(),
+        caller: context.bus.caller("tools"),
+        emitter: context.bus.emitter("tools"),
         tool_env,
-        store: deps.store,
-        mask: deps.mask,
+        registry: ToolRegistry::new(hob_tools::entries(), instance),
         tiers_lock: tokio::sync::Mutex::new(()),
         undo_lock: tokio::sync::Mutex::new(()),
-        clock: deps.clock,
-        settings: deps.settings,
-        registry,
-    });
-    let executor = Arc::new(ToolExecutor::new(Arc::clone(&shared)));
-    let (lists, offers, sets) = (
-        Arc::clone(&shared),
-        Arc::clone(&shared),
-        Arc::clone(&shared),
-    );
-    let (undoes, leaves) = (Arc::clone(&shared), shared);
-    let of = |executor: &Arc<ToolExecutor>| Arc::clone(executor);
-    let (describes, executes, cancels) = (of(&executor), of(&executor), of(&executor));
-    let (previews, probes) = (of(&executor), executor);
-    Room::new("tools")
+        opened_ms: context.clock.monotonic_ms(),
+    };
+    let room = Room::new("tools")
         .concurrency(CONCURRENCY)
-        .event::<ToolStarted>()
-        .event::<ToolOutput>()
-        .event::<ToolFinished>()
-        .method::<List, _, _>(move |_, params| {
-            let tools = lists.registry.list(params.known.as_deref());
-            async move { Ok(tools) }
-        })
-        .method::<Describe, _, _>(move |_, params| {
-            let executor = of(&describes);
-            async move { executor.describe(&params).await }
-        })
-        .method::<Execute, _, _>(move |call, params| {
-            let executor = of(&executes);
-            async move { executor.execute(&call, params).await }
-        })
-        .method::<Cancel, _, _>(move |_, params| {
-            let executor = of(&cancels);
-            async move { Ok(executor.cancel(&params).await) }
-        })
-        .method::<Probe, _, _>(move |_, params| {
-            let executor = of(&probes);
-            async move { Ok(executor.probe(params).await) }
-        })
-        .method::<Preview, _, _>(move |_, params| {
-            let executor = of(&previews);
-            async move { executor.preview(params).await }
-        })
-        .method::<Undo, _, _>(move |call, params| {
-            let shared = Arc::clone(&undoes);
-            async move {
-                own_act::record_undo(&shared, &call.caller, params.run_id).await?;
-                undo::undo_run(&shared, params.run_id).await
-            }
-        })
-        .method::<Offer, _, _>(move |call, params| {
-            let shared = Arc::clone(&offers);
-            async move { offer::offer(&shared, &call, params).await }
-        })
-        .method::<SetTier, _, _>(move |call, params| {
-            let shared = Arc::clone(&sets);
-            async move { tiers::set_tier(&shared, &call.caller, params).await }
-        })
-        .on::<ServiceDisconnected, _, _>(move |_, named| {
-            let shared = Arc::clone(&leaves);
-            async move { offer::service_left(&shared, &named.service).await }
-        })
+        .events(EVENTS)
+        .state(Arc::new(ToolExecutor::new(shared)))
+        .method(List, ToolExecutor::list)
+        .method(Describe, ToolExecutor::describe)
+        .method(Execute, ToolExecutor::execute)
+        .method(Cancel, ToolExecutor::cancel)
+        .method(Probe, ToolExecutor::probe)
+        .method(Preview, ToolExecutor::preview)
+        .method(Undo, undo::undo)
+        .method(Offer, offer::offer)
+        .method(SetTier, tiers::set_tier)
+        .on(ServiceDisconnected, offer::service_left);
+    context.bus.serve(room)
 }

@@ -3,16 +3,20 @@
 //! bounded, because a model reads it. The declared tier is not trusted (`tiers`).
 
 use super::ToolRoomContext;
+use super::executor::ToolExecutor;
 use super::registry::{RegisteredTool, RegistryError, ServiceTool};
 use super::tiers::{self, StoredTiers};
 use hob_bus::RequestContext;
 use hob_core::permission::tool_fingerprint;
 use hob_tools::schema::Schema;
-use hob_wire::rooms::gateway::{GatewayInspectParams, Inspect, ServiceInfo};
+use hob_wire::rooms::gateway::{
+    GatewayInspectParams, Inspect, ServiceConnectionPayload, ServiceInfo,
+};
 use hob_wire::rooms::tool::{ToolOfferParams, ToolOfferResult};
 use hob_wire::work::{Idempotency, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Most tools of one service.
 const OFFERED_MAX: usize = 128;
@@ -28,10 +32,11 @@ pub(super) const TIMEOUT_MS_MAX: u64 = 240_000;
 
 /// Registers the tools of a service, replacing those it offered before.
 pub(super) async fn offer(
-    shared: &ToolRoomContext,
-    call: &RequestContext,
+    executor: &ToolExecutor,
+    call: RequestContext,
     params: ToolOfferParams,
 ) -> Result<ToolOfferResult, WireError> {
+    let shared = &executor.shared;
     let service = params.service.as_str();
     if !call.scopes.allow_service(service) {
         let message = format!(
@@ -87,7 +92,7 @@ pub(super) async fn offer(
     if still.as_ref().is_ok_and(|(_, now)| *now == connection) {
         return Ok(ToolOfferResult { names: offered });
     }
-    service_left(shared, service).await;
+    remove_departed_tools(shared, service).await;
     Err(WireError::new(
         ErrorCode::Conflict,
         format!("'{service}' left while it offered its tools; offer them again."),
@@ -96,12 +101,16 @@ pub(super) async fn offer(
 
 /// Removes the tools of a disconnected service. If it has reconnected, tools offered over the new
 /// connection stay.
-pub(super) async fn service_left(shared: &ToolRoomContext, service: &str) {
+pub(super) async fn service_left(executor: Arc<ToolExecutor>, left: ServiceConnectionPayload) {
+    remove_departed_tools(&executor.shared, &left.service).await;
+}
+
+async fn remove_departed_tools(shared: &ToolRoomContext, service: &str) {
     let connection = match find_registered(shared, service).await {
         Ok((_, connection)) => Some(connection),
         Err(_) => None,
     };
-    let now_ms = shared.clock.monotonic_ms();
+    let now_ms = shared.deps.clock.monotonic_ms();
     shared
         .registry
         .remove_service_tools(service, connection, now_ms);

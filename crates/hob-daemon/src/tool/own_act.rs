@@ -44,7 +44,7 @@ fn entry(shared: &ToolRoomContext, by: &str, tool: &str, matter: &Value) -> NewA
         session_key: None,
         run_id: None,
         tool: Some(tool.to_owned()),
-        matter: to_audit_value(matter, &|text| shared.mask.apply(text).into_owned()),
+        matter: to_audit_value(matter, &|text| shared.deps.mask.apply(text).into_owned()),
     }
 }
 
@@ -53,6 +53,6 @@ async fn record(shared: &ToolRoomContext, entry: NewAuditEntry) -> Result<(), Wi
         entries: vec![entry],
         ..AuditedDecision::default()
     };
-    shared.store.record_decision(decision).await?;
+    shared.deps.store.record_decision(decision).await?;
     Ok(())
 }

@@ -16,8 +16,12 @@ const PROBE_WAIT: Duration = Duration::from_secs(30);
 
 impl ToolExecutor {
     /// Asks a tool if an earlier call happened.
-    pub(super) async fn probe(&self, params: ToolExecuteParams) -> ToolProbeResult {
-        mask_probed(self.probe_outcome(params).await, &self.shared.mask)
+    pub(super) async fn probe(
+        &self,
+        params: ToolExecuteParams,
+    ) -> Result<ToolProbeResult, WireError> {
+        let outcome = self.probe_outcome(params).await;
+        Ok(mask_probed(outcome, &self.shared.deps.mask))
     }
 
     async fn probe_outcome(&self, params: ToolExecuteParams) -> ToolProbeResult {
@@ -98,7 +102,7 @@ impl ToolExecutor {
             would_fail: Some(reason),
             ..previewed
         };
-        Ok(mask_previewed(refused, &self.shared.mask))
+        Ok(mask_previewed(refused, &self.shared.deps.mask))
     }
 
     /// The reason why a call can never run. Checked for every tool before a person is asked.
@@ -141,6 +145,6 @@ impl ToolExecutor {
             cannot_run: None,
             asks_always: previewed.asks_always,
         };
-        Some(mask_previewed(previewed, &self.shared.mask))
+        Some(mask_previewed(previewed, &self.shared.deps.mask))
     }
 }

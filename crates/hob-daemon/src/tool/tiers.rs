@@ -5,7 +5,9 @@
 //! changes; every change is in the audit record, in the same transaction.
 
 use super::ToolRoomContext;
+use super::executor::ToolExecutor;
 use super::registry::{RegisteredTool, ServiceTool, ToolOrigin};
+use hob_bus::RequestContext;
 use hob_store::{NewAuditEntry, ToolTierRow};
 use hob_tools::schema::Schema;
 use hob_wire::rooms::tool::{OutsideTool, ToolSetTierParams};
@@ -25,7 +27,7 @@ pub(super) struct StoredTiers(Vec<ToolTierRow>);
 
 impl StoredTiers {
     pub(super) async fn read(shared: &ToolRoomContext) -> Result<StoredTiers, WireError> {
-        Ok(StoredTiers(shared.store.tool_tiers().await?))
+        Ok(StoredTiers(shared.deps.store.tool_tiers().await?))
     }
 
     /// The tier set for exactly this declaration.
@@ -55,7 +57,7 @@ impl StoredTiers {
             );
             if !holds {
                 let entry = tier_entry(ACT_RESET, BY_HOUSE, row, service);
-                shared.store.remove_tool_tier(&row.name, entry).await?;
+                shared.deps.store.remove_tool_tier(&row.name, entry).await?;
                 tracing::warn!(
                     tool = row.name,
                     service,
@@ -93,10 +95,11 @@ pub(super) fn effective_tool(
 
 /// Sets or resets the tier of a currently offered tool.
 pub(super) async fn set_tier(
-    shared: &ToolRoomContext,
-    by: &str,
+    executor: &ToolExecutor,
+    call: RequestContext,
     params: ToolSetTierParams,
 ) -> Result<OutsideTool, WireError> {
+    let (shared, by) = (&executor.shared, call.caller.as_str());
     if params.tier.is_some() == params.reset {
         let message = "Name the tier (read, write, exec or external), or `reset` to take it back.";
         return Err(WireError::new(ErrorCode::InvalidParams, message));
@@ -129,10 +132,10 @@ pub(super) async fn set_tier(
     // The store comes first: after a crash the next offer applies the stored tier.
     if params.reset {
         let entry = tier_entry(ACT_RESET, by, &row, &origin.service);
-        shared.store.remove_tool_tier(&row.name, entry).await?;
+        shared.deps.store.remove_tool_tier(&row.name, entry).await?;
     } else {
         let entry = tier_entry(ACT_SET, by, &row, &origin.service);
-        shared.store.set_tool_tier(row.clone(), entry).await?;
+        shared.deps.store.set_tool_tier(row.clone(), entry).await?;
     }
     // The schema compiled when the tool was offered.
     let schema = Schema::of_arguments(&former.spec.parameters)

@@ -111,7 +111,7 @@ impl ToolEvents {
 /// The tag for watchers of one session.
 async fn session_tag(shared: &ToolRoomContext, key: &str) -> Option<SessionTag> {
     let named = SessionRef::parse(key);
-    let session = shared.store.get_session(&named).await.ok()?;
+    let session = shared.deps.store.get_session(&named).await.ok()?;
     let id = session.id.to_string();
     let key = (session.session_key != id).then(|| session.session_key.into());
     Some(SessionTag { id: id.into(), key })

@@ -4,11 +4,14 @@
 //! be undone is reported with its reason, and so are commands, whose changes are not recorded.
 
 use super::ToolRoomContext;
+use super::executor::ToolExecutor;
+use super::own_act;
+use hob_bus::RequestContext;
 use hob_store::FileChange;
 use hob_tools::undo::{UndoOutcome, undo as undo_change};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{RunSelector, RunState, Status, ToolCallState};
-use hob_wire::rooms::tool::{ToolUndoResult, UndoneChange};
+use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, UndoneChange};
 use hob_wire::{ErrorCode, WireError};
 
 /// Tools that run command lines.
@@ -19,11 +22,14 @@ const COMMANDS_SHOWN_MAX: usize = 20;
 const COMMAND_CHARS_MAX: usize = 120;
 
 /// Undoes all recorded changes of a run and its descendants, newest first.
-pub(super) async fn undo_run(
-    shared: &ToolRoomContext,
-    run: RunId,
+pub(super) async fn undo(
+    executor: &ToolExecutor,
+    call: RequestContext,
+    params: ToolUndoParams,
 ) -> Result<ToolUndoResult, WireError> {
-    let row = shared.store.run(&run).await?;
+    let (shared, run) = (&executor.shared, params.run_id);
+    own_act::record_undo(shared, &call.caller, run).await?;
+    let row = shared.deps.store.run(&run).await?;
     // An active run could change the files again while they are restored.
     if row.summary.state != RunState::Done {
         let message = "This run has not ended; stop it first, then undo it.";
@@ -33,7 +39,7 @@ pub(super) async fn undo_run(
     let mut undone = ToolUndoResult::default();
     let mut changes = Vec::new();
     for member in run_and_descendants(shared, run).await? {
-        changes.extend(shared.store.changes(&member).await?);
+        changes.extend(shared.deps.store.changes(&member).await?);
         undone.notes.extend(command_notes(shared, member).await);
     }
     // Newest first over all runs: a later change may build on an earlier one to the same file.
@@ -57,7 +63,7 @@ pub(super) async fn undo_run(
         }
     }
     // Marked after the files: if this fails, the next undo finds them restored already.
-    shared.store.mark_changes_undone(settled).await?;
+    shared.deps.store.mark_changes_undone(settled).await?;
     if undone.restored.is_empty() && undone.kept.is_empty() {
         let note = "Already undone.";
         undone.notes.push(note.to_owned());
@@ -73,7 +79,7 @@ async fn run_and_descendants(
     let mut runs = vec![run];
     let mut visited = 0;
     while let Some(member) = runs.get(visited) {
-        let children = shared.store.children(member).await?;
+        let children = shared.deps.store.children(member).await?;
         runs.extend(children.iter().map(|child| child.id));
         visited += 1;
     }
@@ -122,7 +128,7 @@ fn command_line(args: &serde_json::Value) -> Option<String> {
 
 async fn undo_one(shared: &ToolRoomContext, change: FileChange) -> ((String, String), UndoOutcome) {
     let place = (change.workspace.clone(), change.path.clone());
-    let former = match shared.store.previous_entry(&change).await {
+    let former = match shared.deps.store.previous_entry(&change).await {
         Ok(former) => former,
         Err(error) => {
             let reason = error.to_string();

@@ -1,7 +1,8 @@
 //! `config.*` through the bus, with a real file.
 
 use crate::fixture::{Fixture, code};
-use hob_daemon::config::{ConfigDeps, ConfigService, room};
+use hob_daemon::RoomContext;
+use hob_daemon::config::serve;
 use hob_kit::host_environment::EnvVars;
 use hob_kit::settings::{SettingKey, SettingKind, Settings, SettingsCatalog};
 use hob_wire::ErrorCode;
@@ -10,6 +11,7 @@ use hob_wire::rooms::config::{
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
 
 const KEYS: &[SettingKey] = &[
     SettingKey::new(
@@ -31,7 +33,8 @@ const KEYS: &[SettingKey] = &[
 
 struct House {
     fixture: Fixture,
-    config: ConfigService,
+    /// The settings in effect.
+    settings: watch::Receiver<Arc<Settings>>,
     /// The level at each apply.
     applied: Arc<Mutex<Vec<String>>>,
 }
@@ -43,20 +46,20 @@ fn house_with(env: EnvVars, text: &str) -> House {
     let settings = Settings::load_home(&catalog, &fixture.home, &env).expect("loads");
     let applied = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&applied);
-    let config = ConfigService::new(ConfigDeps {
-        home: fixture.home.clone(),
-        env,
-        settings,
-        store: fixture.store.clone(),
-        apply: Box::new(move |settings| {
-            let level = settings.text("log.level").to_owned();
-            seen.lock().expect("is sound").push(level);
-        }),
+    let apply = Box::new(move |settings: &Settings| {
+        let level = settings.text("log.level").to_owned();
+        seen.lock().expect("is sound").push(level);
     });
-    fixture.bus.serve(room(config.clone())).expect("is served");
+    let (effective, settings) = watch::channel(Arc::new(settings));
+    let context = RoomContext {
+        env,
+        settings: settings.clone(),
+        ..fixture.context.clone()
+    };
+    serve(&context, effective, apply).expect("is served");
     House {
         fixture,
-        config,
+        settings,
         applied,
     }
 }
@@ -93,7 +96,7 @@ impl House {
 #[tokio::test]
 async fn a_live_change_applies_at_once_and_is_announced() {
     let house = house("# mine\n[log]\nlevel = \"info\" # quiet\n");
-    let mut watch = house.config.watch();
+    let mut watch = house.settings.clone();
     watch.mark_unchanged();
     let changed = house.set("log.level", json!("debug")).await.expect("sets");
     assert_eq!(changed, (json!("debug"), ApplyStatus::Now));
@@ -116,7 +119,7 @@ async fn a_change_that_needs_a_restart_says_so_and_waits() {
     let changed = house.set("gateway.max_connections", json!(20)).await;
     assert_eq!(changed.expect("sets"), (json!(20), ApplyStatus::Restart));
     assert_eq!(house.get("gateway.max_connections").await, json!(20));
-    let in_effect = house.config.watch().borrow().u64("gateway.max_connections");
+    let in_effect = house.settings.borrow().u64("gateway.max_connections");
     assert_eq!(in_effect, 10);
     // Going back to what is in effect needs no restart any more.
     let back = house.set("gateway.max_connections", Value::Null).await;
@@ -131,7 +134,7 @@ async fn a_variable_of_the_environment_beats_the_file() {
     let changed = house.set("log.level", json!("debug")).await.expect("sets");
     assert_eq!(changed, (json!("info"), ApplyStatus::Overridden));
     assert!(house.text().contains("level = \"debug\""));
-    assert_eq!(house.config.watch().borrow().text("log.level"), "info");
+    assert_eq!(house.settings.borrow().text("log.level"), "info");
     house.fixture.close().await;
 }
 
@@ -214,7 +217,7 @@ async fn what_a_person_edited_meanwhile_is_taken_along() {
     let edited = "[log]\nlevel = \"debug\"\n";
     std::fs::write(house.fixture.home.config_file(), edited).expect("writes");
     house.set("gateway.name", json!("x")).await.expect("sets");
-    assert_eq!(house.config.watch().borrow().text("log.level"), "debug");
+    assert_eq!(house.settings.borrow().text("log.level"), "debug");
     let mut keys = Vec::new();
     for _ in 0..2 {
         let (_, payload) = house.fixture.heard("config.changed").await;

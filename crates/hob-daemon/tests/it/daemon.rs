@@ -1,7 +1,7 @@
 //! `daemon.status` through the bus.
 
 use crate::fixture::Fixture;
-use hob_daemon::daemon::{DaemonFacts, room};
+use hob_daemon::daemon::{DaemonFacts, serve};
 use hob_wire::rooms::daemon::{DaemonStatusParams, Status, StoreState};
 use hob_wire::rooms::session::SessionCreateParams;
 use std::sync::{Arc, OnceLock};
@@ -13,18 +13,10 @@ async fn the_status_says_what_is_true_now() {
     let facts = DaemonFacts {
         version: "1.2.3".to_owned(),
         started_at: 17,
-        home: house.home.root().display().to_string(),
         listeners: Arc::clone(&listeners),
         notes: Arc::new(OnceLock::new()),
     };
-    house
-        .bus
-        .serve(room(
-            facts,
-            house.store.clone(),
-            house.bus.emitter("daemon"),
-        ))
-        .expect("is served");
+    serve(&house.context, facts).expect("is served");
     let caller = house.caller();
     let early = caller
         .call::<Status>(&DaemonStatusParams {})

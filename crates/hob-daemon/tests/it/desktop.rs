@@ -1,9 +1,8 @@
 //! The desktop room on a real bus, with applications that leave a trace.
 
 use crate::fixture::Fixture;
-use hob_daemon::desktop::{DesktopDeps, room};
+use hob_daemon::RoomContext;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
 use hob_wire::rooms::audit::{AuditListParams as AuditParams, List as AuditList};
 use hob_wire::rooms::desktop::{
     DesktopFindParams, DesktopLaunchParams, DesktopProgramParams, DesktopSystemParams, DisplayEnv,
@@ -28,14 +27,12 @@ fn serve(house: &Fixture, folder: &Path) {
         ("XDG_DATA_DIRS", folder.join("share").into_os_string()),
         ("PATH", "/usr/bin:/bin".into()),
     ]);
-    let parts = DesktopDeps {
-        store: house.store.clone(),
+    let context = RoomContext {
         env,
-        mask: SecretMask::default(),
+        ..house.context.clone()
     };
-    house.bus.serve(room(parts)).expect("is served");
-    let audit = hob_daemon::audit::room(&house.store);
-    house.bus.serve(audit).expect("is served");
+    hob_daemon::desktop::serve(&context).expect("is served");
+    hob_daemon::audit::serve(&context).expect("is served");
 }
 
 async fn launch(house: &Fixture, entry: &str) -> Result<String, WireError> {

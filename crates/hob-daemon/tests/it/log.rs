@@ -11,7 +11,6 @@ use tracing_subscriber::layer::SubscriberExt;
 #[tokio::test]
 async fn a_logged_line_becomes_an_event_with_secrets_masked() {
     let house = Fixture::new();
-    house.bus.serve(hob_daemon::log::room()).expect("is served");
     let mask = SecretMask::new();
     mask.add("swordfish-77");
     let options = LogOptions {
@@ -23,8 +22,7 @@ async fn a_logged_line_becomes_an_event_with_secrets_masked() {
     let catalog = Arc::new(SettingsCatalog::new(&[logging::KEYS]));
     let log = DaemonLog::new(options, &Settings::defaults(catalog));
     let lines = log.lines().expect("is the first");
-    let pump = hob_daemon::log::pump(lines, house.bus.emitter("log"));
-    house.tasks.spawn_until_stop("log-lines", pump);
+    hob_daemon::log::serve(&house.context, Some(lines)).expect("is served");
 
     let subscriber = tracing_subscriber::registry().with(log.layer());
     tracing::subscriber::with_default(subscriber, || {

@@ -1,23 +1,14 @@
 //! `model.*` through the bus, with a real config file and scripted providers.
 
-use crate::fixture::{Fixture, code};
+use crate::fixture::{Fixture, code, serve_models};
 use hob_bus::Caller;
-use hob_daemon::config::ConfigService;
-use hob_daemon::model_library::ModelLibrary;
-use hob_kit::clock::Clock;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
-use hob_kit::randomness::Randomness;
-use hob_kit::settings::{Settings, SettingsCatalog};
-use hob_models::EnvKeys;
-use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Dialect, Sim, SimParts};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::model::{
     Add, List, ModelAddParams, ModelListParams, ModelListResult, ModelRemoveParams, ModelSetParams,
     ModelTestParams, ProviderKind, Remove, Set, Test,
 };
-use std::sync::Arc;
 
 /// A key that no answer, file or error may show.
 const KEY: &str = "sk-canary-0123456789abcdef";
@@ -29,35 +20,8 @@ struct House {
 
 fn house(text: &str) -> House {
     let fixture = Fixture::new();
-    std::fs::write(fixture.home.config_file(), text).expect("writes");
     let env = EnvVars::from_pairs([("LAB_KEY", KEY)]);
-    let catalog = Arc::new(SettingsCatalog::new(&[hob_models::KEYS]));
-    let settings = Settings::load_home(&catalog, &fixture.home, &env).expect("loads");
-    let config = ConfigService::new(hob_daemon::config::ConfigDeps {
-        home: fixture.home.clone(),
-        env: env.clone(),
-        settings,
-        store: fixture.store.clone(),
-        apply: Box::new(|_| {}),
-    });
-    let room = hob_daemon::model::room(hob_daemon::model::ModelDeps {
-        bus: fixture.bus.clone(),
-        store: fixture.store.clone(),
-        clock: Clock::system(),
-        randomness: Randomness::seeded(3),
-        library: ModelLibrary {
-            settings: config.watch(),
-            http: HttpClient::new(HttpOptions::new(Clock::system())).expect("builds"),
-            keys: Arc::new(EnvKeys::new(env, SecretMask::new())),
-            services: Arc::new(hob_models::NoServices),
-            served: tokio::sync::watch::channel(Arc::default()).1,
-        },
-    });
-    fixture
-        .bus
-        .serve(hob_daemon::config::room(config))
-        .expect("is served");
-    fixture.bus.serve(room).expect("is served");
+    serve_models(&fixture.context, env, &[hob_models::KEYS], text);
     let caller = fixture.caller();
     House { fixture, caller }
 }

@@ -33,7 +33,7 @@ fn runner(fixture: &Fixture) -> ScheduledCommandRunner {
     });
     let web = hob_net::WebClient::new(Clock::system());
     let commands = CommandRunner::new(spawner, settings(""), None).with_web(web);
-    ScheduledCommandRunner::new(commands, &fixture.home, Clock::system())
+    ScheduledCommandRunner::new(&fixture.context, commands)
 }
 
 fn scheduled(command: &str, workspace: Option<&tempfile::TempDir>) -> ScheduledCommand {
@@ -332,9 +332,8 @@ fn granting_needs_admin_and_terms_that_a_rule_can_say() {
 #[tokio::test]
 async fn what_a_command_prints_is_masked() {
     let fixture = Fixture::new();
-    let mask = SecretMask::new();
-    mask.add("sk-live-0123456789abcdef");
-    let runner = runner(&fixture).with_mask(mask);
+    fixture.context.mask.add("sk-live-0123456789abcdef");
+    let runner = runner(&fixture);
     let told = scheduled(
         "printf sk-live-; sleep 0.1; echo 0123456789abcdef end",
         None,

@@ -11,8 +11,7 @@ use hob_wire::{ErrorCode, MessageContent, Role, Scope, Scopes};
 
 fn house() -> Fixture {
     let fixture = Fixture::new();
-    let room = hob_daemon::session::room(&fixture.store);
-    fixture.bus.serve(room).expect("is served");
+    hob_daemon::session::serve(&fixture.context).expect("is served");
     fixture
 }
 

@@ -1,9 +1,10 @@
 //! A house with sessions, tools, permissions and the agent, on a scripted model. It can be closed
 //! and opened again on the same files, as after a restart.
 
+use crate::fixture::room_context;
 use hob_bus::{Bus, BusLimits, BusParts, Caller, ReceivedEvent, Room, publisher};
+use hob_daemon::RoomContext;
 use hob_daemon::model_library::ModelLibrary;
-use hob_daemon::scheduled_command::ScheduledCommandRunner;
 use hob_daemon::service_resolver::{BusServiceResolver, ServiceUseCounts};
 use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
@@ -15,7 +16,6 @@ use hob_kit::randomness::Randomness;
 use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_kit::tasks::TaskGroup;
 use hob_models::{EnvKeys, ServedModel};
-use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Dialect, Sim, SimRequest};
 use hob_store::{Store, StoreOptions};
 use hob_wire::WireError;
@@ -35,6 +35,7 @@ pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) bus: Bus,
     pub(crate) tasks: TaskGroup,
+    pub(crate) context: RoomContext,
     pub(crate) settings: watch::Sender<Arc<Settings>>,
     /// What local services serve.
     pub(crate) served: watch::Sender<Arc<Vec<ServedModel>>>,
@@ -124,47 +125,31 @@ impl House {
         });
         bus.serve(watcher).expect("is served");
         let settings = settings(config);
+        let context = RoomContext {
+            settings: settings.subscribe(),
+            ..room_context(&home, &store, &bus, &tasks)
+        };
         let house = House {
             store,
             bus,
             tasks,
+            context,
             settings,
             served: watch::channel(Arc::default()).0,
             heard,
             folder: folder.to_owned(),
         };
-        house.serve(&home);
+        house.serve();
         house
     }
 
-    fn serve(&self, home: &Home) {
-        let serve = |room| self.bus.serve(room).expect("is served");
-        serve(hob_daemon::session::room(&self.store));
-        serve(hob_daemon::permission::room(
-            hob_daemon::permission::PermissionDeps {
-                bus: self.bus.clone(),
-                store: self.store.clone(),
-                clock: Clock::system(),
-                randomness: Randomness::system(),
-                settings: self.settings.subscribe(),
-                mask: hob_kit::mask::SecretMask::new(),
-            },
-        ));
+    fn serve(&self) {
+        let context = &self.context;
+        hob_daemon::session::serve(context).expect("is served");
+        hob_daemon::permission::serve(context).expect("is served");
         let commands = self.commands();
-        serve(hob_daemon::tool::room(hob_daemon::tool::ToolRoomDeps {
-            bus: self.bus.clone(),
-            store: self.store.clone(),
-            clock: Clock::system(),
-            settings: self.settings.subscribe(),
-            home: home.clone(),
-            commands: Some(commands.clone()),
-            web: hob_net::WebClient::new(Clock::system()),
-            mask: hob_kit::mask::SecretMask::new(),
-        }));
-        let http = HttpClient::new(HttpOptions::new(Clock::system())).expect("a client");
+        hob_daemon::tool::serve(context, Some(commands.clone())).expect("is served");
         let library = ModelLibrary {
-            settings: self.settings.subscribe(),
-            http,
             keys: Arc::new(EnvKeys::new(EnvVars::default(), SecretMask::new())),
             services: Arc::new(BusServiceResolver::new(
                 &self.bus,
@@ -172,28 +157,8 @@ impl House {
             )),
             served: self.served.subscribe(),
         };
-        hob_daemon::agent::serve(hob_daemon::agent::AgentDeps {
-            store: self.store.clone(),
-            bus: self.bus.clone(),
-            tasks: self.tasks.clone(),
-            library: library.clone(),
-            home: home.clone(),
-            mask: SecretMask::new(),
-            clock: Clock::system(),
-            randomness: Randomness::system(),
-        })
-        .expect("is served");
-        hob_daemon::loops::serve(hob_daemon::loops::LoopDeps {
-            store: self.store.clone(),
-            bus: self.bus.clone(),
-            tasks: self.tasks.clone(),
-            library,
-            command_runner: ScheduledCommandRunner::new(commands, home, Clock::system()),
-            clock: Clock::system(),
-            randomness: Randomness::system(),
-            mask: SecretMask::new(),
-        })
-        .expect("is served");
+        hob_daemon::agent::serve(context, &library).expect("is served");
+        hob_daemon::loops::serve(context, &library, commands).expect("is served");
     }
 
     /// How commands are run here: by the shim of these tests, at the best level of the machine.

@@ -235,8 +235,7 @@ async fn the_ledger_has_every_call_at_its_price() {
     for _ in 0..3 {
         house.run(waiting("a", "Well?")).await;
     }
-    let room = hob_daemon::cost::room(house.store.clone(), hob_kit::clock::Clock::system());
-    house.bus.serve(room).expect("is served");
+    hob_daemon::cost::serve(&house.context).expect("is served");
     let all = CostSummaryParams::default();
     let summary = house.caller().call::<Summary>(&all).await.expect("sums");
     assert_eq!(summary.total.calls, 3);

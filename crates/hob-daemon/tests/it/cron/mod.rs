@@ -9,16 +9,13 @@ mod restarts;
 
 use crate::fixture::Fixture;
 use hob_bus::{Caller, Room};
-use hob_daemon::cron::{CronDeps, serve};
-use hob_daemon::scheduled_command::ScheduledCommandRunner;
+use hob_daemon::cron::serve;
 use hob_daemon::tool::CommandRunner;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
 use hob_kit::randomness::Randomness;
 use hob_kit::settings::{Settings, SettingsCatalog};
-use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::rooms::agent::{
     Abort, AgentAbortResult, AgentRunParams, AgentRunResult, AgentStats, CallView, Cost, Run,
@@ -251,61 +248,33 @@ impl House {
         House::over(fixture, clock, "")
     }
 
-    fn over(fixture: Fixture, clock: Clock, text: &str) -> House {
-        let agent = Arc::new(Agent::default());
-        let sessions = hob_daemon::session::room(&fixture.store);
-        fixture.bus.serve(sessions).expect("is served");
+    fn over(mut fixture: Fixture, clock: Clock, text: &str) -> House {
         let settings = watch::channel(settings(text)).0;
-        let permission = hob_daemon::permission::PermissionDeps {
-            bus: fixture.bus.clone(),
-            store: fixture.store.clone(),
-            clock: clock.clone(),
-            randomness: Randomness::system(),
-            settings: settings.subscribe(),
-            mask: SecretMask::new(),
-        };
-        let room = hob_daemon::permission::room(permission);
-        fixture.bus.serve(room).expect("is served");
+        fixture.context.clock = clock.clone();
+        fixture.context.settings = settings.subscribe();
+        hob_daemon::session::serve(&fixture.context).expect("is served");
+        hob_daemon::permission::serve(&fixture.context).expect("is served");
         let house = House {
             fixture,
-            agent,
+            agent: Arc::new(Agent::default()),
             clock,
             settings,
         };
-        let tasks = house.fixture.tasks.clone();
-        serve(house.parts(tasks)).expect("is served");
-        house
-            .fixture
-            .bus
-            .serve(house.agent.room())
-            .expect("is served");
+        let context = &house.fixture.context;
+        serve(context, house.commands()).expect("is served");
+        context.bus.serve(house.agent.room()).expect("is served");
         house
     }
 
-    fn parts(&self, tasks: TaskGroup) -> CronDeps {
+    fn commands(&self) -> CommandRunner {
         let path = EnvVars::capture().os("PATH").expect("a path").to_owned();
         let spawner = Spawner::new(SpawnerParts {
             shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
             env: EnvVars::from_pairs([("PATH", path)]),
-            tasks: tasks.clone(),
+            tasks: self.fixture.tasks.clone(),
             sandbox_support: None,
         });
-        let commands = CommandRunner::new(spawner, self.settings.subscribe(), None);
-        CronDeps {
-            bus: self.fixture.bus.clone(),
-            store: self.fixture.store.clone(),
-            clock: self.clock.clone(),
-            randomness: Randomness::system(),
-            home: self.fixture.home.clone(),
-            settings: self.settings.subscribe(),
-            mask: SecretMask::new(),
-            command_runner: ScheduledCommandRunner::new(
-                commands,
-                &self.fixture.home,
-                self.clock.clone(),
-            ),
-            tasks,
-        }
+        CommandRunner::new(spawner, self.settings.subscribe(), None)
     }
 
     pub(crate) fn caller(&self) -> Caller {

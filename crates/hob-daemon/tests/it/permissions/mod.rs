@@ -5,7 +5,6 @@ mod stored;
 
 use crate::fixture::{Fixture, code};
 use hob_bus::PeerIdentity;
-use hob_kit::clock::Clock;
 use hob_kit::host_environment::EnvVars;
 use hob_kit::randomness::Randomness;
 use hob_kit::settings::{Settings, SettingsCatalog};
@@ -37,19 +36,11 @@ pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>
 }
 
 pub(crate) fn house_with(text: &str) -> Fixture {
-    let house = Fixture::new();
-    let parts = hob_daemon::permission::PermissionDeps {
-        bus: house.bus.clone(),
-        store: house.store.clone(),
-        clock: Clock::system(),
-        randomness: Randomness::seeded(9),
-        settings: settings(text),
-        mask: hob_kit::mask::SecretMask::new(),
-    };
-    let room = hob_daemon::permission::room(parts);
-    house.bus.serve(room).expect("is served");
-    let sessions = hob_daemon::session::room(&house.store);
-    house.bus.serve(sessions).expect("is served");
+    let mut house = Fixture::new();
+    house.context.settings = settings(text);
+    house.context.randomness = Randomness::seeded(9);
+    hob_daemon::permission::serve(&house.context).expect("is served");
+    hob_daemon::session::serve(&house.context).expect("is served");
     house
 }
 

@@ -20,8 +20,7 @@ use serde_json::json;
 
 fn house(text: &str) -> Fixture {
     let house = house_with(text);
-    let audit = hob_daemon::audit::room(&house.store);
-    house.bus.serve(audit).expect("is served");
+    hob_daemon::audit::serve(&house.context).expect("is served");
     house
 }
 

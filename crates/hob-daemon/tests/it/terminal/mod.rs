@@ -7,13 +7,14 @@ mod people;
 mod restarts;
 mod watching;
 
+use crate::fixture::room_context;
 use hob_bus::{Bus, BusLimits, BusParts, Caller, LoggedEvent, Room, publisher};
-use hob_daemon::terminal::{KEYS, TerminalDeps, TerminalRoom, room};
+use hob_daemon::RoomContext;
+use hob_daemon::terminal::{KEYS, TerminalRoom, serve};
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::mask::SecretMask;
 use hob_kit::randomness::Randomness;
 use hob_kit::settings::{Settings, SettingsCatalog};
 use hob_kit::tasks::TaskGroup;
@@ -100,26 +101,19 @@ impl Rig {
         ]);
         let rig: std::ffi::OsString = env!("CARGO_BIN_EXE_hob-daemon-rig").into();
         let settings = Settings::defaults(Arc::new(SettingsCatalog::new(&[KEYS])));
-        let terminals = TerminalRoom::new(TerminalDeps {
-            bus: bus.clone(),
-            store: store.clone(),
-            clock: Clock::system(),
-            randomness: Randomness::system(),
+        let spawner = Spawner::new(SpawnerParts {
+            shim: vec![rig.clone()],
             env: env.clone(),
-            home: self.home.clone(),
-            settings: watch::channel(Arc::new(settings)).1,
-            mask: SecretMask::default(),
-            spawner: Spawner::new(SpawnerParts {
-                shim: vec![rig.clone()],
-                env,
-                tasks: tasks.clone(),
-                sandbox_support: None,
-            }),
-            recorder: vec![rig, "record".into()],
             tasks: tasks.clone(),
+            sandbox_support: None,
         });
-        bus.serve(room(&terminals)).expect("is served");
-        terminals.open();
+        let context = RoomContext {
+            env,
+            settings: watch::channel(Arc::new(settings)).1,
+            ..room_context(&self.home, &store, &bus, &tasks)
+        };
+        let recorder = vec![rig, "record".into()];
+        let terminals = serve(&context, spawner, recorder).expect("is served");
         self.house = Some(House {
             store,
             bus,

@@ -20,10 +20,9 @@ mod secrets;
 mod terminal;
 
 use crate::fixture::{Fixture, code};
-use crate::permissions::{house_with, run, settings};
+use crate::permissions::{house_with, run};
 use hob_bus::PeerIdentity;
 use hob_daemon::tool::CommandRunner;
-use hob_kit::clock::Clock;
 use hob_kit::mask::SecretMask;
 use hob_wire::content::ContentPart;
 use hob_wire::rooms::permission::{
@@ -59,18 +58,8 @@ fn house_saying(text: &str) -> House {
 /// A house that runs programs as `commands` says.
 fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<CommandRunner>) -> House {
     let fixture = house_with(text);
-    let mask = SecretMask::new();
-    let room = hob_daemon::tool::room(hob_daemon::tool::ToolRoomDeps {
-        bus: fixture.bus.clone(),
-        store: fixture.store.clone(),
-        clock: Clock::system(),
-        settings: settings(text),
-        home: fixture.home.clone(),
-        commands: commands(&fixture),
-        web: hob_net::WebClient::new(Clock::system()),
-        mask: mask.clone(),
-    });
-    fixture.bus.serve(room).expect("is served");
+    let mask = fixture.context.mask.clone();
+    hob_daemon::tool::serve(&fixture.context, commands(&fixture)).expect("is served");
     let workspace = tempfile::tempdir().expect("a folder");
     std::fs::write(workspace.path().join("a.txt"), "hello").expect("writes");
     House {

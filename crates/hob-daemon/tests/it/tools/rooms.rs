@@ -1,19 +1,11 @@
 //! Tools that ask other rooms, through the bus.
 
 use super::{House, house, words};
-use crate::fixture::Fixture;
-use hob_daemon::config::ConfigService;
-use hob_daemon::model_library::ModelLibrary;
-use hob_kit::clock::Clock;
+use crate::fixture::serve_models;
 use hob_kit::host_environment::EnvVars;
-use hob_kit::randomness::Randomness;
-use hob_kit::settings::{Settings, SettingsCatalog};
-use hob_models::EnvKeys;
-use hob_net::{HttpClient, HttpOptions};
 use hob_sim::{Answer, Dialect, Sim};
 use hob_wire::rooms::session::{Create, History, SessionCreateParams, SessionHistoryParams};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// A key of the environment. It looks like nothing in particular: only who is told it knows it.
 const KEY: &str = "canary.of.the.lab";
@@ -35,37 +27,9 @@ async fn with_sessions() -> House {
 /// A house with the rooms of settings and models, over this file.
 fn with_models(text: &str) -> House {
     let house = house();
-    let Fixture { home, bus, .. } = &house.fixture;
-    std::fs::write(home.config_file(), text).expect("writes");
     let env = EnvVars::from_pairs([("LAB_KEY", KEY)]);
-    let catalog = Arc::new(SettingsCatalog::new(&[
-        hob_models::KEYS,
-        hob_daemon::agent::KEYS,
-    ]));
-    let settings = Settings::load_home(&catalog, home, &env).expect("loads");
-    let config = ConfigService::new(hob_daemon::config::ConfigDeps {
-        home: home.clone(),
-        env: env.clone(),
-        settings,
-        store: house.fixture.store.clone(),
-        apply: Box::new(|_| {}),
-    });
-    let models = hob_daemon::model::room(hob_daemon::model::ModelDeps {
-        bus: bus.clone(),
-        store: house.fixture.store.clone(),
-        clock: Clock::system(),
-        randomness: Randomness::seeded(3),
-        library: ModelLibrary {
-            settings: config.watch(),
-            http: HttpClient::new(HttpOptions::new(Clock::system())).expect("builds"),
-            keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
-            services: Arc::new(hob_models::NoServices),
-            served: tokio::sync::watch::channel(Arc::default()).1,
-        },
-    });
-    let room = hob_daemon::config::room(config);
-    bus.serve(room).expect("is served");
-    bus.serve(models).expect("is served");
+    let keys = [hob_models::KEYS, hob_daemon::agent::KEYS];
+    serve_models(&house.fixture.context, env, &keys, text);
     house
 }
 
