@@ -20,6 +20,7 @@
 //!
 //! Shared by several rooms:
 //!
+//! - [`RoomContext`] holds what most rooms need
 //! - [`model_library`] gives access to models, [`service_resolver`] to the managed services behind
 //!   some of them
 //! - [`reserved_sessions`] protects the sessions of loops, jobs and sub-agents

@@ -38,31 +38,31 @@ impl NoteList {
         let mut is_ready = self.is_ready.subscribe();
         is_ready.wait_for(|ready| *ready).await.expect("it lives");
     }
+}
 
-    async fn get(
-        &self,
-        params: config::ConfigGetParams,
-    ) -> Result<config::ConfigGetResult, NoteMissing> {
-        self.add(format!("get {}", params.key.ok_or(NoteMissing)?));
-        Ok(config::ConfigGetResult { settings: vec![] })
-    }
+async fn get(
+    notes: &NoteList,
+    params: config::ConfigGetParams,
+) -> Result<config::ConfigGetResult, NoteMissing> {
+    notes.add(format!("get {}", params.key.ok_or(NoteMissing)?));
+    Ok(config::ConfigGetResult { settings: vec![] })
+}
 
-    async fn set(
-        self: &Arc<Self>,
-        call: RequestContext,
-        params: config::ConfigSetParams,
-    ) -> Result<config::ConfigChange, WireError> {
-        self.add(format!("set {} by {}", params.key, call.caller));
-        Ok(config::ConfigChange {
-            key: params.key,
-            value: json!(Arc::strong_count(self) > 1),
-            applied: config::ApplyStatus::Now,
-        })
-    }
+async fn set(
+    notes: &Arc<NoteList>,
+    call: RequestContext,
+    params: config::ConfigSetParams,
+) -> Result<config::ConfigChange, WireError> {
+    notes.add(format!("set {} by {}", params.key, call.caller));
+    Ok(config::ConfigChange {
+        key: params.key,
+        value: json!(Arc::strong_count(notes) > 1),
+        applied: config::ApplyStatus::Now,
+    })
+}
 
-    async fn heard(self: Arc<Self>, line: log::LogRecord) {
-        self.add(format!("heard {}", line.message));
-    }
+async fn heard(notes: Arc<NoteList>, line: log::LogRecord) {
+    notes.add(format!("heard {}", line.message));
 }
 
 async fn delete(
@@ -82,7 +82,7 @@ async fn label(
     Err(NoteMissing)
 }
 
-fn get(key: Option<&str>) -> config::ConfigGetParams {
+fn wanted(key: Option<&str>) -> config::ConfigGetParams {
     config::ConfigGetParams {
         key: key.map(str::to_owned),
     }
@@ -95,17 +95,17 @@ async fn every_shape_of_handler_answers_with_the_shared_state() {
     let room = Room::new("config")
         .events(config::EVENTS)
         .state(Arc::clone(&notes))
-        .method(config::Get, NoteList::get)
-        .method(config::Set, NoteList::set)
+        .method(config::Get, get)
+        .method(config::Set, set)
         .method(session::Delete, delete)
         .method(session::Label, label);
     bus.serve(room).expect("served");
     let caller = bus.caller("test");
     caller
-        .call::<config::Get>(&get(Some("a")))
+        .call::<config::Get>(&wanted(Some("a")))
         .await
         .expect("found");
-    let missing = caller.call::<config::Get>(&get(None)).await;
+    let missing = caller.call::<config::Get>(&wanted(None)).await;
     assert_eq!(missing.expect_err("missing").code, ErrorCode::NotFound);
     let set = config::ConfigSetParams {
         key: "b".to_owned(),
@@ -136,11 +136,11 @@ async fn handlers_wait_for_the_hook_before_them_and_events_do_not() {
     let room = Room::new("config")
         .state(Arc::clone(&notes))
         .before(NoteList::wait_ready)
-        .method(config::Get, NoteList::get)
-        .on(log::LogLine, NoteList::heard);
+        .method(config::Get, get)
+        .on(log::LogLine, heard);
     bus.serve(room).expect("served");
     let caller = bus.caller("test");
-    let params = get(Some("a"));
+    let params = wanted(Some("a"));
     let mut asked = std::pin::pin!(caller.call::<config::Get>(&params));
     let early = tokio::time::timeout(Duration::from_millis(20), &mut asked).await;
     assert!(early.is_err(), "it waits");

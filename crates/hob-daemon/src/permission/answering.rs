@@ -58,34 +58,6 @@ impl PermissionService {
         Ok(PermissionWithdrawResult { questions })
     }
 
-    /// Marks a connection as one that shows questions to a person, until it closes.
-    pub(super) async fn attend(
-        self: &Arc<Self>,
-        call: RequestContext,
-        _: PermissionAttendParams,
-    ) -> Result<PermissionAttendResult, WireError> {
-        let connection = call.connection;
-        let now_ms = self.deps.clock.monotonic_ms();
-        let is_new = self.state().book.attend(connection, now_ms);
-        let service = Arc::clone(self);
-        // The hook is registered once per connection; registering fails if the connection has
-        // closed.
-        let stays = !is_new
-            || self
-                .deps
-                .bus
-                .when_closed(connection, move || service.unattend(connection));
-        if !stays {
-            self.unattend(connection);
-            let message = "Questions can only be shown over a lasting connection: use the WebSocket or the unix socket.";
-            return Err(WireError::new(ErrorCode::InvalidParams, message));
-        }
-        self.deadlines.send_replace(());
-        let connections = self.state().book.attending();
-        let connections = u32::try_from(connections).unwrap_or(u32::MAX);
-        Ok(PermissionAttendResult { connections })
-    }
-
     fn unattend(&self, connection: u64) {
         let now_ms = self.deps.clock.monotonic_ms();
         self.state().book.leave(connection, now_ms);
@@ -103,24 +75,6 @@ impl PermissionService {
             let settled = self.state().book.withdraw_run(run);
             self.settle_all(settled, BY_WITHDRAWN).await;
         }
-    }
-
-    pub(super) async fn pending(
-        &self,
-        params: PermissionPendingParams,
-    ) -> Result<PermissionPendingResult, WireError> {
-        let state = self.state();
-        let wanted = |question: &PermissionQuestion| {
-            let key = params.session_key.as_ref();
-            key.is_none_or(|key| *key == question.session_key)
-        };
-        let open = state
-            .open
-            .values()
-            .filter_map(|open| state.current_view(open));
-        let mut questions: Vec<PermissionQuestion> = open.filter(wanted).collect();
-        questions.sort_by(|one, other| (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id)));
-        Ok(PermissionPendingResult { questions })
     }
 
     pub(super) async fn expire_questions(&self) {
@@ -212,6 +166,53 @@ impl PermissionService {
             .await
             .map(|_: Option<StoredRule>| ())
     }
+}
+
+/// Marks a connection as one that shows questions to a person, until it closes.
+pub(super) async fn attend(
+    service: &Arc<PermissionService>,
+    call: RequestContext,
+    _: PermissionAttendParams,
+) -> Result<PermissionAttendResult, WireError> {
+    let connection = call.connection;
+    let now_ms = service.deps.clock.monotonic_ms();
+    let is_new = service.state().book.attend(connection, now_ms);
+    let leaving = Arc::clone(service);
+    // The hook is registered once per connection; registering fails if the connection has
+    // closed.
+    let stays = !is_new
+        || service
+            .deps
+            .bus
+            .when_closed(connection, move || leaving.unattend(connection));
+    if !stays {
+        service.unattend(connection);
+        let message = "Questions can only be shown over a lasting connection: use the WebSocket or the unix socket.";
+        return Err(WireError::new(ErrorCode::InvalidParams, message));
+    }
+    service.deadlines.send_replace(());
+    let connections = service.state().book.attending();
+    let connections = u32::try_from(connections).unwrap_or(u32::MAX);
+    Ok(PermissionAttendResult { connections })
+}
+
+/// Lists the open questions.
+pub(super) async fn pending(
+    service: &PermissionService,
+    params: PermissionPendingParams,
+) -> Result<PermissionPendingResult, WireError> {
+    let state = service.state();
+    let wanted = |question: &PermissionQuestion| {
+        let key = params.session_key.as_ref();
+        key.is_none_or(|key| *key == question.session_key)
+    };
+    let open = state
+        .open
+        .values()
+        .filter_map(|open| state.current_view(open));
+    let mut questions: Vec<PermissionQuestion> = open.filter(wanted).collect();
+    questions.sort_by(|one, other| (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id)));
+    Ok(PermissionPendingResult { questions })
 }
 
 impl PermissionState {

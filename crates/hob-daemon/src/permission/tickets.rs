@@ -34,33 +34,33 @@ impl PermissionService {
             grant: None,
         })
     }
+}
 
-    /// Redeems a ticket, once.
-    pub(super) async fn redeem(
-        &self,
-        params: PermissionRedeemParams,
-    ) -> Result<PermissionRedeemResult, WireError> {
-        let work = PreparedCall {
-            tool: params.tool,
-            fingerprint: params.fingerprint,
-            args: params.args,
-            context: params.context,
-            state: params.state,
-        };
-        // Computed from what would run now: a call changed after its approval has another digest.
-        let digest = work.digest();
-        let now_ms = self.deps.clock.monotonic_ms();
-        let redeemed = self
-            .state()
-            .book
-            .redeem_ticket(&params.ticket, &digest, now_ms);
-        match redeemed {
-            Ok(()) => Ok(PermissionRedeemResult { digest }),
-            Err(TicketError::OtherDigest) if failpoint::broken(71) => {
-                Ok(PermissionRedeemResult { digest })
-            }
-            Err(reason) => Err(ticket_error(reason)),
+/// Redeems a ticket, once.
+pub(super) async fn redeem(
+    service: &PermissionService,
+    params: PermissionRedeemParams,
+) -> Result<PermissionRedeemResult, WireError> {
+    let work = PreparedCall {
+        tool: params.tool,
+        fingerprint: params.fingerprint,
+        args: params.args,
+        context: params.context,
+        state: params.state,
+    };
+    // Computed from what would run now: a call changed after its approval has another digest.
+    let digest = work.digest();
+    let now_ms = service.deps.clock.monotonic_ms();
+    let redeemed = service
+        .state()
+        .book
+        .redeem_ticket(&params.ticket, &digest, now_ms);
+    match redeemed {
+        Ok(()) => Ok(PermissionRedeemResult { digest }),
+        Err(TicketError::OtherDigest) if failpoint::broken(71) => {
+            Ok(PermissionRedeemResult { digest })
         }
+        Err(reason) => Err(ticket_error(reason)),
     }
 }
 

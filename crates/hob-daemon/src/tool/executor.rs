@@ -48,10 +48,6 @@ impl ToolExecutor {
         }
     }
 
-    pub(super) async fn list(&self, params: ToolListParams) -> Result<ToolListResult, WireError> {
-        Ok(self.shared.registry.list(params.known.as_deref()))
-    }
-
     pub(super) async fn describe(&self, params: ToolDescribeParams) -> Result<ToolSpec, WireError> {
         let name = params.name.as_str();
         let found = if params.wait {
@@ -279,6 +275,13 @@ impl ToolExecutor {
         let settings = self.shared.deps.settings.borrow();
         Duration::from_millis(settings.duration_ms("tool.return_wait"))
     }
+}
+
+pub(super) async fn list(
+    executor: &ToolExecutor,
+    params: ToolListParams,
+) -> Result<ToolListResult, WireError> {
+    Ok(executor.shared.registry.list(params.known.as_deref()))
 }
 
 /// Cancels a call when its caller is gone. Never returns.

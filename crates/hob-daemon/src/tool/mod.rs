@@ -108,7 +108,7 @@ pub fn serve(context: &RoomContext, commands: Option<CommandRunner>) -> Result<(
         .concurrency(CONCURRENCY)
         .events(EVENTS)
         .state(Arc::new(ToolExecutor::new(shared)))
-        .method(List, ToolExecutor::list)
+        .method(List, executor::list)
         .method(Describe, ToolExecutor::describe)
         .method(Execute, ToolExecutor::execute)
         .method(Cancel, ToolExecutor::cancel)
