@@ -84,6 +84,8 @@ pub struct ServiceDeps {
     pub tasks: TaskGroup,
     /// A busy service is not idle, however long ago it was last used.
     pub busy: BusyCheck,
+    /// The opt-in listeners that a service file may name.
+    pub listeners: Vec<&'static str>,
 }
 
 impl fmt::Debug for ServiceDeps {

@@ -41,6 +41,7 @@ use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
+use hob_wire::analysis::OutputAnalysis;
 use hob_wire::rooms::terminal::{
     Analyze, Cancel, Capture, Close, Command, Create, Execute, History, Keys, List, Open,
     TerminalCommandChanged, TerminalOutput, TerminalStatus,
@@ -73,8 +74,13 @@ pub struct TerminalDeps {
     pub spawner: Spawner,
     /// The command line of the recorder, without its folder argument.
     pub recorder: Vec<OsString>,
+    /// Analyzes the output of a command, for `terminal.analyze`.
+    pub analyze: OutputAnalyzer,
     pub tasks: TaskGroup,
 }
+
+/// Analyzes an output. The other arguments are the command line and its exit code, if known.
+pub type OutputAnalyzer = fn(Option<&str>, &str, Option<i32>) -> OutputAnalysis;
 
 impl fmt::Debug for TerminalDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,20 +5,20 @@
 
 /// An agent: its tools and its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AgentPack {
-    pub name: &'static str,
-    pub about: &'static str,
+pub(crate) struct AgentPack {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
     /// Tool names; tools that do not exist are skipped.
-    pub tools: &'static [&'static str],
+    pub(crate) tools: &'static [&'static str],
     /// The agent's layer of the system prompt.
-    pub prompt: &'static str,
+    pub(crate) prompt: &'static str,
     /// Keywords and phrases that select the agent, in lower case.
     keywords: &'static [&'static str],
 }
 
 /// The reason an agent was picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouteReason {
+pub(crate) enum RouteReason {
     /// The message contains this keyword.
     Keyword(&'static str),
     /// The message contains no keyword.
@@ -43,7 +43,7 @@ const LOOKUP_TOOLS: &[&str] = &[
 ];
 
 /// All agents; the first is the default. If keywords of several match, [`PRECEDENCE`] decides.
-pub const PACKS: [AgentPack; 5] = [
+pub(crate) const PACKS: [AgentPack; 5] = [
     AgentPack {
         name: "chat.quick",
         about: "A short answer, without tools.",
@@ -142,12 +142,12 @@ const PRECEDENCE: [usize; 4] = [3, 1, 2, 4];
 const ROUTED_CHARS_MAX: usize = 4_000;
 
 /// Returns the agent of this name.
-pub fn find(name: &str) -> Option<&'static AgentPack> {
+pub(crate) fn find(name: &str) -> Option<&'static AgentPack> {
     PACKS.iter().find(|pack| pack.name == name)
 }
 
 /// Returns the agent for a message.
-pub fn route(message: &str) -> (&'static AgentPack, RouteReason) {
+pub(crate) fn route(message: &str) -> (&'static AgentPack, RouteReason) {
     let text: String = message
         .chars()
         .take(ROUTED_CHARS_MAX)

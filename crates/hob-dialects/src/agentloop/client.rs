@@ -3,21 +3,19 @@
 //! Invariants: commands are handled one after the other. Slow ones (answering a message, starting
 //! or stopping a service) run in their own tasks, whose number is limited per client.
 
-use crate::agentloop::SURFACE;
 use crate::agentloop::outgoing::{self, AgentLoopEventReceiver, EVENTS_MAX};
 use crate::agentloop::session::{AgentLoopRouting, AgentLoopSessionTurns};
 use crate::agentloop::turn::AgentLoopTurn;
-use crate::http::HttpState;
-use crate::shared;
-use crate::token_cache::Principal;
-use crate::websocket::MessageSink;
-use bytes::Bytes;
-use hob_bus::Caller;
-use hob_core::agent_packs;
-use hob_wire::agentloop::{
+use crate::agentloop::types::{
     AgentLoopAgent, AgentLoopCommand, AgentLoopEvent, AgentLoopSessionConfigure,
     AgentLoopSessionRef, AgentLoopSessionSend, AgentLoopSessionState, COMMANDS,
 };
+use crate::agentloop::{SURFACE, agent_packs};
+use bytes::Bytes;
+use hob_bus::Caller;
+use hob_gateway::Principal;
+use hob_gateway::http::HttpState;
+use hob_gateway::websocket::MessageSink;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{Abort, RunSelector};
 use hob_wire::rooms::session::{self, Session, SessionAnnotateParams, SessionCreateParams};
@@ -37,8 +35,6 @@ const SESSIONS_MAX: usize = 256;
 pub(crate) struct AgentLoopClient {
     pub(crate) state: Arc<HttpState>,
     pub(crate) principal: Principal,
-    /// The client came through the opt-in listener, without a token.
-    pub(crate) granted: bool,
     pub(crate) caller: Caller,
     /// Cancelled when the client has left.
     pub(crate) disconnected: CancellationToken,
@@ -54,15 +50,12 @@ impl AgentLoopClient {
     pub(crate) fn new(
         state: Arc<HttpState>,
         principal: Principal,
-        granted: bool,
     ) -> Result<(AgentLoopClient, AgentLoopEventReceiver), WireError> {
-        let peer = shared::peer(&principal, SURFACE);
-        let caller = state.shared.bus.caller_as(peer)?;
+        let caller = state.caller(&principal, SURFACE)?;
         let (out, events) = mpsc::channel(EVENTS_MAX);
         let client = AgentLoopClient {
             state,
             principal,
-            granted,
             caller,
             disconnected: CancellationToken::new(),
             out,
@@ -91,7 +84,7 @@ impl AgentLoopClient {
 
     /// Returns true if messages of this client may name files of this machine.
     pub(crate) fn can_read_files(&self) -> bool {
-        self.granted || self.principal.scopes.allow(Scope::Control)
+        self.principal.scopes.allow(Scope::Control)
     }
 
     pub(crate) async fn emit(&self, event: &AgentLoopEvent) {
@@ -316,17 +309,20 @@ impl AgentLoopClient {
     }
 }
 
-impl MessageSink for Arc<AgentLoopClient> {
+/// The receiver of a client's messages.
+pub(crate) struct AgentLoopMessageSink(pub(crate) Arc<AgentLoopClient>);
+
+impl MessageSink for AgentLoopMessageSink {
     async fn receive_text(&self, text: Bytes) {
         match parse_command(&text) {
-            Ok(command) => self.handle_command(command).await,
-            Err(why) => self.send_error(None, why).await,
+            Ok(command) => self.0.handle_command(command).await,
+            Err(why) => self.0.send_error(None, why).await,
         }
     }
 
     async fn receive_binary(&self) {
         let why = "A command is a text message; this one is binary.";
-        self.send_error(None, why.to_owned()).await;
+        self.0.send_error(None, why.to_owned()).await;
     }
 }
 

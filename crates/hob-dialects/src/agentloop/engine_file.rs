@@ -1,17 +1,19 @@
 //! The file in which AgentLoop's clients find the listener: `run/agentloop.json`, or the configured
 //! path.
 
-use crate::shared::GatewayShared;
+use crate::agentloop::settings;
+use crate::agentloop::types::AgentLoopEndpoint;
+use hob_gateway::shared::GatewayShared;
 use hob_kit::atomic_file;
-use hob_wire::agentloop::AgentLoopEndpoint;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Writes the listener's address to the file, and removes the file when the gateway stops
 /// accepting. A failure is only logged, because a client may know the address otherwise.
-pub(crate) fn announce(address: SocketAddr, path: PathBuf, shared: &Arc<GatewayShared>) {
+pub(crate) fn announce(address: SocketAddr, shared: &Arc<GatewayShared>) {
+    let path = settings::state_file(&shared.settings.borrow(), &shared.home);
     let engine = AgentLoopEndpoint {
         host: address.ip().to_string(),
         port: address.port(),

@@ -6,11 +6,11 @@
 
 use crate::agentloop::client::AgentLoopClient;
 use crate::agentloop::services;
-use crate::bus_connection::{self, BusMessage};
-use crate::websocket;
+use crate::agentloop::types::AgentLoopEvent;
 use bytes::Bytes;
 use hob_bus::{BusLink, BusOutlet, CloseReason};
-use hob_wire::agentloop::AgentLoopEvent;
+use hob_gateway::bus_connection::{self, BusMessage};
+use hob_gateway::websocket;
 use hob_wire::frame::{self, RequestHead};
 use hob_wire::rooms::gateway;
 use hob_wire::rooms::service::{ServiceLog, ServiceStatusChanged};

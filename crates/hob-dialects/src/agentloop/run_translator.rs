@@ -3,12 +3,12 @@
 //! Invariant: sent tokens are never taken back. If another attempt of the model begins differently,
 //! no more tokens are sent; the message at the end has the whole answer.
 
-use crate::openai::BorrowedDelta;
-use crate::openai::chunk_builder::{AnswerChunk, ChunkBuilder};
-use hob_core::run_follower::StepText;
-use hob_wire::agentloop::{
+use crate::agentloop::types::{
     AgentLoopEvent, AgentLoopSessionState, AgentLoopToolCall, AgentLoopToolStatus,
 };
+use hob_core::run_follower::StepText;
+use hob_gateway::openai::BorrowedDelta;
+use hob_gateway::openai::{AnswerChunk, ChunkBuilder};
 use hob_wire::content::{ContentPart, Role, ToolResult};
 use hob_wire::id::{MessageId, RunId};
 use hob_wire::rooms::agent::{

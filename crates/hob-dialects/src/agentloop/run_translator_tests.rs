@@ -1,8 +1,8 @@
 //! The events of an answer, for run events in any order.
 
 use super::AgentLoopRunTranslator;
-use crate::openai::BorrowedDelta;
-use hob_wire::agentloop::AgentLoopEvent;
+use crate::agentloop::types::AgentLoopEvent;
+use hob_gateway::openai::BorrowedDelta;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{Cost, RunCompletedPayload, RunEndCause, RunRef};
 use serde_json::{Value, json};

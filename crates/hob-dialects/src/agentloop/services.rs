@@ -1,8 +1,8 @@
 //! The service commands of an AgentLoop client, and services in AgentLoop's format.
 
 use crate::agentloop::client::AgentLoopClient;
+use crate::agentloop::types::{AgentLoopEvent, AgentLoopService, AgentLoopServiceStatus};
 use hob_wire::WireError;
-use hob_wire::agentloop::{AgentLoopEvent, AgentLoopService, AgentLoopServiceStatus};
 use hob_wire::rooms::service::{
     self, LastExit, ServiceListParams, ServiceLogPayload, ServiceSelector, ServiceStartParams,
     ServiceStatus,

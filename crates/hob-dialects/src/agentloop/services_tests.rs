@@ -1,7 +1,7 @@
 //! Service states in AgentLoop's format.
 
 use super::{is_shown, translate};
-use hob_wire::agentloop::AgentLoopServiceStatus;
+use crate::agentloop::types::AgentLoopServiceStatus;
 use hob_wire::rooms::service::{self, LastExit, ServiceStatus};
 
 fn service_status(state: service::ServiceState, last_exit: Option<LastExit>) -> ServiceStatus {

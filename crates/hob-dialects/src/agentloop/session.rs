@@ -1,7 +1,7 @@
 //! A session of an AgentLoop client: its turns, and how its messages are routed to agents.
 
-use hob_core::agent_packs::{self, AgentPack, RouteReason};
-use hob_wire::agentloop::{AgentLoopSessionConfigure, RoutingMode};
+use crate::agentloop::agent_packs::{self, AgentPack, RouteReason};
+use crate::agentloop::types::{AgentLoopSessionConfigure, RoutingMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! Configuration and routing of a session.
 
 use super::AgentLoopRouting;
-use hob_wire::agentloop::{AgentLoopSessionConfigure, RoutingMode};
+use crate::agentloop::types::{AgentLoopSessionConfigure, RoutingMode};
 use serde_json::{Map, json};
 
 fn change() -> AgentLoopSessionConfigure {

@@ -9,9 +9,9 @@ use crate::agentloop::client::AgentLoopClient;
 use crate::agentloop::images;
 use crate::agentloop::run_translator::{AddedMessage, AgentLoopRunTranslator};
 use crate::agentloop::session::{AgentLoopRouting, AgentLoopSessionTurns};
-use crate::bus_connection::{self, BusConnection, BusMessage, decode};
-use crate::openai::{BorrowedDelta, tool_ceiling};
-use hob_wire::agentloop::{AgentLoopEvent, AgentLoopSessionState};
+use crate::agentloop::types::{AgentLoopEvent, AgentLoopSessionState};
+use hob_gateway::bus_connection::{self, BusConnection, BusMessage, decode};
+use hob_gateway::openai::{BorrowedDelta, tool_ceiling};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     self, AgentRunParams, InlineImage, RunCompletedPayload, RunDelta, RunInDoubt,
@@ -281,9 +281,6 @@ impl AgentLoopClient {
 
     fn connect(&self) -> Result<BusConnection, WireError> {
         let trace: Arc<str> = self.state.shared.randomness.hex(8).into();
-        if self.granted {
-            return BusConnection::open_granted(&self.state, &self.principal, SURFACE, trace);
-        }
         BusConnection::open(&self.state, &self.principal, SURFACE, trace)
     }
 }

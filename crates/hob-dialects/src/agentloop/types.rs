@@ -3,14 +3,13 @@
 //!
 //! Invariant: unknown fields are ignored and unknown commands are refused, as in AgentLoop itself.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A command of a client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "payload")]
-pub enum AgentLoopCommand {
+pub(crate) enum AgentLoopCommand {
     /// Creates a session, or returns the one with this id unchanged.
     #[serde(rename = "session.create")]
     SessionCreate(Option<AgentLoopSessionCreate>),
@@ -35,7 +34,7 @@ pub enum AgentLoopCommand {
 }
 
 /// The `type` of each command, in the order of [`AgentLoopCommand`].
-pub const COMMANDS: [&str; 8] = [
+pub(crate) const COMMANDS: [&str; 8] = [
     "session.create",
     "session.send",
     "session.configure",
@@ -46,69 +45,69 @@ pub const COMMANDS: [&str; 8] = [
     "service.status",
 ];
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLoopEmpty {}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentLoopEmpty {}
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopSessionCreate {
+pub(crate) struct AgentLoopSessionCreate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub(crate) session_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopSessionSend {
-    pub session_id: String,
-    pub content: String,
+pub(crate) struct AgentLoopSessionSend {
+    pub(crate) session_id: String,
+    pub(crate) content: String,
     /// Paths of images on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<String>>,
+    pub(crate) images: Option<Vec<String>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopSessionConfigure {
-    pub session_id: String,
+pub(crate) struct AgentLoopSessionConfigure {
+    pub(crate) session_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routing_mode: Option<RoutingMode>,
+    pub(crate) routing_mode: Option<RoutingMode>,
     /// Missing keeps the value; null clears it.
     #[serde(
         default,
-        deserialize_with = "given",
+        with = "hob_wire::nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    pub agent: Option<Option<String>>,
+    pub(crate) agent: Option<Option<String>>,
     /// Missing keeps the value; null clears it.
     #[serde(
         default,
-        deserialize_with = "given",
+        with = "hob_wire::nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    pub session_prompt: Option<Option<String>>,
+    pub(crate) session_prompt: Option<Option<String>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopSessionRef {
-    pub session_id: String,
+pub(crate) struct AgentLoopSessionRef {
+    pub(crate) session_id: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLoopServiceRef {
-    pub name: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentLoopServiceRef {
+    pub(crate) name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLoopServiceFilter {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentLoopServiceFilter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// The way the agent of a message is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RoutingMode {
+pub(crate) enum RoutingMode {
     /// The router chooses by the words of the message.
     #[default]
     Auto,
@@ -117,9 +116,9 @@ pub enum RoutingMode {
 }
 
 /// An event for a client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
-pub enum AgentLoopEvent {
+pub(crate) enum AgentLoopEvent {
     #[serde(rename = "session.created")]
     SessionCreated { session_id: String },
     #[serde(rename = "session.status")]
@@ -177,7 +176,7 @@ pub enum AgentLoopEvent {
     #[serde(rename = "service.log")]
     ServiceLog {
         name: String,
-        stream: crate::rooms::tool::OutputStream,
+        stream: hob_wire::rooms::tool::OutputStream,
         line: String,
     },
     #[serde(rename = "error")]
@@ -188,9 +187,9 @@ pub enum AgentLoopEvent {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AgentLoopSessionState {
+pub(crate) enum AgentLoopSessionState {
     Idle,
     Thinking,
     Streaming,
@@ -198,28 +197,28 @@ pub enum AgentLoopSessionState {
     Error,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLoopAgent {
-    pub name: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentLoopAgent {
+    pub(crate) name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    pub tools: Vec<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) tools: Vec<String>,
 }
 
 /// A tool call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLoopToolCall {
-    pub id: String,
-    pub name: String,
-    pub args: Value,
-    pub status: AgentLoopToolStatus,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AgentLoopToolCall {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) args: Value,
+    pub(crate) status: AgentLoopToolStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    pub(crate) result: Option<Value>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AgentLoopToolStatus {
+pub(crate) enum AgentLoopToolStatus {
     Pending,
     Running,
     Completed,
@@ -227,24 +226,24 @@ pub enum AgentLoopToolStatus {
 }
 
 /// A service and its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopService {
-    pub name: String,
-    pub status: AgentLoopServiceStatus,
+pub(crate) struct AgentLoopService {
+    pub(crate) name: String,
+    pub(crate) status: AgentLoopServiceStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
+    pub(crate) detail: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_exit_code: Option<i32>,
+    pub(crate) last_exit_code: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
+    pub(crate) last_error: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AgentLoopServiceStatus {
+pub(crate) enum AgentLoopServiceStatus {
     Stopped,
     Starting,
     Running,
@@ -253,25 +252,16 @@ pub enum AgentLoopServiceStatus {
 }
 
 /// The content of `run/agentloop.json`, by which a client finds the listener.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLoopEndpoint {
-    pub host: String,
-    pub port: u16,
-    pub pid: u32,
+pub(crate) struct AgentLoopEndpoint {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) pid: u32,
     /// Milliseconds since 1970.
-    pub started_at: u64,
-}
-
-/// Distinguishes a `null` from a missing field.
-#[expect(
-    clippy::option_option,
-    reason = "the outer option is missing or present"
-)]
-fn given<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(reader).map(Some)
+    pub(crate) started_at: u64,
 }
 
 #[cfg(test)]
-#[path = "agentloop_tests.rs"]
+#[path = "types_tests.rs"]
 mod tests;

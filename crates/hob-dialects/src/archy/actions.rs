@@ -2,13 +2,12 @@
 
 use crate::archy::client::{ArchyClient, ArchyFailure, unless_not_found};
 use crate::archy::fields::ArchyFields;
-use crate::archy::{
-    batch, commands, extra_actions, prompt_folder, service_actions, waiting, windows,
-};
-use crate::settings;
-use hob_wire::archy::{
+use crate::archy::types::{
     ArchyAnswer, ArchyRequest, ArchyResponse, COMMAND_MISSING, DIRECTORY_NOT_FOUND,
     SESSION_NOT_FOUND,
+};
+use crate::archy::{
+    batch, commands, extra_actions, prompt_folder, service_actions, waiting, windows,
 };
 use hob_wire::rooms::terminal;
 use hob_wire::rooms::{desktop, desktop::SystemInfo};
@@ -142,9 +141,4 @@ fn system_text(system: &SystemInfo) -> String {
         gib(system.memory_available_bytes),
         gib(system.memory_bytes),
     )
-}
-
-/// The terminal program for windows, if the user chose one.
-pub(crate) fn window_program(client: &ArchyClient<'_>) -> Option<String> {
-    settings::archy_terminal(&client.settings).map(str::to_owned)
 }

@@ -2,11 +2,11 @@
 //!
 //! Invariant: success and exit code come from the shell and are never guessed from the output.
 
-use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
-use hob_wire::archy::{
+use crate::archy::types::{
     ArchyAnalysis, ArchyAnswer, ArchyMetadata, ArchyParsed, ArchyResponse, ArchyStatus,
     COMMAND_TIMEOUT,
 };
+use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 use serde_json::{Value, json};
 use std::fmt::Write;

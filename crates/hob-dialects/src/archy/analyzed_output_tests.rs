@@ -1,9 +1,9 @@
 //! Answers with analyzed output.
 
 use super::{TEXT_BYTES_MAX, captured, failed, finished, tail, timed_out};
+use crate::archy::types::ArchyAnswer;
 use hob_wire::CommandId;
 use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
-use hob_wire::archy::ArchyAnswer;
 use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalCommand};
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 
 use crate::archy::client::{ArchyClient, ArchyFailure};
 use crate::archy::fields::{self, ArchyFields};
-use crate::archy::{commands, waiting};
-use hob_wire::archy::{
+use crate::archy::types::{
     ArchyAnswer, ArchyBatch, ArchyBatchCommand, ArchyBatchResult, ArchyResponse, ArchyStatus,
     COMMAND_TIMEOUT, COMMANDS_MISSING,
 };
+use crate::archy::{commands, waiting};
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::Value;

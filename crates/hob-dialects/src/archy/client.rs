@@ -1,11 +1,10 @@
 //! The sender of a request: its bus calls, and the check that it is still connected.
 
 use crate::archy::client_display;
-use crate::settings;
-use crate::shared::GatewayShared;
+use crate::archy::types::ArchyResponse;
 use hob_bus::Caller;
+use hob_gateway::shared::GatewayShared;
 use hob_kit::settings::Settings;
-use hob_wire::archy::ArchyResponse;
 use hob_wire::rooms::terminal::{self, DisplayEnv, TerminalInfo, TerminalState};
 use hob_wire::{ErrorCode, Method, WireError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -94,7 +93,7 @@ impl<'c> ArchyClient<'c> {
     /// The time that one bus call may wait: less than the bus's request timeout, and short enough
     /// not to delay hob's shutdown.
     pub(crate) fn wait_slice(&self) -> Duration {
-        let silence = settings::request_timeout_ms(&self.settings);
+        let silence = hob_gateway::settings::request_timeout_ms(&self.settings);
         // Half the timeout leaves room for a slow answer.
         Duration::from_millis(silence / 2).min(WAIT_SLICE_MAX)
     }

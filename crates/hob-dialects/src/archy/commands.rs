@@ -1,17 +1,17 @@
 //! Runs commands in a session, and captures its screen.
 
+use crate::archy::analysis::analyze;
 use crate::archy::analyzed_output;
 use crate::archy::client::{ArchyClient, ArchyFailure};
 use crate::archy::fields::ArchyFields;
-use crate::archy::waiting;
-use crate::settings;
-use hob_wire::archy::{
+use crate::archy::settings;
+use crate::archy::types::{
     ArchyAnswer, ArchyResponse, COMMAND_MISSING, COMMAND_REQUIRED, EXECUTE_WAIT_SECONDS,
 };
+use crate::archy::waiting;
+use hob_wire::analysis::OutputAnalysis;
 use hob_wire::limits::TERMINAL_CAPTURE_LINES_MAX;
-use hob_wire::rooms::terminal::{
-    self, TerminalAnalyzeParams, TerminalCaptureParams, TerminalExecuteParams,
-};
+use hob_wire::rooms::terminal::{self, TerminalCaptureParams, TerminalExecuteParams};
 use hob_wire::{CommandId, WireError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -49,7 +49,7 @@ pub(crate) async fn execute_analyzed(
     client: &ArchyClient<'_>,
     data: ArchyFields<'_>,
 ) -> Result<ArchyAnswer, ArchyFailure> {
-    let seconds = settings::archy_max_wait_seconds(&client.settings);
+    let seconds = settings::max_wait_seconds(&client.settings);
     run_analyzed(client, data, seconds).await
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn execute_and_wait(
     client: &ArchyClient<'_>,
     data: ArchyFields<'_>,
 ) -> Result<ArchyAnswer, ArchyFailure> {
-    let longest = settings::archy_max_wait_seconds(&client.settings);
+    let longest = settings::max_wait_seconds(&client.settings);
     run_analyzed(client, data, longest.min(EXECUTE_WAIT_SECONDS)).await
 }
 
@@ -89,12 +89,8 @@ async fn try_run(
     if !done.state.is_final() {
         return Ok(analyzed_output::timed_out(command, done));
     }
-    let params = TerminalAnalyzeParams {
-        id: Some(id),
-        ..TerminalAnalyzeParams::default()
-    };
-    // The command has run: a failed analysis must not turn its result into an error.
-    let read = client.call::<terminal::Analyze>(&params).await.ok();
+    let output = done.output.clone().unwrap_or_default();
+    let read = analyze_output(Some(command), output, done.exit_code).await;
     Ok(analyzed_output::finished(command, done, read))
 }
 
@@ -111,7 +107,7 @@ pub(crate) async fn capture(
 
 fn capture_lines(client: &ArchyClient<'_>, data: ArchyFields<'_>) -> Result<u64, String> {
     let asked = data.number("lines")?;
-    Ok(asked.unwrap_or_else(|| settings::archy_capture_lines(&client.settings)))
+    Ok(asked.unwrap_or_else(|| settings::capture_lines(&client.settings)))
 }
 
 /// Returns a session's screen, with `lines` lines of scrollback.
@@ -147,11 +143,20 @@ async fn try_capture(
     let session = data.session(&client.settings)?;
     let text = capture_text(client, session, capture_lines(client, data)?).await?;
     let text = analyzed_output::tail(&text).to_owned();
-    let params = TerminalAnalyzeParams {
-        output: Some(text.clone()),
-        command: (!named.is_empty()).then(|| named.to_owned()),
-        ..TerminalAnalyzeParams::default()
-    };
-    let read = client.call::<terminal::Analyze>(&params).await.ok();
+    let command = (!named.is_empty()).then_some(named);
+    let read = analyze_output(command, text.clone(), None).await;
     Ok(analyzed_output::captured(named, text, read))
+}
+
+/// Analyzes the output of a command. A failure must not turn the command's result into an error, so
+/// it gives `None`.
+async fn analyze_output(
+    command: Option<&str>,
+    output: String,
+    exit_code: Option<i32>,
+) -> Option<OutputAnalysis> {
+    let command = command.map(str::to_owned);
+    // On a blocking thread, because the analysis of a large output takes a while.
+    let read = move || analyze(command.as_deref(), &output, exit_code);
+    tokio::task::spawn_blocking(read).await.ok()
 }

@@ -8,14 +8,15 @@
 use crate::archy::actions;
 use crate::archy::client::{ArchyClient, ArchyFailure};
 use crate::archy::framing::JsonFramer;
-use crate::settings;
-use crate::shared::GatewayShared;
-use bytes::{Buf, BufMut, BytesMut};
-use hob_bus::Caller;
-use hob_wire::archy::{
+use crate::archy::settings;
+use crate::archy::types::{
     ArchyAnswer, ArchyRequest, ArchyResponse, CONNECTION_TIMEOUT, EMPTY_REQUEST, REQUEST_TOO_LARGE,
 };
+use bytes::{Buf, BufMut, BytesMut};
+use hob_bus::Caller;
+use hob_gateway::shared::GatewayShared;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -28,14 +29,14 @@ const READ_BYTES: usize = 8 * 1024;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Answers the requests on `stream` until it ends.
-pub(crate) async fn serve(stream: UnixStream, caller: &Caller, shared: &GatewayShared) {
+pub(crate) async fn serve(stream: UnixStream, caller: Caller, shared: Arc<GatewayShared>) {
     let mut connection = ArchyConnection {
         stream,
         buffer: BytesMut::new(),
         ended: false,
         answered: 0,
     };
-    if connection.serve_requests(caller, shared).await.is_some() {
+    if connection.serve_requests(&caller, &shared).await.is_some() {
         connection.close().await;
     }
 }
@@ -92,7 +93,7 @@ impl ArchyConnection {
 
     /// Reads the next request. Cancel-safe.
     async fn next_request(&mut self, shared: &GatewayShared) -> io::Result<ArchyInput> {
-        let bytes_max = settings::archy_request_bytes(&shared.settings.borrow());
+        let bytes_max = settings::request_bytes(&shared.settings.borrow());
         let until = Instant::now() + REQUEST_TIMEOUT;
         let mut framing = JsonFramer::default();
         let mut checked_len = 0;

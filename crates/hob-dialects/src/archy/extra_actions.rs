@@ -3,7 +3,7 @@
 
 use crate::archy::client::{ArchyClient, ArchyFailure};
 use crate::archy::fields::ArchyFields;
-use hob_wire::archy::ArchyResponse;
+use crate::archy::types::ArchyResponse;
 use hob_wire::rooms::terminal::{self, TerminalCancelParams, TerminalInfo, TerminalKeysParams};
 use serde_json::Value;
 

@@ -3,12 +3,12 @@
 //! Invariant: a field of the wrong type is an error and never counts as missing, so that nothing is
 //! typed into the wrong session. Only a command that is no text counts as a missing command.
 
-use crate::settings;
-use hob_kit::settings::Settings;
-use hob_wire::archy::{
+use crate::archy::settings;
+use crate::archy::types::{
     COMMAND_EMPTY, COMMAND_TOO_LONG, COMMAND_WITH_NUL, LOOK_MS_MIN, NAME_BYTES_MAX,
     WAIT_SECONDS_MAX,
 };
+use hob_kit::settings::Settings;
 use hob_wire::limits::TERMINAL_COMMAND_CHARS_MAX;
 use serde_json::Value;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl<'d> ArchyFields<'d> {
     /// The named session, or the default one.
     pub(crate) fn session(self, settings: &Settings) -> Result<String, String> {
         let named = self.name("session")?.filter(|name| !name.is_empty());
-        let session = named.unwrap_or_else(|| settings::archy_session(settings));
+        let session = named.unwrap_or_else(|| settings::session(settings));
         Ok(session.to_owned())
     }
 
@@ -84,7 +84,7 @@ impl<'d> ArchyFields<'d> {
     /// The time between two checks of a session.
     pub(crate) fn interval(self, settings: &Settings) -> Result<Duration, String> {
         let asked = self.number("interval_ms")?;
-        let interval = asked.unwrap_or_else(|| settings::archy_poll_interval_ms(settings));
+        let interval = asked.unwrap_or_else(|| settings::poll_interval_ms(settings));
         let longest = WAIT_SECONDS_MAX * 1_000;
         Ok(Duration::from_millis(interval.clamp(LOOK_MS_MIN, longest)))
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn settings() -> Settings {
-    Settings::defaults(Arc::new(SettingsCatalog::new(&[crate::KEYS])))
+    Settings::defaults(Arc::new(SettingsCatalog::new(&[
+        crate::archy::settings::KEYS,
+    ])))
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! params, and its result is the answer.
 
 use crate::archy::client::{ArchyClient, ArchyFailure};
+use crate::archy::types::{ArchyAnswer, ArchyRequest, ArchyResponse, UNKNOWN_ACTION};
 use bytes::Bytes;
-use hob_wire::archy::{ArchyAnswer, ArchyRequest, ArchyResponse, UNKNOWN_ACTION};
 use hob_wire::{ErrorCode, WireError, scope};
 use serde_json::{Map, Value};
 

@@ -4,8 +4,8 @@
 use crate::archy::client::{ArchyClient, ArchyFailure};
 use crate::archy::commands;
 use crate::archy::fields::ArchyFields;
-use crate::settings;
-use hob_wire::archy::{ArchyResponse, COMMAND_TIMEOUT};
+use crate::archy::settings;
+use crate::archy::types::{ArchyResponse, COMMAND_TIMEOUT};
 use hob_wire::rooms::terminal::{
     self, TerminalCommand, TerminalCommandParams, TerminalInfo, TerminalState,
 };
@@ -42,7 +42,7 @@ pub(crate) async fn wait_for_prompt(
     data: ArchyFields<'_>,
 ) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    let seconds = settings::archy_max_wait_seconds(&client.settings);
+    let seconds = settings::max_wait_seconds(&client.settings);
     let until = Instant::now() + data.max_wait(seconds)?;
     let interval = data.interval(&client.settings)?;
     let quiet = loop {
@@ -60,7 +60,7 @@ pub(crate) async fn wait_for_prompt(
             None => client.while_connected(sleep(interval.min(rest))).await?,
         }
     };
-    let lines = settings::archy_capture_lines(&client.settings);
+    let lines = settings::capture_lines(&client.settings);
     let captured = commands::capture_text(client, session, lines).await?;
     Ok(ArchyResponse {
         success: quiet,

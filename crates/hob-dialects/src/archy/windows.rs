@@ -1,10 +1,10 @@
 //! Opens terminal windows and starts desktop applications.
 
-use crate::archy::actions::window_program;
 use crate::archy::client::{ArchyClient, ArchyFailure, unless_not_found};
 use crate::archy::commands;
 use crate::archy::fields::ArchyFields;
-use hob_wire::archy::{
+use crate::archy::settings;
+use crate::archy::types::{
     ArchyResponse, COMMAND_MISSING, SESSION_NOT_FOUND, TERMINAL_NOT_FOUND, TERMINAL_UNKNOWN,
 };
 use hob_wire::rooms::desktop::{self, DesktopEntry};
@@ -34,7 +34,7 @@ pub(crate) async fn open_terminal(
     data: ArchyFields<'_>,
 ) -> Result<ArchyResponse, ArchyFailure> {
     let session = data.session(&client.settings)?;
-    match open_window(client, session, window_program(client)).await {
+    match open_window(client, session, settings::terminal(&client.settings)).await {
         Ok(opened) if opened.opened => Ok(ArchyResponse::success_with("✓ Terminal opened")),
         Ok(_) => Ok(ArchyResponse::success_with(
             "✓ Terminal already open (reattached)",
@@ -110,7 +110,7 @@ pub(crate) async fn detect_terminal(
 
 /// Returns the chosen terminal program, or the first installed one.
 async fn first_terminal(client: &ArchyClient<'_>) -> Result<Option<String>, ArchyFailure> {
-    if let Some(chosen) = window_program(client) {
+    if let Some(chosen) = settings::terminal(&client.settings) {
         return Ok(Some(chosen));
     }
     let params = desktop::DesktopSystemParams::default();
@@ -129,7 +129,7 @@ pub(crate) async fn launch_fallback(
     if named.as_deref().is_some_and(|it| !PROGRAMS.contains(&it)) {
         return Ok(ArchyResponse::failed(TERMINAL_UNKNOWN));
     }
-    let program = named.or_else(|| window_program(client));
+    let program = named.or_else(|| settings::terminal(&client.settings));
     let session = free_window(client).await?;
     let opened = open_window(client, session.clone(), program).await;
     let opened = opened.map_err(|error| format!("Failed to launch terminal: {}", error.message))?;
@@ -228,7 +228,7 @@ pub(crate) async fn execute_smart(
     let is_seen = found.is_some_and(|it| it.attached > 0);
     // Without a desktop no window opens, but the command was still sent.
     let opened = !is_seen
-        && open_window(client, session, window_program(client))
+        && open_window(client, session, settings::terminal(&client.settings))
             .await
             .is_ok_and(|opened| opened.opened);
     let what = if opened {

@@ -1,23 +1,22 @@
 //! The sender of a Loop Runner request, the loop that it names, and its calls on the bus.
 //!
-//! Invariants: a client without a token came through the opt-in listener. A page of another origin
-//! changes nothing, even if its browser sends no Origin.
+//! Invariant: a page of another origin changes nothing, even if its browser sends no Origin.
 
-use crate::bus_connection::BusConnection;
-use crate::http::{HttpState, RequestId};
-use crate::http_error::HttpError;
+use crate::looprunner::types::{
+    HISTORY_MAX, LoopRunnerConfig, LoopRunnerIteration, LoopRunnerSnapshot,
+};
 use crate::looprunner::{SURFACE, translate};
-use crate::token_cache::Principal;
-use crate::{rest, shared};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use bytes::Bytes;
 use hob_bus::Caller;
-use hob_wire::looprunner::{
-    HISTORY_MAX, LoopRunnerConfig, LoopRunnerIteration, LoopRunnerSnapshot,
-};
+use hob_gateway::Principal;
+use hob_gateway::bus_connection::BusConnection;
+use hob_gateway::http::{HttpState, RequestId};
+use hob_gateway::http_error::HttpError;
+use hob_gateway::rest;
 use hob_wire::rooms::loops::{
     self, DEFAULT_LOOP, IterationRecord, Loop, LoopHistoryParams, LoopSelector,
 };
@@ -34,16 +33,11 @@ const HISTORY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The header in which a browser names the origin relation of a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Marks requests of the opt-in listener, which need no token.
-#[derive(Clone, Debug)]
-pub(crate) struct LoopRunnerGrant(pub(crate) Principal);
-
 /// The sender of a request, with the loop that it names.
 #[derive(Debug)]
 pub(crate) struct LoopRunnerClient {
     state: Arc<HttpState>,
     principal: Principal,
-    granted: bool,
     trace: Arc<str>,
     caller: Caller,
     /// The loop in the path, or the default loop.
@@ -57,23 +51,16 @@ impl FromRequestParts<Arc<HttpState>> for LoopRunnerClient {
         parts: &mut Parts,
         state: &Arc<HttpState>,
     ) -> Result<Self, HttpError> {
-        let granted = parts.extensions.get::<LoopRunnerGrant>().cloned();
-        let is_granted = granted.is_some();
-        let principal = match granted {
-            Some(LoopRunnerGrant(principal)) => principal,
-            None => state.authenticate(&parts.headers)?,
-        };
+        let principal = state.authenticate(&parts.headers)?;
         let name = loop_name(parts, state).await?;
         let trace = match parts.extensions.get::<RequestId>() {
             Some(RequestId(id)) => Arc::clone(id),
             None => "".into(),
         };
-        let peer = shared::peer(&principal, SURFACE);
-        let caller = state.shared.bus.caller_as(peer)?;
+        let caller = state.caller(&principal, SURFACE)?;
         Ok(LoopRunnerClient {
             state: Arc::clone(state),
             principal,
-            granted: is_granted,
             trace,
             caller,
             name,
@@ -110,17 +97,8 @@ impl LoopRunnerClient {
 
     /// Opens a bus connection for events.
     pub(crate) fn connect(&self) -> Result<BusConnection, WireError> {
-        let open = if self.granted {
-            BusConnection::open_granted
-        } else {
-            BusConnection::open
-        };
-        open(
-            &self.state,
-            &self.principal,
-            SURFACE,
-            Arc::clone(&self.trace),
-        )
+        let trace = Arc::clone(&self.trace);
+        BusConnection::open(&self.state, &self.principal, SURFACE, trace)
     }
 
     pub(crate) fn ping_interval(&self) -> Duration {

@@ -6,14 +6,14 @@
 //! reconnects with its last id gets every later event once. Volatile events have no id, so that
 //! they do not change a client's position.
 
-use crate::bus_connection::{self, BusConnection, BusMessage};
-use crate::event_stream;
 use crate::looprunner::client::LoopRunnerClient;
 use crate::looprunner::event_translator::{LoopEventTranslator, TOPICS, TranslatedEvent};
+use crate::looprunner::types::{LoopRunnerEvent, LoopRunnerSnapshot};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, Response};
 use bytes::Bytes;
-use hob_wire::looprunner::{LoopRunnerEvent, LoopRunnerSnapshot};
+use hob_gateway::bus_connection::{self, BusConnection, BusMessage};
+use hob_gateway::event_stream;
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use hob_wire::{ErrorCode, WireError};
 use std::time::Duration;

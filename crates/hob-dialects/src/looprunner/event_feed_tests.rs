@@ -1,8 +1,8 @@
 //! The lines of an event stream.
 
 use super::{last_event_id, write_event};
+use crate::looprunner::types::LoopRunnerEvent;
 use axum::http::{HeaderMap, HeaderValue};
-use hob_wire::looprunner::LoopRunnerEvent;
 
 #[test]
 fn an_event_is_one_line_of_data_after_its_id() {

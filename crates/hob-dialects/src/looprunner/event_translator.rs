@@ -3,9 +3,9 @@
 //! Invariants: one bus event gives at most one client event, so its number can be the id. Events of
 //! other loops give none. A `state` event includes everything that was sent before it.
 
-use crate::bus_connection::decode;
 use crate::looprunner::translate;
-use hob_wire::looprunner::{LoopRunnerEvent, LoopRunnerState};
+use crate::looprunner::types::{LoopRunnerEvent, LoopRunnerState};
+use hob_gateway::bus_connection::decode;
 use hob_wire::rooms::gateway::{Gap, GapRange};
 use hob_wire::rooms::loops::{
     LoopConfigured, LoopDeleted, LoopError, LoopErrorPayload, LoopIteration, LoopIterationPayload,

@@ -1,7 +1,7 @@
 //! Events in Loop Runner's format.
 
 use super::{LoopEventTranslator, TranslatedEvent};
-use hob_wire::looprunner::{LoopRunnerIteration, LoopRunnerState};
+use crate::looprunner::types::{LoopRunnerIteration, LoopRunnerState};
 use serde_json::{Value, json};
 
 fn translator() -> LoopEventTranslator {

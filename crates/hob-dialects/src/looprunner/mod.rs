@@ -6,6 +6,7 @@
 //!   loop
 //! - `translate`: loops to Loop Runner's format and back; `event_translator`: events to its format
 //! - `event_feed`: the stream of events; `openapi_doc`: this surface in the OpenAPI document
+//! - `types`: the bodies and events; `settings`: the configuration key
 //!
 //! Invariants: this surface only translates. GET requests change nothing. Forms and plain texts,
 //! which any page can make a browser send, change nothing either.
@@ -14,25 +15,41 @@ mod client;
 mod event_feed;
 mod event_translator;
 mod mutations;
-pub(crate) mod openapi_doc;
+mod openapi_doc;
+mod settings;
 mod translate;
+mod types;
 
-use crate::http::{HttpService, HttpState, JSON};
-use crate::http_error::HttpError;
-use crate::token_cache::Principal;
+use crate::looprunner::types::{LoopRunnerDetail, LoopRunnerNamedModel};
+use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::routing::{get, post};
-use axum::{Extension, Router};
-use client::{LoopRunnerClient, LoopRunnerGrant};
-use hob_wire::looprunner::{LoopRunnerDetail, LoopRunnerNamedModel};
+use client::LoopRunnerClient;
+use hob_gateway::dialect::{DialectEntry, HttpProtocol, HttpRoutes, OptInListener, OptInProtocol};
+use hob_gateway::http::JSON;
+use hob_gateway::http_error::HttpError;
 use hob_wire::rooms::{loops, model};
 use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use serde::Serialize;
-use std::sync::Arc;
 
-/// The surface of all Loop Runner clients, and the principal of those without a token.
-pub(crate) const SURFACE: &str = "looprunner";
+/// The surface of all Loop Runner clients.
+const SURFACE: &str = "looprunner";
+
+pub(crate) const ENTRY: DialectEntry = DialectEntry {
+    keys: settings::KEYS,
+    routes,
+    openapi_paths: openapi_doc::paths,
+    opt_in: Some(OptInListener {
+        scopes: || Scopes::rank(Scope::Control),
+        place: settings::address,
+        protocol: OptInProtocol::Http(HttpProtocol {
+            routes: || default_loop().route("/", get(index_page)),
+            on_open: |_, _| {},
+        }),
+    }),
+    ..DialectEntry::new(SURFACE, "Loop Runner")
+};
 
 const INDEX_PAGE: &str = "hob speaks Loop Runner's API here, for the loop 'default'.
 
@@ -48,7 +65,7 @@ POST /api/persistent  {\"persistent\": \"…\"}
 ";
 
 /// The routes on the main listener.
-pub(crate) fn routes() -> Router<Arc<HttpState>> {
+fn routes() -> HttpRoutes {
     let loops = Router::new()
         .route("/api/loops", get(list).post(mutations::create))
         .route("/api/loops/{id}", get(show).delete(mutations::delete))
@@ -56,25 +73,12 @@ pub(crate) fn routes() -> Router<Arc<HttpState>> {
     default_loop().merge(loops)
 }
 
-/// Builds the service of the opt-in listener. Enabling it was the grant.
-pub(crate) fn http_service(state: HttpState) -> HttpService {
-    let principal = Principal {
-        id: SURFACE.into(),
-        name: SURFACE.into(),
-        scopes: Scopes::rank(Scope::Control),
-    };
-    let router = default_loop()
-        .route("/", get(index_page))
-        .layer(Extension(LoopRunnerGrant(principal)));
-    HttpService::with_router(Arc::new(state), router)
-}
-
-fn default_loop() -> Router<Arc<HttpState>> {
+fn default_loop() -> HttpRoutes {
     loop_routes("/api").route("/api/models", get(models))
 }
 
 /// The routes of one loop, below `root`.
-fn loop_routes(root: &str) -> Router<Arc<HttpState>> {
+fn loop_routes(root: &str) -> HttpRoutes {
     let at = |what: &str| format!("{root}/{what}");
     Router::new()
         .route(&at("events"), get(events))

@@ -2,17 +2,17 @@
 //!
 //! Invariant: a change of the settings is checked completely before any part is applied.
 
-use crate::http_error::HttpError;
 use crate::looprunner::client::{LoopRunnerClient, read_body, require_body};
 use crate::looprunner::json;
 use crate::looprunner::translate::{self, LoopRunnerChange};
-use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{Response, StatusCode};
-use hob_wire::looprunner::{
+use crate::looprunner::types::{
     LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
     LoopRunnerCreateReply, PersistentBody, WorkingBody,
 };
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use hob_gateway::http_error::HttpError;
 use hob_wire::rooms::loops::{
     self, LoopChange, LoopCreateParams, LoopPersistentParams, LoopSelector, LoopUpdateParams,
     LoopWorkingParams,

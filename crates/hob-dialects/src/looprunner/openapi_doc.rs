@@ -1,11 +1,11 @@
 //! The Loop Runner surface in the OpenAPI document.
 
-use crate::openapi::{SchemaRegistry, error_response, reference};
-use hob_wire::looprunner::{
+use crate::looprunner::types::{
     LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
     LoopRunnerCreateReply, LoopRunnerDetail, LoopRunnerEvent, LoopRunnerIteration,
     LoopRunnerNamedModel, LoopRunnerSnapshot, LoopRunnerSummary, PersistentBody, WorkingBody,
 };
+use hob_gateway::openapi::{SchemaRegistry, error_response, reference};
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value, json};
 
@@ -193,3 +193,7 @@ fn add_schema<T: JsonSchema>(schemas: &mut SchemaRegistry) -> Value {
 fn list_of<T: JsonSchema>(schemas: &mut SchemaRegistry) -> Value {
     json!({ "type": "array", "items": add_schema::<T>(schemas) })
 }
+
+#[cfg(test)]
+#[path = "openapi_doc_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 //! Invariants: a change is refused as a whole. A model or monitor that is sent back unchanged is
 //! not set, so a page that saves its whole form does not change them.
 
-use hob_wire::looprunner::{
+use crate::looprunner::types::{
     HISTORY_MAX, LoopRunnerConfig, LoopRunnerConfigChange, LoopRunnerIteration, LoopRunnerModel,
     LoopRunnerMonitor, LoopRunnerNamedModel, LoopRunnerState, LoopRunnerSummary,
 };

@@ -4,8 +4,8 @@ use super::{
     LoopRunnerChange, blank_loop, config, history, model, monitor_text, named_model, parse_change,
     state,
 };
+use crate::looprunner::types::{LoopRunnerConfigChange, LoopRunnerModel, LoopRunnerMonitor};
 use hob_wire::NetworkGrant;
-use hob_wire::looprunner::{LoopRunnerConfigChange, LoopRunnerModel, LoopRunnerMonitor};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
     self, IterationRecord, LOOP_TEXT_BYTES_MAX, Loop, LoopChange, MonitorConfigView, MonitorOutput,

@@ -8,18 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The model that is shown if hob has none configured.
-pub const DEFAULT_PROVIDER: &str = "anthropic";
-pub const DEFAULT_MODEL: &str = "claude-sonnet-4-20250514";
+pub(crate) const DEFAULT_PROVIDER: &str = "anthropic";
+pub(crate) const DEFAULT_MODEL: &str = "claude-sonnet-4-20250514";
 /// Most entries of a history.
-pub const HISTORY_MAX: usize = 100;
+pub(crate) const HISTORY_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerModel {
+pub(crate) struct LoopRunnerModel {
     #[serde(rename = "providerID")]
-    pub provider_id: String,
+    pub(crate) provider_id: String,
     /// May contain slashes.
     #[serde(rename = "modelID")]
-    pub model_id: String,
+    pub(crate) model_id: String,
 }
 
 impl Default for LoopRunnerModel {
@@ -33,172 +33,172 @@ impl Default for LoopRunnerModel {
 
 /// An available model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerNamedModel {
+pub(crate) struct LoopRunnerNamedModel {
     #[serde(flatten)]
-    pub model: LoopRunnerModel,
-    pub name: String,
+    pub(crate) model: LoopRunnerModel,
+    pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerMonitor {
-    pub command: String,
+pub(crate) struct LoopRunnerMonitor {
+    pub(crate) command: String,
     /// Milliseconds. When missing, the command runs before each iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<u64>,
+    pub(crate) interval: Option<u64>,
 }
 
 /// The settings of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LoopRunnerConfig {
-    pub model: LoopRunnerModel,
-    pub system: String,
-    pub user: String,
+pub(crate) struct LoopRunnerConfig {
+    pub(crate) model: LoopRunnerModel,
+    pub(crate) system: String,
+    pub(crate) user: String,
     /// The working memory, which only the next iteration sees.
-    pub working: String,
+    pub(crate) working: String,
     /// The persistent memory, which every iteration sees.
-    pub persistent: String,
-    pub monitor: Option<LoopRunnerMonitor>,
+    pub(crate) persistent: String,
+    pub(crate) monitor: Option<LoopRunnerMonitor>,
     /// Milliseconds between two iterations.
-    pub interval: u64,
+    pub(crate) interval: u64,
     /// 0 means no limit.
-    pub max_iterations: u32,
+    pub(crate) max_iterations: u32,
     /// Always true and without effect. Grants decide what a loop may do without asking.
-    pub auto_approve: bool,
+    pub(crate) auto_approve: bool,
 }
 
 /// Changes to a loop's settings. Missing fields stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LoopRunnerConfigChange {
+pub(crate) struct LoopRunnerConfigChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<LoopRunnerModel>,
+    pub(crate) model: Option<LoopRunnerModel>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system: Option<String>,
+    pub(crate) system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub working: Option<String>,
+    pub(crate) working: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub persistent: Option<String>,
+    pub(crate) persistent: Option<String>,
     /// `null` removes the monitor.
     #[serde(
         default,
-        with = "crate::nullable",
+        with = "hob_wire::nullable",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<LoopRunnerMonitor>")]
-    pub monitor: Option<Option<LoopRunnerMonitor>>,
+    pub(crate) monitor: Option<Option<LoopRunnerMonitor>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<u64>,
+    pub(crate) interval: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iterations: Option<u32>,
+    pub(crate) max_iterations: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_approve: Option<bool>,
+    pub(crate) auto_approve: Option<bool>,
 }
 
 /// The state of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LoopRunnerState {
-    pub running: bool,
-    pub iteration: u32,
+pub(crate) struct LoopRunnerState {
+    pub(crate) running: bool,
+    pub(crate) iteration: u32,
     /// The session of the current or the last iteration.
     #[serde(rename = "sessionID")]
-    pub session_id: Option<String>,
-    pub last_output: String,
-    pub monitor_output: String,
+    pub(crate) session_id: Option<String>,
+    pub(crate) last_output: String,
+    pub(crate) monitor_output: String,
     /// Missing in the event `state`, which is sent often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<Vec<LoopRunnerIteration>>,
+    pub(crate) history: Option<Vec<LoopRunnerIteration>>,
 }
 
 /// An answered iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerIteration {
-    pub iteration: u32,
-    pub prompt: String,
-    pub response: String,
+pub(crate) struct LoopRunnerIteration {
+    pub(crate) iteration: u32,
+    pub(crate) prompt: String,
+    pub(crate) response: String,
     /// The end time, in milliseconds since 1970.
-    pub timestamp: u64,
+    pub(crate) timestamp: u64,
 }
 
 /// The response of `GET /api/state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerSnapshot {
-    pub state: LoopRunnerState,
-    pub config: LoopRunnerConfig,
+pub(crate) struct LoopRunnerSnapshot {
+    pub(crate) state: LoopRunnerState,
+    pub(crate) config: LoopRunnerConfig,
 }
 
 /// The response of actions that return no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerAck {
-    pub ok: bool,
+pub(crate) struct LoopRunnerAck {
+    pub(crate) ok: bool,
 }
 
 /// The response of `POST /api/config`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerConfigReply {
-    pub ok: bool,
-    pub config: LoopRunnerConfig,
+pub(crate) struct LoopRunnerConfigReply {
+    pub(crate) ok: bool,
+    pub(crate) config: LoopRunnerConfig,
 }
 
 /// The body of `POST /api/working`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkingBody {
-    pub working: String,
+pub(crate) struct WorkingBody {
+    pub(crate) working: String,
 }
 
 /// The body of `POST /api/persistent`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PersistentBody {
-    pub persistent: String,
+pub(crate) struct PersistentBody {
+    pub(crate) persistent: String,
 }
 
 /// The body of `POST /api/loops`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerCreateBody {
+pub(crate) struct LoopRunnerCreateBody {
     /// The loop's name: lower-case letters, digits and dashes.
-    pub id: String,
+    pub(crate) id: String,
     #[serde(default)]
-    pub config: LoopRunnerConfigChange,
+    pub(crate) config: LoopRunnerConfigChange,
 }
 
 /// The response of `POST /api/loops`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerCreateReply {
-    pub ok: bool,
-    pub id: String,
-    pub config: LoopRunnerConfig,
+pub(crate) struct LoopRunnerCreateReply {
+    pub(crate) ok: bool,
+    pub(crate) id: String,
+    pub(crate) config: LoopRunnerConfig,
 }
 
 /// A loop in the list of `GET /api/loops`, without long fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LoopRunnerSummary {
-    pub id: String,
-    pub running: bool,
-    pub iteration: u32,
-    pub user: String,
-    pub interval: u64,
-    pub max_iterations: u32,
+pub(crate) struct LoopRunnerSummary {
+    pub(crate) id: String,
+    pub(crate) running: bool,
+    pub(crate) iteration: u32,
+    pub(crate) user: String,
+    pub(crate) interval: u64,
+    pub(crate) max_iterations: u32,
     /// Milliseconds since 1970.
-    pub created_at: u64,
-    pub updated_at: u64,
+    pub(crate) created_at: u64,
+    pub(crate) updated_at: u64,
 }
 
 /// The response of `GET /api/loops/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoopRunnerDetail {
-    pub id: String,
+pub(crate) struct LoopRunnerDetail {
+    pub(crate) id: String,
     #[serde(flatten)]
-    pub whole: LoopRunnerSnapshot,
+    pub(crate) whole: LoopRunnerSnapshot,
 }
 
 /// An event for a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum LoopRunnerEvent {
+pub(crate) enum LoopRunnerEvent {
     /// Always the first event.
     Connected {
         state: LoopRunnerState,
@@ -238,5 +238,5 @@ pub enum LoopRunnerEvent {
 }
 
 #[cfg(test)]
-#[path = "looprunner_tests.rs"]
+#[path = "types_tests.rs"]
 mod tests;

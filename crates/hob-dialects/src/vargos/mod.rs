@@ -1,45 +1,36 @@
-//! The opt-in listener for Vargos clients. They use the same frames at `/` but can send neither a
-//! token nor a path. Enabling the listener is the grant; instead of a token, the kernel tells that
-//! the peer is a program of hob's user that hob did not start.
+//! Vargos: its clients use hob's own frames at `/`, but can send neither a token nor a path, so an
+//! opt-in listener is their only way in.
 //!
-//! Invariants: only loopback peers of hob's user (`peer_check`); exact Host; same Origin or none.
-//! The peer has scope `control` and may register any service that is not built in, no more.
+//! Invariant: a client has the scope `control` and may register any service that is not built in, no
+//! more.
 
-use crate::http::{HttpService, HttpState};
-use crate::http_error::HttpError;
-use crate::shared;
-use crate::token_cache::Principal;
-use crate::websocket::WebSocketHandshake;
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::Response;
 use axum::routing::get;
+use hob_gateway::dialect::{DialectEntry, HttpProtocol, OptInListener, OptInProtocol};
+use hob_gateway::settings::{check_optional_address, non_empty};
+use hob_gateway::websocket;
+use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::{Scope, Scopes};
-use std::sync::Arc;
 
-/// The surface and the principal of all Vargos clients.
-pub(crate) const SURFACE: &str = "vargos";
+pub(crate) const ENTRY: DialectEntry = DialectEntry {
+    keys: KEYS,
+    opt_in: Some(OptInListener {
+        scopes: || Scopes::rank(Scope::Control).with_any_service(),
+        place: |settings| non_empty(settings, "listen.vargos"),
+        protocol: OptInProtocol::Http(HttpProtocol {
+            routes: || Router::new().route("/", get(websocket::open)),
+            on_open: |_, _| {},
+        }),
+    }),
+    ..DialectEntry::new("vargos", "Vargos")
+};
 
-pub(crate) fn http_service(state: HttpState) -> HttpService {
-    HttpService::with_router(Arc::new(state), Router::new().route("/", get(open)))
-}
-
-pub(crate) fn principal() -> Principal {
-    Principal {
-        id: SURFACE.into(),
-        name: SURFACE.into(),
-        scopes: Scopes::rank(Scope::Control).with_any_service(),
-    }
-}
-
-async fn open(
-    State(state): State<Arc<HttpState>>,
-    request: Request,
-) -> Result<Response<Body>, HttpError> {
-    // The peer was checked when the connection was accepted.
-    let handshake = WebSocketHandshake::from_request(request, None)?;
-    let peer = shared::peer(&principal(), SURFACE);
-    let (link, outlet) = state.shared.bus.connect(peer)?;
-    Ok(handshake.accept(&state.shared, link, outlet))
-}
+const KEYS: &[SettingKey] = &[SettingKey::new(
+    "listen.vargos",
+    SettingKind::Checked {
+        expects: "a loopback address such as 127.0.0.1:9000, or nothing",
+        check: check_optional_address,
+    },
+    "",
+    "A second WebSocket listener for Vargos clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then call methods of scope control and register services.",
+)];

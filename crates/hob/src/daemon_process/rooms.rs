@@ -151,6 +151,7 @@ impl DaemonProcess<'_> {
             mask: self.log.mask().clone(),
             spawner: self.spawner(tasks),
             recorder: hob_exec::tmux::recording::own_recorder()?,
+            analyze: hob_dialects::analyze_output,
             tasks: tasks.clone(),
         });
         bus.serve(hob_daemon::terminal::room(&terminals))?;
@@ -229,6 +230,7 @@ impl DaemonProcess<'_> {
             spawner,
             tasks: tasks.clone(),
             busy: Arc::new(move |service| uses.is_busy(service)),
+            listeners: hob_dialects::opt_in_surfaces(),
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Terminals in a real tmux, used through the bus and by a user at the keyboard.
 
+mod analysis;
 mod commands;
 mod ending;
 mod loss;
@@ -116,6 +117,7 @@ impl Rig {
                 sandbox_support: None,
             }),
             recorder: vec![rig, "record".into()],
+            analyze: analysis::echo,
             tasks: tasks.clone(),
         });
         bus.serve(room(&terminals)).expect("is served");

@@ -15,7 +15,6 @@ mod log;
 mod nmap;
 mod processes;
 mod program_name;
-pub mod prompt_folder;
 mod sockets;
 mod table;
 mod text;

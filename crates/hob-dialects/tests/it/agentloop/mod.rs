@@ -2,8 +2,8 @@
 
 mod services;
 
+use crate::fake_agent::Agent;
 use crate::house::{House, Socket, exchange};
-use crate::openai::agent::Agent;
 use futures_util::SinkExt;
 use serde_json::{Value, json};
 use services::Services;
@@ -437,7 +437,7 @@ async fn events_of_a_session_go_to_the_client_that_asked() {
 #[tokio::test]
 async fn a_file_says_where_the_listener_is_while_it_is() {
     let (house, address) = open_house().await;
-    let path = house.home.agentloop_file();
+    let path = house.home.run().join("agentloop.json");
     let told: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(
         format!("{}:{}", told["host"].as_str().unwrap(), told["port"]),

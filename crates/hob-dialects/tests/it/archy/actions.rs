@@ -39,7 +39,14 @@ async fn commands_are_typed_as_they_are_into_the_session_that_is_meant() {
 #[tokio::test]
 async fn a_command_that_is_waited_for_has_its_own_exit_code_and_output() {
     let stage = Stage::new().await;
-    for (action, code) in [("execute_and_wait", 7), ("execute_analyzed", 0)] {
+    for (action, code, summary) in [
+        (
+            "execute_and_wait",
+            7,
+            "It ended with exit code 7. One line: ran exit 7",
+        ),
+        ("execute_analyzed", 0, "One line: ran exit 0"),
+    ] {
         let command = format!("exit {code}");
         let data =
             json!({ "command": command, "session": "s", "max_wait": 30, "interval_ms": 100 });
@@ -48,8 +55,10 @@ async fn a_command_that_is_waited_for_has_its_own_exit_code_and_output() {
         assert_eq!(answer["exit_code"], code);
         assert_eq!(answer["command"], command);
         assert_eq!(answer["raw_output"], format!("ran exit {code}\n"));
-        assert_eq!(answer["structured"], json!({ "by": "id" }));
-        assert_eq!(answer["metadata"]["format_detected"], "told");
+        assert_eq!(answer["summary"], summary);
+        let findings = answer["findings"].as_array().unwrap().len();
+        assert_eq!(findings, usize::from(code != 0), "{answer}");
+        assert_eq!(answer["metadata"]["format_detected"], "text");
         assert_eq!(answer["metadata"]["duration_ms"], 5);
         for field in [
             "findings",
@@ -140,7 +149,8 @@ async fn screens_and_sessions_are_shown() {
         (&answer["success"], &answer["exit_code"]),
         (&json!(true), &json!(null))
     );
-    assert_eq!(answer["structured"], json!({ "by": "output" }));
+    assert_eq!(answer["summary"], "One line: ran ls");
+    assert_eq!(answer["metadata"]["format_detected"], "text");
 
     let data = json!({ "terminal_output": "me@box:~/code$ " });
     assert_eq!(stage.ask("extract_directory", data).await, said("~/code"));

@@ -3,7 +3,6 @@
 use crate::house::House;
 use hob_bus::Room;
 use hob_kit::randomness::Randomness;
-use hob_wire::analysis::OutputAnalysis;
 use hob_wire::id::CommandId;
 use hob_wire::rooms::desktop::{
     self, DesktopEntry, DesktopFindResult, DesktopLaunchResult, DesktopProgramResult, SystemInfo,
@@ -231,16 +230,6 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
             socket: "/nowhere".to_owned(),
             tmux: None,
             problem: None,
-        })
-    });
-    let room = answer::<terminal::Analyze>(room, rooms, |_, params| {
-        Ok(OutputAnalysis {
-            format: "told".to_owned(),
-            parsed: serde_json::json!({ "by": params.id.map_or("output", |_| "id") }),
-            findings: Vec::new(),
-            summary: params.output.unwrap_or_default(),
-            line_count: 1,
-            byte_count: 1,
         })
     });
     let rooms = Arc::clone(rooms);
