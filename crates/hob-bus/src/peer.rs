@@ -7,7 +7,7 @@ use hob_wire::Scopes;
 pub struct PeerIdentity {
     /// The name of the token or of the service, for display.
     pub name: String,
-    /// The surface it connected by: `ws`, `unix`, `http`, `vargos`, `house`.
+    /// The surface it connected by: `ws`, `unix`, `http`, the name of a dialect, `house`.
     pub surface: &'static str,
     /// The id of the credential, by which re-registration and revocation are decided.
     pub principal: String,

@@ -1,8 +1,5 @@
 //! Pure state machines: they decide and never act.
 //!
-//! - [`agent_packs`]: the agents of AgentLoop's clients, and the router that picks one for a
-//!   message
-//! - [`analysis`]: parses the output of common commands and reports findings
 //! - [`child_runs`]: the identity, tools and limits of a run that another run starts
 //! - [`command_line`]: parses a shell command line into the programs it starts
 //! - [`context_window`]: cuts a history to the turns that fit a model's context window
@@ -28,8 +25,6 @@
 //! Invariants: no I/O, no async, no clock, no randomness. Time comes in as milliseconds. State
 //! holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
-pub mod agent_packs;
-pub mod analysis;
 pub mod child_runs;
 pub mod command_line;
 pub mod context_window;

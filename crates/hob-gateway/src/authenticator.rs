@@ -1,4 +1,5 @@
-//! Authentication on one listener: verifies tokens and limits the rate of failures.
+//! Authentication on one listener: verifies tokens and limits the rate of failures. On an opt-in
+//! listener no token is needed: every peer that was let in has the same principal.
 //!
 //! Invariant: a valid token always passes. The limiter is consulted only after a failed comparison,
 //! and all kinds of credentials share one limiter.
@@ -14,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Authenticator {
     pub(crate) surface: &'static str,
     token_cache: Arc<TokenCache>,
+    /// The principal of every peer of an opt-in listener.
+    grant: Option<Principal>,
     clock: Clock,
     /// A std lock: held for a few instructions, taken only on failures.
     limiter: Mutex<AuthFailureLimiter>,
@@ -26,11 +29,23 @@ impl Authenticator {
         Authenticator {
             surface,
             token_cache,
+            grant: None,
             clock,
             limiter: Mutex::new(AuthFailureLimiter::new(FailureRate::DEFAULT)),
             failures: AtomicU64::new(0),
             limited: AtomicU64::new(0),
         }
+    }
+
+    /// Makes every peer of this listener act as `principal`.
+    #[must_use]
+    pub(crate) fn granting(mut self, principal: Principal) -> Self {
+        self.grant = Some(principal);
+        self
+    }
+
+    pub(crate) fn grant(&self) -> Option<&Principal> {
+        self.grant.as_ref()
     }
 
     /// Returns the principal of `token`, or the error to answer.
@@ -61,9 +76,10 @@ impl Authenticator {
         }
     }
 
-    /// Returns true if the token of an authenticated principal is still valid.
+    /// Returns true if the token of an authenticated principal is still valid. A grant has no token
+    /// that could be revoked.
     pub(crate) fn is_still_valid(&self, principal: &Principal) -> bool {
-        self.token_cache.contains(&principal.id)
+        self.grant.is_some() || self.token_cache.contains(&principal.id)
     }
 
     /// The number of wrong credentials so far, and of those beyond the rate limit.

@@ -4,7 +4,6 @@
 //! later, in order.
 
 use crate::http::HttpState;
-use crate::shared;
 use crate::token_cache::Principal;
 use bytes::Bytes;
 use hob_bus::{BusLink, BusOutlet, CloseReason};
@@ -24,7 +23,7 @@ const HELD_FRAMES_MAX: usize = 4_096;
 
 /// A parsed frame from the bus.
 #[derive(Debug)]
-pub(crate) enum BusMessage<'a> {
+pub enum BusMessage<'a> {
     Event {
         topic: Cow<'a, str>,
         payload: &'a str,
@@ -38,7 +37,7 @@ pub(crate) enum BusMessage<'a> {
 }
 
 #[derive(Debug)]
-pub(crate) struct BusConnection {
+pub struct BusConnection {
     link: BusLink,
     outlet: BusOutlet,
     /// Received frames that were not consumed yet.
@@ -48,31 +47,14 @@ pub(crate) struct BusConnection {
 }
 
 impl BusConnection {
-    /// Opens a connection for the holder of a token.
-    pub(crate) fn open(
+    /// Opens a connection for an authenticated client.
+    pub fn open(
         state: &HttpState,
         principal: &Principal,
         surface: &'static str,
         trace: Arc<str>,
     ) -> Result<BusConnection, WireError> {
-        let line = BusConnection::open_granted(state, principal, surface, trace)?;
-        // A token revoked between its verification and this connect has already had its links
-        // closed, so nothing would close this one.
-        if !state.authenticator.is_still_valid(principal) {
-            let message = "This token was revoked just now.";
-            return Err(WireError::new(ErrorCode::Unauthorized, message));
-        }
-        Ok(line)
-    }
-
-    /// Opens a connection for a client of an opt-in listener, which has no token.
-    pub(crate) fn open_granted(
-        state: &HttpState,
-        principal: &Principal,
-        surface: &'static str,
-        trace: Arc<str>,
-    ) -> Result<BusConnection, WireError> {
-        let (link, outlet) = state.shared.bus.connect(shared::peer(principal, surface))?;
+        let (link, outlet) = state.connect(principal, surface)?;
         Ok(BusConnection {
             link,
             outlet,
@@ -83,7 +65,7 @@ impl BusConnection {
     }
 
     /// Sends a request. Its response arrives later as a frame with this id.
-    pub(crate) async fn send_request<M: Method>(
+    pub async fn send_request<M: Method>(
         &self,
         id: &str,
         params: &M::Params,
@@ -109,10 +91,7 @@ impl BusConnection {
     }
 
     /// Sends a request and waits for its response. Events that arrive meanwhile are held back.
-    pub(crate) async fn call<M: Method>(
-        &mut self,
-        params: &M::Params,
-    ) -> Result<M::Result, WireError> {
+    pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, WireError> {
         let id = M::SPEC.name;
         self.send_request::<M>(id, params).await?;
         let mut held = VecDeque::new();
@@ -138,7 +117,7 @@ impl BusConnection {
     }
 
     /// Subscribes to `topics` of one session, from now on.
-    pub(crate) async fn subscribe_session(
+    pub async fn subscribe_session(
         &mut self,
         topics: &[&str],
         session: &str,
@@ -155,7 +134,7 @@ impl BusConnection {
 
     /// Subscribes to `topics` of all sessions, from now on or after the logged event `since`.
     /// Returns the number of the last logged event.
-    pub(crate) async fn subscribe_all(
+    pub async fn subscribe_all(
         &mut self,
         topics: &[&str],
         since: Option<u64>,
@@ -171,7 +150,7 @@ impl BusConnection {
     }
 
     /// Returns the next frame, or the reason why none will come. Cancel-safe.
-    pub(crate) async fn next_frame(&mut self) -> Result<Bytes, WireError> {
+    pub async fn next_frame(&mut self) -> Result<Bytes, WireError> {
         loop {
             if let Some(frame) = self.frames.pop_front() {
                 return Ok(frame);
@@ -186,13 +165,13 @@ impl BusConnection {
     }
 
     /// Returns a frame that has already arrived.
-    pub(crate) fn try_next_frame(&mut self) -> Option<Bytes> {
+    pub fn try_next_frame(&mut self) -> Option<Bytes> {
         self.frames.pop_front()
     }
 }
 
 /// Parses a frame. A request gives `None`: this connection serves nothing.
-pub(crate) fn parse_message(frame: &Bytes) -> Option<BusMessage<'_>> {
+pub fn parse_message(frame: &Bytes) -> Option<BusMessage<'_>> {
     let text = std::str::from_utf8(frame).ok()?;
     match frame::read(text).ok()? {
         Envelope::Event(event) => Some(BusMessage::Event {
@@ -212,7 +191,7 @@ pub(crate) fn parse_message(frame: &Bytes) -> Option<BusMessage<'_>> {
     }
 }
 
-pub(crate) fn decode<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T, WireError> {
+pub fn decode<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T, WireError> {
     serde_json::from_str(payload).map_err(|error| {
         let message = format!("an answer on the bus is not of its form: {error}");
         WireError::new(ErrorCode::Internal, message)

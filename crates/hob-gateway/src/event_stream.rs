@@ -9,7 +9,7 @@ use std::convert::Infallible;
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 /// Builds a response that sends `first`, then each of `others` as it comes.
-pub(crate) fn respond(
+pub fn respond(
     first: Vec<u8>,
     others: impl Stream<Item = Vec<u8>> + Send + 'static,
 ) -> Response<Body> {

@@ -2,16 +2,14 @@
 //! unauthenticated.
 
 use crate::authenticator::Authenticator;
+use crate::dialect::DialectEntry;
 use crate::http::{HttpService, HttpState};
+use crate::opt_in_listener::PlannedListener;
 use crate::origin::HostList;
-use crate::peer_check::PeerCheck;
 use crate::shared::GatewayShared;
 use crate::token_cache::TokenCache;
 use crate::token_refresher::TokenRefresher;
-use crate::{
-    address, agentloop, archy, hooks, looprunner, owner_token, peer_check, settings, tcp_listener,
-    tokens, unix_listener, vargos,
-};
+use crate::{address, hooks, owner_token, settings, tcp_listener, tokens, unix_listener};
 use hob_bus::Bus;
 use hob_exec::peer::PeerGuard;
 use hob_kit::clock::Clock;
@@ -27,7 +25,7 @@ use hob_wire::WireError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +47,7 @@ pub struct GatewayParts<'p> {
     pub figures: MetricRegistry,
     /// Decides which programs may connect to the opt-in listeners, which need no token.
     pub peers: PeerGuard,
+    pub dialects: &'static [DialectEntry],
     /// Leaves out the room `tokens`, so that a test can register any name.
     pub bare: bool,
 }
@@ -81,10 +80,8 @@ pub struct Gateway {
     address: SocketAddr,
     /// The default address, if another program uses it.
     taken: Option<SocketAddr>,
-    /// The surface and address of each opt-in listener.
-    dialects: Vec<(&'static str, SocketAddr)>,
-    /// The path of Archy's socket, or the reason why it is not open.
-    archy: Option<String>,
+    /// The opt-in listeners, each as `surface address`.
+    opt_in: Vec<String>,
     socket: PathBuf,
     accepting: CancellationToken,
 }
@@ -125,21 +122,10 @@ impl Gateway {
             Arc::clone(&unix_authenticator),
         ];
         let shared = Arc::new(gateway_shared(&parts, authenticators));
-        let mut dialects = Vec::new();
-        for (dialect, wanted) in addresses.dialects {
-            let surface = dialect.surface;
-            let check = PeerCheck::new(surface, parts.peers.clone());
-            let authenticator = authenticator(surface);
-            let address = open_dialect(wanted, &shared, (authenticator, check), dialect).await?;
-            dialects.push((surface, address));
-            // The file is written after the bind: the port may be 0 in the settings.
-            if surface == agentloop::SURFACE {
-                let path = settings::agentloop_state_file(&parts.settings.borrow());
-                let path = path.unwrap_or_else(|| parts.home.agentloop_file());
-                agentloop::announce(address, path, &shared);
-            }
+        let mut opt_in = Vec::new();
+        for listener in addresses.opt_in {
+            opt_in.push(listener.open(&shared, parts.peers.clone()).await?);
         }
-        let archy = open_archy(&parts, &shared).await;
 
         let http_service = Arc::new(HttpService::new(HttpState {
             shared: Arc::clone(&shared),
@@ -164,8 +150,7 @@ impl Gateway {
         Ok(Gateway {
             address,
             taken,
-            dialects,
-            archy,
+            opt_in,
             socket,
             accepting: shared.accepting.clone(),
         })
@@ -182,10 +167,7 @@ impl Gateway {
             format!("ws {}", self.address),
             format!("unix {}", self.socket.display()),
         ];
-        let dialects = self.dialects.iter();
-        listeners.extend(dialects.map(|(surface, address)| format!("{surface} {address}")));
-        let archy = self.archy.iter();
-        listeners.extend(archy.map(|archy| format!("{} {archy}", archy::SURFACE)));
+        listeners.extend(self.opt_in.iter().cloned());
         listeners
     }
 
@@ -215,33 +197,8 @@ struct ListenAddresses {
     address: SocketAddr,
     /// The user chose the address, so no other port is tried.
     chosen: bool,
-    dialects: Vec<(DialectListener, SocketAddr)>,
+    opt_in: Vec<PlannedListener>,
 }
-
-/// An opt-in listener that serves one dialect at its root.
-#[derive(Clone, Copy)]
-struct DialectListener {
-    surface: &'static str,
-    /// The program whose clients connect, for the log.
-    clients: &'static str,
-    http_service: fn(HttpState) -> HttpService,
-}
-
-const VARGOS: DialectListener = DialectListener {
-    surface: vargos::SURFACE,
-    clients: "Vargos",
-    http_service: vargos::http_service,
-};
-const AGENTLOOP: DialectListener = DialectListener {
-    surface: agentloop::SURFACE,
-    clients: "AgentLoop",
-    http_service: agentloop::http_service,
-};
-const LOOPRUNNER: DialectListener = DialectListener {
-    surface: looprunner::SURFACE,
-    clients: "Loop Runner",
-    http_service: looprunner::http_service,
-};
 
 impl ListenAddresses {
     fn from_settings(parts: &GatewayParts<'_>) -> Result<ListenAddresses, GatewayError> {
@@ -250,19 +207,10 @@ impl ListenAddresses {
             Some(text) => (text.as_str(), true),
             None => settings::listen_address(&current),
         };
-        let read = |text: &str| address::parse(text).map_err(GatewayError::Address);
-        let enabled = [
-            (VARGOS, settings::vargos_address(&current)),
-            (AGENTLOOP, settings::agentloop_address(&current)),
-            (LOOPRUNNER, settings::looprunner_address(&current)),
-        ];
-        let enabled = enabled.into_iter();
-        let enabled = enabled.filter_map(|(dialect, text)| Some((dialect, text?)));
-        let dialects = enabled.map(|(dialect, text)| Ok((dialect, read(&text)?)));
         Ok(ListenAddresses {
-            address: read(text)?,
+            address: address::parse(text).map_err(GatewayError::Address)?,
             chosen,
-            dialects: dialects.collect::<Result<_, GatewayError>>()?,
+            opt_in: PlannedListener::from_settings(parts.dialects, &current)?,
         })
     }
 
@@ -308,51 +256,13 @@ fn gateway_shared(
         settings: parts.settings.clone(),
         // A child token: the gateway can stop accepting before the daemon stops its tasks.
         accepting: parts.tasks.stop_token().child_token(),
+        dialects: parts.dialects,
+        openapi_text: OnceLock::new(),
         connections_max,
         connections: Arc::new(Semaphore::new(connections_max)),
         hook_limits: hooks::HookLimits::new(),
         authenticators,
         figures: parts.figures.clone(),
-    }
-}
-
-async fn open_dialect(
-    wanted: SocketAddr,
-    shared: &Arc<GatewayShared>,
-    (authenticator, check): (Arc<Authenticator>, PeerCheck),
-    dialect: DialectListener,
-) -> Result<SocketAddr, GatewayError> {
-    let tcp = tcp_listener::bind(wanted, false).await?;
-    let failed = |source| GatewayError::Bind {
-        address: wanted,
-        source,
-    };
-    // The Host check needs the real port, which differs from the setting if that is 0.
-    let address = tcp.local_addr().map_err(failed)?;
-    let http_service = Arc::new((dialect.http_service)(HttpState {
-        shared: Arc::clone(shared),
-        hosts: HostList::for_listener(address),
-        authenticator,
-    }));
-    let accept = tcp_listener::accept(tcp, http_service, Arc::clone(shared), Some(check));
-    shared.tasks.spawn("dialect-listener", accept);
-    peer_check::announce(dialect.clients, address);
-    Ok(address)
-}
-
-/// Opens Archy's socket if it is configured. Its path may be in a shared folder such as `/tmp`, so
-/// a failure is reported and does not stop the daemon.
-async fn open_archy(parts: &GatewayParts<'_>, shared: &Arc<GatewayShared>) -> Option<String> {
-    let path = settings::archy_socket(&parts.settings.borrow())?;
-    let shown = path.display().to_string();
-    let check = PeerCheck::new(archy::SURFACE, parts.peers.clone());
-    match archy::open(path, shared, check).await {
-        Ok(()) => Some(shown),
-        // Shown by `listeners`, so that the user sees why the socket is missing.
-        Err(refused) => {
-            tracing::warn!("Archy's socket was not opened: {refused}");
-            Some(format!("not open: {refused}"))
-        }
     }
 }
 

@@ -7,21 +7,19 @@ use crate::http_error::HttpError;
 use crate::origin::HostList;
 use crate::shared::{ConnectionPermit, GatewayShared};
 use crate::token_cache::Principal;
-use crate::{
-    agentloop, hooks, looprunner, openai, openapi, probes, rest, speech, subprotocol, tools,
-    websocket,
-};
+use crate::{hooks, openai, openapi, probes, rest, shared, speech, subprotocol, tools, websocket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use axum::routing::{get, post};
-use hob_wire::{ErrorCode, Scope, WireError, limits};
+use hob_bus::{BusLink, BusOutlet, Caller};
+use hob_wire::{ErrorCode, Scope, Scopes, WireError, limits};
 use std::sync::Arc;
 use tower::ServiceExt;
 
-pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A caller may name the trace its request belongs to.
 const TRACE: HeaderName = HeaderName::from_static("x-hob-trace");
@@ -56,15 +54,15 @@ pub(crate) struct HttpService {
 
 /// The axum state of one listener's handlers.
 #[derive(Debug)]
-pub(crate) struct HttpState {
-    pub(crate) shared: Arc<GatewayShared>,
+pub struct HttpState {
+    pub shared: Arc<GatewayShared>,
     pub(crate) hosts: HostList,
     pub(crate) authenticator: Arc<Authenticator>,
 }
 
 /// The id of a request: a header of its answer, a field of its error, and the trace on the bus.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) Arc<str>);
+pub struct RequestId(pub Arc<str>);
 
 impl HttpService {
     /// Builds the service of the main listener.
@@ -75,15 +73,15 @@ impl HttpService {
             .route("/ready", get(probes::ready))
             .route("/metrics", get(probes::metrics))
             .route("/ws", get(websocket::open))
-            .route("/agentloop", get(agentloop::open))
             .route("/api/openapi.json", get(openapi::serve))
             .route("/api/rpc/{method}", post(rest::call))
             .route("/api/tools/openapi.json", get(tools::describe))
             .route("/api/tools/{name}", post(tools::execute))
             .route("/hooks/{id}", post(hooks::deliver))
-            .merge(looprunner::routes())
             .merge(openai::routes())
             .merge(speech::routes());
+        let dialects = state.shared.dialects.iter();
+        let router = dialects.fold(router, |router, it| router.merge((it.routes)()));
         HttpService::with_router(state, router)
     }
 
@@ -175,18 +173,24 @@ impl HttpService {
 }
 
 impl HttpState {
-    /// Authenticates a request by its bearer token.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, HttpError> {
+    /// Authenticates a request by its bearer token, or by the grant of an opt-in listener.
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, HttpError> {
+        if let Some(granted) = self.authenticator.grant() {
+            return Ok(granted.clone());
+        }
         let token = bearer(headers)?;
         self.authenticate_token(token, headers)
     }
 
-    /// Authenticates a WebSocket request by its bearer token or by a token among its subprotocols,
-    /// because a browser cannot set headers on a WebSocket.
+    /// Like [`HttpState::authenticate`], for a WebSocket request. Its token may be among its
+    /// subprotocols, because a browser cannot set headers on a WebSocket.
     pub(crate) fn authenticate_websocket(
         &self,
         headers: &HeaderMap,
     ) -> Result<Principal, HttpError> {
+        if let Some(granted) = self.authenticator.grant() {
+            return Ok(granted.clone());
+        }
         let token = match (bearer(headers)?, subprotocol::read(headers)?.token) {
             // Two tokens are ambiguous: neither may silently win.
             (Some(_), Some(_)) => {
@@ -199,6 +203,25 @@ impl HttpState {
         self.authenticate_token(token, headers)
     }
 
+    /// Connects an authenticated client to the bus.
+    pub fn connect(
+        &self,
+        principal: &Principal,
+        surface: &'static str,
+    ) -> Result<(BusLink, BusOutlet), WireError> {
+        let authenticator = &self.authenticator;
+        self.shared.connect(principal, surface, authenticator)
+    }
+
+    /// Creates a caller that acts for an authenticated client.
+    pub fn caller(
+        &self,
+        principal: &Principal,
+        surface: &'static str,
+    ) -> Result<Caller, WireError> {
+        self.shared.bus.caller_as(shared::peer(principal, surface))
+    }
+
     fn authenticate_token(
         &self,
         token: Option<&str>,
@@ -206,7 +229,11 @@ impl HttpState {
     ) -> Result<Principal, HttpError> {
         let Some(token) = token else {
             if hob_kit::failpoint::broken(41) {
-                return Ok(crate::vargos::principal());
+                return Ok(Principal {
+                    id: "anybody".into(),
+                    name: "anybody".into(),
+                    scopes: Scopes::rank(Scope::Control).with_any_service(),
+                });
             }
             return Err(unauthorized(authenticator::missing_credential()));
         };

@@ -11,7 +11,7 @@ use hob_wire::{ErrorCode, WireError};
 use serde::Serialize;
 
 #[derive(Clone, Debug)]
-pub(crate) struct HttpError {
+pub struct HttpError {
     pub(crate) status: StatusCode,
     /// Boxed to keep the many `Result`s that carry it small.
     pub(crate) error: Box<WireError>,
@@ -19,7 +19,7 @@ pub(crate) struct HttpError {
 }
 
 impl HttpError {
-    pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         HttpError {
             status,
             error: Box::new(WireError::new(code, message)),
@@ -27,11 +27,11 @@ impl HttpError {
         }
     }
 
-    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+    pub fn bad_request(message: impl Into<String>) -> Self {
         HttpError::new(StatusCode::BAD_REQUEST, ErrorCode::InvalidParams, message)
     }
 
-    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+    pub fn forbidden(message: impl Into<String>) -> Self {
         HttpError::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message)
     }
 

@@ -4,28 +4,30 @@
 //! Invariants: every `$ref` names a schema of the document. Types of the same name in different
 //! rooms do not collide, because each is stored under its room or its method.
 
+use crate::dialect::DialectEntry;
 use crate::http::{HttpState, JSON, ReadScope};
-use crate::{hooks, looprunner, openai, speech};
+use crate::{hooks, openai, speech};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, header};
 use bytes::Bytes;
 use hob_wire::{Idempotency, MethodSpec, WireError, catalog};
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// `GET /api/openapi.json`.
-pub(crate) async fn serve(State(_): State<Arc<HttpState>>, _: ReadScope) -> Response<Body> {
-    static TEXT: OnceLock<Bytes> = OnceLock::new();
-    // The catalog is fixed at compile time, so the document is built once.
-    let text = TEXT.get_or_init(|| Bytes::from(document().to_string()));
+pub(crate) async fn serve(State(state): State<Arc<HttpState>>, _: ReadScope) -> Response<Body> {
+    let shared = &state.shared;
+    // Methods and dialects do not change while hob runs, so the document is built once.
+    let built = || Bytes::from(document(shared.dialects).to_string());
+    let text = shared.openapi_text.get_or_init(built);
     let mut response = Response::new(Body::from(text.clone()));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }
 
 /// Builds the document.
-pub fn document() -> Value {
+pub fn document(dialects: &[DialectEntry]) -> Value {
     let mut schemas = SchemaRegistry::default();
     let error = error_schema(&mut schemas);
     schemas.components.insert("Error".to_owned(), error);
@@ -36,7 +38,9 @@ pub fn document() -> Value {
     let mut paths = probe_paths();
     paths.extend(openai::openapi_doc::paths());
     paths.extend(speech::openapi_paths());
-    paths.extend(looprunner::openapi_doc::paths(&mut schemas));
+    for dialect in dialects {
+        paths.extend((dialect.openapi_paths)(&mut schemas));
+    }
     paths.insert("/hooks/{id}".to_owned(), hooks::openapi_path());
     for spec in catalog::methods() {
         let path = format!("/api/rpc/{}", spec.name);
@@ -204,7 +208,7 @@ fn probe_paths() -> Map<String, Value> {
     paths
 }
 
-pub(crate) fn error_response() -> Value {
+pub fn error_response() -> Value {
     json!({
         "description": "Refused or failed; `error.code` says how, `error.message` what to do.",
         "content": { "application/json": { "schema": reference("Error") } },
@@ -238,13 +242,13 @@ pub(crate) fn error_schema(schemas: &mut SchemaRegistry) -> Value {
     })
 }
 
-pub(crate) fn reference(name: &str) -> Value {
+pub fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
 /// The schemas of a document, collected while its paths are built.
-#[derive(Default)]
-pub(crate) struct SchemaRegistry {
+#[derive(Debug, Default)]
+pub struct SchemaRegistry {
     components: Map<String, Value>,
 }
 
@@ -254,7 +258,7 @@ impl SchemaRegistry {
     }
 
     /// Adds a schema under `name` and its definitions under their room. Returns `name`.
-    pub(crate) fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
+    pub fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
         let mut schema = schema.to_value();
         let mut renames = Map::new();
         // Names are chosen for all definitions before any is stored: they may refer to each other.

@@ -22,7 +22,7 @@ fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
 
 #[test]
 fn every_method_has_its_path_and_every_reference_resolves() {
-    let document = document();
+    let document = document(&[]);
     for spec in catalog::methods() {
         let pointer = format!("/paths/~1api~1rpc~1{}/post", spec.name);
         let operation = document.pointer(&pointer).unwrap();
@@ -45,55 +45,21 @@ fn every_method_has_its_path_and_every_reference_resolves() {
 }
 
 #[test]
-fn loops_and_hooks_have_their_paths_with_what_they_take_and_answer() {
-    let document = document();
-    for (path, method, body, status) in [
-        ("/api/events", "get", None, "200"),
-        ("/api/state", "get", None, "200"),
-        ("/api/models", "get", None, "200"),
-        ("/api/history", "get", None, "200"),
-        ("/api/config", "post", Some("LoopRunnerConfigChange"), "200"),
-        ("/api/start", "post", None, "200"),
-        ("/api/stop", "post", None, "200"),
-        ("/api/working", "post", Some("WorkingBody"), "200"),
-        ("/api/persistent", "post", Some("PersistentBody"), "200"),
-        ("/api/loops", "get", None, "200"),
-        ("/api/loops", "post", Some("LoopRunnerCreateBody"), "201"),
-        ("/api/loops/{id}", "get", None, "200"),
-        ("/api/loops/{id}", "delete", None, "200"),
-        ("/api/loops/{id}/events", "get", None, "200"),
-        (
-            "/api/loops/{id}/config",
-            "post",
-            Some("LoopRunnerConfigChange"),
-            "200",
-        ),
-        ("/api/loops/{id}/start", "post", None, "200"),
-        ("/hooks/{id}", "post", None, "202"),
-    ] {
-        let operation = &document["paths"][path][method];
-        assert!(operation["operationId"].is_string(), "{method} {path}");
-        assert!(
-            operation["responses"][status].is_object(),
-            "{method} {path}"
-        );
-        assert!(operation["responses"]["default"].is_object(), "{path}");
-        let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
-        let expected = body.map(|name| format!("#/components/schemas/looprunner.{name}"));
-        assert_eq!(schema.as_str(), expected.as_deref(), "{method} {path}");
-        let named = document["paths"][path]["parameters"].is_array();
-        assert_eq!(named, path.contains('{'), "{path}");
-    }
-    assert!(document["paths"]["/api/start"]["post"]["responses"]["409"].is_object());
-    let hook = &document["paths"]["/hooks/{id}"]["post"];
+fn a_hook_has_its_path_with_what_it_answers() {
+    let document = document(&[]);
+    let hook = &document["paths"]["/hooks/{id}"];
+    assert!(hook["parameters"].is_array());
+    let hook = &hook["post"];
+    assert!(hook["operationId"].is_string());
+    assert!(hook["responses"]["202"].is_object());
+    assert!(hook["responses"]["default"].is_object());
+    assert!(hook["requestBody"]["content"]["application/json"]["schema"]["$ref"].is_null());
     assert_eq!(hook["security"], serde_json::json!([]));
-    let event = &document["components"]["schemas"]["looprunner.LoopRunnerEvent"];
-    assert_eq!(event["oneOf"].as_array().unwrap().len(), 9);
 }
 
 #[test]
 fn component_names_are_of_the_form_openapi_allows() {
-    let document = document();
+    let document = document(&[]);
     let components = document["components"]["schemas"].as_object().unwrap();
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     for name in components.keys() {

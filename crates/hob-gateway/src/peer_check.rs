@@ -31,6 +31,11 @@ impl PeerCheck {
         }
     }
 
+    /// The surface of the listener.
+    pub(crate) fn listener(&self) -> &'static str {
+        self.listener
+    }
+
     /// Returns true if the program behind a TCP connection may use the listener.
     pub(crate) async fn admits_tcp(&self, stream: &TcpStream) -> bool {
         if hob_kit::failpoint::broken(46) {

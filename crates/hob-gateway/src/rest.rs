@@ -3,7 +3,6 @@
 
 use crate::http::{BearerAuth, HttpState, JSON, RequestId};
 use crate::http_error::HttpError;
-use crate::shared;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
@@ -31,10 +30,7 @@ pub(crate) async fn call(
     let Path(method) = method.map_err(|failure| HttpError::bad_request(failure.body_text()))?;
     let (parts, body) = request.into_parts();
     let params = read_params(&parts.headers, body).await?;
-    let caller = state
-        .shared
-        .bus
-        .caller_as(shared::peer(&principal, SURFACE))?;
+    let caller = state.caller(&principal, SURFACE)?;
     let answer = caller.call_raw(&method, params, Some(&trace)).await?;
     let mut response = Response::new(Body::from(
         answer.unwrap_or_else(|| Bytes::from_static(b"null")),
@@ -59,7 +55,7 @@ pub(crate) async fn read_params(
 }
 
 /// Like [`read_params`], for a body whose content type was checked already.
-pub(crate) async fn read_json(body: Body) -> Result<Option<Bytes>, HttpError> {
+pub async fn read_json(body: Body) -> Result<Option<Bytes>, HttpError> {
     let bytes = read_body(body, limits::FRAME_BYTES_MAX, BODY_MS_MAX).await?;
     check_json(&bytes)?;
     Ok((!bytes.is_empty()).then_some(bytes))
@@ -111,7 +107,7 @@ fn check_json(bytes: &[u8]) -> Result<(), HttpError> {
 }
 
 /// Returns true if the one Content-Type header is JSON.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     if hob_kit::failpoint::broken(41) {
         return true;
     }
@@ -124,7 +120,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-pub(crate) fn not_json() -> HttpError {
+pub fn not_json() -> HttpError {
     HttpError::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorCode::InvalidParams,

@@ -1,9 +1,11 @@
 //! State that all listeners share: the bus, the connection limit and the counters for `/metrics`.
 
 use crate::authenticator::Authenticator;
+use crate::dialect::DialectEntry;
 use crate::hooks::HookLimits;
 use crate::settings;
 use crate::token_cache::Principal;
+use bytes::Bytes;
 use hob_bus::{Bus, BusLink, BusOutlet, PeerIdentity};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
@@ -13,22 +15,25 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::TaskGroup;
 use hob_store::Store;
 use hob_wire::{ErrorCode, WireError};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) struct GatewayShared {
-    pub(crate) bus: Bus,
+pub struct GatewayShared {
+    pub bus: Bus,
     pub(crate) store: Store,
     /// hob's own folders. No client may name a file in them.
-    pub(crate) home: Home,
-    pub(crate) clock: Clock,
-    pub(crate) randomness: Randomness,
-    pub(crate) tasks: TaskGroup,
-    pub(crate) settings: watch::Receiver<Arc<Settings>>,
+    pub home: Home,
+    pub clock: Clock,
+    pub randomness: Randomness,
+    pub tasks: TaskGroup,
+    pub settings: watch::Receiver<Arc<Settings>>,
     /// Cancelled when the gateway stops accepting connections.
-    pub(crate) accepting: CancellationToken,
+    pub accepting: CancellationToken,
+    pub(crate) dialects: &'static [DialectEntry],
+    /// The OpenAPI document, built at the first request.
+    pub(crate) openapi_text: OnceLock<Bytes>,
     pub(crate) connections_max: usize,
     // A semaphore: permits are released by drop, also when a task panics.
     pub(crate) connections: Arc<Semaphore>,
@@ -54,7 +59,7 @@ impl GatewayShared {
         self.connections_max - self.connections.available_permits()
     }
 
-    pub(crate) fn ping_interval(&self) -> Duration {
+    pub fn ping_interval(&self) -> Duration {
         settings::ping_interval(&self.settings.borrow())
     }
 
@@ -66,23 +71,10 @@ impl GatewayShared {
     pub(crate) fn connect(
         &self,
         principal: &Principal,
+        surface: &'static str,
         authenticator: &Authenticator,
     ) -> Result<(BusLink, BusOutlet), WireError> {
-        self.connect_as(
-            peer(principal, authenticator.surface),
-            principal,
-            authenticator,
-        )
-    }
-
-    /// Connects an authenticated peer that uses another surface than the listener's.
-    pub(crate) fn connect_as(
-        &self,
-        peer: PeerIdentity,
-        principal: &Principal,
-        authenticator: &Authenticator,
-    ) -> Result<(BusLink, BusOutlet), WireError> {
-        let joined = self.bus.connect(peer)?;
+        let joined = self.bus.connect(peer(principal, surface))?;
         // A token revoked between its verification and this connect has already had its links
         // closed, so nothing would close this one.
         if authenticator.is_still_valid(principal) {

@@ -13,11 +13,11 @@ use subtle::ConstantTimeEq;
 
 /// The authenticated sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Principal {
-    /// The token's id.
+pub struct Principal {
+    /// The token's id; the surface if the listener needs no token.
     pub(crate) id: Arc<str>,
     pub(crate) name: Arc<str>,
-    pub(crate) scopes: Scopes,
+    pub scopes: Scopes,
 }
 
 #[derive(Debug, Default)]

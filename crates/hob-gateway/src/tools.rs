@@ -8,7 +8,6 @@ use crate::http::{BearerAuth, HttpState, JSON, RequestId};
 use crate::http_error::HttpError;
 use crate::openapi::{SchemaRegistry, error_response, error_schema, reference, wrap_document};
 use crate::rest::read_params;
-use crate::shared;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
@@ -28,8 +27,7 @@ pub(crate) async fn describe(
     State(state): State<Arc<HttpState>>,
     BearerAuth(principal): BearerAuth,
 ) -> Result<Response<Body>, HttpError> {
-    let peer = shared::peer(&principal, SURFACE);
-    let caller = state.shared.bus.caller_as(peer)?;
+    let caller = state.caller(&principal, SURFACE)?;
     let tools = caller.call::<List>(&ToolListParams::default()).await?.tools;
     Ok(json_response(Bytes::from(document(&tools).to_string())))
 }
@@ -50,8 +48,7 @@ pub(crate) async fn execute(
             .map_err(|failure| HttpError::bad_request(failure.to_string()))?,
         None => json!({}),
     };
-    let peer = shared::peer(&principal, SURFACE);
-    let caller = state.shared.bus.caller_as(peer)?;
+    let caller = state.caller(&principal, SURFACE)?;
     // `tool.execute` answers an unknown tool with a text for a model; over HTTP it must be a 404.
     let describe = ToolDescribeParams { name, wait: false };
     caller.call::<Describe>(&describe).await?;
@@ -71,7 +68,7 @@ fn json_response(bytes: Bytes) -> Response<Body> {
 }
 
 /// Builds the OpenAPI document of these tools.
-pub fn document(tools: &[ToolSpec]) -> Value {
+fn document(tools: &[ToolSpec]) -> Value {
     let mut schemas = SchemaRegistry::default();
     let error = error_schema(&mut schemas);
     schemas.insert("Error", error);

@@ -175,7 +175,7 @@ async fn authenticate(
     let joined = outcome.and_then(|params| {
         check_version(params.protocol)?;
         let principal = authenticator.authenticate(&params.token)?;
-        let (link, outlet) = shared.connect(&principal, authenticator)?;
+        let (link, outlet) = shared.connect(&principal, authenticator.surface, authenticator)?;
         Ok((auth_response(&id, &principal)?, link, outlet))
     });
     joined.map_err(|error| Some(error_line(&id, &error)))

@@ -11,6 +11,7 @@
 use crate::http::HttpState;
 use crate::http_error::HttpError;
 use crate::shared::{self, ConnectionPermit, GatewayShared};
+use crate::token_cache::Principal;
 use crate::write_timeout::WriteTimeoutStream;
 use crate::{settings, subprotocol};
 use axum::body::Body;
@@ -45,17 +46,17 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(400);
 /// the peer has read the close frame.
 const CLOSE_BYTES_MAX: usize = 1024 * 1024;
 
-pub(crate) type TcpWebSocket = WebSocketStream<TcpStream>;
+pub type TcpWebSocket = WebSocketStream<TcpStream>;
 
 /// The receiver of a socket's incoming messages.
-pub(crate) trait MessageSink {
+pub trait MessageSink {
     fn receive_text(&self, text: Bytes) -> impl Future<Output = ()> + Send;
     /// Answers a binary message. No dialect uses them.
     fn receive_binary(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// The source of a socket's outgoing messages.
-pub(crate) trait MessageSource {
+pub trait MessageSource {
     /// Appends the next messages to `into`. Returns the reason if no more will come. Cancel-safe.
     fn next(&mut self, into: &mut Vec<Bytes>) -> impl Future<Output = Option<CloseReason>> + Send;
 }
@@ -79,28 +80,44 @@ impl MessageSource for BusOutlet {
     }
 }
 
-/// `GET /ws`.
-pub(crate) async fn open(
+/// Serves hob's own frames: `GET /ws`, and the root of an opt-in listener for clients that use them.
+pub async fn open(
     State(state): State<Arc<HttpState>>,
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
-    let principal = state.authenticate_websocket(request.headers())?;
-    let selected = subprotocol::read(request.headers())?.select()?;
-    // The handshake is checked first, so that a malformed request never connects to the bus.
-    let handshake = WebSocketHandshake::from_request(request, selected)?;
-    let (link, outlet) = state.shared.connect(&principal, &state.authenticator)?;
+    let (principal, handshake) = state.authenticate_handshake(request)?;
+    let (link, outlet) = state.connect(&principal, state.authenticator.surface)?;
     Ok(handshake.accept(&state.shared, link, outlet))
 }
 
+impl HttpState {
+    /// Authenticates the sender of a WebSocket request and checks the handshake. A malformed request
+    /// ends here, before it is connected to the bus.
+    pub fn authenticate_handshake(
+        &self,
+        request: Request,
+    ) -> Result<(Principal, WebSocketHandshake), HttpError> {
+        let principal = self.authenticate_websocket(request.headers())?;
+        let selected = match self.authenticator.grant() {
+            // Clients of an opt-in listener do not know hob's subprotocols.
+            Some(_) => None,
+            None => subprotocol::read(request.headers())?.select()?,
+        };
+        let handshake = WebSocketHandshake::from_request(request, selected)?;
+        Ok((principal, handshake))
+    }
+}
+
 /// A valid WebSocket upgrade request.
-pub(crate) struct WebSocketHandshake {
+#[derive(Debug)]
+pub struct WebSocketHandshake {
     response: Response<Body>,
     upgrade: OnUpgrade,
     permit: Option<ConnectionPermit>,
 }
 
 impl WebSocketHandshake {
-    pub(crate) fn from_request(
+    fn from_request(
         mut request: Request,
         selected: Option<HeaderValue>,
     ) -> Result<WebSocketHandshake, HttpError> {
@@ -127,7 +144,7 @@ impl WebSocketHandshake {
     }
 
     /// Answers 101 and serves the socket in its own task.
-    pub(crate) fn accept(
+    fn accept(
         self,
         shared: &Arc<GatewayShared>,
         link: BusLink,
@@ -142,7 +159,7 @@ impl WebSocketHandshake {
 
     /// Answers 101 and passes the socket to `serve` in its own task. The socket is `None` if the
     /// peer left before the upgrade finished.
-    pub(crate) fn upgrade<F, T>(self, shared: &Arc<GatewayShared>, serve: F) -> Response<Body>
+    pub fn upgrade<F, T>(self, shared: &Arc<GatewayShared>, serve: F) -> Response<Body>
     where
         F: FnOnce(Option<TcpWebSocket>) -> T + Send + 'static,
         T: Future<Output = ()> + Send + 'static,
@@ -202,7 +219,7 @@ enum WebSocketEnd {
 }
 
 /// Serves a socket until it ends or the bus closes its link.
-pub(crate) async fn serve(
+pub async fn serve(
     socket: TcpWebSocket,
     link: &BusLink,
     receiver: &impl MessageSink,

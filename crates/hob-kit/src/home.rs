@@ -148,11 +148,6 @@ impl Home {
         self.run().join("last_down")
     }
 
-    /// The file by which AgentLoop clients find their listener.
-    pub fn agentloop_file(&self) -> PathBuf {
-        self.run().join("agentloop.json")
-    }
-
     /// The unix socket. Clients read its path from the state file.
     pub fn socket(&self) -> PathBuf {
         self.0.socket.clone()

@@ -68,8 +68,9 @@ pub struct CatalogService {
 }
 
 impl ServiceCatalog {
-    /// Reads the shipped services and the home's files. Blocks on the disk.
-    pub fn read(home: &Home) -> ServiceCatalog {
+    /// Reads the shipped services and the home's files, which may name these opt-in listeners. Blocks
+    /// on the disk.
+    pub fn read(home: &Home, listeners: &[&str]) -> ServiceCatalog {
         let mut catalog = ServiceCatalog::default();
         for entry in shipped_services() {
             catalog.insert(CatalogService {
@@ -80,7 +81,7 @@ impl ServiceCatalog {
         }
         // After the shipped ones, so that a file overrides a shipped service of the same name.
         for path in catalog.list_files(&home.service_files()) {
-            match read_file(&path) {
+            match read_file(&path, listeners) {
                 Ok(descriptor) => catalog.insert(CatalogService {
                     descriptor,
                     shipped: None,
@@ -183,7 +184,7 @@ fn service_name(path: &Path) -> Option<&str> {
     name.filter(|name| service_file::is_service_name(name))
 }
 
-fn read_file(path: &Path) -> Result<ServiceDescriptor, String> {
+fn read_file(path: &Path, listeners: &[&str]) -> Result<ServiceDescriptor, String> {
     let shown = path.display();
     let unreadable = |why: String| format!("{shown} cannot be read: {why}.");
     let name = service_name(path).ok_or_else(|| {
@@ -209,7 +210,7 @@ fn read_file(path: &Path) -> Result<ServiceDescriptor, String> {
     }
     let text = text_file::decode(bytes)
         .map_err(|not_text| format!("{shown}, line {}: {not_text}", not_text.line))?;
-    service_file::parse(name, &text)
+    service_file::parse(name, &text, listeners)
         .map_err(|problem| problem.display_with_file(&shown.to_string()))
 }
 

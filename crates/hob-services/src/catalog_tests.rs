@@ -23,7 +23,7 @@ fn a_broken_file_is_a_problem_and_hides_nothing() {
         ("note.txt", "not ours"),
     ]);
     std::fs::create_dir(home.service_files().join("folder.toml")).unwrap();
-    let catalog = ServiceCatalog::read(&home);
+    let catalog = ServiceCatalog::read(&home, &[]);
     assert!(catalog.find("a").is_some());
     assert!(catalog.find("b").is_none());
     let problems = catalog.problems();
@@ -47,7 +47,7 @@ fn a_file_that_is_no_text_is_told_with_its_line() {
     let (_folder, home) = home(&[]);
     let bytes = b"command = [\"true\"]\nabout = \"caf\xe9\"\n";
     std::fs::write(home.service_files().join("a.toml"), bytes).unwrap();
-    let catalog = ServiceCatalog::read(&home);
+    let catalog = ServiceCatalog::read(&home, &[]);
     let problem = &catalog.broken_file("a").expect("is broken").problem;
     assert!(problem.contains("a.toml, line 2: "), "{problem}");
     assert!(problem.contains("Save the file as UTF-8"), "{problem}");
@@ -63,7 +63,7 @@ fn a_service_is_found_by_name_then_alias_then_role() {
         ("two.toml", COMMAND),
         ("brain.toml", "command = [\"true\"]\nrole = \"llm\"\n"),
     ]);
-    let catalog = ServiceCatalog::read(&home);
+    let catalog = ServiceCatalog::read(&home, &[]);
     let found = |name: &str| catalog.find(name).map(|it| it.descriptor.name.as_str());
     assert_eq!(found("two"), Some("two"));
     assert_eq!(found("uno"), Some("one"));
@@ -75,7 +75,7 @@ fn a_service_is_found_by_name_then_alias_then_role() {
 #[test]
 fn a_home_without_the_folder_has_what_ships() {
     let folder = tempfile::tempdir().unwrap();
-    let catalog = ServiceCatalog::read(&Home::at(folder.path()));
+    let catalog = ServiceCatalog::read(&Home::at(folder.path()), &[]);
     assert_eq!(catalog.services().len(), shipped_services().len());
     assert!(catalog.problems().is_empty());
 }
@@ -84,7 +84,7 @@ fn a_home_without_the_folder_has_what_ships() {
 fn a_file_longer_than_the_bound_is_refused() {
     let long = format!("# {}\n{COMMAND}", "x".repeat(70_000));
     let (_folder, home) = home(&[("a.toml", &long)]);
-    let catalog = ServiceCatalog::read(&home);
+    let catalog = ServiceCatalog::read(&home, &[]);
     assert!(catalog.find("a").is_none());
     assert!(
         catalog.problems()[0].contains("longer than"),

@@ -18,9 +18,6 @@ const MIB: u64 = 1024 * 1024;
 /// More than any kernel limit.
 const COUNT_MAX: u64 = 1 << 30;
 
-/// The opt-in listeners that a service may use.
-const LISTENERS: &[&str] = &["vargos", "agentloop", "looprunner", "archy"];
-
 const KEYS: &[&str] = &[
     "about",
     "aliases",
@@ -70,8 +67,8 @@ pub fn is_service_name(name: &str) -> bool {
         && name.bytes().all(|b| inner(b) || b == b'-' || b == b'_')
 }
 
-/// Parses the text of a service file.
-pub fn parse(name: &str, text: &str) -> Result<ServiceDescriptor, FileProblem> {
+/// Parses the text of a service file. It may name these opt-in listeners.
+pub fn parse(name: &str, text: &str, listeners: &[&str]) -> Result<ServiceDescriptor, FileProblem> {
     let document = Document::parse(text).map_err(|failure| FileProblem {
         line: Some(line_number(
             text,
@@ -91,6 +88,7 @@ pub fn parse(name: &str, text: &str) -> Result<ServiceDescriptor, FileProblem> {
     let mut descriptor = read_basics(name, &table)?;
     read_timing(&mut descriptor, &table)?;
     read_bounds(&mut descriptor, &table)?;
+    descriptor.listen = table.listeners("listen", listeners)?;
     check_consistency(&descriptor, &table)?;
     Ok(descriptor)
 }
@@ -185,7 +183,6 @@ fn read_bounds(
         let memory = inner.number("memory_mb", 1, COUNT_MAX)?;
         descriptor.limits.memory_bytes = memory.map(|count| count.saturating_mul(MIB));
     }
-    descriptor.listen = table.listeners("listen")?;
     descriptor.guard.os = table.texts("os")?;
     descriptor.guard.arch = table.texts("arch")?;
     Ok(())
@@ -352,13 +349,13 @@ impl<'a> TableReader<'a> {
     }
 
     /// Reads a list of opt-in listeners.
-    fn listeners(&self, key: &str) -> Result<Vec<String>, FileProblem> {
+    fn listeners(&self, key: &str, known: &[&str]) -> Result<Vec<String>, FileProblem> {
         let names = self.texts(key)?;
-        let unknown = |name: &&String| !LISTENERS.contains(&name.as_str());
+        let unknown = |name: &&String| !known.contains(&name.as_str());
         match names.iter().find(unknown) {
             Some(wrong) => {
                 let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
-                let known = LISTENERS.join(", ");
+                let known = known.join(", ");
                 Err(self.problem(
                     key,
                     format!("'{key}': there is no listener '{shown}'; known are {known}"),

@@ -3,6 +3,8 @@
 use super::*;
 use crate::descriptor::{PlatformGuard, RestartIntensity, ServiceLimits};
 
+const LISTENERS: &[&str] = &["first", "second", "third"];
+
 #[test]
 fn a_file_says_everything() {
     let text = r#"
@@ -18,7 +20,7 @@ restart = "always"
 stop_seconds = 0.5
 needs = ["db"]
 autostart = true
-listen = ["vargos", "archy"]
+listen = ["first", "third"]
 idle_seconds = 60
 os = ["linux"]
 arch = ["x86_64"]
@@ -29,7 +31,7 @@ intensity = { restarts = 3, seconds = 10 }
 processes = 10
 memory_mb = 2
 "#;
-    let descriptor = parse("page", text).unwrap();
+    let descriptor = parse("page", text, LISTENERS).unwrap();
     let mut expected = ServiceDescriptor::defaults("page");
     expected.about = "A web page".to_owned();
     expected.kind = ServiceKind::Http;
@@ -45,7 +47,7 @@ memory_mb = 2
     expected.stop = Duration::from_millis(500);
     expected.needs = vec!["db".to_owned()];
     expected.autostart = true;
-    expected.listen = vec!["vargos".to_owned(), "archy".to_owned()];
+    expected.listen = vec!["first".to_owned(), "third".to_owned()];
     expected.idle = Some(Duration::from_mins(1));
     expected.guard = PlatformGuard {
         os: vec!["linux".to_owned()],
@@ -67,7 +69,7 @@ memory_mb = 2
 
 #[test]
 fn the_smallest_file_is_a_process_that_is_restarted_when_it_fails() {
-    let descriptor = parse("a", "command = [\"sleep\", \"9\"]").unwrap();
+    let descriptor = parse("a", "command = [\"sleep\", \"9\"]", LISTENERS).unwrap();
     assert_eq!(
         (descriptor.kind, descriptor.port),
         (ServiceKind::Process, PortChoice::None)
@@ -95,9 +97,9 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
             "'command' takes a list of texts",
         ),
         (
-            "listen = [\"vargo\"]",
+            "listen = [\"firs\"]",
             Some(1),
-            "no listener 'vargo'; known are vargos, agentloop, looprunner, archy",
+            "no listener 'firs'; known are first, second, third",
         ),
         ("\nport = \"a\"", Some(2), "'port' takes a whole number"),
         ("port = 70000", Some(1), "'port' takes a whole number"),
@@ -165,7 +167,7 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
         } else {
             *line
         };
-        let problem = parse("a", &whole).expect_err(text);
+        let problem = parse("a", &whole, LISTENERS).expect_err(text);
         assert!(problem.message.contains(message), "{text}: {problem:?}");
         assert_eq!(problem.line, line, "{text}: {problem:?}");
     }

@@ -14,16 +14,14 @@
 //! - [`analysis`]: the analysis of a command's output
 //! - [`speech_request`]: the HTTP bodies of text-to-speech requests
 //! - [`damage`]: damaged rows of the store
-//! - [`agentloop`], [`archy`], [`looprunner`]: the types of clients that speak another protocol
-//! - [`id`], [`scope`], [`error`], [`limits`]: small types that the others use
+//! - [`id`], [`scope`], [`error`], [`limits`]: small types that the others use; [`nullable`]: fields
+//!   that may be cleared
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness). Params refuse unknown fields,
 //! so a newer caller is never half understood. Results and payloads tolerate unknown fields, so
 //! an older reader keeps working.
 
-pub mod agentloop;
 pub mod analysis;
-pub mod archy;
 pub mod catalog;
 pub mod content;
 pub mod damage;
@@ -33,10 +31,9 @@ pub mod frame;
 pub mod id;
 pub mod limits;
 pub mod loop_config;
-pub mod looprunner;
 pub mod method;
 pub mod network;
-mod nullable;
+pub mod nullable;
 pub mod rooms;
 pub mod rule;
 pub mod schedule;

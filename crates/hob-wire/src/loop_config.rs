@@ -7,7 +7,7 @@ use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The loop of Loop Runner's clients.
+/// The loop that exists without being created.
 pub const DEFAULT_LOOP: &str = "default";
 /// The session kind of iterations.
 pub const KIND: &str = "loop";

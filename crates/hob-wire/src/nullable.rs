@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) fn serialize<T: Serialize, S: Serializer>(
+pub fn serialize<T: Serialize, S: Serializer>(
     given: &Option<Option<T>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -19,7 +19,7 @@ pub(crate) fn serialize<T: Serialize, S: Serializer>(
         .serialize(serializer)
 }
 
-pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)

@@ -1,5 +1,5 @@
-//! The HTTP bodies of text-to-speech requests, AgentLoop's and OpenAI's, and their conversion to
-//! [`SpeechSayParams`]. The gateway and the speech service both use them.
+//! The HTTP bodies of text-to-speech requests, in the simple form and in OpenAI's, and their
+//! conversion to [`SpeechSayParams`]. The gateway and the speech service both use them.
 
 use crate::rooms::speech::SpeechSayParams;
 use serde::Deserialize;

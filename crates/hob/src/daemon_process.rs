@@ -240,6 +240,7 @@ impl DaemonProcess<'_> {
             mask: self.log.mask().clone(),
             figures,
             peers: PeerGuard::new(access, OwnProcess::Refused),
+            dialects: hob_dialects::all(),
             bare: self.options.bare,
         })
         .await?;
@@ -266,11 +267,11 @@ impl DaemonProcess<'_> {
         let text = serde_json::to_vec(&state)?;
         atomic_file::replace_unsynced(&self.host.home.state_file(), &text)
             .context("the state file run/daemon.json cannot be written")?;
-        let pryx = match self.host.env.text("PRYX_LISTEN_ADDR") {
-            Some(_) => format!("PRYX_CORE_LISTEN_ADDR={address}\n"),
-            None => String::new(),
-        };
-        let lines = format!("HOB_LISTEN_ADDR={address}\n{pryx}");
+        let mut lines = format!("HOB_LISTEN_ADDR={address}\n");
+        let launchers = hob_dialects::all().iter().filter_map(|it| it.launcher);
+        for launcher in launchers.filter(|it| self.host.env.text(it.listen).is_some()) {
+            lines.push_str(&format!("{}={address}\n", launcher.announced));
+        }
         // The starting process may have closed the pipe; the state file has the same address.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(lines.as_bytes());

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 /// All settings, in the order the default file shows them.
 pub fn catalog() -> Arc<SettingsCatalog> {
-    Arc::new(SettingsCatalog::new(&[
-        hob_gateway::KEYS,
+    let dialects = hob_dialects::all();
+    let mut lists = vec![hob_gateway::KEYS];
+    lists.extend(dialects.iter().map(|dialect| dialect.keys));
+    lists.extend([
         hob_store::KEYS,
         hob_kit::logging::KEYS,
         hob_models::KEYS,
@@ -25,7 +27,12 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_services::others::kokoro::KEYS,
         hob_services::others::vlm::KEYS,
         hob_services::others::mlx::KEYS,
-    ]))
+    ]);
+    let launchers = dialects.iter().filter_map(|dialect| dialect.launcher);
+    let catalog = launchers.fold(SettingsCatalog::new(&lists), |catalog, launcher| {
+        catalog.with_alias("listen.address", launcher.listen)
+    });
+    Arc::new(catalog)
 }
 
 #[cfg(test)]

@@ -17,7 +17,11 @@ const LAYERS: &[&str] = &[
 ];
 
 /// Pairs of crates of one layer: the first may use the second. Each needs a reason beside it.
-const SAME_LAYER: &[(&str, &str)] = &[];
+const SAME_LAYER: &[(&str, &str)] = &[
+    // A dialect is a part of the gateway that has a crate of its own, so that only this crate names
+    // foreign products.
+    ("hob-dialects", "hob-gateway"),
+];
 
 /// The only lower layers that a layer may use. The client and the user interfaces talk to the
 /// daemon over the wire, so they must not link its crates.
@@ -30,7 +34,7 @@ const ROOT: &str = "hob";
 /// External crates and the only crates that may use them outside tests.
 const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
     ("rusqlite", &["hob-store", "hob-bench"]),
-    ("axum", &["hob-gateway", "hob-services"]),
+    ("axum", &["hob-gateway", "hob-dialects", "hob-services"]),
     ("hyper", &["hob-gateway", "hob-sim"]),
     (
         "tokio-tungstenite",

@@ -20,6 +20,7 @@ fn looking_down_passes() {
             "daemon",
             &["hob-store", "hob-bus", "ext:axum"],
         ),
+        member("hob-dialects", "daemon", &["hob-gateway"]),
         member("hob-client", "client", &["hob-wire"]),
         member("hob", "ui", &["hob-gateway", "hob-client", "hob-store"]),
     ];

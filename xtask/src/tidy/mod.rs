@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod figures;
+mod foreign_products;
 mod headers;
 mod layers;
 mod licences;
@@ -70,8 +71,13 @@ const WORKSPACE_RULES: &[WorkspaceRule] =
     &[layers::check, licences::check, purity::check_dependencies];
 
 /// Rules about the text of the whole project.
-const PROJECT_RULES: &[ProjectRule] =
-    &[dependencies::check, map::check, links::check, unused::check];
+const PROJECT_RULES: &[ProjectRule] = &[
+    dependencies::check,
+    foreign_products::check,
+    map::check,
+    links::check,
+    unused::check,
+];
 
 /// Names that `--figures` lists as shared by most types.
 const MOST_SHARED_ROWS: usize = 40;

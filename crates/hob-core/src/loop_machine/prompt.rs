@@ -1,5 +1,5 @@
-//! The prompt of an iteration, in Loop Runner's order: persistent memory, working memory, monitor
-//! output, the previous response, the task, and the iteration number.
+//! The prompt of an iteration, in this order: persistent memory, working memory, monitor output, the
+//! previous response, the task, and the iteration number.
 //!
 //! Invariants: an empty section is left out; each section is bounded, and a cut is marked; command
 //! output cannot close the fence around it.

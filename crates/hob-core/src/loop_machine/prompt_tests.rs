@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn everything_stands_in_loop_runners_order() {
+fn everything_stands_in_its_order() {
     let shown = PromptInputs {
         persistent: "Be kind.",
         working: "Look at the tests.\n",

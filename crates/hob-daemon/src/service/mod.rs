@@ -63,6 +63,8 @@ struct ServiceContext {
     spawner: Spawner,
     /// A service in use is not idle, however long ago it was last used.
     uses: ServiceUseCounts,
+    /// The opt-in listeners that a service file may name.
+    listeners: Vec<&'static str>,
     emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
     registry: Mutex<ServiceRegistry>,
@@ -118,11 +120,13 @@ pub fn serve(
     context: &RoomContext,
     spawner: Spawner,
     uses: ServiceUseCounts,
+    listeners: Vec<&'static str>,
 ) -> Result<ServiceRoom, WireError> {
     let services = Arc::new(ServiceContext {
         deps: context.clone(),
         spawner,
         uses,
+        listeners,
         emitter: context.bus.emitter("services"),
         registry: Mutex::default(),
         refreshing: tokio::sync::Mutex::default(),

@@ -76,11 +76,13 @@ impl ServiceContext {
     pub(super) async fn refresh(self: &Arc<Self>) {
         let _only = self.refreshing.lock().await;
         let home = self.deps.home.clone();
+        let listeners = self.listeners.clone();
         let known = self.registry().stamp.clone();
         let look = move || {
             let stamp = stamp(&home.service_files());
             // Stamped before reading: a change in between causes another read and is not missed.
-            (known.as_ref() != Some(&stamp)).then(|| (ServiceCatalog::read(&home), stamp))
+            let is_changed = known.as_ref() != Some(&stamp);
+            is_changed.then(|| (ServiceCatalog::read(&home, &listeners), stamp))
         };
         let changed = tokio::task::spawn_blocking(look).await;
         if let Ok(Some((catalog, stamp))) = changed {

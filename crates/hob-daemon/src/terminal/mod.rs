@@ -36,6 +36,7 @@ use hob_exec::tmux::TmuxServer;
 use hob_kit::metrics::MetricSample;
 use hob_kit::settings::Settings;
 use hob_wire::WireError;
+use hob_wire::analysis::OutputAnalysis;
 use hob_wire::rooms::terminal::{
     Analyze, Cancel, Capture, Close, Command, Create, EVENTS, Execute, History, Keys, List, Open,
 };
@@ -51,6 +52,9 @@ use tokio_util::sync::CancellationToken;
 /// Requests handled at once. A request that waits for a command holds one.
 const CONCURRENCY: usize = 512;
 
+/// Analyzes an output. The other arguments are the command line and its exit code, if known.
+pub type OutputAnalyzer = fn(Option<&str>, &str, Option<i32>) -> OutputAnalysis;
+
 /// The state that the files of this room share.
 struct TerminalContext {
     deps: RoomContext,
@@ -58,6 +62,7 @@ struct TerminalContext {
     spawner: Spawner,
     /// The command line of the recorder, without its folder argument.
     recorder: Vec<OsString>,
+    analyze: OutputAnalyzer,
     emitter: EventEmitter,
     // A std mutex: held to look up or change the table, never over an await.
     handles: Mutex<BTreeMap<String, TerminalHandle>>,
@@ -101,11 +106,13 @@ pub fn serve(
     context: &RoomContext,
     spawner: Spawner,
     recorder: Vec<OsString>,
+    analyze: OutputAnalyzer,
 ) -> Result<TerminalRoom, WireError> {
     let terminals = Arc::new(TerminalContext {
         deps: context.clone(),
         spawner,
         recorder,
+        analyze,
         emitter: context.bus.emitter("terminal"),
         handles: Mutex::default(),
         creation_lock: tokio::sync::Mutex::default(),

@@ -6,7 +6,6 @@ use super::messages::{self, conflict, invalid, not_found, stopping};
 use super::owner::check_past_lines;
 use super::windows::unavailable;
 use hob_bus::RequestContext;
-use hob_core::analysis::analyze;
 use hob_core::permission::{PreparedCall, to_audit_value};
 use hob_exec::tmux::TmuxConnection;
 use hob_store::{AuditedDecision, CommandRow, NewAuditEntry, NewCommands, StoreError};
@@ -344,6 +343,7 @@ impl TerminalContext {
             (None, Some(output)) => (params.command, output, None),
             _ => return Err(invalid("Give either `id` or `output`.".to_owned())),
         };
+        let analyze = self.analyze;
         // On a blocking thread, because the analysis of a large output takes a while.
         let read = move || analyze(command.as_deref(), &output, exit_code);
         let analysis = tokio::task::spawn_blocking(read).await;

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
-const LISTENER: &str = "vargos";
+const LISTENER: &str = "first";
 
 fn guard(own_process: OwnProcess) -> PeerGuard {
     PeerGuard::new(ListenerAccess::default(), own_process)
@@ -123,7 +123,7 @@ fn a_service_is_admitted_where_its_entry_says_so() {
     );
     assert!(entry.is_some());
     assert_eq!(guard.check_socket(inode, LISTENER), Ok(()));
-    let other = guard.check_socket(inode, "agentloop");
+    let other = guard.check_socket(inode, "second");
     let named = matches!(&other, Err(PeerRefusal::BelowShim { service: Some(name), .. }) if name == "bridge");
     assert!(named, "{other:?}");
     drop(entry);

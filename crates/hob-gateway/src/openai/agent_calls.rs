@@ -14,7 +14,7 @@ use hob_wire::{ErrorCode, Scope, WireError};
 use serde_json::Value;
 
 /// The highest tool tier for a client: read-only without the scope `control`.
-pub(crate) fn tool_ceiling(principal: &Principal) -> Option<Tier> {
+pub fn tool_ceiling(principal: &Principal) -> Option<Tier> {
     (!principal.scopes.allow(Scope::Control)).then_some(Tier::Read)
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The fields of `run.delta` that a surface needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct BorrowedDelta<'a> {
+pub struct BorrowedDelta<'a> {
     pub(crate) run_id: RunId,
     step: u32,
     attempt: u32,
@@ -20,7 +20,7 @@ pub(crate) struct BorrowedDelta<'a> {
 }
 
 impl BorrowedDelta<'_> {
-    pub(crate) fn piece(&self) -> TextDelta<'_> {
+    pub fn piece(&self) -> TextDelta<'_> {
         TextDelta {
             step: self.step,
             attempt: self.attempt,

@@ -5,7 +5,6 @@
 //! another attempt of the model begins, its text is compared with what was sent; if it differs, the
 //! stream ends with an error instead of a mixture.
 
-use crate::openai::error::OpenaiError;
 use hob_core::run_follower::{FollowOutput, RunFollower, StepText, StreamKind, TextDelta};
 
 /// The separator between the texts of two steps.
@@ -13,15 +12,24 @@ const STEP_BREAK: &str = "\n\n";
 
 /// A chunk for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerChunk {
+pub enum AnswerChunk {
     Text(String),
     Thinking(String),
     /// Deltas were lost: the caller must ask for the run's status.
     AskStatus,
 }
 
+/// The reason why an answer cannot be continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenAnswer {
+    /// Another attempt of the model differs from what was sent.
+    Diverged,
+    /// Deltas were lost and cannot be recovered.
+    Lost,
+}
+
 #[derive(Debug)]
-pub(crate) struct ChunkBuilder {
+pub struct ChunkBuilder {
     follow: RunFollower,
     outputs: Vec<FollowOutput>,
     step: u32,
@@ -53,16 +61,16 @@ impl Default for ChunkBuilder {
 
 impl ChunkBuilder {
     /// Applies a delta. A chat has no event at the end of a step: the next step ends it.
-    pub(crate) fn piece(
+    pub fn piece(
         &mut self,
         piece: TextDelta<'_>,
         is_chat: bool,
         chunks: &mut Vec<AnswerChunk>,
-    ) -> Result<(), OpenaiError> {
+    ) -> Result<(), BrokenAnswer> {
         if is_chat && piece.step > self.step {
             // A chat has no status to recover from, so a lost delta cannot be repaired.
             if self.has_hole {
-                return Err(lost_error());
+                return Err(BrokenAnswer::Lost);
             }
             self.close_step_of_chat(piece.step);
         }
@@ -77,27 +85,27 @@ impl ChunkBuilder {
     }
 
     /// Applies the requested status.
-    pub(crate) fn status(
+    pub fn status(
         &mut self,
         text: StepText<'_>,
         chunks: &mut Vec<AnswerChunk>,
-    ) -> Result<(), OpenaiError> {
+    ) -> Result<(), BrokenAnswer> {
         self.follow.apply_status(text, &mut self.outputs);
         self.has_hole = false;
         self.drain_outputs(chunks)
     }
 
     /// Notes that the status request failed. The next gap requests it again.
-    pub(crate) fn status_failed(&mut self) {
+    pub fn status_failed(&mut self) {
         self.follow.status_failed();
     }
 
     /// Applies the final text of a step.
-    pub(crate) fn step_ended(
+    pub fn step_ended(
         &mut self,
         text: StepText<'_>,
         chunks: &mut Vec<AnswerChunk>,
-    ) -> Result<(), OpenaiError> {
+    ) -> Result<(), BrokenAnswer> {
         self.advance_to(text.step);
         self.follow.apply_step_end(text, &mut self.outputs);
         self.has_hole = false;
@@ -105,11 +113,11 @@ impl ChunkBuilder {
     }
 
     /// Sends what is still missing of the complete answer.
-    pub(crate) fn finish(
+    pub fn finish(
         &mut self,
         response: &str,
         chunks: &mut Vec<AnswerChunk>,
-    ) -> Result<(), OpenaiError> {
+    ) -> Result<(), BrokenAnswer> {
         self.follow.apply_run_end(response, &mut self.outputs);
         self.drain_outputs(chunks)?;
         if self.sent.starts_with(response) {
@@ -120,7 +128,9 @@ impl ChunkBuilder {
             Some(rest) => self.push_text(rest, chunks),
             // The sent text is no prefix of the response, and a gap or an unfinished repeat
             // explains it.
-            None if self.has_hole || self.attempt_at < self.sent.len() => return Err(lost_error()),
+            None if self.has_hole || self.attempt_at < self.sent.len() => {
+                return Err(BrokenAnswer::Lost);
+            }
             // The sent text belongs to an earlier step, so the response is a step of its own.
             None => {
                 self.next_step(self.step + 1);
@@ -130,7 +140,7 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    fn drain_outputs(&mut self, chunks: &mut Vec<AnswerChunk>) -> Result<(), OpenaiError> {
+    fn drain_outputs(&mut self, chunks: &mut Vec<AnswerChunk>) -> Result<(), BrokenAnswer> {
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {
@@ -157,16 +167,14 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    fn send_new(&mut self, text: &str, chunks: &mut Vec<AnswerChunk>) -> Result<(), OpenaiError> {
+    fn send_new(&mut self, text: &str, chunks: &mut Vec<AnswerChunk>) -> Result<(), BrokenAnswer> {
         let repeated = self.sent.get(self.attempt_at..).unwrap_or_default();
         if repeated.starts_with(text) {
             self.attempt_at += text.len();
             return Ok(());
         }
         let Some(new) = text.strip_prefix(repeated) else {
-            return Err(OpenaiError::model_failed(
-                "The model's answer broke off and another one began differently; ask again.",
-            ));
+            return Err(BrokenAnswer::Diverged);
         };
         self.push_text(new, chunks);
         Ok(())
@@ -214,12 +222,6 @@ impl ChunkBuilder {
         self.step = step;
         self.attempt = 0;
     }
-}
-
-fn lost_error() -> OpenaiError {
-    OpenaiError::internal(
-        "The client read too slowly and a part of the answer is lost to it; ask again.",
-    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Chunks when deltas are lost, repeated or started again.
 
 use super::*;
+use crate::openai::error::OpenaiError;
 
 fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
     TextDelta {
@@ -107,7 +108,8 @@ fn another_attempt_that_says_something_else_ends_the_stream() {
         .piece(piece(1, 1, 0, "Hello"), true, &mut chunks)
         .unwrap();
     let error = builder.piece(piece(1, 2, 0, "Good day"), true, &mut chunks);
-    assert_eq!(error.unwrap_err().status.as_u16(), 502);
+    assert_eq!(error, Err(BrokenAnswer::Diverged));
+    assert_eq!(OpenaiError::from(BrokenAnswer::Diverged).status, 502);
     assert_eq!(sent(&chunks), "Hello");
 }
 

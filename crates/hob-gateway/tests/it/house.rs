@@ -1,4 +1,5 @@
-//! Fixture: a gateway in a temporary home, and small clients for the tests.
+//! Fixture: a gateway in a temporary home, and small clients for the tests. The dialects are those
+//! of the test crate.
 
 use futures_util::{SinkExt, StreamExt};
 use hob_bus::{Bus, BusLimits, BusParts, Room, publisher};
@@ -44,7 +45,9 @@ pub(crate) struct House {
 
 /// Settings of a test: any free port, unless `text` says otherwise.
 pub(crate) fn settings(text: &str) -> Arc<Settings> {
-    let catalog = Arc::new(SettingsCatalog::new(&[hob_gateway::KEYS]));
+    let mut keys = vec![hob_gateway::KEYS];
+    keys.extend(crate::dialects().iter().map(|dialect| dialect.keys));
+    let catalog = Arc::new(SettingsCatalog::new(&keys));
     Arc::new(Settings::load(&catalog, "config.toml", text, &EnvVars::default()).unwrap())
 }
 
@@ -111,6 +114,7 @@ impl House {
             mask: SecretMask::new(),
             figures: figures(),
             peers: PeerGuard::new(ListenerAccess::default(), OwnProcess::Admitted),
+            dialects: crate::dialects(),
             bare: false,
         })
         .await?;

@@ -9,7 +9,7 @@ const KEYS: &[SettingKey] = &[
         "127.0.0.1:7717",
         "Where it listens.",
     )
-    .alias("PRYX_LISTEN_ADDR"),
+    .alias("OTHER_LISTEN_ADDR"),
     SettingKey::new(
         "gateway.ping_interval",
         SettingKind::Duration {
@@ -121,7 +121,7 @@ fn the_file_beats_the_default_and_the_environment_beats_the_file() {
     let text = "[gateway]\nping_interval = \"10s\"\n[log]\nlevel = \"debug\"\n";
     let env = EnvVars::from_pairs([
         ("HOB_GATEWAY_PING_INTERVAL", "5s"),
-        ("PRYX_LISTEN_ADDR", "127.0.0.1:0"),
+        ("OTHER_LISTEN_ADDR", "127.0.0.1:0"),
         ("HOB_LOG_TOPICS", "x, y"),
     ]);
     let settings = Settings::load(&catalog(), "config.toml", text, &env).expect("loads");
@@ -138,7 +138,7 @@ fn the_file_beats_the_default_and_the_environment_beats_the_file() {
 #[test]
 fn our_own_variable_beats_the_alias() {
     let env = EnvVars::from_pairs([
-        ("PRYX_LISTEN_ADDR", "127.0.0.1:1"),
+        ("OTHER_LISTEN_ADDR", "127.0.0.1:1"),
         ("HOB_LISTEN_ADDRESS", "127.0.0.1:2"),
     ]);
     let settings = Settings::load(&catalog(), "config.toml", "", &env).expect("loads");

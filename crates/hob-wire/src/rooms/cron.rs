@@ -239,8 +239,7 @@ pub struct HeartbeatWork {
 /// Declares the fields that `cron.add` and `cron.update` share.
 macro_rules! job_params {
     ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
-        /// A job to add. The fields are those of Vargos, with additions. Exactly one of `task`,
-        /// `loop` and `command` defines the work.
+        /// A job to add. Exactly one of `task`, `loop` and `command` defines the work.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub struct CronAddParams {

@@ -74,7 +74,12 @@ impl DaemonProcess<'_> {
         audit::serve(context)?;
         tool::serve(context, Some(commands.clone()))?;
         let recorder = hob_exec::tmux::recording::own_recorder()?;
-        let terminals = terminal::serve(context, spawner(context), recorder)?;
+        let terminals = terminal::serve(
+            context,
+            spawner(context),
+            recorder,
+            hob_dialects::analyze_output,
+        )?;
         // Services outlive the rooms that use them.
         let lasting = RoomContext {
             tasks: groups.services.clone(),
@@ -82,7 +87,12 @@ impl DaemonProcess<'_> {
         };
         let (uses, starter) = (ServiceUseCounts::default(), spawner(&lasting));
         let access = starter.listener_access();
-        let services = service::serve(&lasting, starter, uses.clone())?;
+        let services = service::serve(
+            &lasting,
+            starter,
+            uses.clone(),
+            hob_dialects::opt_in_surfaces(),
+        )?;
         let library = ModelLibrary {
             keys: Arc::new(EnvKeys::new(context.env.clone(), context.mask.clone())),
             services: Arc::new(BusServiceResolver::new(&context.bus, uses)),

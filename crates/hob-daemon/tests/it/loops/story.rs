@@ -84,7 +84,7 @@ async fn each_iteration_sees_the_last_answer_until_the_last_one() {
 }
 
 #[tokio::test]
-async fn events_come_in_loop_runners_order_and_can_be_read_again() {
+async fn events_come_in_their_order_and_can_be_read_again() {
     let folder = folder();
     let sim = thinking(|_| Answer::words("well"));
     let house = house(folder.path(), &sim);

@@ -1,5 +1,6 @@
 //! Terminals in a real tmux, used through the bus and by a user at the keyboard.
 
+mod analysis;
 mod commands;
 mod ending;
 mod loss;
@@ -113,7 +114,7 @@ impl Rig {
             ..room_context(&self.home, &store, &bus, &tasks)
         };
         let recorder = vec![rig, "record".into()];
-        let terminals = serve(&context, spawner, recorder).expect("is served");
+        let terminals = serve(&context, spawner, recorder, analysis::echo).expect("is served");
         self.house = Some(House {
             store,
             bus,
