@@ -34,9 +34,8 @@ use hob_kit::mask::SecretMask;
 use hob_kit::settings::{SettingKey, SettingKind, Settings};
 use hob_net::WebClient;
 use hob_store::Store;
+pub use hob_tools::CommandRunner;
 use hob_tools::ToolEnv;
-pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
-pub use hob_tools::{CommandRunner, KEYS as EXEC_KEYS};
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{
     Cancel, Describe, Execute, List, Offer, Preview, Probe, SetTier, ToolFinished, ToolOutput,

@@ -22,7 +22,7 @@ mod user_command;
 pub(crate) use left_behind::append_left_behind;
 pub use left_behind::left_behind_note;
 pub use network::{ProxyReport, SpawnedCommand};
-pub use setting_keys::KEYS;
+pub(crate) use setting_keys::KEYS;
 pub use user_command::UserCommand;
 
 use crate::outcome::failed;
