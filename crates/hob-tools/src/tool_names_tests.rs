@@ -68,13 +68,10 @@ fn named_tools(code: &str) -> Vec<String> {
                 let is_constant = statement.trim_end().ends_with(": &str =");
                 let tools = builtins().map(|(name, _)| name);
                 let is_named = |name: &&str| {
-                    let is_whole = text == *name && (is_about_tools || is_constant);
-                    let quoted = match name.contains('_') {
-                        true if text == *name => return true,
-                        true => format!("`{name}`"),
-                        false => format!("tool `{name}`"),
-                    };
-                    is_whole || text.contains(&quoted)
+                    let has_words = name.contains('_');
+                    let before = if has_words { "" } else { "tool " };
+                    let is_whole = text == *name && (has_words || is_about_tools || is_constant);
+                    is_whole || text.contains(&format!("{before}`{name}`"))
                 };
                 found.extend(tools.filter(is_named).map(str::to_owned));
                 if text == "sessions_" {

@@ -38,10 +38,10 @@ impl ShellCommand {
     /// Returns the words that name programs: wrappers such as `env` and `sudo` in order, and last
     /// the program they start, unless a wrapper's options hide it.
     pub fn programs(&self) -> ProgramChain {
-        match self.is_syntax {
-            true => ProgramChain::default(),
-            false => wrappers::program_chain(&self.words),
+        if self.is_syntax {
+            return ProgramChain::default();
         }
+        wrappers::program_chain(&self.words)
     }
 
     /// Returns the file of its standard input: `< file`.

@@ -218,9 +218,10 @@ impl Lexer {
         if word.unknown_at == Some(0) && word.text.starts_with('~') {
             // `~name` is the home of somebody else, and a quoted `/` does not end the name.
             let is_own = word.text == "~" || word.text[..word.unquoted_bytes].starts_with("~/");
-            match is_own {
-                true => word.folders.insert(0, (FolderVariable::Home, 0..1)),
-                false => word.is_decided_later = true,
+            if is_own {
+                word.folders.insert(0, (FolderVariable::Home, 0..1));
+            } else {
+                word.is_decided_later = true;
             }
         }
         let is_bare = word.unquoted_bytes == word.text.len();
@@ -244,9 +245,10 @@ impl Lexer {
         self.tokens.push(ShellToken::Operator("\n"));
         for document in std::mem::take(&mut self.documents) {
             let text = self.here_document(&document);
-            let substitutions = match document.is_quoted {
-                true => Vec::new(),
-                false => substitutions_in(&text),
+            let substitutions = if document.is_quoted {
+                Vec::new()
+            } else {
+                substitutions_in(&text)
             };
             if let Some(ShellToken::Word(word)) = self.tokens.get_mut(document.token) {
                 word.substitutions.extend(substitutions);
