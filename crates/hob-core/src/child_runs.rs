@@ -17,8 +17,6 @@ pub const CHILDREN_MAX: u32 = 10;
 pub const SESSION_KIND: &str = "subagent";
 /// Separates a child's name from its parent's session key.
 const CHILD_SEPARATOR: &str = ":subagent:";
-/// The prefix of tools that no child has: a child must not reach other conversations.
-const DENIED_TOOL_PREFIX: &str = "sessions_";
 /// The bytes of the digest that name a child within its parent's session.
 const NAME_BYTES: usize = 6;
 
@@ -61,13 +59,13 @@ pub fn identity(parent: RunId, parent_session: &str, key: &str) -> ChildIdentity
     }
 }
 
-/// Returns true if a child may have this tool at all.
-pub fn is_tool_allowed(tool: &str) -> bool {
-    !tool.starts_with(DENIED_TOOL_PREFIX)
-}
-
-/// Returns the tools of a child: the requested ones that its parent has. `None` means all.
-pub fn tools(parent: Option<&[String]>, asked: Option<Vec<String>>) -> Option<Vec<String>> {
+/// Returns the tools of a child: the requested ones that its parent has, without those closed to
+/// children. `None` means all.
+pub fn tools(
+    parent: Option<&[String]>,
+    asked: Option<Vec<String>>,
+    is_closed: impl Fn(&str) -> bool,
+) -> Option<Vec<String>> {
     let mut tools = match (parent, asked) {
         (None, asked) => asked?,
         (Some(parent), None) => parent.to_vec(),
@@ -76,7 +74,7 @@ pub fn tools(parent: Option<&[String]>, asked: Option<Vec<String>>) -> Option<Ve
             asked
         }
     };
-    tools.retain(|tool| is_tool_allowed(tool));
+    tools.retain(|tool| !is_closed(tool));
     Some(tools)
 }
 

@@ -17,6 +17,7 @@
 //! - [`speech`]: splits a text for speech synthesis and joins WAV files
 //! - [`terminal`]: shell marks, the screen, command output and the command scheduler of a terminal
 //! - [`text_calls`]: tool calls written as plain text
+//! - [`tool_traits`]: what is special about a built-in tool
 //! - [`turn`]: the state machine of an agent run
 //! - [`unattended`]: the outcome of work that nobody watches
 //! - [`visible_text`]: escapes hidden and look-alike characters in untrusted text
@@ -42,6 +43,7 @@ pub mod service;
 pub mod speech;
 pub mod terminal;
 pub mod text_calls;
+pub mod tool_traits;
 pub mod turn;
 pub mod unattended;
 pub mod visible_text;

@@ -15,13 +15,10 @@
 //! - `walk`, `folder_tree`, `diff`: folder traversal and unified diffs
 //! - `commands`: shared by the tools that run programs: sandbox policy, limits, preview
 //! - [`stored_output`]: stores output that is too long for an answer
-//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
-//!   `process`, `output`, [`web_fetch`]: the tools
-//! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
-//!   `agent_status`, `model_list`, `config_read`, `service_status`, `loop_memory`, [`terminal`]: tools
-//!   that call other rooms; `room_calls` is shared by them
+//! - `room_calls`: shared by the tools that call other rooms
+//! - every other module is a tool
 //!
-//! Invariants: a tool runs only with an [`Approved`] call; no arguments make it panic; its answer
+//! Invariants: nothing outside a tool's folder knows its name, except its line in [`entries`]; a tool runs only with an [`Approved`] call; no arguments make it panic; its answer
 //! is bounded; no path leads out of the workspace; the file changes of a run can be undone.
 
 mod agent_status;
@@ -60,28 +57,31 @@ mod sessions_list;
 mod sessions_send;
 mod sessions_spawn;
 pub mod stored_output;
-pub mod terminal;
+mod terminal;
 mod time;
 mod tool_env;
 pub mod undo;
 mod walk;
-pub mod web_fetch;
+mod web_fetch;
 mod workspace_dir;
 mod workspace_path;
 mod write;
 
 pub use commands::{
-    COMMAND_CHARS_MAX, CommandRunner, KEYS, ProxyReport, SpawnedCommand, UserCommand,
-    left_behind_note,
+    COMMAND_CHARS_MAX, CommandRunner, ProxyReport, SpawnedCommand, UserCommand, left_behind_note,
 };
 pub use refusal::refusal;
 pub use tool_env::ToolEnv;
 
 use hob_core::permission::{Approved, PreparedCall};
+use hob_core::tool_traits::ToolTraits;
+use hob_kit::settings::SettingKey;
 use hob_wire::rooms::tool::{ToolExecuteResult, ToolProbeResult};
 use hob_wire::work::ToolSpec;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use walk::{StopFlag, StopOnDrop};
 use workspace_path::ToolRefusal;
 
@@ -96,6 +96,26 @@ pub struct ToolEntry {
     pub check: Option<CallCheck>,
     /// Present for a tool that changes something.
     pub effect_hooks: Option<EffectHooks>,
+    /// What is special about it, for the code that would otherwise have to know its name.
+    pub traits: ToolTraits,
+    pub settings: &'static [SettingKey],
+}
+
+impl ToolEntry {
+    /// A tool with nothing special about it.
+    pub(crate) const fn plain(
+        spec: fn() -> ToolSpec,
+        run: fn(Approved<PreparedCall>, ToolEnv) -> ToolFuture,
+    ) -> ToolEntry {
+        ToolEntry {
+            spec,
+            run,
+            check: None,
+            effect_hooks: None,
+            traits: ToolTraits::NONE,
+            settings: &[],
+        }
+    }
 }
 
 /// Checks whether a call can ever run; the error is the reason, for the model.
@@ -161,6 +181,36 @@ pub fn entries() -> &'static [ToolEntry] {
     ]
 }
 
+/// Every built-in tool with its name.
+pub fn builtins() -> impl Iterator<Item = (&'static str, &'static ToolEntry)> {
+    BUILTINS.iter().map(|(name, entry)| (name.as_str(), entry))
+}
+
+static BUILTINS: LazyLock<BTreeMap<String, ToolEntry>> = LazyLock::new(|| {
+    let named = |entry: &ToolEntry| ((entry.spec)().name, *entry);
+    entries().iter().map(named).collect()
+});
+
+/// Returns the built-in tool of this name.
+pub fn builtin(name: &str) -> Option<&'static ToolEntry> {
+    BUILTINS.get(name)
+}
+
+/// Returns what is special about a tool; nothing about a tool of an outside service.
+pub fn traits(name: &str) -> ToolTraits {
+    builtin(name).map_or(ToolTraits::NONE, |entry| entry.traits)
+}
+
+/// The settings of all tools, in the order the default file shows them.
+pub fn setting_keys() -> Vec<SettingKey> {
+    let own = entries().iter().map(|entry| entry.settings);
+    [commands::KEYS]
+        .into_iter()
+        .chain(own)
+        .collect::<Vec<_>>()
+        .concat()
+}
+
 /// Deserializes the arguments of a call.
 fn arguments<'w, T: Deserialize<'w>>(work: &'w PreparedCall) -> Result<T, ToolRefusal> {
     T::deserialize(&work.args)
@@ -187,6 +237,10 @@ type SearchFn = fn(&PreparedCall, &ToolEnv, &StopFlag) -> ToolExecuteResult;
 #[cfg(test)]
 #[path = "trial_tests.rs"]
 mod trial;
+
+#[cfg(test)]
+#[path = "tool_names_tests.rs"]
+mod tool_names;
 
 #[cfg(test)]
 #[path = "lib_tests.rs"]

@@ -23,3 +23,17 @@ fn every_tool_declares_itself_soundly() {
     names.dedup();
     assert_eq!(names.len(), count, "names are unique");
 }
+
+#[test]
+fn tools_of_other_conversations_are_closed_to_children() {
+    assert!(traits("sessions_spawn").closed_to_children && !traits("read").closed_to_children);
+    for (name, entry) in builtins() {
+        let is_other = name.starts_with("sessions_");
+        assert_eq!(entry.traits.closed_to_children, is_other, "{name}");
+    }
+}
+
+#[test]
+fn a_tool_of_somebody_else_has_no_special_rights() {
+    assert_eq!(traits("sessions_of_a_service"), ToolTraits::NONE);
+}

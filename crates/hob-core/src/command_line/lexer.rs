@@ -5,7 +5,7 @@
 //! makes the line opaque.
 
 use super::quotes::is_typed_control;
-use super::word::ShellWord;
+use super::word::{FolderVariable, ShellWord};
 
 /// A token of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(super) fn lex(line: &str) -> LexedLine {
 /// A here-document that begins after the end of the line.
 #[derive(Debug)]
 struct HereDocument {
+    /// The token of its delimiter.
+    token: usize,
     delimiter: String,
     is_quoted: bool,
     strips_tabs: bool,
@@ -54,7 +56,7 @@ struct HereDocument {
 
 #[derive(Debug, Default)]
 pub(super) struct Lexer {
-    letters: Vec<char>,
+    pub(super) letters: Vec<char>,
     pub(super) at: usize,
     pub(super) word: Option<ShellWord>,
     tokens: Vec<ShellToken>,
@@ -128,7 +130,11 @@ impl Lexer {
             '$' => self.dollar(false),
             '`' => self.backticks(),
             '*' | '?' | '[' | '{' | '!' => self.push_unknown(letter),
-            '~' | '^' | '=' | '%' if self.word.is_none() => self.push_unknown(letter),
+            '~' if self.word.is_none() => {
+                self.push_bare(letter);
+                self.word.get_or_insert_default().unknown_at = Some(0);
+            }
+            '^' | '=' | '%' if self.word.is_none() => self.push_unknown(letter),
             other => {
                 // Some shells and locales treat other blanks as the end of a word.
                 self.is_opaque |= other.is_control() || other.is_whitespace();
@@ -149,6 +155,7 @@ impl Lexer {
     fn push_unknown(&mut self, letter: char) {
         let word = self.word.get_or_insert_default();
         word.unknown_at.get_or_insert(word.text.len());
+        word.is_decided_later = true;
         self.push_bare(letter);
     }
 
@@ -159,7 +166,20 @@ impl Lexer {
     pub(super) fn push_unknown_quoted(&mut self, letter: char) {
         let word = self.word.get_or_insert_default();
         word.unknown_at.get_or_insert(word.text.len());
+        word.is_decided_later = true;
         word.text.push(letter);
+    }
+
+    /// Appends a variable as it is written.
+    pub(super) fn push_variable(&mut self, name: &str, written: &str) {
+        let word = self.word.get_or_insert_default();
+        let start = word.text.len();
+        word.unknown_at.get_or_insert(start);
+        word.text.push_str(written);
+        match FolderVariable::named(name) {
+            Some(folder) => word.folders.push((folder, start..word.text.len())),
+            None => word.is_decided_later = true,
+        }
     }
 
     fn comment(&mut self) {
@@ -192,6 +212,17 @@ impl Lexer {
         let literal = ["[", "[[", "{", "{}", "!", "!=", "=", "=="];
         if literal.contains(&word.text.as_str()) && word.unquoted_bytes == word.text.len() {
             word.unknown_at = None;
+            word.is_decided_later = false;
+        }
+        // A `~` was not quoted if it is unknown.
+        if word.unknown_at == Some(0) && word.text.starts_with('~') {
+            // `~name` is the home of somebody else, and a quoted `/` does not end the name.
+            let is_own = word.text == "~" || word.text[..word.unquoted_bytes].starts_with("~/");
+            if is_own {
+                word.folders.insert(0, (FolderVariable::Home, 0..1));
+            } else {
+                word.is_decided_later = true;
+            }
         }
         let is_bare = word.unquoted_bytes == word.text.len();
         word.begins_at_home = word.unknown_at == Some(0) && is_bare && is_home_path(&word.text);
@@ -200,6 +231,7 @@ impl Lexer {
             && matches!(sign.trim_start_matches(digits), "<<" | "<<-")
         {
             self.documents.push(HereDocument {
+                token: self.tokens.len(),
                 delimiter: word.text.clone(),
                 is_quoted: word.unquoted_bytes != word.text.len(),
                 strips_tabs: sign.ends_with('-'),
@@ -212,12 +244,22 @@ impl Lexer {
         self.end_word();
         self.tokens.push(ShellToken::Operator("\n"));
         for document in std::mem::take(&mut self.documents) {
-            self.skip_here_document(&document);
+            let text = self.here_document(&document);
+            let substitutions = if document.is_quoted {
+                Vec::new()
+            } else {
+                substitutions_in(&text)
+            };
+            if let Some(ShellToken::Word(word)) = self.tokens.get_mut(document.token) {
+                word.substitutions.extend(substitutions);
+                word.document = Some(text);
+            }
         }
     }
 
-    /// Skips the text of a here-document.
-    fn skip_here_document(&mut self, document: &HereDocument) {
+    /// Returns the text of a here-document.
+    fn here_document(&mut self, document: &HereDocument) -> String {
+        let mut text = String::new();
         while self.at < self.letters.len() {
             let rest = &self.letters[self.at..];
             let end = rest.iter().position(|letter| *letter == '\n');
@@ -229,14 +271,30 @@ impl Lexer {
                 &line
             };
             if bare == document.delimiter {
-                return;
+                return text;
             }
             let substitutes = line.contains("$(") || line.contains('`') || line.contains("${");
             self.is_opaque |= substitutes && !document.is_quoted;
             self.is_opaque |= line.chars().any(is_typed_control);
+            text.push_str(bare);
+            text.push('\n');
         }
         self.is_unfinished = true;
+        text
     }
+}
+
+/// Returns the command lines that a shell runs to expand a text, as in double quotes.
+fn substitutions_in(text: &str) -> Vec<String> {
+    let mut lexer = Lexer {
+        letters: text.chars().collect(),
+        ..Lexer::default()
+    };
+    // A double quote is an ordinary letter here, so reading goes on behind it.
+    while lexer.at < lexer.letters.len() {
+        lexer.double_quotes();
+    }
+    lexer.word.unwrap_or_default().substitutions
 }
 
 /// Returns true for `~/…` or `~name/…` without anything else that is known only later.

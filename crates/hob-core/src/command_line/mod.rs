@@ -7,6 +7,7 @@
 //!
 //! - `lexer`, `quotes`, `word`: characters to words and operators, without quotes
 //! - `grammar`: words and operators to simple commands
+//! - [`ShellCommands`]: the simple commands themselves, those of substitutions included
 //! - `wrappers`: the program behind `env`, `sudo`, `timeout`, …
 //! - `programs`: programs and builtins that run what their arguments or input name
 //!
@@ -18,12 +19,13 @@ mod grammar;
 mod lexer;
 mod programs;
 mod quotes;
+mod shell_commands;
 mod word;
 mod wrappers;
 
-use grammar::ShellCommand;
-use word::ShellWord;
-use wrappers::WrappedProgram;
+pub use grammar::{ProgramChain, ShellCommand};
+pub use shell_commands::ShellCommands;
+pub use word::{FolderVariable, ShellWord};
 
 /// The most bytes of a line that are parsed; a longer line is opaque.
 const LINE_BYTES_MAX: usize = 128 * 1024;
@@ -124,40 +126,20 @@ impl CommandLine {
     }
 
     /// Returns the words of a command that name programs; notes what makes the line opaque.
-    fn programs_of(&mut self, command: &ShellCommand) -> CommandPrograms {
-        self.is_opaque |= command
-            .assignments
-            .iter()
-            .any(ShellWord::names_substitution);
-        let mut programs = CommandPrograms::default();
-        let mut next = (!command.words.is_empty()).then_some(0);
-        // Wrappers can be nested: `sudo env timeout 5 rm x`.
-        while let Some(at) = next {
-            programs.at.push(at);
+    fn programs_of(&mut self, command: &ShellCommand) -> ProgramChain {
+        let mut assignments = command.assignments.iter();
+        self.is_opaque |= assignments.any(ShellWord::names_substitution);
+        // Words after `case` are looked through as well: the line is opaque, but a rule may name them.
+        let programs = wrappers::program_chain(&command.words);
+        self.is_opaque |= !programs.is_clear;
+        for &at in &programs.at {
             let (program, arguments) = (&command.words[at], &command.words[at + 1..]);
             // A program named by a variable can be any program.
             self.is_opaque |= program.hides_its_file_name();
             self.is_opaque |= programs::may_run_others(program.file_name(), arguments);
-            let WrappedProgram {
-                at: inner,
-                is_clear,
-                more_arguments,
-            } = wrappers::find_wrapped(program.file_name(), arguments);
-            self.is_opaque |= !is_clear;
-            programs.more_arguments |= more_arguments;
-            next = inner.map(|inner| at + 1 + inner);
         }
         programs
     }
-}
-
-/// The programs of one simple command.
-#[derive(Default)]
-struct CommandPrograms {
-    /// Indexes of words, in order: a wrapper comes before the program it starts.
-    at: Vec<usize>,
-    /// The last one gets arguments that the line does not contain (`xargs`).
-    more_arguments: bool,
 }
 
 impl LineSpelling {

@@ -74,19 +74,28 @@ impl Lexer {
             }
             Some('"') if !in_quotes => self.push_unknown_quoted('$'),
             Some(next) if next.is_ascii_alphanumeric() || "_@*#?$!-".contains(next) => {
+                let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+                let mut name = String::from(next);
                 self.at += 1;
-                self.push_unknown_quoted('$');
-                self.push_quoted(next);
+                // `$1` and `$?` have one character.
+                if is_letter(next) && !next.is_ascii_digit() {
+                    while let Some(letter) = self.peek(0).filter(|letter| is_letter(*letter)) {
+                        self.at += 1;
+                        name.push(letter);
+                    }
+                }
+                self.push_variable(&name, &format!("${name}"));
             }
             _ => self.push_quoted('$'),
         }
     }
 
     /// Lexes the text after the `(` of a substitution, up to its `)` as far as that can be
-    /// determined. Its programs are not searched.
+    /// determined. Its programs are not searched; the word keeps its command line.
     pub(super) fn substitution(&mut self) {
         self.is_opaque = true;
         self.push_quoted('(');
+        let start = self.at;
         let mut depth = 1;
         let mut quote = None;
         while let Some(letter) = self.peek(0) {
@@ -102,43 +111,61 @@ impl Lexer {
                 _ => {}
             }
             if depth == 0 {
-                return;
+                return self.push_substitution(start, self.at - 1);
             }
         }
+        self.push_substitution(start, self.at);
         self.is_unfinished = true;
     }
 
-    /// Lexes the text after a backtick, up to the next one. Its programs are not searched.
+    /// Keeps the command line of a substitution.
+    fn push_substitution(&mut self, start: usize, end: usize) {
+        let end = end.min(self.letters.len());
+        let line = self.letters[start.min(end)..end].iter().collect();
+        self.word.get_or_insert_default().substitutions.push(line);
+    }
+
+    /// Lexes the text after a backtick, up to the next one, like [`Lexer::substitution`].
     pub(super) fn backticks(&mut self) {
         self.is_opaque = true;
         self.push_unknown_quoted('`');
+        let start = self.at;
         while let Some(letter) = self.peek(0) {
             self.at += 1;
             self.push_quoted(letter);
             match letter {
-                '`' => return,
+                '`' => return self.push_substitution(start, self.at - 1),
                 '\\' => self.at += 1,
                 _ => {}
             }
         }
+        self.push_substitution(start, self.at);
         self.is_unfinished = true;
     }
 
     /// Lexes `${…}` up to its closing brace. Nested words may substitute, index or evaluate.
     fn braced(&mut self) {
-        self.push_unknown_quoted('$');
+        let mut written = String::from("$");
+        let mut is_closed = false;
         while let Some(letter) = self.peek(0) {
             self.at += 1;
-            self.push_quoted(letter);
+            written.push(letter);
             match letter {
-                '}' => return,
+                '}' => {
+                    is_closed = true;
+                    break;
+                }
                 '{' | '_' => {}
                 letter if letter.is_ascii_alphanumeric() => {}
                 // Anything but a plain name: its quotes and operators are not parsed.
                 _ => self.is_opaque = true,
             }
         }
-        self.is_unfinished = true;
+        self.is_unfinished |= !is_closed;
+        let name = written
+            .strip_prefix("${")
+            .and_then(|it| it.strip_suffix('}'));
+        self.push_variable(name.unwrap_or_default(), &written);
     }
 
     /// Lexes `$'…'` with the escapes of C.
@@ -182,7 +209,10 @@ impl Lexer {
         let code = code.filter(|code| *code != 0 && !(is_byte && *code > 0x7f));
         match code.and_then(char::from_u32) {
             Some(letter) => self.push_quoted(letter),
-            None => self.is_opaque = true,
+            None => {
+                self.is_opaque = true;
+                self.word.get_or_insert_default().is_decided_later = true;
+            }
         }
     }
 

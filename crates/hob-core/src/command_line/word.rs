@@ -1,8 +1,10 @@
 //! A word of a command line, without its quotes. Pure.
 
+use std::ops::Range;
+
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ShellWord {
+pub struct ShellWord {
     pub(super) text: String,
     /// The position in `text` from which it is known only when the line runs.
     pub(super) unknown_at: Option<usize>,
@@ -10,11 +12,58 @@ pub(super) struct ShellWord {
     pub(super) unquoted_bytes: usize,
     /// It begins with `~/` or `~name/`: a folder that is known only when the line runs.
     pub(super) begins_at_home: bool,
+    /// The variables in it whose values are folders that a caller knows: `$PWD`, `$HOME`, `~`.
+    pub(super) folders: Vec<(FolderVariable, Range<usize>)>,
+    /// It also holds something else that is known only when the line runs.
+    pub(super) is_decided_later: bool,
+    /// The command lines of its substitutions: `$(…)`, `` `…` ``, `<(…)`.
+    pub(super) substitutions: Vec<String>,
+    /// The here-document that it delimits.
+    pub(super) document: Option<String>,
+}
+
+/// A variable whose value is a known folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FolderVariable {
+    /// `$PWD`.
+    Current,
+    /// `$HOME` or `~`.
+    Home,
+}
+
+impl FolderVariable {
+    pub(super) fn named(name: &str) -> Option<FolderVariable> {
+        match name {
+            "PWD" => Some(FolderVariable::Current),
+            "HOME" => Some(FolderVariable::Home),
+            _ => None,
+        }
+    }
 }
 
 impl ShellWord {
+    /// Returns its text: without quotes, variables and substitutions as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns true if nothing in it but [`FolderVariable`]s is decided when the line runs.
+    pub fn is_known(&self) -> bool {
+        !self.is_decided_later
+    }
+
+    /// Returns the path that it names, if it is known: the folder it begins in, and the rest.
+    pub fn path(&self) -> Option<(Option<FolderVariable>, &str)> {
+        match &self.folders[..] {
+            [] => Some((None, &self.text[..])),
+            [(folder, range)] if range.start == 0 => Some((Some(*folder), &self.text[range.end..])),
+            _ => None,
+        }
+        .filter(|_| self.is_known())
+    }
+
     /// Returns the last component of its path: `rm` of `/bin/rm`.
-    pub(super) fn file_name(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         let name = self.text.rsplit('/').next().unwrap_or_default();
         if name.is_empty() { &self.text } else { name }
     }

@@ -1,5 +1,6 @@
 //! Programs that start the program their arguments name: `env`, `sudo`, `timeout`, `xargs`. Pure.
 
+use super::grammar::ProgramChain;
 use super::word::ShellWord;
 
 /// The position of the program behind a wrapper among the wrapper's arguments.
@@ -111,7 +112,14 @@ const WRAPPERS: &[WrapperSpec] = &[
         ..NO_OPTIONS
     },
     WrapperSpec {
-        names: &["nohup", "builtin", "busybox", "toybox", "eatmydata"],
+        names: &[
+            "nohup",
+            "builtin",
+            "busybox",
+            "toybox",
+            "eatmydata",
+            "chronic",
+        ],
         ..NO_OPTIONS
     },
     WrapperSpec {
@@ -212,6 +220,25 @@ const WRAPPERS: &[WrapperSpec] = &[
         ..NO_OPTIONS
     },
 ];
+
+/// Returns the programs of a command's words.
+pub(super) fn program_chain(words: &[ShellWord]) -> ProgramChain {
+    let mut chain = ProgramChain {
+        is_clear: true,
+        ..ProgramChain::default()
+    };
+    let mut next = (!words.is_empty()).then_some(0);
+    // Wrappers can be nested: `sudo env timeout 5 rm x`.
+    while let Some(at) = next {
+        chain.at.push(at);
+        let wrapped = find_wrapped(words[at].file_name(), &words[at + 1..]);
+        chain.is_clear &= wrapped.is_clear;
+        chain.is_lost = wrapped.at.is_none() && !wrapped.is_clear;
+        chain.more_arguments |= wrapped.more_arguments;
+        next = wrapped.at.map(|inner| at + 1 + inner);
+    }
+    chain
+}
 
 /// Returns the program that `program` starts with these arguments.
 pub(super) fn find_wrapped(program: &str, arguments: &[ShellWord]) -> WrappedProgram {

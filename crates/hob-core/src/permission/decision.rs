@@ -6,6 +6,7 @@
 use super::call_facts::CallFacts;
 use super::paths_and_hosts::{CallPath, folder_steps};
 use super::rule_index::RuleIndex;
+use crate::tool_traits::ToolTraits;
 use crate::unattended;
 use hob_wire::work::{
     Idempotency, NeedKind, PermissionMode, RuleDecision, Tier, ToolContext, ToolSpec,
@@ -36,6 +37,8 @@ pub struct DecisionContext<'c> {
     pub channel: Option<&'c str>,
     /// A built-in tool: it stays in its workspace and runs commands in the sandbox.
     pub is_builtin: bool,
+    /// What is special about the tool; nothing about one that is not built in.
+    pub traits: ToolTraits,
     /// The call changes a file that another program may execute on its own: a person is asked,
     /// whatever a rule or the mode allows.
     pub asks_always: bool,
@@ -65,13 +68,10 @@ pub struct TierCeilings {
 const RULE_READ: &str = "rule:read";
 /// A tier beyond the ceiling.
 const RULE_CEILING: &str = "rule:ceiling";
-/// A loop that writes its own memory.
+/// A call that reaches only what belongs to its own session, as a loop's memory does.
 const RULE_OWN_MEMORY: &str = "rule:own-memory";
 /// A change of a file that another program may execute on its own.
 const RULE_ASKS_ALWAYS: &str = "rule:asks-always";
-/// The tool for a loop's own memory, and the session kind of loops.
-const LOOP_MEMORY: &str = "loop_memory";
-const LOOP_KIND: &str = "loop";
 /// A channel without its own ceiling may only read.
 const CHANNEL_CEILING: Tier = Tier::Read;
 
@@ -164,7 +164,7 @@ pub fn can_fail_without_asking(call: &PermissionRequest<'_>) -> bool {
 /// Decides about a call that no stored rule covers.
 fn decide_by_mode(call: &PermissionRequest<'_>, facts: &CallFacts<'_>) -> RuleVerdict {
     let rule = || format!("mode:{}", call.decision_context.mode.name());
-    if is_own_memory(call) {
+    if is_free_for_its_session(call) {
         return RuleVerdict::Allow {
             rule: RULE_OWN_MEMORY.to_owned(),
         };
@@ -219,12 +219,10 @@ fn is_inside_workspace(facts: &CallFacts<'_>) -> bool {
         && (facts.tier >= Tier::Exec || !reaches_out(NeedKind::Command))
 }
 
-/// Returns true if a loop writes its own memory. The session determines whose memory it is, so
-/// another loop's cannot be meant.
-fn is_own_memory(call: &PermissionRequest<'_>) -> bool {
-    call.decision_context.is_builtin
-        && call.tool.name == LOOP_MEMORY
-        && call.decision_context.kind == Some(LOOP_KIND)
+/// Returns true if the call reaches only what belongs to its own session, as a loop's memory does.
+fn is_free_for_its_session(call: &PermissionRequest<'_>) -> bool {
+    let kind = call.decision_context.traits.free_for_kind;
+    call.decision_context.is_builtin && kind.is_some() && kind == call.decision_context.kind
 }
 
 /// Returns true if the call needs nothing but its own session.

@@ -179,7 +179,9 @@ fn narrow_child(
         system: requested
             .system
             .or_else(|| Some(CHILD_SYSTEM_PROMPT.to_owned())),
-        tools: child_runs::tools(parent.tools.as_deref(), requested.tools),
+        tools: child_runs::tools(parent.tools.as_deref(), requested.tools, |tool| {
+            hob_tools::traits(tool).closed_to_children
+        }),
         workspace: parent.workspace.clone(),
         ceiling: child_runs::ceiling(parent.ceiling, requested.ceiling),
         unattended: parent.unattended || requested.unattended,

@@ -4,9 +4,7 @@
 
 use super::tool_list_cache::ToolListCache;
 use hob_bus::Caller;
-use hob_core::child_runs;
 use hob_kit::failpoint;
-use hob_tools::terminal;
 use hob_wire::rooms::permission::{
     self, BY_CANNOT_RUN, PermissionAskParams, PermissionDenial, PermissionWithdrawParams,
 };
@@ -77,28 +75,31 @@ impl ToolClient {
         let mut tools: Vec<ToolSpec> = all.tools.iter().filter(within).cloned().collect();
         // A stable order keeps the provider's prompt cache valid.
         tools.sort_by(|one, other| one.name.cmp(&other.name));
-        if self.hides_terminal().await {
-            tools.retain(|tool| tool.name != terminal::NAME);
-        }
-        Ok(tools)
-    }
-
-    /// True if the shared terminal is not offered: nobody watches this run, it does not name the
-    /// tool itself, and no stored rule allows anything there. A call of it is still decided like
-    /// any other.
-    async fn hides_terminal(&self) -> bool {
         let is_watched = !self.unattended && self.channel.is_none();
         if is_watched || self.only.is_some() {
-            return false;
+            return Ok(tools);
         }
+        let mut offered = Vec::with_capacity(tools.len());
+        for tool in tools {
+            // A call of a hidden tool is still decided like any other.
+            let is_hidden = hob_tools::traits(&tool.name).hidden_when_unwatched;
+            if !is_hidden || self.has_allow_rule(&tool.name).await {
+                offered.push(tool);
+            }
+        }
+        Ok(offered)
+    }
+
+    /// True if a stored rule allows some call of a tool.
+    async fn has_allow_rule(&self, tool: &str) -> bool {
         let params = permission::PermissionListParams {
-            tool: Some(terminal::NAME.to_owned()),
+            tool: Some(tool.to_owned()),
             session_key: Some(self.session_key.clone()),
             ..permission::PermissionListParams::default()
         };
         let found = self.caller.call::<permission::List>(&params).await;
         let allows = |rule: &PermissionRule| rule.terms.decision == RuleDecision::Allow;
-        !found.is_ok_and(|found| found.rules.iter().any(allows))
+        found.is_ok_and(|found| found.rules.iter().any(allows))
     }
 
     /// Asks permission for a call; waits for a person if needed. `approved` is the digest of an
@@ -232,7 +233,7 @@ impl ToolClient {
     }
 
     fn is_open_to_run(&self, name: &str) -> bool {
-        !self.is_child || child_runs::is_tool_allowed(name)
+        !self.is_child || !hob_tools::traits(name).closed_to_children
     }
 
     fn execute_params(&self, call: ToolCall, ticket: Option<String>) -> ToolExecuteParams {

@@ -1,11 +1,11 @@
-//! Hides text typed into the shared terminal from callers without the scope `admin`. Pure. The
+//! Hides text typed into a person's shell from callers without the scope `admin`. Pure. The
 //! stored entries are unchanged, so the chain can still be verified.
 
 use hob_wire::rule::AuditEntry;
 use serde_json::{Value, json};
 
-/// The tool of the shared terminal; its methods are named `terminal.*`.
-const TERMINAL: &str = "terminal";
+/// The methods of the room that types.
+const TERMINAL_METHODS: &str = "terminal.";
 /// Fields with typed text, or with data to test a guess of it. The entry's hash stays visible, so
 /// the salt in it must not be.
 const TYPED: [&str; 7] = [
@@ -14,14 +14,13 @@ const TYPED: [&str; 7] = [
 /// Replacement text.
 const HIDDEN: &str = "[hidden: needs the scope admin]";
 
-/// Hides the typed text of a terminal entry.
+/// Hides the typed text of an entry.
 pub(super) fn without_typed_text(mut entry: AuditEntry) -> AuditEntry {
-    let is_terminal = entry.tool.as_deref().is_some_and(|tool| {
-        let rest = tool.strip_prefix(TERMINAL);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let is_typed = entry.tool.as_deref().is_some_and(|tool| {
+        hob_tools::traits(tool).needs_admin || tool.starts_with(TERMINAL_METHODS)
     });
     // Rules name allowed commands, not typed ones, and `permission.list` shows them anyway.
-    if is_terminal && !entry.act.starts_with("rule-") {
+    if is_typed && !entry.act.starts_with("rule-") {
         hide(&mut entry.matter);
     }
     entry

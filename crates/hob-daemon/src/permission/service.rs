@@ -12,6 +12,7 @@ use hob_core::permission::{
     ApprovalLimits, DecisionContext, PendingApprovals, PermissionRequest, RuleIndex, RuleVerdict,
     decide, is_unattended, tool_fingerprint,
 };
+use hob_core::tool_traits::ToolTraits;
 use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::permission::{PermissionAnswer, PermissionQuestion, PermissionRuling};
@@ -19,7 +20,7 @@ use hob_wire::rooms::session::Session;
 use hob_wire::work::{PermissionMode, Tier, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, EventTopic, WireError};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
 
@@ -39,8 +40,8 @@ pub(super) struct PermissionService {
     /// The version of the rules in memory; `None` before the first load. Loops and jobs change
     /// rules directly in the store, with their own rows; this room then reads them again.
     loaded: Mutex<Option<u64>>,
-    /// Fingerprints of the built-in tools.
-    builtin_fingerprints: BTreeSet<String>,
+    /// The built-in tools by their fingerprints.
+    builtins: BTreeMap<String, ToolTraits>,
 }
 
 pub(super) struct PermissionState {
@@ -75,7 +76,8 @@ pub(super) struct CallContext {
     pub(super) channel: Option<String>,
     pub(super) ceiling: Option<Tier>,
     pub(super) unattended: bool,
-    pub(super) is_builtin: bool,
+    /// What is special about the tool; `None` if it is not built in.
+    pub(super) builtin: Option<ToolTraits>,
     /// True if the tool's preview says that the call must be asked every time.
     pub(super) asks_always: bool,
     pub(super) mode: PermissionMode,
@@ -107,7 +109,8 @@ impl CallContext {
                 session: self.session.as_deref(),
                 kind: self.kind.as_deref(),
                 channel: self.channel.as_deref(),
-                is_builtin: self.is_builtin,
+                is_builtin: self.builtin.is_some(),
+                traits: self.builtin.unwrap_or_default(),
                 asks_always: self.asks_always,
                 mode: self.mode,
                 now_ms: self.now_ms,
@@ -132,8 +135,8 @@ impl PermissionService {
             rules: RwLock::new(RuleIndex::new()),
             rules_write_lock: tokio::sync::Mutex::new(()),
             loaded: Mutex::new(None),
-            builtin_fingerprints: builtins
-                .map(|entry| tool_fingerprint(&(entry.spec)()))
+            builtins: builtins
+                .map(|entry| (tool_fingerprint(&(entry.spec)()), entry.traits))
                 .collect(),
         }
     }
@@ -205,7 +208,7 @@ impl PermissionService {
                 .map(|session| session.id.to_string())
                 .collect(),
             channel: claimed.channel.map(str::to_owned),
-            is_builtin: self.builtin_fingerprints.contains(&tool_fingerprint(tool)),
+            builtin: self.builtins.get(&tool_fingerprint(tool)).copied(),
             asks_always: false,
             now_ms: self.deps.clock.wall_ms(),
             kind,

@@ -291,14 +291,11 @@ async fn stop_if_abandoned<T>(call: &RequestContext, stop: &CancellationToken) -
     std::future::pending().await
 }
 
-/// The scope that a person needs to run a tool directly. The shared terminal needs the same scope
-/// as `terminal.execute`.
+/// The scope that a person needs to run a tool directly.
 fn own_act_scope(tool: &RegisteredTool) -> Scope {
-    let is_house = matches!(tool.origin, ToolOrigin::Builtin(_));
-    if is_house && tool.spec.name == hob_tools::terminal::NAME {
-        Scope::Admin
-    } else {
-        Scope::Control
+    match &tool.origin {
+        ToolOrigin::Builtin(entry) if entry.traits.needs_admin => Scope::Admin,
+        _ => Scope::Control,
     }
 }
 

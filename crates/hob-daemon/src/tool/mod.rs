@@ -30,9 +30,8 @@ use crate::RoomContext;
 use executor::ToolExecutor;
 use hob_bus::{Caller, EventEmitter, Room};
 use hob_kit::settings::{SettingKey, SettingKind};
+pub use hob_tools::CommandRunner;
 use hob_tools::ToolEnv;
-pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
-pub use hob_tools::{CommandRunner, KEYS as EXEC_KEYS};
 use hob_wire::WireError;
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{

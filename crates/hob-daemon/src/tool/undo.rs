@@ -9,13 +9,12 @@ use super::own_act;
 use hob_bus::RequestContext;
 use hob_store::FileChange;
 use hob_tools::undo::{UndoOutcome, undo as undo_change};
+use hob_wire::content::ToolCall;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{RunSelector, RunState, Status, ToolCallState};
-use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, UndoneChange};
+use hob_wire::rooms::tool::{NeedKind, ToolUndoParams, ToolUndoResult, UndoneChange};
 use hob_wire::{ErrorCode, WireError};
 
-/// Tools that run command lines.
-const COMMAND_TOOLS: [&str; 3] = ["exec", "process", hob_tools::terminal::NAME];
 /// Most commands listed for a run.
 const COMMANDS_SHOWN_MAX: usize = 20;
 /// Most characters of each.
@@ -95,12 +94,12 @@ async fn command_notes(shared: &ToolRoomContext, run: RunId) -> Vec<String> {
     let Ok(view) = shared.caller.call::<Status>(&selector).await else {
         return Vec::new();
     };
-    let ran = view.calls.iter().filter(|call| {
-        let is_begun = !matches!(call.state, ToolCallState::Asked | ToolCallState::Denied);
-        is_begun && COMMAND_TOOLS.contains(&call.call.name.as_str())
-    });
-    let mut lines: Vec<String> = ran
-        .filter_map(|call| command_line(&call.call.args))
+    let begun = view
+        .calls
+        .iter()
+        .filter(|call| !matches!(call.state, ToolCallState::Asked | ToolCallState::Denied));
+    let mut lines: Vec<String> = begun
+        .filter_map(|call| command_line(shared, &call.call))
         .collect();
     if lines.is_empty() {
         return lines;
@@ -116,9 +115,12 @@ async fn command_notes(shared: &ToolRoomContext, run: RunId) -> Vec<String> {
     )]
 }
 
-/// The command of a call as one short line.
-fn command_line(args: &serde_json::Value) -> Option<String> {
-    let command = args["command"].as_str()?;
+/// The command that a call runs, as one short line.
+fn command_line(shared: &ToolRoomContext, call: &ToolCall) -> Option<String> {
+    let tool = shared.registry.find(&call.name)?;
+    let mut needs = tool.spec.needs.iter();
+    let need = needs.find(|need| need.kind == NeedKind::Command)?;
+    let command = call.args[&need.arg].as_str()?;
     let mut line: String = command.chars().take(COMMAND_CHARS_MAX).collect();
     if line.len() < command.len() {
         line.push('…');

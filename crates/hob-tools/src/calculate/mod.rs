@@ -13,12 +13,9 @@ mod ratio;
 /// Letters of one expression.
 const EXPRESSION_CHARS_MAX: usize = 1_000;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, _| -> ToolFuture { Box::pin(async move { calculate(call.call()) }) },
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, _| -> ToolFuture {
+    Box::pin(async move { calculate(call.call()) })
+});
 
 fn spec() -> ToolSpec {
     ToolSpec {

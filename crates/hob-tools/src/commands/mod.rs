@@ -4,7 +4,7 @@
 //! - [`UserCommand`]: a command line that a person set, under the same policy
 //! - `sandbox_policy`: the one sandbox policy of all commands
 //! - `scripts`: the files a command line runs; a person sees them and the run gets no others;
-//!   `script_calls` and `shell_words` find their names
+//!   `script_calls` finds their names
 //! - `network`: the network access of a command, and its proxy
 //! - `left_behind`: notes about new files that would run by themselves
 //!
@@ -17,13 +17,12 @@ mod sandbox_policy;
 mod script_calls;
 pub(crate) mod scripts;
 mod setting_keys;
-mod shell_words;
 mod user_command;
 
 pub(crate) use left_behind::append_left_behind;
 pub use left_behind::left_behind_note;
 pub use network::{ProxyReport, SpawnedCommand};
-pub use setting_keys::KEYS;
+pub(crate) use setting_keys::KEYS;
 pub use user_command::UserCommand;
 
 use crate::outcome::failed;

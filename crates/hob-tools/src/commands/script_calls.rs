@@ -1,51 +1,20 @@
 //! Finds the words of a simple command that are files it runs. Pure.
 
-use super::shell_words::{CommandWord, SimpleCommand, inner_commands};
-
-/// Levels of nested command lines: `bash -c`, `eval`.
-const INNER_DEPTH_MAX: usize = 3;
+use hob_core::command_line::{ShellCommand, ShellCommands, ShellWord};
 
 /// The effect of a simple command as far as scripts are concerned.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ScriptUse {
     /// Later commands run in this folder; none if it is unknown.
-    ChangeFolder(Option<CommandWord>),
+    ChangeFolder(Option<ShellWord>),
     /// It runs another command line.
-    Inner(Vec<SimpleCommand>),
+    Inner(Vec<ShellCommand>),
     /// It runs files.
-    Scripts(Vec<CommandWord>),
+    Scripts(Vec<ShellWord>),
     /// It runs files that the line does not name; a sentence about them.
     NotShown(String),
     Other,
 }
-
-/// Shell keywords before a command.
-const KEYWORDS: &[&str] = &[
-    "!", "{", "do", "elif", "else", "if", "then", "until", "while",
-];
-
-/// Programs that run the program after them, with their options that take a value.
-const WRAPPERS: &[(&str, &[&str])] = &[
-    ("builtin", &[]),
-    ("busybox", &[]),
-    ("chronic", &[]),
-    ("command", &[]),
-    ("doas", &["-u", "-C"]),
-    ("env", &["-u", "--unset", "-a", "--argv0"]),
-    ("exec", &["-a"]),
-    ("ionice", &["-c", "-n", "-p", "--class", "--classdata"]),
-    ("nice", &["-n", "--adjustment"]),
-    ("nohup", &[]),
-    ("setsid", &[]),
-    ("stdbuf", &["-i", "-o", "-e"]),
-    (
-        "sudo",
-        &["-u", "-g", "-h", "-p", "-U", "-C", "-D", "-R", "-T"],
-    ),
-    ("time", &["-f", "-o", "--format", "--output"]),
-    ("timeout", &["-k", "-s", "--kill-after", "--signal"]),
-    ("xargs", &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"]),
-];
 
 /// Programs whose first word is a script, and their options.
 struct ScriptInterpreter {
@@ -125,79 +94,50 @@ const PROJECT_RUNNERS: &[&str] = &[
     "task", "tox", "uv", "yarn",
 ];
 
-pub(super) fn script_use(command: &SimpleCommand) -> ScriptUse {
-    let mut words = &command.words[..];
-    while let Some((first, rest)) = words.split_first() {
-        let name = program_name(&first.text);
-        if KEYWORDS.contains(&first.text.as_str()) || is_assignment(first) {
-            words = rest;
-        } else if let Some((_, valued)) = WRAPPERS.iter().find(|(known, _)| *known == name) {
-            words = match behind_wrapper(&name, valued, rest) {
-                Ok(words) => words,
-                Err(note) => return ScriptUse::NotShown(note),
-            };
-        } else {
-            return program_call(command, first, &name, rest);
-        }
+/// Options that change the folder of the program behind a wrapper.
+const FOLDER_OPTIONS: &[&str] = &["-C", "-D", "--chdir"];
+
+pub(super) fn script_use(command: &ShellCommand) -> ScriptUse {
+    let chain = command.programs();
+    let Some(&at) = chain.at.last() else {
+        return ScriptUse::Other;
+    };
+    let (before, program) = (&command.words[..at], &command.words[at]);
+    if chain.is_lost {
+        let name = program.file_name();
+        return ScriptUse::NotShown(format!("What '{name}' runs is not shown and not bound."));
     }
-    ScriptUse::Other
+    let moves = |word: &&ShellWord| FOLDER_OPTIONS.iter().any(|it| word.text().starts_with(it));
+    let mut wrappers = before.iter().map(ShellWord::file_name);
+    let mover = wrappers.find(|name| matches!(*name, "env" | "sudo"));
+    if let (Some(name), Some(option)) = (mover, before.iter().find(moves)) {
+        let option = option.text();
+        return ScriptUse::NotShown(format!(
+            "'{name} {option}' runs it in another folder: a script named there is not shown and not bound."
+        ));
+    }
+    program_call(command, program, &command.words[at + 1..])
 }
 
-/// The words after the wrapper's own options.
-fn behind_wrapper<'w>(
-    name: &str,
-    valued: &[&str],
-    words: &'w [CommandWord],
-) -> Result<&'w [CommandWord], String> {
-    let mut left = words;
-    while let Some((first, rest)) = left.split_first() {
-        let text = first.text.as_str();
-        if name == "env" && (text.starts_with("-S") || text.starts_with("--split-string")) {
-            return Err("What 'env -S' runs is not shown and not bound.".to_owned());
-        }
-        let moves = text.starts_with("-C") || text.starts_with("--chdir");
-        if matches!(name, "env" | "sudo") && moves {
-            return Err(format!(
-                "'{name} {text}' runs it in another folder: a script named there is not shown and not bound."
-            ));
-        }
-        if valued.contains(&text) {
-            left = rest.get(1..).unwrap_or_default();
-        } else if text.starts_with('-') || name == "env" && is_assignment(first) {
-            left = rest;
-        } else {
-            break;
-        }
-    }
-    // `timeout` takes the duration before the program.
-    if name == "timeout" {
-        left = left.get(1..).unwrap_or_default();
-    }
-    Ok(left)
-}
-
-fn program_call(
-    command: &SimpleCommand,
-    program: &CommandWord,
-    name: &str,
-    rest: &[CommandWord],
-) -> ScriptUse {
+fn program_call(command: &ShellCommand, program: &ShellWord, rest: &[ShellWord]) -> ScriptUse {
+    let name = program.file_name().to_lowercase();
+    let name = name.as_str();
     match name {
         "cd" | "pushd" => {
             let into = rest.iter().find(|word| !is_option(word));
-            return ScriptUse::ChangeFolder(into.filter(|word| word.text != "-").cloned());
+            return ScriptUse::ChangeFolder(into.filter(|word| word.text() != "-").cloned());
         }
         "popd" => return ScriptUse::ChangeFolder(None),
         "eval" => {
-            let is_known = rest.iter().all(|word| word.is_known);
-            let text: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
+            let is_known = rest.iter().all(ShellWord::is_known);
+            let text: Vec<&str> = rest.iter().map(ShellWord::text).collect();
             return inner(&text.join(" "), is_known, command.depth);
         }
-        "find" => return find_call(rest),
+        "find" => return find_call(rest, command.depth),
         _ => {}
     }
     if let Some(known) = INTERPRETERS.iter().find(|known| known.fits(name)) {
-        let own = (program.text.contains('/')).then(|| program.clone());
+        let own = program.text().contains('/').then(|| program.clone());
         return match known.call(command, name, rest) {
             ScriptUse::Scripts(mut scripts) => {
                 scripts.extend(own);
@@ -207,7 +147,7 @@ fn program_call(
             other => other,
         };
     }
-    if program.text.contains('/') || !program.is_known {
+    if program.text().contains('/') || !program.is_known() {
         return ScriptUse::Scripts(vec![program.clone()]);
     }
     if PROJECT_RUNNERS.contains(&name) {
@@ -219,17 +159,14 @@ fn program_call(
 }
 
 /// The programs of `find -exec`.
-fn find_call(rest: &[CommandWord]) -> ScriptUse {
+fn find_call(rest: &[ShellWord], depth: usize) -> ScriptUse {
     let runs = ["-exec", "-execdir", "-ok", "-okdir"];
     let mut commands = Vec::new();
     for (at, word) in rest.iter().enumerate() {
-        if runs.contains(&word.text.as_str()) {
+        if runs.contains(&word.text()) {
             let words = rest[at + 1..].iter();
-            let words = words.take_while(|word| word.text != ";" && word.text != "+");
-            commands.push(SimpleCommand {
-                words: words.cloned().collect(),
-                ..SimpleCommand::default()
-            });
+            let words = words.take_while(|word| !matches!(word.text(), ";" | "+"));
+            commands.push(ShellCommand::from_words(words.cloned().collect(), depth));
         }
     }
     if commands.is_empty() {
@@ -247,12 +184,12 @@ impl ScriptInterpreter {
         names.any(|known| *known == name || !plain.is_empty() && *known == plain)
     }
 
-    fn call(&self, command: &SimpleCommand, name: &str, words: &[CommandWord]) -> ScriptUse {
+    fn call(&self, command: &ShellCommand, name: &str, words: &[ShellWord]) -> ScriptUse {
         let mut files = Vec::new();
         let mut left = words;
         let mut ends_options = false;
         while let Some((word, rest)) = left.split_first() {
-            let text = word.text.as_str();
+            let text = word.text();
             if text == "--" && !ends_options {
                 ends_options = true;
                 left = rest;
@@ -267,7 +204,7 @@ impl ScriptInterpreter {
                 || is_shell && !text.starts_with("--") && text.ends_with('c');
             if is_inline {
                 return match rest.first() {
-                    Some(line) if is_shell => inner(&line.text, line.is_known, command.depth),
+                    Some(line) if is_shell => inner(line.text(), line.is_known(), command.depth),
                     _ => ScriptUse::Scripts(files),
                 };
             }
@@ -283,7 +220,7 @@ impl ScriptInterpreter {
                 left = rest;
             }
         }
-        if matches!(name, "deno" | "bun") && left.first().is_some_and(|word| word.text == "run") {
+        if matches!(name, "deno" | "bun") && left.first().is_some_and(|word| word.text() == "run") {
             left = &left[1..];
             while left.first().is_some_and(is_option) {
                 left = &left[1..];
@@ -291,13 +228,16 @@ impl ScriptInterpreter {
         }
         // Without `-f`, `awk` and `sed` take their program from the line, so the first word is no file.
         if !self.names.contains(&"awk") {
-            files.extend(left.first().filter(|word| word.text != "-").cloned());
+            files.extend(left.first().filter(|word| word.text() != "-").cloned());
         }
         if !files.is_empty() {
             return ScriptUse::Scripts(files);
         }
-        if let Some(input) = &command.input {
+        if let Some(input) = command.input() {
             return ScriptUse::Scripts(vec![input.clone()]);
+        }
+        if let Some(document) = command.document().filter(|_| self.names.contains(&"bash")) {
+            return inner(document, true, command.depth);
         }
         if command.is_piped && !self.names.contains(&"awk") {
             return ScriptUse::NotShown(format!(
@@ -308,8 +248,8 @@ impl ScriptInterpreter {
     }
 }
 
-fn not_shown_module(module: Option<&CommandWord>) -> ScriptUse {
-    let name = module.map_or("", |word| word.text.as_str());
+fn not_shown_module(module: Option<&ShellWord>) -> ScriptUse {
+    let name = module.map_or("", ShellWord::text);
     ScriptUse::NotShown(format!(
         "The Python module '{name}' may be a file of the project; it is not shown and not bound."
     ))
@@ -322,24 +262,9 @@ fn inner(line: &str, is_known: bool, depth: usize) -> ScriptUse {
                 .to_owned(),
         );
     }
-    ScriptUse::Inner(inner_commands(line, depth + 1, INNER_DEPTH_MAX))
+    ScriptUse::Inner(ShellCommands::parse(line, depth + 1).commands)
 }
 
-fn is_option(word: &CommandWord) -> bool {
-    word.text.starts_with('-') && word.text != "-"
-}
-
-fn is_assignment(word: &CommandWord) -> bool {
-    let Some((name, _)) = word.text.split_once('=') else {
-        return false;
-    };
-    let mut letters = name.trim_end_matches('+').chars();
-    letters
-        .next()
-        .is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_')
-        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-}
-
-fn program_name(text: &str) -> String {
-    text.rsplit('/').next().unwrap_or(text).to_lowercase()
+fn is_option(word: &ShellWord) -> bool {
+    word.text().starts_with('-') && word.text() != "-"
 }

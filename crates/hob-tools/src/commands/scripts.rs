@@ -6,9 +6,9 @@
 //! of a Makefile or of package scripts, are not examined.
 
 use super::script_calls::{ScriptUse, script_use};
-use super::shell_words::{self, CommandWord, SimpleCommand};
 use crate::workspace_dir;
 use crate::workspace_path::sha256_hex;
+use hob_core::command_line::{FolderVariable, ShellCommand, ShellCommands, ShellWord};
 use hob_exec::BoundFile;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use std::fmt::Write as _;
@@ -71,14 +71,17 @@ impl CommandScripts {
             folders: vec![place.folder.map(Path::to_owned)],
             bytes_left: SCRIPT_BYTES_MAX,
             nesting: 0,
+            has_inner: false,
             scripts: CommandScripts::default(),
         };
-        let commands = shell_words::simple_commands(command);
-        for command in &commands {
+        let line = ShellCommands::parse(command, 0);
+        for command in &line.commands {
             reader.take(command);
         }
         let mut scripts = reader.scripts;
-        scripts.opens_at_start = commands.len() == 1 && scripts.found.len() == 1;
+        // A loop or a line within the line may open its script later, or again.
+        let is_plain = line.commands.len() == 1 && !line.has_grammar && !reader.has_inner;
+        scripts.opens_at_start = is_plain && scripts.found.len() == 1;
         scripts
     }
 
@@ -165,11 +168,13 @@ struct ScriptFinder<'p> {
     bytes_left: u64,
     /// The current level of nested command lines: `bash -c`, `eval`.
     nesting: usize,
+    /// True if there was such a line.
+    has_inner: bool,
     scripts: CommandScripts,
 }
 
 impl ScriptFinder<'_> {
-    fn take(&mut self, command: &SimpleCommand) {
+    fn take(&mut self, command: &ShellCommand) {
         let outer = self.folders.last().cloned().flatten();
         self.folders.resize(command.depth + 1, outer);
         match script_use(command) {
@@ -184,6 +189,7 @@ impl ScriptFinder<'_> {
             }
             ScriptUse::Inner(commands) => {
                 self.nesting += 1;
+                self.has_inner = true;
                 for command in &commands {
                     self.take(command);
                 }
@@ -199,9 +205,9 @@ impl ScriptFinder<'_> {
         }
     }
 
-    fn add(&mut self, named: &CommandWord) {
-        let shown = workspace_dir::shorten(&named.text.replace('\0', "$"));
-        if !named.is_known {
+    fn add(&mut self, named: &ShellWord) {
+        let shown = workspace_dir::shorten(named.text());
+        if !named.is_known() {
             self.note(format!(
                 "'{shown}' is a script whose name is decided when it runs: it is not shown and not bound."
             ));
@@ -243,27 +249,18 @@ impl ScriptFinder<'_> {
     }
 
     /// The absolute path of a word, relative to the current working directory.
-    fn path(&self, word: &CommandWord) -> Result<PathBuf, ()> {
-        if !word.is_known {
-            return Err(());
-        }
+    fn path(&self, word: &ShellWord) -> Result<PathBuf, ()> {
         let folder = self.folders.last().and_then(Option::as_deref);
-        let text = &word.text;
-        let path = if let Some(rest) = text.strip_prefix(shell_words::PWD) {
-            let folder = folder.ok_or(())?;
-            PathBuf::from(format!("{}{rest}", folder.display()))
-        } else if let Some(rest) = text.strip_prefix(shell_words::HOME) {
-            let home = self.place.home.ok_or(())?;
-            PathBuf::from(format!("{}{rest}", home.display()))
-        } else if text.starts_with('/') {
-            PathBuf::from(text)
-        } else {
-            folder.ok_or(())?.join(text)
+        let (base, rest) = word.path().ok_or(())?;
+        let base = match base {
+            None if rest.starts_with('/') => return Ok(PathBuf::from(rest)),
+            None => return Ok(folder.ok_or(())?.join(rest)),
+            Some(FolderVariable::Current) => folder,
+            Some(FolderVariable::Home) => self.place.home,
         };
-        if path.to_string_lossy().contains('\0') {
-            return Err(());
-        }
-        Ok(path)
+        let mut path = base.ok_or(())?.as_os_str().to_owned();
+        path.push(rest);
+        Ok(PathBuf::from(path))
     }
 
     /// Reads a file; `None` for one outside the root. The error says why it cannot be shown.

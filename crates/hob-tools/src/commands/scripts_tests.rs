@@ -218,3 +218,20 @@ fn a_line_cannot_make_the_reading_endless() {
     let many: Vec<String> = (0..100).map(|number| format!("./{number}.sh")).collect();
     assert!(scripts(&trial, &many.join(";"), ".").notes.len() <= NOTES_MAX);
 }
+
+#[test]
+fn a_script_that_may_be_opened_later_is_watched_until_the_end() {
+    let trial = trial();
+    for way in [
+        "for i in 1 2; do ./x.sh; done",
+        "bash -c 'sleep 60; ./x.sh'",
+        "bash <<E\nsleep 60\n./x.sh\nE",
+        "find . -name a -exec ./x.sh {} \\;",
+    ] {
+        let found = scripts(&trial, way, ".");
+        assert_eq!(found.paths(), ["x.sh"], "{way}");
+        assert!(!found.bound_files()[0].opens_at_start, "{way}");
+    }
+    let text = "cat > y.sh <<E\n./x.sh\nE";
+    assert!(scripts(&trial, text, ".").paths().is_empty());
+}

@@ -3,7 +3,7 @@
 use super::TIMEOUT_MS_MAX;
 use hob_kit::settings::{SettingKey, SettingKind};
 
-pub const KEYS: &[SettingKey] = &[
+pub(crate) const KEYS: &[SettingKey] = &[
     SettingKey::new(
         "exec.timeout",
         SettingKind::Duration {

@@ -12,12 +12,9 @@ use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(read(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| {
+    Box::pin(async move { or_failed(read(call.call(), &env).await) })
+});
 
 #[derive(Debug, Deserialize)]
 struct ConfigReadArguments {

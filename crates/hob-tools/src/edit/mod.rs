@@ -20,13 +20,11 @@ const EDITS_MAX: usize = 100;
 const TEXT_CHARS_MAX: usize = 1024 * 1024;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| file_change::run(call, env, plan),
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview: |work, env| file_change::preview(work, env, plan),
         probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
+    ..ToolEntry::plain(spec, |call, env| file_change::run(call, env, plan))
 };
 
 #[derive(Debug, Deserialize)]

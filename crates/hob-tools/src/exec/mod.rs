@@ -27,9 +27,6 @@ use std::sync::Arc;
 const READ_ONLY: &str = "Read-only file system";
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview,
         probe: |_, _| {
@@ -41,6 +38,7 @@ pub(crate) const ENTRY: ToolEntry = ToolEntry {
             })
         },
     }),
+    ..ToolEntry::plain(spec, run)
 };
 
 #[derive(Debug, Deserialize)]

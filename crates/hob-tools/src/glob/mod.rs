@@ -21,12 +21,7 @@ const PATHS_MAX: usize = 5_000;
 /// Characters of a pattern.
 const PATTERN_CHARS_MAX: usize = 1_000;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| run_search(call, env, glob),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| run_search(call, env, glob));
 
 #[derive(Debug, Deserialize)]
 struct GlobArguments {

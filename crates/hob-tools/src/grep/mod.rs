@@ -34,12 +34,7 @@ const REGEX_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Bytes of one line in memory; files with longer lines are skipped.
 const HEAP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| run_search(call, env, grep),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| run_search(call, env, grep));
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

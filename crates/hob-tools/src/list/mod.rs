@@ -15,12 +15,9 @@ use serde_json::json;
 /// Entries in an answer.
 const ENTRIES_MAX: usize = 2_000;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| run_search(call, env, |work, env, _| list(work, env)),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| {
+    run_search(call, env, |work, env, _| list(work, env))
+});
 
 #[derive(Debug, Deserialize)]
 struct ListArguments {

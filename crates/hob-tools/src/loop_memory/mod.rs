@@ -6,6 +6,7 @@ use crate::room_calls::{answer_lines, call_room, or_failed};
 use crate::workspace_path::ToolRefusal;
 use crate::{ToolEntry, ToolEnv, arguments};
 use hob_core::permission::PreparedCall;
+use hob_core::tool_traits::ToolTraits;
 use hob_wire::rooms::loops::{
     KIND, LOOP_TEXT_BYTES_MAX, LoopPersistentParams, LoopPersistentResult, Persistent,
 };
@@ -18,10 +19,14 @@ use serde_json::json;
 const TEXT_CHARS_MAX: usize = 32_768;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(perform(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
+    traits: ToolTraits {
+        // The session says whose memory it is, so a loop can only reach its own.
+        free_for_kind: Some("loop"),
+        ..ToolTraits::NONE
+    },
+    ..ToolEntry::plain(spec, |call, env| {
+        Box::pin(async move { or_failed(perform(call.call(), &env).await) })
+    })
 };
 
 #[derive(Debug, Deserialize)]

@@ -12,12 +12,9 @@ use serde_json::json;
 /// Models in an answer.
 const MODELS_MAX: usize = 300;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(list(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| {
+    Box::pin(async move { or_failed(list(call.call(), &env).await) })
+});
 
 fn spec() -> ToolSpec {
     ToolSpec {

@@ -17,12 +17,7 @@ const LINES_DEFAULT: usize = 500;
 /// Most lines in an answer.
 const LINES_MAX: usize = 5_000;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, run);
 
 #[derive(Debug, Deserialize)]
 struct OutputArguments {

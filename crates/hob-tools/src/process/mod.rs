@@ -23,9 +23,6 @@ const TEXT_CHARS_MAX: usize = 64 * 1024;
 const WAIT_MS_MAX: u64 = 30_000;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview,
         probe: |work, _| {
@@ -33,6 +30,7 @@ pub(crate) const ENTRY: ToolEntry = ToolEntry {
             Box::pin(async { probed })
         },
     }),
+    ..ToolEntry::plain(spec, run)
 };
 
 #[derive(Debug, Deserialize)]

@@ -30,12 +30,7 @@ const IMAGE_BYTES_MAX: u64 = 2_500_000;
 /// Bytes examined to detect the type of a file.
 const HEAD_BYTES: usize = 8_192;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, run);
 
 #[derive(Debug, Deserialize)]
 struct ReadArguments {

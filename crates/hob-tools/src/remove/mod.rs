@@ -15,13 +15,11 @@ use serde_json::json;
 const SHOWN_MAX: usize = 100;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| file_change::run(call, env, plan),
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview: |work, env| file_change::preview(work, env, plan),
         probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
+    ..ToolEntry::plain(spec, |call, env| file_change::run(call, env, plan))
 };
 
 #[derive(Debug, Deserialize)]

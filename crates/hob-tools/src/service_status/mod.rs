@@ -9,12 +9,9 @@ use hob_wire::rooms::tool::ToolExecuteResult;
 use hob_wire::work::{Idempotency, Tier, ToolSpec};
 use serde_json::json;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(status(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, |call, env| {
+    Box::pin(async move { or_failed(status(call.call(), &env).await) })
+});
 
 fn spec() -> ToolSpec {
     ToolSpec {

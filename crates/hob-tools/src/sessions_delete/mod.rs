@@ -7,6 +7,7 @@ use crate::room_calls::{answer_lines, call_room, call_room_optional, or_failed};
 use crate::workspace_path::ToolRefusal;
 use crate::{ToolEntry, ToolEnv, arguments};
 use hob_core::permission::PreparedCall;
+use hob_core::tool_traits::ToolTraits;
 use hob_wire::rooms::session;
 use hob_wire::rooms::tool::ToolExecuteResult;
 use hob_wire::work::{Idempotency, NeedKind, ResourceNeed, Tier, ToolSpec};
@@ -14,10 +15,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(delete(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
+    traits: ToolTraits {
+        closed_to_children: true,
+        ..ToolTraits::NONE
+    },
+    ..ToolEntry::plain(spec, |call, env| {
+        Box::pin(async move { or_failed(delete(call.call(), &env).await) })
+    })
 };
 
 #[derive(Debug, Deserialize)]

@@ -4,6 +4,7 @@ use crate::room_calls::{answer_lines, call_room, or_failed};
 use crate::workspace_path::ToolRefusal;
 use crate::{ToolEntry, ToolEnv, arguments};
 use hob_core::permission::PreparedCall;
+use hob_core::tool_traits::ToolTraits;
 use hob_wire::content::MessageContent;
 use hob_wire::rooms::session;
 use hob_wire::rooms::tool::ToolExecuteResult;
@@ -12,10 +13,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(send(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
+    traits: ToolTraits {
+        closed_to_children: true,
+        ..ToolTraits::NONE
+    },
+    ..ToolEntry::plain(spec, |call, env| {
+        Box::pin(async move { or_failed(send(call.call(), &env).await) })
+    })
 };
 
 #[derive(Debug, Deserialize)]

@@ -7,6 +7,7 @@ use crate::room_calls::{answer_lines, call_room, or_failed};
 use crate::workspace_path::ToolRefusal;
 use crate::{ToolEntry, ToolEnv, arguments};
 use hob_core::permission::PreparedCall;
+use hob_core::tool_traits::ToolTraits;
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{self, AgentRunParams, RunState, RunView};
 use hob_wire::rooms::tool::ToolExecuteResult;
@@ -20,10 +21,13 @@ const WAIT_MS_MAX: u64 = 200_000;
 const TIMEOUT_MS: u64 = 240_000;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| Box::pin(async move { or_failed(spawn(call.call(), &env).await) }),
-    check: None,
-    effect_hooks: None,
+    traits: ToolTraits {
+        closed_to_children: true,
+        ..ToolTraits::NONE
+    },
+    ..ToolEntry::plain(spec, |call, env| {
+        Box::pin(async move { or_failed(spawn(call.call(), &env).await) })
+    })
 };
 
 #[derive(Debug, Deserialize)]

@@ -2,6 +2,7 @@
 //!
 //! - `guard`: refuses command lines that would end or nest the terminal
 //! - `command_run`: one command from its start to its end
+//! - `plain_language`: the prompt of a request in plain words
 //! - `presentation`: the preview for a person, and the answers to the model
 //!
 //! Invariants: a command is typed once per call, even if the call is repeated; no command of a call
@@ -9,6 +10,7 @@
 
 mod command_run;
 mod guard;
+mod plain_language;
 mod presentation;
 
 use crate::commands::scripts::{CommandScripts, ScriptContext};
@@ -18,6 +20,7 @@ use crate::room_calls::{answer_lines, call_room};
 use crate::workspace_path::{ToolRefusal, sha256_hex};
 use crate::{CallPreview, EffectHooks, ToolEntry, ToolEnv, ToolFuture, arguments};
 use hob_core::permission::{Approved, PreparedCall};
+use hob_core::tool_traits::ToolTraits;
 use hob_exec::protected_paths::PersonHome;
 use hob_wire::limits::TERMINAL_COMMAND_CHARS_MAX;
 use hob_wire::rooms::terminal::{
@@ -30,9 +33,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
-
-/// The name of the tool; runs that nobody watches are not offered it.
-pub const NAME: &str = "terminal";
 
 /// Characters of a terminal's name.
 const NAME_CHARS_MAX: usize = 64;
@@ -54,13 +54,18 @@ const ROOM_TIMEOUT_MS: u64 = 240_000;
 const KEYS_SETTLE: Duration = Duration::from_millis(300);
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview,
         probe: |work, env| Box::pin(async move { probe(&work, &env).await }),
     }),
+    traits: ToolTraits {
+        hidden_when_unwatched: true,
+        needs_admin: true,
+        typed_argument: Some("command"),
+        plain_language: Some(plain_language::PROMPT),
+        ..ToolTraits::NONE
+    },
+    ..ToolEntry::plain(spec, run)
 };
 
 #[derive(Debug, Deserialize)]
@@ -104,7 +109,7 @@ struct TerminalCommandLine {
 
 fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME.to_owned(),
+        name: "terminal".to_owned(),
         aliases: Vec::new(),
         description: "The terminal that the person sees and shares: runs a command line in their own shell, with no sandbox, and answers with what it printed and its exit code. Use it for what must happen on their machine before their eyes. Say in 'reason' why, in one line for the person."
             .to_owned(),

@@ -9,12 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
-    check: None,
-    effect_hooks: None,
-};
+pub(crate) const ENTRY: ToolEntry = ToolEntry::plain(spec, run);
 
 fn spec() -> ToolSpec {
     ToolSpec {

@@ -38,7 +38,7 @@ const TOOL_WAIT_MS: u64 = 60_000;
 const ACCEPT: &str =
     "text/markdown, text/html;q=0.9, text/plain;q=0.8, application/json;q=0.7, */*;q=0.1";
 
-pub const KEYS: &[SettingKey] = &[SettingKey::new(
+const KEYS: &[SettingKey] = &[SettingKey::new(
     "web.private_hosts",
     SettingKind::List,
     "",
@@ -47,10 +47,9 @@ pub const KEYS: &[SettingKey] = &[SettingKey::new(
 .live()];
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run,
     check: Some(check),
-    effect_hooks: None,
+    settings: KEYS,
+    ..ToolEntry::plain(spec, run)
 };
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

@@ -16,13 +16,11 @@ use std::borrow::Cow;
 const CONTENT_CHARS_MAX: usize = 4 * 1024 * 1024;
 
 pub(crate) const ENTRY: ToolEntry = ToolEntry {
-    spec,
-    run: |call, env| file_change::run(call, env, plan),
-    check: None,
     effect_hooks: Some(EffectHooks {
         preview: |work, env| file_change::preview(work, env, plan),
         probe: |work, env| crash_probe::probe(work, env, answer_after_crash),
     }),
+    ..ToolEntry::plain(spec, |call, env| file_change::run(call, env, plan))
 };
 
 #[derive(Debug, Deserialize)]

@@ -17,10 +17,7 @@ use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
 use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams, RuleDecision, RuleTerms};
 use hob_wire::schedule::{NotifyTarget, NotifyTargetView, ToolGrant};
-use hob_wire::work::{Budget, BudgetView};
-
-/// Tools that change files. A grant without a path limits them to the workspace.
-const FILE_CHANGING_TOOLS: [&str; 4] = ["write", "edit", "move", "remove"];
+use hob_wire::work::{Budget, BudgetView, NeedKind, Tier};
 
 pub fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
@@ -187,7 +184,7 @@ fn parse_grant(
     let rest = rest.trim();
     if rest.is_empty() {
         // Without a path the tool could change files anywhere on the machine.
-        if FILE_CHANGING_TOOLS.contains(&tool) {
+        if changes_files(tool) {
             grant.path = workspace.map(str::to_owned);
         }
         return Ok(grant);
@@ -206,6 +203,15 @@ fn parse_grant(
         }
     }
     Ok(grant)
+}
+
+/// Returns true for a built-in tool that changes the files at its paths.
+fn changes_files(tool: &str) -> bool {
+    let spec = hob_tools::builtin(tool).map(|entry| (entry.spec)());
+    spec.is_some_and(|spec| {
+        let mut needs = spec.needs.iter();
+        spec.tier == Tier::Write && needs.any(|need| need.kind == NeedKind::Path)
+    })
 }
 
 /// Warns about tools and arguments in grants that do not exist now.

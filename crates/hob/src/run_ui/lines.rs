@@ -18,8 +18,6 @@ use serde_json::Value;
 const CALL_COLUMNS: usize = 120;
 /// Arguments longer than this come after the short ones.
 const PAIR_CHARS: usize = 40;
-/// The tool of the shared terminal.
-pub const TERMINAL: &str = "terminal";
 /// The most calls listed after an abort; `hob run show` has them all.
 const CALLS_MAX: usize = 12;
 
@@ -81,10 +79,11 @@ pub fn describe_call(call: &ToolCall) -> String {
     format!("{name} {args}")
 }
 
-/// The command line that a call types into the shared terminal: `$ uptime`.
+/// The command line that a call types into a person's shell: `$ uptime`.
 fn typed(call: &ToolCall) -> Option<String> {
-    let command = call.args.get("command")?.as_str()?;
-    (call.name == TERMINAL).then(|| format!("$ {}", one_line(command)))
+    let argument = hob_tools::traits(&call.name).typed_argument?;
+    let command = call.args.get(argument)?.as_str()?;
+    Some(format!("$ {}", one_line(command)))
 }
 
 fn describe_args(args: &Value) -> String {

@@ -231,7 +231,7 @@ fn a_denial_names_who_and_a_bad_exit_its_code() {
 #[test]
 fn a_command_in_the_terminal_stands_as_it_is_typed() {
     let args = json!({ "action": "run", "command": "uptime\n-p", "reason": "to see" });
-    let mut call = tool_call(TERMINAL, args);
+    let mut call = tool_call("terminal", args);
     assert_eq!(super::call(&call, &ScreenStyle::plain(0)), "$ uptime -p");
     assert_eq!(describe_call(&call), "$ uptime -p");
     call.args = json!({ "action": "list" });

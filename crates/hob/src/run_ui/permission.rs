@@ -177,9 +177,9 @@ pub(super) fn lines(question: &PermissionQuestion, screen: &ScreenStyle) -> Vec<
     out
 }
 
-/// The lines that an allowed call types into the shared terminal: `$ uptime` and its continuations.
+/// The lines that an allowed call types into a person's shell: `$ uptime` and its continuations.
 fn typed_lines(question: &PermissionQuestion) -> Vec<String> {
-    if question.tool != lines::TERMINAL {
+    if hob_tools::traits(&question.tool).typed_argument.is_none() {
         return Vec::new();
     }
     let preview = safe_lines(question.preview.as_deref().unwrap_or_default());

@@ -276,7 +276,7 @@ fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
     let catalog = Arc::new(SettingsCatalog::new(&[
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
-        hob_daemon::tool::EXEC_KEYS,
+        &hob_tools::setting_keys(),
         hob_daemon::agent::KEYS,
         hob_daemon::loops::KEYS,
         hob_models::KEYS,

@@ -224,7 +224,7 @@ pub(crate) fn settings(text: &str) -> Arc<Settings> {
     let catalog = Arc::new(SettingsCatalog::new(&[
         hob_daemon::cron::KEYS,
         hob_daemon::permission::KEYS,
-        hob_daemon::tool::EXEC_KEYS,
+        &hob_tools::setting_keys(),
     ]));
     Arc::new(Settings::load(&catalog, "test", text, &EnvVars::default()).expect("loads"))
 }

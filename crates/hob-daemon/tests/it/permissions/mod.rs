@@ -28,8 +28,7 @@ pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>
     let catalog = Arc::new(SettingsCatalog::new(&[
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
-        hob_daemon::tool::EXEC_KEYS,
-        hob_daemon::tool::WEB_KEYS,
+        &hob_tools::setting_keys(),
     ]));
     let settings = Settings::load(&catalog, "test", text, &EnvVars::default()).expect("loads");
     tokio::sync::watch::channel(Arc::new(settings)).1
