@@ -96,9 +96,10 @@ impl ClientCommand {
     /// Returns true if the command handles Ctrl-C itself.
     pub fn handles_interrupts(&self) -> bool {
         match self {
-            ClientCommand::Ask(_) | ClientCommand::Chat(_) => true,
+            ClientCommand::Ask(_)
+            | ClientCommand::Chat(_)
             // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
-            ClientCommand::Service(ServiceSubcommand::Install(_))
+            | ClientCommand::Service(ServiceSubcommand::Install(_))
             | ClientCommand::Terminal(TerminalSubcommand::Run(_)) => true,
             ClientCommand::Loop(command) => command.is_watching(),
             _ => false,
