@@ -31,8 +31,8 @@ pub mod settings;
 pub mod terminal;
 pub mod tree;
 
-use clap::ArgMatches;
 use clap::error::ErrorKind;
+use commands::{ClientCommand, HobCommand};
 use context::CommandContext;
 use failure::{CommandFailure, ExitStatus};
 use hob_kit::host_environment::{EnvVars, HostEnvironment};
@@ -78,17 +78,19 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
     let arguments = tree::implicit_ask::insert_ask(arguments);
-    let matches = match tree::command().try_get_matches_from(arguments) {
-        Ok(matches) => matches,
+    let line = match tree::parse(arguments) {
+        Ok(line) => line,
         Err(error) => return usage(&error),
     };
     let host =
         HostEnvironment::capture().map_err(|error| CommandFailure::failed(error.to_string()))?;
     // The daemon sizes its own runtime and detaches first, so it never gets the CLI's runtime.
-    if let Some(("daemon", matches)) = matches.subcommand() {
-        return commands::daemon::run(host, matches);
-    }
-    let terminal = Terminal::new(&host, matches.get_flag("json"));
+    let command = match line.command {
+        Some(HobCommand::Daemon(args)) => return commands::daemon::run(host, args),
+        Some(HobCommand::Client(command)) => Some(command),
+        None => None,
+    };
+    let terminal = Terminal::new(&host, line.json);
     let context = CommandContext::new(host, terminal);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -96,7 +98,7 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
         .map_err(|error| {
             CommandFailure::failed(format!("The async runtime cannot start: {error}."))
         })?;
-    let outcome = runtime.block_on(until_interrupted(&context, &matches));
+    let outcome = runtime.block_on(until_interrupted(&context, command));
     // A blocking thread may still wait, mostly for stdin. It must not delay the exit.
     runtime.shutdown_background();
     let flushed = context.terminal.flush().map_err(CommandFailure::from);
@@ -105,13 +107,16 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
 
 async fn until_interrupted(
     context: &CommandContext,
-    matches: &ArgMatches,
+    command: Option<ClientCommand>,
 ) -> Result<(), CommandFailure> {
-    if commands::handles_interrupts(matches) {
-        return commands::dispatch(context, matches).await;
+    let Some(command) = command else {
+        return commands::welcome::run(context).await;
+    };
+    if command.handles_interrupts() {
+        return command.run(context).await;
     }
     tokio::select! {
-        outcome = commands::dispatch(context, matches) => outcome,
+        outcome = command.run(context) => outcome,
         interrupted = tokio::signal::ctrl_c() => match interrupted {
             Ok(()) => Err(CommandFailure::quiet(ExitStatus::Interrupted)),
             Err(error) => Err(CommandFailure::failed(format!("Signals cannot be received: {error}."))),

@@ -8,7 +8,7 @@ use crate::render::audit;
 use crate::render::text::{group_thousands, one_line};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::value_parser;
 use hob_client::Client;
 use hob_core::permission::AuditChain;
 use hob_kit::atomic_file::AtomicFileWriter;
@@ -27,134 +27,106 @@ const ENTRY_BYTES_MAX: u64 = 1_024 * 1_024;
 /// Entries between two progress notes of an export.
 const PROGRESS_ENTRIES: u64 = 10_000;
 
-pub fn command() -> Command {
-    Command::new("audit")
-        .about("Shows, checks and exports the record of decisions")
-        .long_about(
-            "Every decision about a tool call is recorded with the call. Each entry holds the hash \
-             of the one before, so a changed or removed entry is noticed.",
-        )
-        .after_help(examples(&[
-            "hob audit list --session chat:main",
-            "hob audit verify",
-            "hob audit export --out audit.jsonl",
-        ]))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(list_command())
-        .subcommand(verify_command())
-        .subcommand(export_command())
+/// Shows, checks and exports the record of decisions.
+///
+/// Every decision about a tool call is recorded with the call. Each entry holds the hash of the one
+/// before, so a changed or removed entry is noticed.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = examples(&[
+    "hob audit list --session chat:main",
+    "hob audit verify",
+    "hob audit export --out audit.jsonl",
+]))]
+pub enum AuditSubcommand {
+    List(AuditListArgs),
+    Verify(AuditVerifyArgs),
+    Export(AuditExportArgs),
 }
 
-fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
+/// Lists decisions, newest first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob audit list",
+    "hob audit list --tool exec --limit 5",
+    "hob audit list --session chat:main --json",
+]))]
+pub struct AuditListArgs {
+    /// Only calls of this session.
+    #[arg(long, short, value_name = "KEY")]
+    session: Option<String>,
+    /// Only calls of this run: its id, the end of its id, or its session.
+    #[arg(long)]
+    run: Option<String>,
+    /// Only calls of this tool.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// At most this many; 30 if missing.
+    #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Continues after this entry, the last of the previous page.
+    #[arg(long, value_name = "SEQ", value_parser = value_parser!(u64).range(1..))]
+    before: Option<u64>,
 }
 
-fn list_command() -> Command {
-    Command::new("list")
-        .about("Lists decisions, newest first")
-        .after_help(examples(&[
-            "hob audit list",
-            "hob audit list --tool exec --limit 5",
-            "hob audit list --session chat:main --json",
-        ]))
-        .arg(flag("session", "KEY", "Only calls of this session").short('s'))
-        .arg(flag(
-            "run",
-            "RUN",
-            "Only calls of this run: its id, the end of its id, or its session",
-        ))
-        .arg(flag("tool", "NAME", "Only calls of this tool"))
-        .arg(
-            flag("limit", "N", "At most this many; 30 if missing")
-                .short('n')
-                .value_parser(value_parser!(u32).range(1..)),
-        )
-        .arg(
-            flag(
-                "before",
-                "SEQ",
-                "Continues after this entry, the last of the previous page",
-            )
-            .value_parser(value_parser!(u64).range(1..)),
-        )
+/// Checks that no entry was changed or removed.
+///
+/// Keep the printed head hash somewhere else: passed back with --head it proves that the end of the
+/// record was not cut off either. A file is checked without a daemon.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob audit verify",
+    "hob audit verify --file audit.jsonl --head HASH",
+]))]
+pub struct AuditVerifyArgs {
+    /// Checks a file from 'hob audit export' instead of the record itself.
+    #[arg(long)]
+    file: Option<PathBuf>,
+    /// The hash of an entry seen earlier, which must still exist.
+    #[arg(long, value_name = "HASH")]
+    head: Option<String>,
 }
 
-fn verify_command() -> Command {
-    Command::new("verify")
-        .about("Checks that no entry was changed or removed")
-        .long_about(
-            "Keep the printed head hash somewhere else: passed back with --head it proves \
-             that the end of the record was not cut off either. A file is checked without a daemon.",
-        )
-        .after_help(examples(&[
-            "hob audit verify",
-            "hob audit verify --file audit.jsonl --head HASH",
-        ]))
-        .arg(
-            flag(
-                "file",
-                "FILE",
-                "Checks a file from 'hob audit export' instead of the record itself",
-            )
-            .value_parser(value_parser!(PathBuf)),
-        )
-        .arg(flag(
-            "head",
-            "HASH",
-            "The hash of an entry seen earlier, which must still exist",
-        ))
+/// Exports the record, one JSON line per entry.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob audit export --out audit.jsonl",
+    "hob audit export | jq -r .tool",
+]))]
+pub struct AuditExportArgs {
+    /// The file to write; stdout if missing.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
-fn export_command() -> Command {
-    Command::new("export")
-        .about("Exports the record, one JSON line per entry")
-        .after_help(examples(&[
-            "hob audit export --out audit.jsonl",
-            "hob audit export | jq -r .tool",
-        ]))
-        .arg(
-            flag("out", "FILE", "The file to write; stdout if missing")
-                .value_parser(value_parser!(PathBuf)),
-        )
-}
-
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    match matches.subcommand() {
-        Some(("list", matches)) => list(context, matches).await,
-        Some(("verify", matches)) => verify(context, matches).await,
-        Some(("export", matches)) => export(context, matches).await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+pub async fn run(context: &CommandContext, command: AuditSubcommand) -> Result<(), CommandFailure> {
+    match command {
+        AuditSubcommand::List(args) => list(context, args).await,
+        AuditSubcommand::Verify(args) => verify(context, args).await,
+        AuditSubcommand::Export(args) => export(context, args).await,
     }
 }
 
-async fn list(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn list(context: &CommandContext, args: AuditListArgs) -> Result<(), CommandFailure> {
     let client = context.client().await?;
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let run_id = match text("run") {
-        Some(_) => Some(super::run::run_id(&client, matches).await?),
+    let run_id = match args.run {
+        Some(run) => Some(super::run::run_id(&client, run).await?),
         None => None,
     };
     let params = AuditListParams {
-        session_key: text("session"),
+        session_key: args.session,
         run_id,
-        tool: text("tool"),
-        before: matches.get_one::<u64>("before").copied(),
-        limit: Some(
-            matches
-                .get_one::<u32>("limit")
-                .copied()
-                .unwrap_or(DEFAULT_PAGE),
-        ),
+        tool: args.tool,
+        before: args.before,
+        limit: Some(args.limit.unwrap_or(DEFAULT_PAGE)),
     };
     let page = client.call::<List>(&params).await?;
     Ok(context.terminal.print_result(&page, audit::list)?)
 }
 
-async fn verify(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let head = matches.get_one::<String>("head").cloned();
-    let found = if let Some(file) = matches.get_one::<PathBuf>("file") {
-        verify_file(file, head.as_deref())?
+async fn verify(context: &CommandContext, args: AuditVerifyArgs) -> Result<(), CommandFailure> {
+    let head = args.head;
+    let found = if let Some(file) = args.file {
+        verify_file(&file, head.as_deref())?
     } else {
         let client = context.client().await?;
         client.call::<Verify>(&AuditVerifyParams { head }).await?
@@ -205,10 +177,10 @@ fn parse_entry(line: &[u8]) -> Option<AuditEntry> {
     (whole == parsed).then_some(entry)
 }
 
-async fn export(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn export(context: &CommandContext, args: AuditExportArgs) -> Result<(), CommandFailure> {
     let client = context.client().await?;
     let terminal = &context.terminal;
-    let Some(out) = matches.get_one::<PathBuf>("out") else {
+    let Some(out) = args.out else {
         return copy_entries(&client, |entry| Ok(terminal.document(entry)?))
             .await
             .map(drop);
@@ -217,7 +189,7 @@ async fn export(context: &CommandContext, matches: &ArgMatches) -> Result<(), Co
         CommandFailure::failed(format!("'{}' cannot be written: {error}.", out.display()))
     };
     // Written to a temporary file and renamed, so that a broken export never looks complete.
-    let mut draft = AtomicFileWriter::create(out).map_err(unwritable)?;
+    let mut draft = AtomicFileWriter::create(&out).map_err(unwritable)?;
     let entries = copy_entries(&client, |entry| {
         let line = serde_json::to_string(entry).map_err(std::io::Error::from)?;
         writeln!(draft, "{line}").map_err(unwritable)

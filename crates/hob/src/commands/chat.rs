@@ -7,13 +7,14 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::{TextTone, chat};
 use crate::run_ui::follow_run::{self, InterruptSignals, RunUiContext};
 use crate::run_ui::line_editor::{LineEditor, LineInput};
+use crate::run_ui::local_model_offer::{self, LocalModelArgs};
 use crate::run_ui::outcome::FollowOutcome;
+use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::slash_command::{self, ChatInput};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{lines, local_model_offer, no_model, run_request};
+use crate::run_ui::{lines, no_model};
 use crate::terminal::Terminal;
-use crate::tree::help_text;
-use clap::{Arg, ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_client::{Client, ClientError};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::agent::{Abort, AgentRunParams, RunSelector, RunState, RunView, Status};
@@ -28,38 +29,34 @@ const EARLIER_MESSAGES: u32 = 6;
 const COST_DAYS: u32 = 366;
 const PROMPT: &str = "> ";
 
-pub fn command() -> Command {
-    Command::new("chat")
-        .about("Talks with a model at a prompt")
-        .long_about(
-            "Continues the session chat:main unless another is named. Ctrl-C stops the run, \
-             a second Ctrl-C exits. /help lists the commands of the prompt.",
-        )
-        .after_help(help_text::examples(&[
-            "hob chat".to_owned(),
-            "hob chat --session work --model smart".to_owned(),
-            "hob chat --no-tools".to_owned(),
-        ]))
-        .arg(
-            Arg::new("session")
-                .long("session")
-                .short('s')
-                .value_name("KEY")
-                .help("The session to continue or start"),
-        )
-        .arg(local_model_offer::flag())
-        .args(run_request::flags())
+/// Talks with a model at a prompt.
+///
+/// Continues the session chat:main unless another is named. Ctrl-C stops the run, a second Ctrl-C
+/// exits. /help lists the commands of the prompt.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob chat",
+    "hob chat --session work --model smart",
+    "hob chat --no-tools",
+]))]
+pub struct ChatArgs {
+    /// The session to continue or start.
+    #[arg(long, short, value_name = "KEY")]
+    session: Option<String>,
+    #[command(flatten)]
+    local_model: LocalModelArgs,
+    #[command(flatten)]
+    task: TaskArgs,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let params = run_request::params(context, matches)?;
+pub async fn run(context: &CommandContext, args: ChatArgs) -> Result<(), CommandFailure> {
+    let params = args.task.params(context)?;
     let client = context.client().await?;
     let person = if context.terminal.json {
         None
     } else {
         TerminalUser::find()
     };
-    let session = matches.get_one::<String>("session").cloned();
     let mut chat = ChatSession {
         ui: RunUiContext {
             context,
@@ -67,13 +64,13 @@ pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), C
             person: person.as_ref(),
         },
         params: AgentRunParams {
-            session_key: session.unwrap_or_else(|| DEFAULT_SESSION.to_owned()),
+            session_key: args.session.unwrap_or_else(|| DEFAULT_SESSION.to_owned()),
             unattended: person.is_none(),
             ..params
         },
         editor: LineEditor::open(context.host.home.chat_history())?,
         interrupts: InterruptSignals::listen()?,
-        yes: matches.get_flag("yes"),
+        yes: args.local_model.yes,
         interrupts_in_a_row: 0,
     };
     chat.show_greeting().await?;

@@ -7,8 +7,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::value::cell;
 use crate::render::{TextTone, table::TextTable};
 use crate::settings;
-use crate::tree::help_text;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_client::Client;
 use hob_kit::settings::{ConfigProblems, SettingKey, Settings, SettingsCatalog, edit};
 use hob_wire::rooms::config::{
@@ -18,84 +17,65 @@ use hob_wire::rooms::config::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub fn command() -> Command {
-    let example = |lines: &[&str]| {
-        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        help_text::examples(&lines)
-    };
-    let key = || Arg::new("key").value_name("KEY");
-    Command::new("config")
-        .about("Shows and changes settings")
-        .after_help(example(&[
-            "hob config show",
-            "hob config get log.level",
-            "hob config set log.level debug",
-        ]))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            Command::new("path")
-                .about("Shows where the config file is")
-                .after_help(example(&["hob config path", "$EDITOR $(hob config path)"])),
-        )
-        .subcommand(
-            Command::new("show")
-                .about("Shows settings, their values and where each value comes from")
-                .after_help(example(&["hob config show", "hob config show gateway"]))
-                .arg(key().help("Only this setting, or the settings below this prefix")),
-        )
-        .subcommand(
-            Command::new("get")
-                .about("Shows the value of one setting")
-                .after_help(example(&["hob config get log.level"]))
-                .arg(key().required(true).help("The setting, such as log.level")),
-        )
-        .subcommand(
-            Command::new("set")
-                .about("Changes one setting")
-                .long_about(
-                    "Comments and other lines of the config file are kept. A running daemon applies the change at once if it can, and the output says so.",
-                )
-                .after_help(example(&[
-                    "hob config set log.level debug",
-                    "hob config set gateway.ping_interval 10s",
-                    "hob config set log.level --default",
-                ]))
-                .arg(key().required(true).help("The setting, such as log.level"))
-                .arg(
-                    Arg::new("value")
-                        .value_name("VALUE")
-                        .required_unless_present("default")
-                        .allow_hyphen_values(true)
-                        .help("The new value; separate list items with commas"),
-                )
-                .arg(
-                    Arg::new("default")
-                        .long("default")
-                        .action(ArgAction::SetTrue)
-                        .conflicts_with("value")
-                        .help("Resets to the default"),
-                ),
-        )
+/// Shows and changes settings.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = examples(&[
+    "hob config show",
+    "hob config get log.level",
+    "hob config set log.level debug",
+]))]
+pub enum ConfigSubcommand {
+    /// Shows where the config file is.
+    #[command(after_help = examples(&["hob config path", "$EDITOR $(hob config path)"]))]
+    Path,
+    /// Shows settings, their values and where each value comes from.
+    #[command(after_help = examples(&["hob config show", "hob config show gateway"]))]
+    Show {
+        /// Only this setting, or the settings below this prefix.
+        key: Option<String>,
+    },
+    /// Shows the value of one setting.
+    #[command(after_help = examples(&["hob config get log.level"]))]
+    Get {
+        /// The setting, such as log.level.
+        key: String,
+    },
+    /// Changes one setting.
+    ///
+    /// Comments and other lines of the config file are kept. A running daemon applies the change at
+    /// once if it can, and the output says so.
+    #[command(after_help = examples(&[
+        "hob config set log.level debug",
+        "hob config set gateway.ping_interval 10s",
+        "hob config set log.level --default",
+    ]))]
+    Set {
+        /// The setting, such as log.level.
+        key: String,
+        /// The new value; separate list items with commas.
+        #[arg(required_unless_present = "default", allow_hyphen_values = true)]
+        value: Option<String>,
+        /// Resets to the default.
+        #[arg(long, conflicts_with = "value")]
+        default: bool,
+    },
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let key = |matches: &ArgMatches| matches.get_one::<String>("key").cloned();
-    match matches.subcommand() {
-        Some(("path", _)) => {
+pub async fn run(
+    context: &CommandContext,
+    command: ConfigSubcommand,
+) -> Result<(), CommandFailure> {
+    match command {
+        ConfigSubcommand::Path => {
             let path = context.host.home.config_file();
             if context.terminal.json {
                 return Ok(context.terminal.document(&json!({ "path": path }))?);
             }
             Ok(context.terminal.line(path.display())?)
         }
-        Some(("show", matches)) => show(context, key(matches)).await,
-        Some(("get", matches)) => get(context, &key(matches).unwrap_or_default()).await,
-        Some(("set", matches)) => {
-            let value = matches.get_one::<String>("value").map(String::as_str);
-            set(context, &key(matches).unwrap_or_default(), value).await
-        }
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+        ConfigSubcommand::Show { key } => show(context, key).await,
+        ConfigSubcommand::Get { key } => get(context, &key).await,
+        ConfigSubcommand::Set { key, value, .. } => set(context, &key, value.as_deref()).await,
     }
 }
 

@@ -6,27 +6,22 @@ use crate::doctor::{self, Finding, FindingLevel};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{count_noun, pad, wrap};
 use crate::render::{ScreenStyle, TextTone};
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 use serde_json::json;
 
 /// Columns before a finding's text.
 const INDENT: usize = 10;
 
-pub fn command() -> Command {
-    Command::new("doctor")
-        .about("Looks for problems and says how to fix them")
-        .long_about(
-            "Checks the home and its permissions, disk space, config, sandbox, lock, daemon, \
-             socket, port, store, services, loops, jobs and what a local model needs. Changes nothing and leaves nothing running; exits with 1 if something is broken.",
-        )
-        .after_help(help_text::examples(&[
-            "hob doctor".to_owned(),
-            "hob doctor --json".to_owned(),
-        ]))
-}
+/// Looks for problems and says how to fix them.
+///
+/// Checks the home and its permissions, disk space, config, sandbox, lock, daemon, socket, port,
+/// store, services, loops, jobs and what a local model needs. Changes nothing and leaves nothing
+/// running; exits with 1 if something is broken.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob doctor", "hob doctor --json"]))]
+pub struct DoctorArgs;
 
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let findings = doctor::examine(context).await;
     let broken = findings
         .iter()

@@ -3,8 +3,7 @@
 
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_kit::home::Home;
 use hob_kit::{home_lock, last_down};
 use rustix::process::{Pid, Signal};
@@ -16,20 +15,15 @@ use tokio::time::Instant;
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-pub fn command() -> Command {
-    Command::new("down")
-        .about("Stops the daemon")
-        .long_about(
-            "Returns once the daemon of this home has exited: it refuses new work, writes what it \
-             accepted, and exits within 10 seconds.",
-        )
-        .after_help(help_text::examples(&[
-            "hob down".to_owned(),
-            "hob down --json".to_owned(),
-        ]))
-}
+/// Stops the daemon.
+///
+/// Returns once the daemon of this home has exited: it refuses new work, writes what it accepted, and
+/// exits within 10 seconds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob down", "hob down --json"]))]
+pub struct DownArgs;
 
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let stopped = stop(context).await?;
     if context.terminal.json {
         let document = json!({ "stopped": stopped.is_some(), "pid": stopped });

@@ -5,8 +5,7 @@ use crate::failure::CommandFailure;
 use crate::render::text::{one_line, pad, truncate};
 use crate::render::{ScreenStyle, TextTone, time};
 use crate::terminal::Terminal;
-use crate::tree::help_text;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use crate::tree::help_text::examples;
 use hob_client::{BusEvent, ConnectionState, StreamItem, SubscribeOptions};
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use serde_json::{Value, json};
@@ -15,67 +14,47 @@ use tokio::sync::watch;
 /// The width of the topic column.
 const TOPIC_COLUMNS: usize = 20;
 
-pub fn command() -> Command {
-    Command::new("events")
-        .about("Shows events as they happen, or replays logged ones")
-        .long_about(
-            "Runs until Ctrl-C. With --since the logged events after that number come first. If the \
-             daemon restarts, hob reconnects and the stream continues \
-             after the last event shown, without a gap or a repeat. Give --log-id with --since: if \
-             older files were restored meanwhile, numbers are reused, and only the log id \
-             shows it. Each line of --json has both.",
-        )
-        .after_help(help_text::examples(&[
-            "hob events".to_owned(),
-            "hob events 'session.*' --session chat:main".to_owned(),
-            "hob events --since 0 --count 10 --json".to_owned(),
-        ]))
-        .arg(
-            Arg::new("topic")
-                .value_name("TOPIC")
-                .num_args(0..)
-                .help("Topics or patterns, such as 'session.*'; all if missing"),
-        )
-        .arg(
-            Arg::new("since")
-                .long("since")
-                .value_name("N")
-                .value_parser(value_parser!(u64))
-                .help("Replays the logged events after this number first"),
-        )
-        .arg(
-            Arg::new("log-id")
-                .long("log-id")
-                .value_name("ID")
-                .requires("since")
-                .help("The log that --since refers to: logId in --json"),
-        )
-        .arg(
-            Arg::new("session")
-                .long("session")
-                .value_name("SESSION_KEY")
-                .help("Only events of this session, by key or id"),
-        )
-        .arg(
-            Arg::new("count")
-                .long("count")
-                .short('n')
-                .value_name("N")
-                .value_parser(value_parser!(u64))
-                .help("Exits after this many events"),
-        )
+/// Shows events as they happen, or replays logged ones.
+///
+/// Runs until Ctrl-C. With --since the logged events after that number come first. If the daemon
+/// restarts, hob reconnects and the stream continues after the last event shown, without a gap or a
+/// repeat. Give --log-id with --since: if older files were restored meanwhile, numbers are reused,
+/// and only the log id shows it. Each line of --json has both.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob events",
+    "hob events 'session.*' --session chat:main",
+    "hob events --since 0 --count 10 --json",
+]))]
+pub struct EventsArgs {
+    /// Topics or patterns, such as 'session.*'; all if missing.
+    topic: Vec<String>,
+    /// Replays the logged events after this number first.
+    #[arg(long, value_name = "N")]
+    since: Option<u64>,
+    /// The log that --since refers to: `logId` in --json.
+    #[arg(long, value_name = "ID", requires = "since")]
+    log_id: Option<String>,
+    /// Only events of this session, by key or id.
+    #[arg(long, value_name = "SESSION_KEY")]
+    session: Option<String>,
+    /// Exits after this many events.
+    #[arg(long, short = 'n', value_name = "N")]
+    count: Option<u64>,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let topics = matches.get_many::<String>("topic");
-    let topics: Vec<String> = topics.map_or_else(|| vec!["*".to_owned()], |t| t.cloned().collect());
+pub async fn run(context: &CommandContext, args: EventsArgs) -> Result<(), CommandFailure> {
+    let mut topics = args.topic;
+    if topics.is_empty() {
+        topics.push("*".to_owned());
+    }
     let subscription = SubscribeOptions {
         topics,
-        session: matches.get_one::<String>("session").cloned(),
-        since: matches.get_one::<u64>("since").copied(),
-        log_id: matches.get_one::<String>("log-id").cloned(),
+        session: args.session,
+        since: args.since,
+        log_id: args.log_id,
     };
-    let left = matches.get_one::<u64>("count").copied().unwrap_or(u64::MAX);
+    let left = args.count.unwrap_or(u64::MAX);
     let client = context.client().await?;
     let mut stream = client.subscribe(subscription).await?;
     let mut state = stream.state();

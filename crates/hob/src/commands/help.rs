@@ -3,34 +3,26 @@
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::terminal::Terminal;
-use crate::tree::{self, help_text};
+use crate::tree;
+use crate::tree::help_text::{self, examples};
 use clap::builder::StyledStr;
-use clap::{Arg, ArgMatches, Command};
 
-pub fn command() -> Command {
-    Command::new("help")
-        .about("Shows the help of a command, or a topic")
-        .long_about("Topics: exit-codes, environment.")
-        .after_help(help_text::examples(&[
-            "hob help".to_owned(),
-            "hob help session send".to_owned(),
-            "hob help exit-codes".to_owned(),
-        ]))
-        .arg(
-            Arg::new("command")
-                .value_name("COMMAND")
-                .num_args(0..)
-                .help("The command and its subcommand, or a topic"),
-        )
+/// Shows the help of a command, or a topic.
+///
+/// Topics: exit-codes, environment.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob help",
+    "hob help session send",
+    "hob help exit-codes",
+]))]
+pub struct HelpArgs {
+    /// The command and its subcommand, or a topic.
+    command: Vec<String>,
 }
 
-#[expect(
-    clippy::unused_async,
-    reason = "every command of the table is a future"
-)]
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let names = matches.get_many::<String>("command").into_iter().flatten();
-    let names: Vec<&str> = names.map(String::as_str).collect();
+pub fn run(context: &CommandContext, args: &HelpArgs) -> Result<(), CommandFailure> {
+    let names: Vec<&str> = args.command.iter().map(String::as_str).collect();
     match names[..] {
         ["exit-codes"] => Ok(context.terminal.line(help_text::exit_codes())?),
         ["environment"] => Ok(context.terminal.line(help_text::ENVIRONMENT)?),

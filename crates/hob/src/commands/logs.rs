@@ -5,8 +5,7 @@ use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{one_line, pad};
 use crate::render::{ScreenStyle, TextTone, time};
-use crate::tree::help_text;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use crate::tree::help_text::examples;
 use hob_kit::logging::LogLine;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,42 +19,25 @@ const DEFAULT_LINES: usize = 50;
 /// The time between two checks for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-pub fn command() -> Command {
-    Command::new("logs")
-        .about("Shows the daemon's log")
-        .long_about(
-            "Works without a daemon, also when the daemon is broken. `hob config set log.level debug` makes the log \
-             more detailed.",
-        )
-        .after_help(help_text::examples(&[
-            "hob logs".to_owned(),
-            "hob logs -n 500".to_owned(),
-            "hob logs --follow --json".to_owned(),
-        ]))
-        .arg(
-            Arg::new("follow")
-                .long("follow")
-                .short('f')
-                .action(ArgAction::SetTrue)
-                .help("Keeps printing new lines"),
-        )
-        .arg(
-            Arg::new("lines")
-                .long("lines")
-                .short('n')
-                .value_name("N")
-                .value_parser(value_parser!(usize))
-                .help("The number of lines to show; 50 if missing"),
-        )
+/// Shows the daemon's log.
+///
+/// Works without a daemon, also when the daemon is broken. `hob config set log.level debug` makes the
+/// log more detailed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob logs", "hob logs -n 500", "hob logs --follow --json"]))]
+pub struct LogsArgs {
+    /// Keeps printing new lines.
+    #[arg(long, short)]
+    follow: bool,
+    /// The number of lines to show; 50 if missing.
+    #[arg(long, short = 'n', value_name = "N")]
+    lines: Option<usize>,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext, args: LogsArgs) -> Result<(), CommandFailure> {
     let path = context.host.home.log_file();
-    let follow = matches.get_flag("follow");
-    let count = matches
-        .get_one::<usize>("lines")
-        .copied()
-        .unwrap_or(DEFAULT_LINES);
+    let LogsArgs { follow, lines } = args;
+    let count = lines.unwrap_or(DEFAULT_LINES);
     if !path.exists() && !follow {
         let sentence = format!("There is no log yet at {}.", path.display());
         return Err(

@@ -1,5 +1,5 @@
-//! The commands, one file each, with the clap description beside the code. [`command_table`] is the
-//! list that the command tree is built from and that [`dispatch`] looks commands up in.
+//! The commands, one file each, with their clap types beside the code. [`HobCommand`] and
+//! [`ClientCommand`] list them: the command tree is built from these two.
 
 pub mod ask;
 pub mod audit;
@@ -30,96 +30,112 @@ pub mod trace;
 pub mod unattended_flags;
 pub mod undo;
 pub mod up;
+pub mod value_parsers;
 pub mod verify;
 pub mod version;
 pub mod welcome;
 
 use crate::context::CommandContext;
-use crate::failure::{CommandFailure, ExitStatus};
-use clap::{ArgMatches, Command};
-use std::pin::Pin;
+use crate::failure::CommandFailure;
+use loops::LoopSubcommand;
+use service::ServiceSubcommand;
+use terminal::TerminalSubcommand;
 
-type CommandFn = for<'a> fn(&'a CommandContext, &'a ArgMatches) -> CommandFuture<'a>;
-type CommandFuture<'a> = Pin<Box<dyn Future<Output = Result<(), CommandFailure>> + 'a>>;
-
-/// A command that is written by hand, not derived from a wire method.
-#[derive(Clone, Copy, Debug)]
-pub struct CommandEntry {
-    pub command: fn() -> Command,
-    run: CommandFn,
+/// A command of hob.
+#[derive(Debug, clap::Subcommand)]
+pub enum HobCommand {
+    #[command(flatten)]
+    Client(ClientCommand),
+    Daemon(daemon::DaemonArgs),
 }
 
-macro_rules! entries {
-    ($($name:ident),* $(,)?) => {
-        &[$(CommandEntry {
-            command: $name::command,
-            run: |context, matches| Box::pin($name::run(context, matches)),
-        }),*]
-    };
+/// The commands other than the daemon itself, in the order of the help page.
+#[derive(Debug, clap::Subcommand)]
+pub enum ClientCommand {
+    Ask(ask::AskArgs),
+    Chat(chat::ChatArgs),
+    #[command(subcommand)]
+    Run(run::RunSubcommand),
+    #[command(subcommand)]
+    Terminal(TerminalSubcommand),
+    Undo(undo::UndoArgs),
+    Say(say::SayArgs),
+    #[command(subcommand)]
+    Permission(permission::PermissionSubcommand),
+    #[command(subcommand)]
+    Audit(audit::AuditSubcommand),
+    Cost(cost::CostArgs),
+    Up(up::UpArgs),
+    Down(down::DownArgs),
+    Restart(restart::RestartArgs),
+    Status(status::StatusArgs),
+    #[command(subcommand)]
+    Service(ServiceSubcommand),
+    #[command(subcommand)]
+    Loop(LoopSubcommand),
+    #[command(subcommand)]
+    Cron(cron::CronSubcommand),
+    #[command(flatten)]
+    Room(room::RoomCall),
+    Events(events::EventsArgs),
+    Rpc(rpc::RpcArgs),
+    Trace(trace::TraceArgs),
+    Logs(logs::LogsArgs),
+    Doctor(doctor::DoctorArgs),
+    Verify(verify::VerifyArgs),
+    #[command(subcommand)]
+    Config(config::ConfigSubcommand),
+    #[command(subcommand)]
+    Token(token::TokenSubcommand),
+    Completions(completions::CompletionsArgs),
+    Version(version::VersionArgs),
+    Help(help::HelpArgs),
 }
 
-/// The commands in the order of the help page. `daemon` is missing: it runs before dispatch.
-pub fn command_table() -> &'static [CommandEntry] {
-    entries![
-        ask,
-        chat,
-        run,
-        terminal,
-        undo,
-        say,
-        permission,
-        audit,
-        cost,
-        up,
-        down,
-        restart,
-        status,
-        service,
-        loops,
-        cron,
-        events,
-        rpc,
-        trace,
-        logs,
-        doctor,
-        verify,
-        config,
-        token,
-        completions,
-        version,
-        help,
-    ]
-}
-
-/// Returns true if the command handles Ctrl-C itself.
-pub fn handles_interrupts(matches: &ArgMatches) -> bool {
-    match matches.subcommand() {
-        Some(("ask" | "chat", _)) => true,
-        // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
-        Some(("service", matches)) => matches.subcommand_name() == Some("install"),
-        Some(("loop", matches)) => loops::is_watching(matches),
-        Some(("terminal", matches)) => terminal::handles_interrupts(matches),
-        _ => false,
+impl ClientCommand {
+    /// Returns true if the command handles Ctrl-C itself.
+    pub fn handles_interrupts(&self) -> bool {
+        match self {
+            ClientCommand::Ask(_)
+            | ClientCommand::Chat(_)
+            // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
+            | ClientCommand::Service(ServiceSubcommand::Install(_))
+            | ClientCommand::Terminal(TerminalSubcommand::Run(_)) => true,
+            ClientCommand::Loop(command) => command.is_watching(),
+            _ => false,
+        }
     }
-}
 
-/// Runs the command that the command line names.
-pub async fn dispatch(
-    context: &CommandContext,
-    matches: &ArgMatches,
-) -> Result<(), CommandFailure> {
-    let Some((name, matches)) = matches.subcommand() else {
-        return welcome::run(context).await;
-    };
-    let own = command_table()
-        .iter()
-        .find(|entry| (entry.command)().get_name() == name);
-    if let Some(entry) = own {
-        return (entry.run)(context, matches).await;
-    }
-    // Everything else is `hob ROOM VERB`, derived from the wire's methods.
-    match (name, matches.subcommand()) {
-        (room, Some((verb, matches))) => room::run(context, room, verb, matches).await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+    pub async fn run(self, context: &CommandContext) -> Result<(), CommandFailure> {
+        match self {
+            ClientCommand::Ask(args) => ask::run(context, args).await,
+            ClientCommand::Chat(args) => chat::run(context, args).await,
+            ClientCommand::Run(command) => run::run(context, command).await,
+            ClientCommand::Terminal(command) => terminal::run(context, command).await,
+            ClientCommand::Undo(args) => undo::run(context, args).await,
+            ClientCommand::Say(args) => say::run(context, args).await,
+            ClientCommand::Permission(command) => permission::run(context, command).await,
+            ClientCommand::Audit(command) => audit::run(context, command).await,
+            ClientCommand::Cost(args) => cost::run(context, args).await,
+            ClientCommand::Up(_) => up::run(context).await,
+            ClientCommand::Down(_) => down::run(context).await,
+            ClientCommand::Restart(_) => restart::run(context).await,
+            ClientCommand::Status(_) => status::run(context).await,
+            ClientCommand::Service(command) => service::run(context, command).await,
+            ClientCommand::Loop(command) => loops::run(context, command).await,
+            ClientCommand::Cron(command) => cron::run(context, command).await,
+            ClientCommand::Room(call) => room::run(context, call).await,
+            ClientCommand::Events(args) => events::run(context, args).await,
+            ClientCommand::Rpc(args) => rpc::run(context, args).await,
+            ClientCommand::Trace(args) => trace::run(context, args).await,
+            ClientCommand::Logs(args) => logs::run(context, args).await,
+            ClientCommand::Doctor(_) => doctor::run(context).await,
+            ClientCommand::Verify(_) => verify::run(context).await,
+            ClientCommand::Config(command) => config::run(context, command).await,
+            ClientCommand::Token(command) => token::run(context, command).await,
+            ClientCommand::Completions(args) => completions::run(context, &args),
+            ClientCommand::Version(_) => version::run(context),
+            ClientCommand::Help(args) => help::run(context, &args),
+        }
     }
 }

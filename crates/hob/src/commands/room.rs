@@ -4,37 +4,72 @@ use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render;
 use crate::tree::derive;
-use clap::ArgMatches;
-use hob_client::{CallOptions, Client};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
+use hob_client::CallOptions;
 use hob_wire::rooms::model::{ModelTestResult, Test};
 use hob_wire::rooms::session::{Export, SessionExportParams};
 use hob_wire::{Method, MethodSpec};
 use serde_json::Value;
 
-pub async fn run(
-    context: &CommandContext,
-    room: &str,
-    verb: &str,
-    matches: &ArgMatches,
-) -> Result<(), CommandFailure> {
-    let Some(spec) = derive::method(room, verb) else {
-        return Err(CommandFailure::quiet(ExitStatus::Usage));
-    };
-    call(context, spec, matches).await
+/// A command line `hob ROOM VERB` whose arguments are the params of a method.
+#[derive(Clone, Debug)]
+pub struct RoomCall {
+    spec: &'static MethodSpec,
+    matches: ArgMatches,
 }
 
-/// Calls `spec` with the params that `matches` gives, and prints the result.
+impl FromArgMatches for RoomCall {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<RoomCall, clap::Error> {
+        let call = matches.subcommand().and_then(|(room, matches)| {
+            let (verb, matches) = matches.subcommand()?;
+            let (spec, matches) = (derive::method(room, verb)?, matches.clone());
+            Some(RoomCall { spec, matches })
+        });
+        call.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = RoomCall::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for RoomCall {
+    fn augment_subcommands(command: Command) -> Command {
+        derive::add_rooms(command)
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        derive::add_rooms(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        derive::rooms().iter().any(|(room, _)| *room == name)
+    }
+}
+
+pub async fn run(context: &CommandContext, line: RoomCall) -> Result<(), CommandFailure> {
+    let spec = line.spec;
+    // Stdin is read on its own thread, so that Ctrl-C still ends the command.
+    let read = move || derive::params(spec, &line.matches, &mut std::io::stdin());
+    let params = tokio::task::spawn_blocking(read).await.map_err(|error| {
+        CommandFailure::failed(format!("Reading the command line failed: {error}."))
+    })??;
+    // An export prints all pages as one stream of lines.
+    if spec.name == Export::SPEC.name {
+        return export(context, params).await;
+    }
+    call(context, spec, &params).await
+}
+
+/// Calls a method and prints its result.
 pub async fn call(
     context: &CommandContext,
     spec: &MethodSpec,
-    matches: &ArgMatches,
+    params: &Value,
 ) -> Result<(), CommandFailure> {
-    let params = params(spec, matches).await?;
     let client = context.client().await?;
-    // An export prints all pages as one stream of lines.
-    if spec.name == "session.export" {
-        return export(context, &client, params).await;
-    }
     let params = params.to_string();
     let result = client
         .call_raw(spec.name, Some(params.into()), CallOptions::default())
@@ -54,19 +89,6 @@ fn has_failed(spec: &MethodSpec, result: Option<&[u8]>) -> bool {
     spec.name == Test::SPEC.name && tested().is_some_and(|tested| !tested.ok)
 }
 
-/// Reads the params from the command line. Stdin is read on its own thread, so that Ctrl-C still
-/// ends the command.
-async fn params(spec: &MethodSpec, matches: &ArgMatches) -> Result<Value, CommandFailure> {
-    let (spec, matches) = (*spec, matches.clone());
-    let read = move || derive::params(&spec, &matches, &mut std::io::stdin());
-    let read = tokio::task::spawn_blocking(read).await;
-    read.unwrap_or_else(|error| {
-        Err(CommandFailure::failed(format!(
-            "Reading the command line failed: {error}."
-        )))
-    })
-}
-
 /// Suggests the room's list command if something was not found.
 fn suggest_list(spec: &MethodSpec, mut failure: CommandFailure) -> CommandFailure {
     let room = spec.name.split_once('.').map_or("", |(room, _)| room);
@@ -78,7 +100,7 @@ fn suggest_list(spec: &MethodSpec, mut failure: CommandFailure) -> CommandFailur
 }
 
 /// Prints a result: unchanged with `--json`, formatted otherwise.
-pub fn print(
+fn print(
     context: &CommandContext,
     method: &str,
     result: Option<&[u8]>,
@@ -94,11 +116,8 @@ pub fn print(
 }
 
 /// Prints every message from the first (or after `--after`) to the last, one JSON line each.
-async fn export(
-    context: &CommandContext,
-    client: &Client,
-    params: Value,
-) -> Result<(), CommandFailure> {
+async fn export(context: &CommandContext, params: Value) -> Result<(), CommandFailure> {
+    let client = context.client().await?;
     let mut params: SessionExportParams = serde_json::from_value(params)
         .map_err(|error| CommandFailure::usage(format!("session.export: {error}.")))?;
     loop {

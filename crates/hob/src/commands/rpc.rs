@@ -2,58 +2,40 @@
 
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
-use crate::tree::help_text;
-use clap::{Arg, ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_client::CallOptions;
+use hob_kit::duration::parse_ms;
 use serde_json::Value;
 use std::io::Read;
 use std::time::Duration;
 
-pub fn command() -> Command {
-    Command::new("rpc")
-        .about("Calls any method by its name")
-        .long_about(
-            "Methods of outside services are called the same way. Params and result are JSON; \
-             `hob gateway describe` lists the methods.",
-        )
-        .after_help(help_text::examples(&[
-            "hob rpc gateway.stats".to_owned(),
-            "hob rpc session.create '{\"sessionKey\": \"chat:main\"}'".to_owned(),
-            "echo '{\"sessionKey\": \"chat:main\"}' | hob rpc session.get -".to_owned(),
-            "hob rpc session.send @message.json --timeout 5s".to_owned(),
-        ]))
-        .arg(
-            Arg::new("method")
-                .value_name("METHOD")
-                .required(true)
-                .help("The method, such as session.list"),
-        )
-        .arg(
-            Arg::new("params")
-                .value_name("JSON")
-                .allow_hyphen_values(true)
-                .help("Its params as JSON; '-' reads them from stdin, '@FILE' from a file"),
-        )
-        .arg(
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("TIME")
-                .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                .help("The longest wait for the answer, such as 30s"),
-        )
-        .arg(
-            Arg::new("trace")
-                .long("trace")
-                .value_name("ID")
-                .help("Marks the call, so that `hob trace ID` shows it"),
-        )
+/// Calls any method by its name.
+///
+/// Methods of outside services are called the same way. Params and result are JSON; `hob gateway
+/// describe` lists the methods.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob rpc gateway.stats",
+    "hob rpc session.create '{\"sessionKey\": \"chat:main\"}'",
+    "echo '{\"sessionKey\": \"chat:main\"}' | hob rpc session.get -",
+    "hob rpc session.send @message.json --timeout 5s",
+]))]
+pub struct RpcArgs {
+    /// The method, such as session.list.
+    method: String,
+    /// Its params as JSON; '-' reads them from stdin, '@FILE' from a file.
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    params: Option<String>,
+    /// The longest wait for the answer, such as 30s.
+    #[arg(long, value_name = "TIME", value_parser = parse_ms)]
+    timeout: Option<u64>,
+    /// Marks the call, so that `hob trace ID` shows it.
+    #[arg(long, value_name = "ID")]
+    trace: Option<String>,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let method = matches
-        .get_one::<String>("method")
-        .map_or("", String::as_str);
-    let params = match matches.get_one::<String>("params").cloned() {
+pub async fn run(context: &CommandContext, args: RpcArgs) -> Result<(), CommandFailure> {
+    let params = match args.params {
         Some(source) => {
             // Stdin is read on its own thread, so that Ctrl-C still ends the command.
             let read = tokio::task::spawn_blocking(move || read_params(&source)).await;
@@ -62,15 +44,15 @@ pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), C
         None => None,
     };
     let mut options = CallOptions {
-        trace: matches.get_one::<String>("trace").map(String::as_str),
+        trace: args.trace.as_deref(),
         ..CallOptions::default()
     };
-    if let Some(ms) = matches.get_one::<u64>("timeout") {
-        options.timeout = Some(Duration::from_millis(*ms));
+    if let Some(ms) = args.timeout {
+        options.timeout = Some(Duration::from_millis(ms));
     }
     let client = context.client().await?;
     let result = client
-        .call_raw(method, params.map(Into::into), options)
+        .call_raw(&args.method, params.map(Into::into), options)
         .await?;
     let result = result.as_deref().unwrap_or(b"null");
     let value: Value = serde_json::from_slice(result)

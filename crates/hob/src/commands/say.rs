@@ -4,8 +4,8 @@ use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::run_ui::run_request::read_piped_stdin;
 use crate::terminal::Terminal;
-use crate::tree::help_text;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use crate::tree::help_text::examples;
+use clap::value_parser;
 use data_encoding::BASE64;
 use hob_core::speech;
 use hob_core::speech::wav::{self, WavFile};
@@ -29,51 +29,31 @@ const REASON: &str = "the sound player the user asked for";
 /// Characters of one text; about an hour and a half of speech.
 const CHARS_MAX: usize = 80_000;
 
-pub fn command() -> Command {
-    Command::new("say")
-        .about("Speaks a text aloud, or into a file")
-        .long_about(
-            "Speaks with a local service: espeak-ng unless the home has another one with the role \
-             'tts'. Without --out the sound is played. Without words the text is read from \
-             stdin.",
-        )
-        .after_help(help_text::examples(&[
-            "hob say \"dinner is ready\"".to_owned(),
-            "hob say --voice de --out morgen.wav \"Guten Morgen\"".to_owned(),
-            "fortune | hob say --speed 80".to_owned(),
-        ]))
-        .arg(
-            Arg::new("words")
-                .value_name("WORDS")
-                .num_args(0..)
-                .help("The text to speak; read from stdin if missing"),
-        )
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Writes a WAV file instead of playing the sound"),
-        )
-        .arg(
-            Arg::new("voice")
-                .long("voice")
-                .value_name("VOICE")
-                .help("A voice of the service, such as en, de or en-us+f3"),
-        )
-        .arg(
-            Arg::new("speed")
-                .long("speed")
-                .value_name("PERCENT")
-                .value_parser(value_parser!(u16).range(25..=400))
-                .help("The speed in percent of normal: 25 to 400"),
-        )
-        .arg(
-            Arg::new("service")
-                .long("service")
-                .value_name("NAME")
-                .help("The service that speaks; the first suitable one if missing"),
-        )
+/// Speaks a text aloud, or into a file.
+///
+/// Speaks with a local service: espeak-ng unless the home has another one with the role 'tts'.
+/// Without --out the sound is played. Without words the text is read from stdin.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob say \"dinner is ready\"",
+    "hob say --voice de --out morgen.wav \"Guten Morgen\"",
+    "fortune | hob say --speed 80",
+]))]
+pub struct SayArgs {
+    /// The text to speak; read from stdin if missing.
+    words: Vec<String>,
+    /// Writes a WAV file instead of playing the sound.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// A voice of the service, such as en, de or en-us+f3.
+    #[arg(long)]
+    voice: Option<String>,
+    /// The speed in percent of normal: 25 to 400.
+    #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u16).range(25..=400))]
+    speed: Option<u16>,
+    /// The service that speaks; the first suitable one if missing.
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
 }
 
 /// The output of `--json`.
@@ -86,9 +66,9 @@ struct SayReport {
     service: String,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let text = read_text(matches).await?;
-    let out = matches.get_one::<PathBuf>("out").cloned();
+pub async fn run(context: &CommandContext, args: SayArgs) -> Result<(), CommandFailure> {
+    let text = read_text(&args.words).await?;
+    let out = args.out;
     // Looked up first: without a player, synthesizing the speech would be wasted work.
     let player = match &out {
         Some(_) => None,
@@ -96,9 +76,9 @@ pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), C
     };
     let params = SpeechSayParams {
         text,
-        voice: matches.get_one("voice").cloned(),
-        speed: matches.get_one("speed").copied(),
-        service: matches.get_one("service").cloned(),
+        voice: args.voice,
+        speed: args.speed,
+        service: args.service,
     };
     let (sound, report) = synthesize(context, params, out.clone()).await?;
     if let Some(path) = &out {
@@ -124,15 +104,11 @@ pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), C
     Ok(())
 }
 
-async fn read_text(matches: &ArgMatches) -> Result<String, CommandFailure> {
-    let given: Vec<String> = matches
-        .get_many::<String>("words")
-        .map(|words| words.cloned().collect())
-        .unwrap_or_default();
-    let text = if given.is_empty() {
+async fn read_text(words: &[String]) -> Result<String, CommandFailure> {
+    let text = if words.is_empty() {
         read_piped_stdin().await?.unwrap_or_default()
     } else {
-        given.join(" ")
+        words.join(" ")
     };
     if text.trim().is_empty() {
         return Err(CommandFailure::usage("There is nothing to say.")

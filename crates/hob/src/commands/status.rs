@@ -4,28 +4,20 @@ use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{bytes, count_noun, one_line, pad, wrap};
 use crate::render::{ScreenStyle, TextTone, time};
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_client::Client;
 use hob_wire::rooms::daemon::{DaemonStatus, DaemonStatusParams, Status, StoreState};
 use hob_wire::rooms::loops;
 use serde_json::{Value, json};
 
-pub fn command() -> Command {
-    Command::new("status")
-        .about("Shows whether the daemon is running, and its state")
-        .long_about("Starts nothing; exits with 4 if no daemon is running.")
-        .after_help(help_text::examples(&[
-            "hob status".to_owned(),
-            "hob status --json".to_owned(),
-        ]))
-}
+/// Shows whether the daemon is running, and its state.
+///
+/// Starts nothing; exits with 4 if no daemon is running.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob status", "hob status --json"]))]
+pub struct StatusArgs;
 
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
-    show(context).await
-}
-
-pub async fn show(context: &CommandContext) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let terminal = &context.terminal;
     if let Some(client) = context.running_client().await? {
         let status = fetch_status(&client).await?;

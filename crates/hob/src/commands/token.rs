@@ -2,136 +2,90 @@
 //! revoked token's connections close at once; without one the store is opened under the home's lock.
 
 use crate::context::CommandContext;
-use crate::failure::{CommandFailure, ExitStatus};
+use crate::failure::CommandFailure;
 use crate::offline::OfflineStore;
 use crate::render::text::one_line;
 use crate::render::{TextTone, damaged_rows, table::TextTable, time};
-use crate::tree::help_text;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use crate::tree::help_text::examples;
+use hob_kit::duration::parse_ms;
 use hob_wire::Scopes;
 use hob_wire::rooms::token::{
     Create, List, Revoke, TokenCreateParams, TokenCreateResult, TokenInfo, TokenListParams,
     TokenListResult, TokenRevokeParams, TokenRevokeResult,
 };
 
-pub fn command() -> Command {
-    let example = |lines: &[&str]| {
-        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        help_text::examples(&lines)
-    };
-    Command::new("token")
-        .about("Creates, lists and revokes tokens for other programs")
-        .after_help(example(&[
-            "hob token create --name phone --scope chat",
-            "hob token list",
-            "hob token revoke phone",
-        ]))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            Command::new("create")
-                .about("Creates a token; its text is shown only once")
-                .long_about(
-                    "Each scope includes the ones after it: admin, \
-                     control, chat, read. In addition, service:NAME lets a program register the \
-                     service NAME.",
-                )
-                .after_help(example(&[
-                    "hob token create --name phone --scope chat --expires 30d",
-                    "hob token create --name weather --scope service:weather,read",
-                    "hob token create --name notes --scope chat --workspace ~/notes",
-                ]))
-                .arg(
-                    Arg::new("name")
-                        .long("name")
-                        .value_name("NAME")
-                        .required(true)
-                        .help("A name for the token; unique among live tokens"),
-                )
-                .arg(
-                    Arg::new("scope")
-                        .long("scope")
-                        .value_name("SCOPE")
-                        .required(true)
-                        .action(ArgAction::Append)
-                        .value_delimiter(',')
-                        .help("read, chat, control, admin or service:NAME; separate several with commas"),
-                )
-                .arg(
-                    Arg::new("workspace")
-                        .long("workspace")
-                        .value_name("DIR")
-                        .action(ArgAction::Append)
-                        .help("A folder that a model may read for this token, including subfolders; repeatable")
-                        .long_help(
-                            "A folder that a model may read for this token, including subfolders; \
-                             repeatable. For tokens with the scope chat, which can otherwise use only \
-                             the folders of the setting agent.workspaces. A token with \
-                             control may use every folder.",
-                        ),
-                )
-                .arg(
-                    Arg::new("expires")
-                        .long("expires")
-                        .value_name("TIME")
-                        .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                        .help("The lifetime, such as 12h or 30d; unlimited if missing"),
-                ),
-        )
-        .subcommand(
-            Command::new("list")
-                .about("Lists tokens, without their texts")
-                .after_help(example(&["hob token list", "hob token list --json"])),
-        )
-        .subcommand(
-            Command::new("revoke")
-                .about("Revokes a token and closes every connection that uses it")
-                .after_help(example(&["hob token revoke phone"]))
-                .arg(
-                    Arg::new("token")
-                        .value_name("TOKEN")
-                        .required(true)
-                        .help("Its id or name"),
-                ),
-        )
+/// Creates, lists and revokes tokens for other programs.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = examples(&[
+    "hob token create --name phone --scope chat",
+    "hob token list",
+    "hob token revoke phone",
+]))]
+pub enum TokenSubcommand {
+    Create(TokenCreateArgs),
+    /// Lists tokens, without their texts.
+    #[command(after_help = examples(&["hob token list", "hob token list --json"]))]
+    List,
+    /// Revokes a token and closes every connection that uses it.
+    #[command(after_help = examples(&["hob token revoke phone"]))]
+    Revoke {
+        /// Its id or name.
+        token: String,
+    },
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    match matches.subcommand() {
-        Some(("create", matches)) => create(context, create_params(matches)?).await,
-        Some(("list", _)) => list(context).await,
-        Some(("revoke", matches)) => {
-            let token = matches.get_one::<String>("token").cloned();
-            let token = token.unwrap_or_default();
-            revoke(context, TokenRevokeParams { token }).await
-        }
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+/// Creates a token; its text is shown only once.
+///
+/// Each scope includes the ones after it: admin, control, chat, read. In addition, service:NAME lets
+/// a program register the service NAME.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob token create --name phone --scope chat --expires 30d",
+    "hob token create --name weather --scope service:weather,read",
+    "hob token create --name notes --scope chat --workspace ~/notes",
+]))]
+pub struct TokenCreateArgs {
+    /// A name for the token; unique among live tokens.
+    #[arg(long)]
+    name: String,
+    /// read, chat, control, admin or service:NAME; separate several with commas.
+    #[arg(long, required = true, value_delimiter = ',')]
+    scope: Vec<String>,
+    /// A folder that a model may read for this token, including subfolders; repeatable.
+    ///
+    /// For tokens with the scope chat, which can otherwise use only the folders of the setting
+    /// agent.workspaces. A token with control may use every folder.
+    #[arg(long, value_name = "DIR")]
+    workspace: Vec<String>,
+    /// The lifetime, such as 12h or 30d; unlimited if missing.
+    #[arg(long, value_name = "TIME", value_parser = parse_ms)]
+    expires: Option<u64>,
+}
+
+pub async fn run(context: &CommandContext, command: TokenSubcommand) -> Result<(), CommandFailure> {
+    match command {
+        TokenSubcommand::Create(args) => create(context, args.params()?).await,
+        TokenSubcommand::List => list(context).await,
+        TokenSubcommand::Revoke { token } => revoke(context, TokenRevokeParams { token }).await,
     }
 }
 
-fn create_params(matches: &ArgMatches) -> Result<TokenCreateParams, CommandFailure> {
-    let texts = matches.get_many::<String>("scope").into_iter().flatten();
-    let scopes: Vec<String> = texts.cloned().collect();
-    let parsed: Result<Scopes, _> = scopes.join(",").parse();
-    parsed.map_err(|unknown| CommandFailure::usage(format!("{unknown}.")))?;
-    Ok(TokenCreateParams {
-        name: matches
-            .get_one::<String>("name")
-            .cloned()
-            .unwrap_or_default(),
-        scopes,
-        expires_in_ms: matches.get_one::<u64>("expires").copied(),
-        workspaces: workspaces(matches)?,
-    })
+impl TokenCreateArgs {
+    fn params(self) -> Result<TokenCreateParams, CommandFailure> {
+        let parsed: Result<Scopes, _> = self.scope.join(",").parse();
+        parsed.map_err(|unknown| CommandFailure::usage(format!("{unknown}.")))?;
+        Ok(TokenCreateParams {
+            workspaces: real_folders(&self.workspace)?,
+            name: self.name,
+            scopes: self.scope,
+            expires_in_ms: self.expires,
+        })
+    }
 }
 
 /// Returns the `--workspace` folders as absolute paths with symlinks resolved.
-fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, CommandFailure> {
-    let named = matches
-        .get_many::<String>("workspace")
-        .into_iter()
-        .flatten();
-    let whole = named.map(|named| {
+fn real_folders(named: &[String]) -> Result<Vec<String>, CommandFailure> {
+    let whole = named.iter().map(|named| {
         let found = std::fs::canonicalize(named)
             .ok()
             .filter(|path| path.is_dir());

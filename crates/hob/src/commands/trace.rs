@@ -2,29 +2,24 @@
 
 use super::room;
 use crate::context::CommandContext;
-use crate::failure::{CommandFailure, ExitStatus};
-use crate::tree::{derive, help_text};
-use clap::{ArgMatches, Command};
+use crate::failure::CommandFailure;
+use crate::tree::help_text::examples;
 use hob_wire::Method;
 use hob_wire::rooms::gateway::Trace;
+use serde_json::json;
 
-pub fn command() -> Command {
-    derive::method("gateway", "trace")
-        .map_or_else(|| Command::new("trace"), derive::verb_command)
-        .after_help(help_text::examples(&[
-            "hob rpc session.list --trace morning".to_owned(),
-            "hob trace morning".to_owned(),
-            "hob trace".to_owned(),
-        ]))
+/// Shows the latest requests that carried a trace id, with their timings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob rpc session.list --trace morning",
+    "hob trace morning",
+    "hob trace",
+]))]
+pub struct TraceArgs {
+    /// The trace id; the latest requests of all traces when missing.
+    trace: Option<String>,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    match derive::method("gateway", "trace") {
-        Some(spec) => room::call(context, spec, matches).await,
-        None => Err(CommandFailure::new(
-            ExitStatus::NotFound,
-            "NO_HANDLER",
-            Trace::SPEC.name,
-        )),
-    }
+pub async fn run(context: &CommandContext, args: TraceArgs) -> Result<(), CommandFailure> {
+    room::call(context, &Trace::SPEC, &json!({ "trace": args.trace })).await
 }

@@ -8,98 +8,47 @@ use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::render::TextTone;
 use crate::render::text::{self, one_line};
-use crate::run_ui::run_request;
+use crate::run_ui::run_request::{self, TaskArgs};
 use crate::terminal::Terminal;
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::Arg;
 use hob_client::Client;
-use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
 use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams, RuleDecision, RuleTerms};
 use hob_wire::schedule::{NotifyTarget, NotifyTargetView, ToolGrant};
 use hob_wire::work::{Budget, BudgetView, NeedKind, Tier};
 
-pub fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
-}
-
-/// A flag whose value is a duration, parsed to milliseconds.
-pub fn time_flag(name: &'static str, help: &'static str) -> Arg {
-    flag(name, "TIME", help).value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-}
-
-/// A flag whose value is a text, which may begin with a dash; see [`read_text`].
-pub fn text_flag(name: &'static str, help: &'static str) -> Arg {
-    flag(name, "TEXT", help).allow_hyphen_values(true)
-}
-
-pub fn switch(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name)
-        .long(name)
-        .action(ArgAction::SetTrue)
-        .help(help)
-}
-
-/// A network flag: `--network` opens the proxy, `--network=host` this machine's own network.
-pub fn network_flag(name: &'static str, help: &str) -> Arg {
-    let help = format!(
-        "{help}, through hob's proxy; =host opens this machine's own network, which can also \
-         reach services on this machine"
-    );
-    Arg::new(name)
-        .long(name)
-        .value_name("WHICH")
-        .num_args(0..=1)
-        .require_equals(true)
-        .default_missing_value("true")
-        .value_parser(PossibleValuesParser::new(["true", "false", "host"]))
-        .help(help)
-}
-
-/// Returns the value of a [`network_flag`]; `None` if the flag is missing.
-pub fn network_grant(matches: &ArgMatches, name: &str) -> Option<NetworkGrant> {
-    NetworkGrant::parse(matches.get_one::<String>(name)?)
-}
-
-pub fn allow_flag() -> Arg {
-    flag(
-        "allow",
-        "CALLS",
-        "Allows these calls without asking: a tool, or 'TOOL ARG=PATTERN', 'TOOL path=DIR', 'TOOL \
-         host=HOST'; may be repeated",
-    )
-    .action(ArgAction::Append)
+/// The flag that lets unattended work call tools.
+#[derive(Debug, clap::Args)]
+pub struct GrantArgs {
+    /// Allows these calls without asking: a tool, or 'TOOL ARG=PATTERN', 'TOOL path=DIR', 'TOOL
+    /// host=HOST'; may be repeated.
+    #[arg(long, value_name = "CALLS")]
+    pub allow: Vec<String>,
 }
 
 /// The flags that name the session to notify.
-pub fn notify_flags() -> [Arg; 2] {
-    [
-        flag(
-            "notify",
-            "SESSION",
-            "The session that is notified of each result",
-        ),
-        switch("notify-failures", "Notifies that session of failures only"),
-    ]
+#[derive(Debug, clap::Args)]
+pub struct NotifyArgs {
+    /// The session that is notified of each result.
+    #[arg(long, value_name = "SESSION")]
+    notify: Option<String>,
+    /// Notifies that session of failures only.
+    #[arg(long)]
+    notify_failures: bool,
 }
 
-/// The flags of a task. An update has no defaults, so its help names none.
-pub fn task_flags(is_new: bool) -> Vec<Arg> {
-    let flags = run_request::flags();
-    if is_new {
-        return flags;
-    }
-    let without_default = |arg: Arg| match arg.get_id().as_str() {
+/// Changes the help of [`TaskArgs`] for an update, which has no defaults.
+pub fn without_default(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
         "model" => arg.help("provider/model or an alias such as fast"),
         "workspace" => arg.help("The folder it works in"),
         _ => arg,
-    };
-    flags.into_iter().map(without_default).collect()
+    }
 }
 
 /// Returns the text of a flag: the value itself, a file (`@FILE`), or stdin (`-`).
-pub async fn read_text(matches: &ArgMatches, name: &str) -> Result<Option<String>, CommandFailure> {
-    let Some(given) = matches.get_one::<String>(name) else {
+pub async fn read_text(given: Option<String>) -> Result<Option<String>, CommandFailure> {
+    let Some(given) = given else {
         return Ok(None);
     };
     if given == "-" {
@@ -111,7 +60,7 @@ pub async fn read_text(matches: &ArgMatches, name: &str) -> Result<Option<String
         return Ok(Some(piped.strip_suffix('\n').unwrap_or(&piped).to_owned()));
     }
     let Some(file) = given.strip_prefix('@') else {
-        return Ok(Some(given.clone()));
+        return Ok(Some(given));
     };
     let bytes = run_request::read_up_to(file, LOOP_TEXT_BYTES_MAX)?.ok_or_else(|| {
         let max = text::bytes(LOOP_TEXT_BYTES_MAX as u64);
@@ -123,15 +72,10 @@ pub async fn read_text(matches: &ArgMatches, name: &str) -> Result<Option<String
 }
 
 /// Refuses a command line on which several flags read stdin.
-pub fn check_single_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), CommandFailure> {
-    let reads = |name: &&&str| {
-        matches
-            .try_get_one::<String>(name)
-            .is_ok_and(|given| given.is_some_and(|text| text == "-"))
-    };
-    let found: Vec<&&str> = names.iter().filter(reads).collect();
-    match found[..] {
-        [one, other, ..] => Err(CommandFailure::usage(format!(
+pub fn check_single_stdin(flags: &[(&str, Option<&str>)]) -> Result<(), CommandFailure> {
+    let reads = flags.iter().filter(|(_, given)| *given == Some("-"));
+    match reads.collect::<Vec<_>>()[..] {
+        [(one, _), (other, _), ..] => Err(CommandFailure::usage(format!(
             "--{one} and --{other} cannot both be read from stdin."
         ))
         .next("Give one of them from a file: @FILE.")),
@@ -139,20 +83,18 @@ pub fn check_single_stdin(matches: &ArgMatches, names: &[&str]) -> Result<(), Co
     }
 }
 
-/// Parses the `--allow` flags.
-pub fn parse_grants(
-    context: &CommandContext,
-    matches: &ArgMatches,
-    workspace: Option<&str>,
-) -> Result<Vec<ToolGrant>, CommandFailure> {
-    let given = matches.get_many::<String>("allow").into_iter().flatten();
-    given
-        .map(|text| {
-            parse_grant(text, workspace, &|path| {
-                permission::real_path(context, path)
-            })
-        })
-        .collect()
+impl GrantArgs {
+    pub fn parse(
+        &self,
+        context: &CommandContext,
+        workspace: Option<&str>,
+    ) -> Result<Vec<ToolGrant>, CommandFailure> {
+        let real = |path: &str| permission::real_path(context, path);
+        let given = self.allow.iter();
+        given
+            .map(|text| parse_grant(text, workspace, &real))
+            .collect()
+    }
 }
 
 /// Parses one grant: a tool and at most one condition. A grant with several conditions is written
@@ -236,12 +178,11 @@ fn rule_terms(grant: &ToolGrant) -> PermissionAddParams {
 
 /// Returns the session to notify, from the flags and the previous target.
 pub fn notify_target(
-    matches: &ArgMatches,
+    args: NotifyArgs,
     before: Option<&NotifyTargetView>,
 ) -> Result<Option<NotifyTarget>, CommandFailure> {
-    let session = matches.get_one::<String>("notify").cloned();
-    let failures_only = matches.get_flag("notify-failures");
-    match (session, before) {
+    let failures_only = args.notify_failures;
+    match (args.notify, before) {
         (Some(session_key), _) => Ok(Some(NotifyTarget {
             session_key,
             failures_only,
@@ -258,8 +199,8 @@ pub fn notify_target(
 }
 
 /// Merges the budget flags into the previous budget; `None` if no flag is given.
-pub fn merged_budget(matches: &ArgMatches, before: Option<&BudgetView>) -> Option<Budget> {
-    let given = run_request::budget(matches);
+pub fn merged_budget(args: &TaskArgs, before: Option<&BudgetView>) -> Option<Budget> {
+    let given = args.budget();
     if given == Budget::default() {
         return None;
     }

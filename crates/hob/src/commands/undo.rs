@@ -2,32 +2,27 @@
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::tree::help_text;
-use clap::{Arg, ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_core::visible_text::visible;
 use hob_wire::rooms::agent::Status;
 use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, Undo, UndoneChange};
 
-pub fn command() -> Command {
-    Command::new("undo")
-        .about("Undoes a run's file changes")
-        .long_about(
-            "Undoes what a run wrote, edited, moved or removed with hob's file tools, \
-             newest change first. Files that were changed after the run are left as they are \
-             and listed. Effects of commands are not undone. Runs can be undone for 30 days.",
-        )
-        .after_help(help_text::examples(&[
-            "hob run list".to_owned(),
-            "hob undo work".to_owned(),
-        ]))
-        .arg(Arg::new("run").value_name("RUN").required(true).help(
-            "The run's id, the end of its id as 'hob run list' shows it, or a session key for its latest run",
-        ))
+/// Undoes a run's file changes.
+///
+/// Undoes what a run wrote, edited, moved or removed with hob's file tools, newest change first.
+/// Files that were changed after the run are left as they are and listed. Effects of commands are
+/// not undone. Runs can be undone for 30 days.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob run list", "hob undo work"]))]
+pub struct UndoArgs {
+    /// The run's id, the end of its id as 'hob run list' shows it, or a session key for its latest
+    /// run.
+    run: String,
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext, args: UndoArgs) -> Result<(), CommandFailure> {
     let client = context.client().await?;
-    let named = super::run::selector(&client, matches).await?;
+    let named = super::run::selector(&client, args.run).await?;
     let run_id = match named.run_id {
         Some(run_id) => run_id,
         None => client.call::<Status>(&named).await?.run_id,

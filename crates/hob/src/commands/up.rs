@@ -6,23 +6,17 @@ use crate::failure::CommandFailure;
 use crate::render::TextTone;
 use crate::render::text::{one_line, wrap};
 use crate::terminal::Terminal;
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 
-pub fn command() -> Command {
-    Command::new("up")
-        .about("Starts the daemon in the background, unless it is already running")
-        .long_about(
-            "Returns once the daemon answers. Most commands start it by themselves; this one starts it even with \
-             HOB_AUTOSTART=0.",
-        )
-        .after_help(help_text::examples(&[
-            "hob up".to_owned(),
-            "hob up --json".to_owned(),
-        ]))
-}
+/// Starts the daemon in the background, unless it is already running.
+///
+/// Returns once the daemon answers. Most commands start it by themselves; this one starts it even
+/// with `HOB_AUTOSTART=0`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob up", "hob up --json"]))]
+pub struct UpArgs;
 
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     context.ensure_local()?;
     let began = context.running_client().await?.is_none();
     if began {

@@ -6,8 +6,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{group_thousands, one_line};
 use crate::render::{ScreenStyle, TextTone};
 use crate::terminal::Terminal;
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 use hob_client::{CallOptions, Client, StreamItem, SubscribeOptions};
 use hob_kit::home_lock::HomeLock;
 use hob_store::Store;
@@ -20,22 +19,16 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 /// The longest check. A longer one means that the disk does not answer.
 const WAIT_MAX: Duration = Duration::from_hours(24);
 
-pub fn command() -> Command {
-    Command::new("verify")
-        .about("Checks that no stored data is damaged or missing")
-        .long_about(
-            "Reads everything: the database's structure, each message, run, rule, job, token \
-             and audit entry against its checksum, each blob against its name, and the hash chain of \
-             the audit record. Works with and without a running daemon. Exits with 1 if \
-             something is damaged.",
-        )
-        .after_help(help_text::examples(&[
-            "hob verify".to_owned(),
-            "hob verify --json".to_owned(),
-        ]))
-}
+/// Checks that no stored data is damaged or missing.
+///
+/// Reads everything: the database's structure, each message, run, rule, job, token and audit entry
+/// against its checksum, each blob against its name, and the hash chain of the audit record. Works
+/// with and without a running daemon. Exits with 1 if something is damaged.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob verify", "hob verify --json"]))]
+pub struct VerifyArgs;
 
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let verified = match context.running_client().await? {
         Some(client) => verify_with_daemon(&client).await?,
         None => verify_offline(context)?,

@@ -2,24 +2,15 @@
 
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
-use crate::tree::help_text;
-use clap::{ArgMatches, Command};
+use crate::tree::help_text::examples;
 use serde_json::json;
 
-pub fn command() -> Command {
-    Command::new("version")
-        .about("Shows the versions of hob, its protocol and its SQLite")
-        .after_help(help_text::examples(&[
-            "hob version".to_owned(),
-            "hob version --json".to_owned(),
-        ]))
-}
+/// Shows the versions of hob, its protocol and its SQLite.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&["hob version", "hob version --json"]))]
+pub struct VersionArgs;
 
-#[expect(
-    clippy::unused_async,
-    reason = "every command of the table is a future"
-)]
-pub async fn run(context: &CommandContext, _: &ArgMatches) -> Result<(), CommandFailure> {
+pub fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     let version = env!("CARGO_PKG_VERSION");
     let protocol = hob_wire::PROTOCOL_VERSION;
     let sqlite = hob_store::Store::sqlite_version();

@@ -18,7 +18,7 @@ pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
         return Err(CommandFailure::quiet(ExitStatus::Usage));
     }
     if terminal.json {
-        return status::show(context).await;
+        return status::run(context).await;
     }
     let status = match context.running_client().await {
         Ok(Some(client)) => status::fetch_status(&client).await.map(Some),

@@ -11,7 +11,6 @@ use crate::render::text::wrap;
 use crate::run_ui::outcome::FollowOutcome;
 use crate::service_install::ServiceInstaller;
 use crate::terminal::Terminal;
-use clap::{Arg, ArgAction};
 use hob_client::Client;
 use hob_kit::atomic_file;
 use hob_kit::home::Home;
@@ -33,16 +32,13 @@ const SERVERS_MAX: usize = 32;
 /// The largest notices file that is read; hob never writes a larger one.
 const NOTICES_BYTES_MAX: u64 = 64 * 1_024;
 
-/// `--yes`.
-pub fn flag() -> Arg {
-    Arg::new("yes")
-        .long("yes")
-        .short('y')
-        .action(ArgAction::SetTrue)
-        .help(
-            "Installs the local model without asking if there is no other; never answers \
-             permission questions",
-        )
+/// The flag about the local model.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LocalModelArgs {
+    /// Installs the local model without asking if there is no other; never answers permission
+    /// questions.
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// Starts a run and follows it to its end. Without a model, offers to install one and tries again.

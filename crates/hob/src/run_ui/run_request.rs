@@ -6,11 +6,12 @@ use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::render::text;
 use crate::terminal::Terminal;
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::value_parser;
 use data_encoding::BASE64;
 use hob_core::image_type;
+use hob_kit::duration::parse_ms;
 use hob_kit::randomness::Randomness;
-use hob_wire::rooms::agent::{AgentRunParams, Budget, ContextPolicy, InlineImage};
+use hob_wire::rooms::agent::{AgentRunParams, Budget, InlineImage};
 use serde_json::Value;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -26,92 +27,62 @@ const SCHEMA_BYTES_MAX: usize = 256 * 1_024;
 const STDIN_HINT_AFTER: Duration = Duration::from_secs(2);
 
 /// The flags of every command that starts a run.
-pub fn flags() -> Vec<Arg> {
-    let mut flags = vec![
-        Arg::new("model")
-            .long("model")
-            .short('m')
-            .value_name("MODEL")
-            .help("provider/model or an alias such as fast; the default model when missing"),
-        Arg::new("workspace")
-            .long("workspace")
-            .short('w')
-            .value_name("DIR")
-            .help("The folder the tools work in; the current one when missing"),
-        Arg::new("tools")
-            .long("tools")
-            .value_name("NAMES")
-            .action(ArgAction::Append)
-            .value_delimiter(',')
-            .help("Only these tools"),
-        Arg::new("no-tools")
-            .long("no-tools")
-            .action(ArgAction::SetTrue)
-            .conflicts_with("tools")
-            .help("No tools at all"),
-    ];
-    flags.extend(budget_flags());
-    flags
+#[derive(Debug, clap::Args)]
+pub struct TaskArgs {
+    /// provider/model or an alias such as fast; the default model when missing.
+    #[arg(long, short)]
+    pub model: Option<String>,
+    /// The folder the tools work in; the current one when missing.
+    #[arg(long, short, value_name = "DIR")]
+    pub workspace: Option<String>,
+    /// Only these tools.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+    /// No tools at all.
+    #[arg(long, conflicts_with = "tools")]
+    pub no_tools: bool,
+    /// At most this many model calls.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    pub budget_steps: Option<u32>,
+    /// At most this many tokens, in and out.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub budget_tokens: Option<u64>,
+    /// At most this much money, such as 0.50.
+    #[arg(long, value_name = "X", value_parser = parse_dollars)]
+    pub budget_dollars: Option<u64>,
+    /// At most this long, such as 5m.
+    #[arg(long, value_name = "TIME", value_parser = parse_ms)]
+    pub budget_time: Option<u64>,
 }
 
-fn budget_flags() -> [Arg; 4] {
-    [
-        Arg::new("budget-steps")
-            .long("budget-steps")
-            .value_name("N")
-            .value_parser(value_parser!(u32).range(1..))
-            .help("At most this many model calls"),
-        Arg::new("budget-tokens")
-            .long("budget-tokens")
-            .value_name("N")
-            .value_parser(value_parser!(u64).range(1..))
-            .help("At most this many tokens, in and out"),
-        Arg::new("budget-dollars")
-            .long("budget-dollars")
-            .value_name("X")
-            .value_parser(parse_dollars)
-            .help("At most this much money, such as 0.50"),
-        Arg::new("budget-time")
-            .long("budget-time")
-            .value_name("TIME")
-            .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-            .help("At most this long, such as 5m"),
-    ]
-}
-
-/// The run params of the flags; task and session are set later.
-pub fn params(
-    context: &CommandContext,
-    matches: &ArgMatches,
-) -> Result<AgentRunParams, CommandFailure> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let budget = budget(matches);
-    Ok(AgentRunParams {
-        model: text("model"),
-        tools: tools(matches),
-        budget: (budget != Budget::default()).then_some(budget),
-        workspace: workspace(context, text("workspace"))?,
-        idempotency_key: Some(fresh_id(&context.host.randomness)),
-        ..AgentRunParams::default()
-    })
-}
-
-/// The named tools; `--no-tools` is an empty list.
-pub fn tools(matches: &ArgMatches) -> Option<Vec<String>> {
-    if matches.get_flag("no-tools") {
-        return Some(Vec::new());
+impl TaskArgs {
+    /// The run params of the flags; task and session are set later.
+    pub fn params(&self, context: &CommandContext) -> Result<AgentRunParams, CommandFailure> {
+        let budget = self.budget();
+        Ok(AgentRunParams {
+            model: self.model.clone(),
+            tools: self.tools(),
+            budget: (budget != Budget::default()).then_some(budget),
+            workspace: workspace(context, self.workspace.clone())?,
+            idempotency_key: Some(fresh_id(&context.host.randomness)),
+            ..AgentRunParams::default()
+        })
     }
-    let named = matches.get_many::<String>("tools");
-    named.map(|names| names.cloned().collect())
-}
 
-/// The named limits.
-pub fn budget(matches: &ArgMatches) -> Budget {
-    Budget {
-        steps: matches.get_one::<u32>("budget-steps").copied(),
-        tokens: matches.get_one::<u64>("budget-tokens").copied(),
-        micro_dollars: matches.get_one::<u64>("budget-dollars").copied(),
-        wall_ms: matches.get_one::<u64>("budget-time").copied(),
+    /// The named tools; `--no-tools` is an empty list.
+    pub fn tools(&self) -> Option<Vec<String>> {
+        let is_named = self.no_tools || !self.tools.is_empty();
+        is_named.then(|| self.tools.clone())
+    }
+
+    /// The named limits.
+    pub fn budget(&self) -> Budget {
+        Budget {
+            steps: self.budget_steps,
+            tokens: self.budget_tokens,
+            micro_dollars: self.budget_dollars,
+            wall_ms: self.budget_time,
+        }
     }
 }
 
@@ -170,24 +141,19 @@ pub fn wide_folder_warning(context: &CommandContext, folder: &str) -> Option<Str
     ))
 }
 
-/// The context policy: the part of the session's history that the run sees.
-pub fn policy(matches: &ArgMatches) -> Option<ContextPolicy> {
-    matches.get_flag("fresh").then_some(ContextPolicy::Fresh)
-}
-
 /// The task text: the question, then the text piped into stdin.
-pub async fn task(question: Option<String>) -> Result<String, CommandFailure> {
+pub async fn task(question: String) -> Result<String, CommandFailure> {
     let context = read_piped_stdin()
         .await?
         .filter(|text| !text.trim().is_empty());
-    match (question.filter(|text| !text.trim().is_empty()), context) {
-        (Some(question), Some(context)) => {
+    match (question.trim().is_empty(), context) {
+        (false, Some(context)) => {
             let context = context.trim_end_matches('\n');
             Ok(format!("{question}\n\n<stdin>\n{context}\n</stdin>"))
         }
-        (Some(question), None) => Ok(question),
-        (None, Some(context)) => Ok(context.trim_end().to_owned()),
-        (None, None) => Err(CommandFailure::usage("There is no question.")
+        (false, None) => Ok(question),
+        (true, Some(context)) => Ok(context.trim_end().to_owned()),
+        (true, None) => Err(CommandFailure::usage("There is no question.")
             .next("Ask one: hob ask \"what is filling my disk?\"")),
     }
 }
@@ -236,8 +202,7 @@ pub async fn read_piped_stdin() -> Result<Option<String>, CommandFailure> {
 }
 
 /// Reads the named images.
-pub fn images(matches: &ArgMatches) -> Result<Vec<InlineImage>, CommandFailure> {
-    let files = matches.get_many::<String>("image").into_iter().flatten();
+pub fn images(files: &[String]) -> Result<Vec<InlineImage>, CommandFailure> {
     let mut left = IMAGE_BYTES_MAX;
     let mut images = Vec::new();
     for file in files {
@@ -259,8 +224,8 @@ pub fn images(matches: &ArgMatches) -> Result<Vec<InlineImage>, CommandFailure> 
 }
 
 /// Reads the named JSON Schema.
-pub fn schema(matches: &ArgMatches) -> Result<Option<Value>, CommandFailure> {
-    let Some(file) = matches.get_one::<String>("schema") else {
+pub fn schema(file: Option<&str>) -> Result<Option<Value>, CommandFailure> {
+    let Some(file) = file else {
         return Ok(None);
     };
     let bytes = read_up_to(file, SCHEMA_BYTES_MAX)?.ok_or_else(|| {

@@ -1,14 +1,7 @@
 //! What a command line orders.
 
 use super::*;
-use crate::commands::ask;
-
-fn matches(line: &[&str]) -> ArgMatches {
-    let command = ask::command().no_binary_name(true);
-    command
-        .try_get_matches_from(line)
-        .expect("it is understood")
-}
+use clap::{Args, FromArgMatches};
 
 #[test]
 fn a_picture_is_known_by_its_bytes() {
@@ -19,11 +12,11 @@ fn a_picture_is_known_by_its_bytes() {
         path.display().to_string()
     };
     let png = file("cat.jpg", b"\x89PNG\r\n\x1a\nrest");
-    let read = images(&matches(&["--image", &png, "what?"])).expect("a picture");
+    let read = images(&[png]).expect("a picture");
     assert_eq!(read[0].mime_type, "image/png");
     assert_eq!(read[0].data, "iVBORw0KGgpyZXN0");
     let text = file("notes.png", b"just words");
-    let refused = images(&matches(&["--image", &text, "what?"])).expect_err("not an image");
+    let refused = images(&[text]).expect_err("not an image");
     assert!(
         refused.sentence.contains("not an image"),
         "{}",
@@ -33,9 +26,9 @@ fn a_picture_is_known_by_its_bytes() {
         "huge.png",
         &[b"\x89PNG".as_slice(), &vec![0; IMAGE_BYTES_MAX]].concat(),
     );
-    let refused = images(&matches(&["--image", &huge, "what?"])).expect_err("too large");
+    let refused = images(&[huge]).expect_err("too large");
     assert!(refused.sentence.contains("2.0 MiB"), "{}", refused.sentence);
-    let missing = images(&matches(&["--image", "/nowhere.png", "what?"]));
+    let missing = images(&["/nowhere.png".to_owned()]);
     assert!(
         missing
             .expect_err("missing")
@@ -51,20 +44,25 @@ fn a_schema_is_a_json_object() {
     let file = path.display().to_string();
     let read = |text: &str| {
         std::fs::write(&path, text).expect("writable");
-        schema(&matches(&["--schema", &file, "what?"]))
+        schema(Some(&file))
     };
     let object = read(r#"{"type": "object"}"#).expect("a schema");
     assert_eq!(object, Some(serde_json::json!({ "type": "object" })));
     assert!(read("[1]").is_err() && read("{").is_err());
-    assert_eq!(schema(&matches(&["what?"])).expect("none"), None);
+    assert_eq!(schema(None).expect("none"), None);
 }
 
 #[test]
 fn tools_are_all_some_or_none() {
-    let line = matches(&["--tools", "read,time", "--tools", "write", "what?"]);
-    let names: Vec<&String> = line.get_many("tools").expect("names").collect();
-    assert_eq!(names, ["read", "time", "write"]);
-    let command = ask::command().no_binary_name(true);
-    let both = command.try_get_matches_from(["--tools", "read", "--no-tools", "what?"]);
-    assert!(both.is_err());
+    let tools = |line: &[&str]| {
+        let command = TaskArgs::augment_args(clap::Command::new("task")).no_binary_name(true);
+        let matches = command.try_get_matches_from(line)?;
+        TaskArgs::from_arg_matches(&matches).map(|args| args.tools())
+    };
+    let named = tools(&["--tools", "read,time", "--tools", "write"]);
+    let names = ["read", "time", "write"].map(str::to_owned).to_vec();
+    assert_eq!(named.expect("names"), Some(names));
+    assert_eq!(tools(&["--no-tools"]).expect("none"), Some(Vec::new()));
+    assert_eq!(tools(&[]).expect("all"), None);
+    assert!(tools(&["--tools", "read", "--no-tools"]).is_err());
 }

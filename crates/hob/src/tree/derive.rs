@@ -1,5 +1,5 @@
 //! Derives `hob ROOM VERB` from the declarations of the wire methods: a new room gets its commands
-//! without an edit here.
+//! without an edit here. The schema of a method is built only for a command that is named.
 
 use super::help_text;
 use super::schema::{ParamField, ParamKind, fields};
@@ -38,36 +38,52 @@ pub fn method(room: &str, verb: &str) -> Option<&'static MethodSpec> {
     })
 }
 
-pub fn room_command(room: &'static str, specs: &[&'static MethodSpec]) -> Command {
-    let examples: Vec<String> = specs.iter().take(3).map(|spec| example(spec)).collect();
-    Command::new(room)
-        .about(help_text::room_about(room, specs))
-        .after_help(help_text::examples(&examples))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(specs.iter().map(|spec| verb_command(spec)))
+/// Adds the commands of all rooms; [`complete`] adds the rest of each when it is named.
+pub fn add_rooms(command: Command) -> Command {
+    command.subcommands(rooms().iter().map(|(room, specs)| {
+        Command::new(*room)
+            .display_name(*room)
+            .about(help_text::room_about(room, specs))
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommands(specs.iter().map(|spec| verb_command(spec)))
+    }))
 }
 
-pub fn verb_command(spec: &'static MethodSpec) -> Command {
-    let verb = spec
-        .name
-        .split_once('.')
-        .map_or(spec.name, |(_, verb)| verb);
-    let mut paragraphs = spec
-        .summary
-        .split("\n\n")
-        .map(|paragraph| paragraph.replace('\n', " "));
-    let about = paragraphs.next().unwrap_or_default();
-    let rest: Vec<String> = paragraphs.collect();
-    let mut command = Command::new(kebab(verb)).about(help_text::sentence(&about));
-    if !rest.is_empty() {
-        command = command.long_about(rest.join("\n\n"));
+fn verb_command(spec: &'static MethodSpec) -> Command {
+    let (_, verb) = spec.name.split_once('.').unwrap_or(("", spec.name));
+    let about = spec.summary.split("\n\n").next().unwrap_or_default();
+    Command::new(kebab(verb))
+        .display_name(spec.name)
+        .about(help_text::sentence(&about.replace('\n', " ")))
+        .long_about(spec.summary)
+}
+
+/// Adds to a room its examples, and to a verb the arguments of its method. Leaves other commands as
+/// they are. A derived command is known by its display name, which is its name on the wire.
+pub fn complete(command: Command) -> Command {
+    let Some(name) = command.get_display_name() else {
+        return command;
+    };
+    if let Some(spec) = catalog::method(name) {
+        return with_params(command, spec);
     }
-    let wire = format!("Calls {} (scope {}).", spec.name, spec.scope.as_str());
-    let examples = [example(spec), format!("{} --json", example(spec))];
+    let Some((_, specs)) = rooms().into_iter().find(|(room, _)| *room == name) else {
+        return command;
+    };
+    let lines = specs.iter().take(3);
+    let lines: Vec<String> = lines.map(|spec| example(spec, &fields(spec))).collect();
+    command.after_help(help_text::examples(&lines))
+}
+
+fn with_params(command: Command, spec: &MethodSpec) -> Command {
+    let fields = fields(spec);
+    let line = example(spec, &fields);
+    let examples = help_text::examples(&[&line, &format!("{line} --json")]);
+    let (name, scope) = (spec.name, spec.scope.as_str());
     command
-        .after_help(format!("{}\n\n{wire}", help_text::examples(&examples)))
-        .args(fields(spec).iter().map(argument))
+        .after_help(format!("{examples}\n\nCalls {name} (scope {scope})."))
+        .args(fields.iter().map(argument))
 }
 
 fn argument(field: &ParamField) -> Arg {
@@ -176,9 +192,8 @@ fn read_text(stdin: &mut dyn Read) -> Result<String, CommandFailure> {
 }
 
 /// An example command line from the required and the first positional params.
-fn example(spec: &MethodSpec) -> String {
+fn example(spec: &MethodSpec, fields: &[ParamField]) -> String {
     let (room, verb) = spec.name.split_once('.').unwrap_or(("rpc", spec.name));
-    let fields = fields(spec);
     let needed = fields
         .iter()
         .filter(|field| field.required || field.position == Some(0));

@@ -5,7 +5,7 @@ use hob_wire::Method;
 use hob_wire::rooms::session::{Create, Label, Send};
 
 fn params_of(spec: &'static MethodSpec, line: &[&str], stdin: &str) -> Result<Value, String> {
-    let command = verb_command(spec).no_binary_name(true);
+    let command = with_params(verb_command(spec), spec).no_binary_name(true);
     let matches = command
         .try_get_matches_from(line)
         .map_err(|error| error.to_string())?;
@@ -81,7 +81,7 @@ fn a_room_nobody_here_knows_gets_its_command() {
         },
         result: || schemars::Schema::default(),
     };
-    let line = example(SPEC);
+    let line = example(SPEC, &fields(SPEC));
     assert_eq!(
         line,
         "hob garden water-plants BED --litres 1 --mode gentle --plan '{}'"
@@ -101,23 +101,13 @@ fn a_room_nobody_here_knows_gets_its_command() {
 
 #[test]
 fn every_verb_of_the_catalog_is_a_command_with_a_working_example() {
-    for (room, specs) in rooms() {
-        let command = room_command(room, &specs);
-        command.clone().debug_assert();
-        for spec in specs {
-            let line = example(spec);
-            let words: Vec<String> = line
-                .split(' ')
-                .skip(2)
-                .map(|word| word.trim_matches('"').to_owned())
-                .collect();
-            let verb = command.find_subcommand(&words[0]).expect("the verb exists");
-            let parsed = verb
-                .clone()
-                .no_binary_name(true)
-                .try_get_matches_from(unquoted(&line).into_iter().skip(3));
-            assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
-        }
+    for spec in rooms().into_iter().flat_map(|(_, specs)| specs) {
+        let line = example(spec, &fields(spec));
+        let words = unquoted(&line);
+        let parsed = crate::tree::command().try_get_matches_from(&words);
+        assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+        let (room, verb) = (&words[1], &words[2]);
+        assert_eq!(method(room, verb).map(|found| found.name), Some(spec.name));
     }
 }
 

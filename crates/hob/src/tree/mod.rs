@@ -1,5 +1,8 @@
-//! The clap command tree. hob's own commands are declared in [`crate::commands`]; the commands of
+//! The clap command tree. hob's own commands are clap types in [`crate::commands`]; the commands of
 //! rooms are derived from the wire catalog.
+//!
+//! Invariant: a subcommand is completed, and the schema of its method read, only when the command
+//! line names it or the whole tree is built.
 
 pub mod derive;
 pub mod help_text;
@@ -8,44 +11,9 @@ pub mod manual;
 pub mod schema;
 pub mod usage_error;
 
-use crate::commands;
-use clap::{Arg, ArgAction, Command};
-
-/// The position of the rooms' commands among hob's own: after those that ask, start and stop.
-const ROOMS_AFTER: usize = 16;
-
-/// The whole tree.
-pub fn command() -> Command {
-    let mut command = Command::new("hob")
-        .about("A local-first agent runtime")
-        .version(env!("CARGO_PKG_VERSION"))
-        .max_term_width(help_text::COLUMNS)
-        .disable_help_subcommand(true)
-        .disable_version_flag(true)
-        .subcommand_value_name("COMMAND")
-        .subcommand_help_heading("Commands")
-        .after_help(MAIN_HELP)
-        .arg(json_flag())
-        .arg(
-            Arg::new("version")
-                .short('V')
-                .long("version")
-                .action(ArgAction::Version)
-                .display_order(LAST + 2)
-                .help("Shows the version"),
-        );
-    let (first, others) = commands::command_table().split_at(ROOMS_AFTER);
-    for entry in first {
-        command = command.subcommand((entry.command)());
-    }
-    for (room, specs) in derive::rooms() {
-        command = command.subcommand(derive::room_command(room, &specs));
-    }
-    for entry in others {
-        command = command.subcommand((entry.command)());
-    }
-    apply_layout(command.subcommand(commands::daemon::command()))
-}
+use crate::commands::HobCommand;
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
+use std::ffi::OsString;
 
 /// The display order of global flags: last in every help page.
 const LAST: usize = 900;
@@ -61,13 +29,53 @@ EXAMPLES
 
 See also: hob help exit-codes, hob help environment";
 
-fn json_flag() -> Arg {
-    Arg::new("json")
-        .long("json")
-        .global(true)
-        .action(ArgAction::SetTrue)
-        .display_order(LAST)
-        .help("Prints JSON; of a stream, one line per item")
+/// A local-first agent runtime.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "hob",
+    version,
+    disable_version_flag = true,
+    max_term_width = help_text::COLUMNS,
+    subcommand_value_name = "COMMAND",
+    subcommand_help_heading = "Commands",
+    after_help = MAIN_HELP
+)]
+pub struct CommandLine {
+    /// Prints JSON; of a stream, one line per item.
+    #[arg(long, global = true, display_order = LAST)]
+    pub json: bool,
+    /// Shows the version.
+    #[arg(long, short = 'V', action = ArgAction::Version, display_order = LAST + 2)]
+    pub version: (),
+    #[command(subcommand)]
+    pub command: Option<HobCommand>,
+}
+
+/// The whole tree.
+pub fn command() -> Command {
+    complete(CommandLine::command())
+}
+
+/// Parses a command line that begins with the program's name.
+pub fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Completes a command: adds what the catalog declares, and applies one layout to its help page, for
+/// `-h`, `--help` and `hob help` alike. clap completes its subcommands later, when they are named.
+fn complete(command: Command) -> Command {
+    let command = derive::complete(command).mut_subcommands(|sub| sub.defer(complete));
+    // clap would render a second, longer page for a long description, so it goes into the template.
+    let description = command.get_long_about().map(ToString::to_string);
+    let details = description.as_deref().and_then(|it| it.split_once("\n\n"));
+    command
+        .long_about(None::<&str>)
+        .help_template(help_text::template(details.map(|(_, details)| details)))
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .arg(help_flag())
 }
 
 fn help_flag() -> Arg {
@@ -77,25 +85,6 @@ fn help_flag() -> Arg {
         .action(ArgAction::HelpShort)
         .display_order(LAST + 1)
         .help("Shows this help")
-}
-
-/// Applies one layout to every help page, for `-h`, `--help` and `hob help` alike.
-fn apply_layout(command: Command) -> Command {
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
-    let command = names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, apply_layout)
-    });
-    // clap would render a second, longer page for a long description, so it goes into the template.
-    let details = command.get_long_about().map(ToString::to_string);
-    command
-        .long_about(None::<&str>)
-        .help_template(help_text::template(details.as_deref()))
-        .disable_help_flag(true)
-        .disable_help_subcommand(true)
-        .arg(help_flag())
 }
 
 #[cfg(test)]

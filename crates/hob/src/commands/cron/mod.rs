@@ -1,14 +1,14 @@
 //! `hob cron`: jobs that run by cron fields, at an interval, once, or by webhook.
 
-mod flags;
+mod args;
 mod params;
 
-use super::{permission, status, unattended_flags};
+use super::{status, unattended_flags};
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::jobs;
-use clap::ArgMatches;
-pub use flags::command;
+pub use args::CronSubcommand;
+use args::{CronAddArgs, CronHistoryArgs, CronUpdateArgs, JobName};
 use hob_client::{Client, ClientError, StreamItem, SubscribeOptions};
 use hob_wire::rooms::cron::{
     Add, CronHistoryParams, CronJob, CronListParams, CronListResult, CronRunParams,
@@ -22,42 +22,32 @@ const DEFAULT_PAGE: u32 = 20;
 /// The most pages of jobs that are read, 500 jobs each.
 const PAGES_MAX: usize = 100;
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let Some((verb, matches)) = matches.subcommand() else {
-        return Err(CommandFailure::quiet(ExitStatus::Usage));
-    };
-    if verb == "add" {
-        return add(context, matches).await;
-    }
-    let client = context.client().await?;
-    let commands = CronCommands {
-        context,
-        client: &client,
-        name: matches
-            .try_get_one::<String>("name")
-            .ok()
-            .flatten()
-            .cloned()
-            .unwrap_or_default(),
-    };
-    let done = match verb {
-        "list" => commands.list().await,
-        "update" => commands.update(matches).await,
-        "show" => commands.show().await,
-        "run" => commands.run(matches.get_flag("wait")).await,
-        "history" => commands.history(matches).await,
-        "enable" => commands.enable().await,
-        "disable" => commands.disable().await,
-        "remove" => commands.remove().await,
-        "secret" => commands.secret(matches.get_flag("renew")).await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+pub async fn run(context: &CommandContext, command: CronSubcommand) -> Result<(), CommandFailure> {
+    let open = |job: JobName| CronCommands::open(context, job.name);
+    let done = match command {
+        CronSubcommand::Add(args) => return add(context, *args).await,
+        CronSubcommand::List => {
+            let found = list_all(&context.client().await?).await?;
+            return Ok(context.terminal.print_result(&found, jobs::list)?);
+        }
+        CronSubcommand::Update(args) => {
+            let job = CronCommands::open(context, args.name.name.clone()).await?;
+            job.update(*args).await
+        }
+        CronSubcommand::Show(job) => open(job).await?.show().await,
+        CronSubcommand::Run { job, wait } => open(job).await?.run(wait).await,
+        CronSubcommand::History(args) => history(context, args).await,
+        CronSubcommand::Enable(job) => open(job).await?.enable().await,
+        CronSubcommand::Disable(job) => open(job).await?.disable().await,
+        CronSubcommand::Remove(job) => open(job).await?.remove().await,
+        CronSubcommand::Secret { job, renew } => open(job).await?.secret(renew).await,
     };
     done.map_err(suggest_list)
 }
 
-async fn add(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandFailure> {
     // The flags are checked before a daemon is started or asked.
-    let params = params::add(context, matches).await?;
+    let params = params::add(context, args).await?;
     let client = context.client().await?;
     let grants = params.grants.clone().unwrap_or_default();
     unattended_flags::warn_unknown_grants(context, &client, &grants).await;
@@ -98,24 +88,30 @@ pub async fn list_all(client: &Client) -> Result<CronListResult, ClientError> {
 /// The subcommands that act on a named job.
 struct CronCommands<'c> {
     context: &'c CommandContext,
-    client: &'c Client,
+    client: Client,
     name: String,
 }
 
-impl CronCommands<'_> {
+impl<'c> CronCommands<'c> {
+    async fn open(
+        context: &'c CommandContext,
+        name: String,
+    ) -> Result<CronCommands<'c>, CommandFailure> {
+        Ok(CronCommands {
+            context,
+            client: context.client().await?,
+            name,
+        })
+    }
+
     fn params(&self) -> JobSelector {
         JobSelector {
             id: self.name.clone(),
         }
     }
 
-    async fn list(&self) -> Result<(), CommandFailure> {
-        let found = list_all(self.client).await?;
-        Ok(self.context.terminal.print_result(&found, jobs::list)?)
-    }
-
     async fn find_job(&self) -> Result<CronJob, CommandFailure> {
-        let mut found = list_all(self.client).await?.jobs.into_iter();
+        let mut found = list_all(&self.client).await?.jobs.into_iter();
         let job = found.find(|job| job.terms.name == self.name || job.id == self.name);
         job.ok_or_else(|| {
             CommandFailure::new(
@@ -131,11 +127,11 @@ impl CronCommands<'_> {
         Ok(self.context.terminal.print_result(&job, jobs::show)?)
     }
 
-    async fn update(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn update(&self, args: CronUpdateArgs) -> Result<(), CommandFailure> {
         let before = self.find_job().await?;
-        let params = params::update(self.context, matches, &before).await?;
+        let params = params::update(self.context, args, &before).await?;
         let grants = params.grants.clone().unwrap_or_default();
-        unattended_flags::warn_unknown_grants(self.context, self.client, &grants).await;
+        unattended_flags::warn_unknown_grants(self.context, &self.client, &grants).await;
         let job = self.client.call_with_retry::<Update>(&params).await?;
         Ok(self.context.terminal.print_result(&job, jobs::updated)?)
     }
@@ -213,23 +209,6 @@ impl CronCommands<'_> {
         Ok(page.slots.into_iter().next())
     }
 
-    async fn history(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
-        let state = matches.get_one::<String>("state");
-        let params = CronHistoryParams {
-            id: matches.get_one::<String>("name").cloned(),
-            state: state.and_then(|word| permission::parse_wire_name(word)),
-            before: matches.get_one::<u64>("before").copied(),
-            limit: Some(
-                matches
-                    .get_one::<u32>("limit")
-                    .copied()
-                    .unwrap_or(DEFAULT_PAGE),
-            ),
-        };
-        let page = self.client.call_with_retry::<History>(&params).await?;
-        Ok(self.context.terminal.print_result(&page, jobs::history)?)
-    }
-
     async fn secret(&self, renew: bool) -> Result<(), CommandFailure> {
         let params = CronSecretParams {
             id: self.name.clone(),
@@ -245,13 +224,25 @@ impl CronCommands<'_> {
         if terminal.json {
             return Ok(terminal.document(&secret)?);
         }
-        let status = status::fetch_status(self.client).await?;
+        let status = status::fetch_status(&self.client).await?;
         // WebSocket and HTTP share the main port.
         let mut listeners = status.listeners.iter();
         let address = listeners.find_map(|it| it.strip_prefix("ws "));
         let base = format!("http://{}", address.unwrap_or("127.0.0.1:7717"));
         Ok(terminal.lines(jobs::secret(&secret, &base, terminal.screen()))?)
     }
+}
+
+async fn history(context: &CommandContext, args: CronHistoryArgs) -> Result<(), CommandFailure> {
+    let params = CronHistoryParams {
+        id: args.name,
+        state: args.state,
+        before: args.before,
+        limit: Some(args.limit.unwrap_or(DEFAULT_PAGE)),
+    };
+    let client = context.client().await?;
+    let page = client.call_with_retry::<History>(&params).await?;
+    Ok(context.terminal.print_result(&page, jobs::history)?)
 }
 
 /// Suggests the list command if the job was not found.

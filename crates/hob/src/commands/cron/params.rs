@@ -1,40 +1,42 @@
 //! Converts the flags of `hob cron add` and `update` to the params of the cron room.
 
-use crate::commands::{permission, unattended_flags};
+use super::args::{CronAddArgs, CronUpdateArgs, JobArgs};
+use crate::commands::unattended_flags;
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::run_ui::run_request;
-use clap::ArgMatches;
 use hob_wire::rooms::cron::{CronAddParams, CronJob, CronUpdateParams, JobWork, NotifyTarget};
+use hob_wire::schedule::NotifyTargetView;
 use hob_wire::work::BudgetView;
 
 /// Returns the params of a new job. Its workspace is the current folder unless `--workspace` is given.
 pub(super) async fn add(
     context: &CommandContext,
-    matches: &ArgMatches,
+    args: CronAddArgs,
 ) -> Result<CronAddParams, CommandFailure> {
-    check_flags(matches, None)?;
-    let name = matches.get_one::<String>("name").cloned();
-    let is_loop = matches.contains_id("loop");
-    let named = matches.get_one::<String>("workspace").cloned();
+    let CronAddArgs {
+        name,
+        job,
+        disabled,
+    } = args;
+    check_flags(&job, None)?;
     // A loop has its own workspace.
-    let workspace = if is_loop {
-        None
-    } else {
-        run_request::workspace(context, named)?
+    let workspace = match job.loop_name {
+        Some(_) => None,
+        None => run_request::workspace(context, job.run.workspace.clone())?,
     };
     unattended_flags::warn_wide_workspace(context, workspace.as_deref());
-    let grants = unattended_flags::parse_grants(context, matches, workspace.as_deref())?;
-    let rest = common_params(matches, None).await?;
+    let grants = job.grants.parse(context, workspace.as_deref())?;
+    let rest = common_params(job, None, None).await?;
     Ok(CronAddParams {
-        name: name.unwrap_or_default(),
-        schedule: schedule(matches).unwrap_or_default(),
+        name,
+        schedule: rest.schedule.unwrap_or_default(),
         task: rest.task,
         loop_name: rest.loop_name,
         command: rest.command,
         description: rest.description,
         zone: rest.zone,
-        enabled: matches.get_flag("disabled").then_some(false),
+        enabled: disabled.then_some(false),
         model: rest.model,
         budget: rest.budget,
         workspace,
@@ -55,28 +57,32 @@ pub(super) async fn add(
 /// Returns the changes to the job `before`.
 pub(super) async fn update(
     context: &CommandContext,
-    matches: &ArgMatches,
+    args: CronUpdateArgs,
     before: &CronJob,
 ) -> Result<CronUpdateParams, CommandFailure> {
-    check_flags(matches, Some(before))?;
-    let mut params = common_params(matches, Some(before)).await?;
-    params.name = matches.get_one::<String>("rename").cloned();
-    params.schedule = schedule(matches);
-    if let Some(named) = matches.get_one::<String>("workspace") {
-        params.workspace = run_request::workspace(context, Some(named.clone()))?;
-    }
-    let folder = params.workspace.as_deref().or_else(|| workspace(before));
-    let added = unattended_flags::parse_grants(context, matches, folder)?;
-    let cleared = cleared(matches);
-    let clears_grants = cleared.iter().any(|it| it == "allow");
+    let (job, cleared) = (args.job, args.clear);
+    check_flags(&job, Some(before))?;
+    let folder = match job.run.workspace.clone() {
+        None => None,
+        named => run_request::workspace(context, named)?,
+    };
+    let added = job
+        .grants
+        .parse(context, folder.as_deref().or_else(|| workspace(before)))?;
+    let clears = |what: &str| cleared.iter().any(|it| it == what);
+    let notified = before.terms.notify.as_ref();
+    let notified = notified.filter(|_| !clears("notify"));
+    let mut params = common_params(job, budget(before), notified).await?;
+    params.name = args.rename;
+    params.workspace = folder;
     // An update replaces all grants, so the existing ones are carried over.
-    if !added.is_empty() || clears_grants {
-        let kept = before.terms.grants.iter().filter(|_| !clears_grants);
+    if !added.is_empty() || clears("allow") {
+        let kept = before.terms.grants.iter().filter(|_| !clears("allow"));
         let kept = kept.cloned().map(Into::into);
         params.grants = Some(kept.chain(added).collect());
     }
-    for what in cleared {
-        clear(&mut params, &what);
+    for what in &cleared {
+        clear(&mut params, what);
     }
     if params == CronUpdateParams::default() {
         return Err(CommandFailure::usage("Nothing to change was given.")
@@ -107,106 +113,112 @@ fn clear(params: &mut CronUpdateParams, what: &str) {
     field.get_or_insert_default();
 }
 
-fn cleared(matches: &ArgMatches) -> Vec<String> {
-    let given = matches.try_get_many::<String>("clear").ok().flatten();
-    given.into_iter().flatten().cloned().collect()
-}
-
 /// Returns the params that `add` and `update` share.
 async fn common_params(
-    matches: &ArgMatches,
-    before: Option<&CronJob>,
+    job: JobArgs,
+    budget: Option<&BudgetView>,
+    notified: Option<&NotifyTargetView>,
 ) -> Result<CronUpdateParams, CommandFailure> {
-    unattended_flags::check_single_stdin(matches, &["task", "command"])?;
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let cleared = cleared(matches);
-    let notified = before.and_then(|job| job.terms.notify.as_ref());
-    let notified = notified.filter(|_| !cleared.iter().any(|it| it == "notify"));
+    unattended_flags::check_single_stdin(&[
+        ("task", job.task.as_deref()),
+        ("command", job.command.as_deref()),
+    ])?;
     Ok(CronUpdateParams {
-        task: unattended_flags::read_text(matches, "task").await?,
-        loop_name: text("loop"),
-        command: unattended_flags::read_text(matches, "command").await?,
-        description: text("description"),
-        zone: text("zone"),
-        model: text("model"),
-        budget: unattended_flags::merged_budget(matches, before.and_then(budget)),
-        tools: run_request::tools(matches),
-        network: unattended_flags::network_grant(matches, "network"),
-        timeout_ms: matches.get_one::<u64>("timeout").copied(),
-        missed: text("missed").and_then(|word| permission::parse_wire_name(&word)),
-        window_ms: matches.get_one::<u64>("window").copied(),
-        overlap: text("overlap").and_then(|word| permission::parse_wire_name(&word)),
-        jitter_ms: matches.get_one::<u64>("jitter").copied(),
-        active_hours: text("hours"),
-        notify: unattended_flags::notify_target(matches, notified)?,
-        failures_max: matches.get_one::<u32>("failures-max").copied(),
+        schedule: schedule(&job),
+        task: unattended_flags::read_text(job.task).await?,
+        loop_name: job.loop_name,
+        command: unattended_flags::read_text(job.command).await?,
+        description: job.description,
+        zone: job.zone,
+        budget: unattended_flags::merged_budget(&job.run, budget),
+        tools: job.run.tools(),
+        model: job.run.model,
+        network: job.network,
+        timeout_ms: job.timeout,
+        missed: job.missed,
+        window_ms: job.window,
+        overlap: job.overlap,
+        jitter_ms: job.jitter,
+        active_hours: job.hours,
+        notify: unattended_flags::notify_target(job.notify, notified)?,
+        failures_max: job.failures_max,
         ..CronUpdateParams::default()
     })
 }
 
 /// Returns the schedule as one line of the room's grammar.
-fn schedule(matches: &ArgMatches) -> Option<String> {
-    let text = |name: &str| {
-        matches
-            .get_one::<String>(name)
-            .map(|it| it.trim().to_owned())
-    };
-    if matches.get_flag("webhook") {
+fn schedule(job: &JobArgs) -> Option<String> {
+    if job.webhook {
         return Some("webhook".to_owned());
     }
-    let every = text("every").map(|every| format!("every {every}"));
+    let every = job
+        .every
+        .as_deref()
+        .map(|it| format!("every {}", it.trim()));
     // `2026-12-24 18:00` is accepted as well as `2026-12-24T18:00`.
-    let at = || text("at").map(|at| format!("at {}", at.replacen(' ', "T", 1)));
-    every.or_else(at).or_else(|| text("cron"))
+    let at = job.at.as_deref().map(|it| it.trim().replacen(' ', "T", 1));
+    let at = at.map(|at| format!("at {at}"));
+    every
+        .or(at)
+        .or_else(|| Some(job.cron.as_deref()?.trim().to_owned()))
 }
 
 /// Refuses flags that belong to another kind of work.
-fn check_flags(matches: &ArgMatches, before: Option<&CronJob>) -> Result<(), CommandFailure> {
-    let kind = ["task", "loop", "command"];
-    let named = kind.into_iter().find(|name| matches.contains_id(name));
-    let kind = named.or(before.map(|job| match job.terms.work {
-        JobWork::Agent(_) | JobWork::Heartbeat(_) => "task",
-        JobWork::Loop { .. } => "loop",
-        JobWork::Command(_) => "command",
-    }));
-    let given = |name: &str| {
-        let source = matches.value_source(name);
-        source == Some(clap::parser::ValueSource::CommandLine)
-    };
+fn check_flags(job: &JobArgs, before: Option<&CronJob>) -> Result<(), CommandFailure> {
+    let run = &job.run;
     let of_task = [
-        "model",
-        "tools",
-        "no-tools",
-        "budget-steps",
-        "budget-tokens",
-        "budget-dollars",
-        "budget-time",
-        "allow",
+        ("model", run.model.is_some()),
+        ("tools", !run.tools.is_empty()),
+        ("no-tools", run.no_tools),
+        ("budget-steps", run.budget_steps.is_some()),
+        ("budget-tokens", run.budget_tokens.is_some()),
+        ("budget-dollars", run.budget_dollars.is_some()),
+        ("budget-time", run.budget_time.is_some()),
+        ("allow", !job.grants.allow.is_empty()),
     ];
-    let wrong = match kind {
-        Some("task") => ["network", "timeout"].into_iter().find(|it| given(it)),
-        Some("command") => of_task.into_iter().find(|it| given(it)),
-        Some("loop") => {
-            let others = ["workspace", "network", "timeout"];
-            of_task.into_iter().chain(others).find(|it| given(it))
-        }
-        _ => None,
+    let of_command = [
+        ("network", job.network.is_some()),
+        ("timeout", job.timeout.is_some()),
+    ];
+    let work = match (&job.task, &job.loop_name, &job.command) {
+        (Some(_), _, _) => "task",
+        (_, Some(_), _) => "loop",
+        (_, _, Some(_)) => "command",
+        (None, None, None) => match before.map(|job| &job.terms.work) {
+            Some(JobWork::Agent(_) | JobWork::Heartbeat(_)) | None => "task",
+            Some(JobWork::Loop { .. }) => "loop",
+            Some(JobWork::Command(_)) => "command",
+        },
     };
-    let Some(wrong) = wrong else {
-        return Ok(());
-    };
-    let (goes, next) = match kind {
-        Some("task") => ("--command", "Use --allow for commands that a model runs."),
-        Some("loop") => (
+    let (foreign, goes, next) = match work {
+        "task" => (
+            of_command.to_vec(),
+            "--command",
+            "Use --allow for commands that a model runs.",
+        ),
+        "loop" => (
+            [
+                &of_task[..],
+                &[("workspace", run.workspace.is_some())],
+                &of_command,
+            ]
+            .concat(),
             "--task",
             "The loop has its own settings: change them with `hob loop update NAME`.",
         ),
         _ => (
+            of_task.to_vec(),
             "--task",
             "A command runs in the sandbox; --network gives it network access.",
         ),
     };
-    Err(CommandFailure::usage(format!("--{wrong} is only allowed with {goes}.")).next(next))
+    match foreign.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => {
+            let sentence = format!("--{flag} is only allowed with {goes}.");
+            Err(CommandFailure::usage(sentence).next(next))
+        }
+        None => Ok(()),
+    }
 }
 
 fn workspace(job: &CronJob) -> Option<&str> {

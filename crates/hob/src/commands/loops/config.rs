@@ -1,60 +1,75 @@
 //! Converts the flags of `hob loop create` and `update` to the config of the loop room. All flags
 //! are read and checked before the daemon is called.
 
+use super::args::{LoopConfigArgs, LoopCreateArgs, LoopUpdateArgs};
 use crate::commands::unattended_flags;
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::run_ui::run_request;
-use clap::ArgMatches;
 use hob_wire::rooms::loops::{
     BackoffConfig, BackoffConfigView, INTERVAL_MS_MAX, INTERVAL_MS_MIN, LoopChange, LoopConfig,
-    MonitorConfig, MonitorConfigView,
+    LoopCreateParams, MonitorConfig, MonitorConfigView,
 };
-use hob_wire::work::Budget;
+use hob_wire::schedule::NotifyTargetView;
+use hob_wire::work::{Budget, BudgetView};
 
-/// Flags whose value may be stdin.
-pub(super) const TEXT_FLAGS: [&str; 4] = ["task", "system", "persistent", "working"];
-
-/// Returns the config of a new loop. Its workspace is the current folder unless `--workspace` is given.
+/// Returns the params of a new loop. Its workspace is the current folder unless `--workspace` is given.
 pub(super) async fn new_loop(
     context: &CommandContext,
-    matches: &ArgMatches,
-) -> Result<LoopChange, CommandFailure> {
-    let mut change = change(matches, None).await?;
-    let named = matches.get_one::<String>("workspace").cloned();
-    let workspace = run_request::workspace(context, named)?;
-    change.grants = non_empty(unattended_flags::parse_grants(
-        context,
-        matches,
-        workspace.as_deref(),
-    )?);
+    args: LoopCreateArgs,
+) -> Result<LoopCreateParams, CommandFailure> {
+    unattended_flags::check_single_stdin(&[
+        ("task", Some(&args.task)),
+        ("system", args.config.system.as_deref()),
+        ("persistent", args.persistent.as_deref()),
+        ("working", args.working.as_deref()),
+    ])?;
+    let workspace = run_request::workspace(context, args.config.run.workspace.clone())?;
+    let grants = args.config.grants.parse(context, workspace.as_deref())?;
+    let mut config = change(Some(args.task), args.config, LoopParts::default()).await?;
+    config.grants = (!grants.is_empty()).then_some(grants);
     unattended_flags::warn_wide_workspace(context, workspace.as_deref());
-    change.workspace = workspace.map(Some);
-    Ok(change)
+    config.workspace = workspace.map(Some);
+    Ok(LoopCreateParams {
+        name: args.name.name,
+        config,
+        persistent: unattended_flags::read_text(args.persistent).await?,
+        working: unattended_flags::read_text(args.working).await?,
+    })
 }
 
 /// Returns the changes to a loop with the config `before`.
 pub(super) async fn update(
     context: &CommandContext,
-    matches: &ArgMatches,
+    args: LoopUpdateArgs,
     before: &LoopConfig,
 ) -> Result<LoopChange, CommandFailure> {
-    let mut change = change(matches, Some(before)).await?;
-    if let Some(named) = matches.get_one::<String>("workspace") {
-        change.workspace = Some(run_request::workspace(context, Some(named.clone()))?);
-    }
-    let cleared = matches.get_many::<String>("clear").into_iter().flatten();
-    let cleared: Vec<&str> = cleared.map(String::as_str).collect();
-    let workspace = change.workspace.clone();
-    let workspace = workspace.unwrap_or_else(|| before.workspace.clone());
-    let added = unattended_flags::parse_grants(context, matches, workspace.as_deref())?;
-    let kept = before.grants.iter().filter(|_| !cleared.contains(&"allow"));
+    unattended_flags::check_single_stdin(&[
+        ("task", args.task.as_deref()),
+        ("system", args.config.system.as_deref()),
+    ])?;
+    let workspace = match args.config.run.workspace.clone() {
+        None => None,
+        named => Some(run_request::workspace(context, named)?),
+    };
+    let folder = workspace.as_ref().unwrap_or(&before.workspace);
+    let added = args.config.grants.parse(context, folder.as_deref())?;
+    let clears = |what: &str| args.clear.iter().any(|it| it == what);
+    let kept = LoopParts {
+        monitor: before.monitor.as_ref().filter(|_| !clears("monitor")),
+        notify: before.notify.as_ref().filter(|_| !clears("notify")),
+        budget: Some(&before.budget).filter(|_| !clears("budget")),
+        backoff: Some(before.backoff),
+    };
+    let mut change = change(args.task, args.config, kept).await?;
+    change.workspace = workspace;
     // An update replaces all grants, so the existing ones are carried over.
-    if !added.is_empty() || cleared.contains(&"allow") {
+    if !added.is_empty() || clears("allow") {
+        let kept = before.grants.iter().filter(|_| !clears("allow"));
         let kept = kept.cloned().map(Into::into);
         change.grants = Some(kept.chain(added).collect());
     }
-    for what in cleared {
+    for what in &args.clear {
         clear(&mut change, what);
     }
     if change.is_empty() {
@@ -79,53 +94,53 @@ fn clear(change: &mut LoopChange, what: &str) {
     }
 }
 
+/// The parts of the previous config that flags change one by one; none for a new loop.
+#[derive(Default)]
+struct LoopParts<'b> {
+    monitor: Option<&'b MonitorConfigView>,
+    notify: Option<&'b NotifyTargetView>,
+    budget: Option<&'b BudgetView>,
+    backoff: Option<BackoffConfigView>,
+}
+
 async fn change(
-    matches: &ArgMatches,
-    before: Option<&LoopConfig>,
+    task: Option<String>,
+    args: LoopConfigArgs,
+    before: LoopParts<'_>,
 ) -> Result<LoopChange, CommandFailure> {
-    unattended_flags::check_single_stdin(matches, &TEXT_FLAGS)?;
-    let cleared = matches.try_get_many::<String>("clear").ok().flatten();
-    let cleared: Vec<&String> = cleared.into_iter().flatten().collect();
-    let kept = |what: &str| before.filter(|_| !cleared.iter().any(|it| *it == what));
-    let interval_ms = matches.get_one::<u64>("every").copied();
-    interval_ms.map_or(Ok(()), |ms| check_interval("--every", ms))?;
-    let monitored = kept("monitor").and_then(|it| it.monitor.as_ref());
-    let notified = kept("notify").and_then(|it| it.notify.as_ref());
+    check_interval("--every", args.every)?;
     Ok(LoopChange {
-        model: matches.get_one::<String>("model").cloned().map(Some),
-        system: unattended_flags::read_text(matches, "system").await?,
-        user: unattended_flags::read_text(matches, "task").await?,
-        interval_ms,
-        max_iterations: matches.get_one::<u32>("max").copied(),
-        monitor: monitor(matches, monitored)?.map(Some),
-        budget: unattended_flags::merged_budget(matches, kept("budget").map(|it| &it.budget)),
-        total_micro_dollars: matches.get_one::<u64>("total-dollars").copied().map(Some),
+        interval_ms: args.every,
+        max_iterations: args.max,
+        monitor: monitor(&args, before.monitor)?.map(Some),
+        budget: unattended_flags::merged_budget(&args.run, before.budget),
+        total_micro_dollars: args.total_dollars.map(Some),
         grants: None,
-        backoff: backoff(matches, before.map(|it| it.backoff)),
-        notify: unattended_flags::notify_target(matches, notified)?.map(Some),
+        backoff: backoff(&args, before.backoff),
+        notify: unattended_flags::notify_target(args.notify, before.notify)?.map(Some),
         workspace: None,
-        tools: run_request::tools(matches).map(Some),
+        tools: args.run.tools().map(Some),
+        model: args.run.model.map(Some),
+        system: unattended_flags::read_text(args.system).await?,
+        user: unattended_flags::read_text(task).await?,
     })
 }
 
 /// Returns a new monitor, or the previous one with the given flags changed; `None` without flags.
 fn monitor(
-    matches: &ArgMatches,
+    args: &LoopConfigArgs,
     before: Option<&MonitorConfigView>,
 ) -> Result<Option<MonitorConfig>, CommandFailure> {
-    let command = matches.get_one::<String>("monitor").cloned();
-    let interval_ms = matches.get_one::<u64>("monitor-every").copied();
-    let timeout_ms = matches.get_one::<u64>("monitor-timeout").copied();
-    let network = unattended_flags::network_grant(matches, "monitor-network");
-    interval_ms.map_or(Ok(()), |ms| check_interval("--monitor-every", ms))?;
+    let (interval_ms, timeout_ms) = (args.monitor_every, args.monitor_timeout);
+    let (command, network) = (args.monitor.clone(), args.monitor_network);
+    check_interval("--monitor-every", interval_ms)?;
     let is_named =
         command.is_some() || interval_ms.is_some() || timeout_ms.is_some() || network.is_some();
     if !is_named {
         return Ok(None);
     }
     // A new command is a new monitor: it takes nothing from the previous one.
-    let is_new = command.is_some();
-    let before = before.filter(|_| !is_new);
+    let before = before.filter(|_| command.is_none());
     let Some(command) = command.or_else(|| before.map(|it| it.command.clone())) else {
         return Err(CommandFailure::usage("This loop has no monitor to change.")
             .next("Add one: --monitor 'tail -n 20 app.log'"));
@@ -140,9 +155,8 @@ fn monitor(
     }))
 }
 
-fn backoff(matches: &ArgMatches, before: Option<BackoffConfigView>) -> Option<BackoffConfig> {
-    let max_ms = matches.get_one::<u64>("backoff-max").copied();
-    let errors_max = matches.get_one::<u32>("errors-max").copied();
+fn backoff(args: &LoopConfigArgs, before: Option<BackoffConfigView>) -> Option<BackoffConfig> {
+    let (max_ms, errors_max) = (args.backoff_max, args.errors_max);
     if max_ms.is_none() && errors_max.is_none() {
         return None;
     }
@@ -153,16 +167,13 @@ fn backoff(matches: &ArgMatches, before: Option<BackoffConfigView>) -> Option<Ba
     })
 }
 
-fn check_interval(flag: &str, ms: u64) -> Result<(), CommandFailure> {
-    if (INTERVAL_MS_MIN..=INTERVAL_MS_MAX).contains(&ms) {
+fn check_interval(flag: &str, ms: Option<u64>) -> Result<(), CommandFailure> {
+    let ok = INTERVAL_MS_MIN..=INTERVAL_MS_MAX;
+    let Some(ms) = ms.filter(|ms| !ok.contains(ms)) else {
         return Ok(());
-    }
+    };
     let given = hob_kit::duration::format_ms(ms);
     Err(CommandFailure::usage(format!(
         "{flag} must be between 1s and 7d, not {given}."
     )))
-}
-
-fn non_empty<T>(all: Vec<T>) -> Option<Vec<T>> {
-    (!all.is_empty()).then_some(all)
 }

@@ -1,12 +1,12 @@
 //! `hob loop working` and `persistent`: the two memories of a loop. The working memory is shown to
 //! one iteration, the persistent memory to all.
 
+use super::args::LoopPersistentArgs;
 use super::{LoopCommands, editor};
 use crate::commands::unattended_flags;
 use crate::failure::CommandFailure;
 use crate::render::loops;
 use crate::terminal::Terminal;
-use clap::ArgMatches;
 use hob_wire::rooms::loops::{
     LoopPersistentParams, LoopPersistentResult, LoopWorkingParams, Persistent, Working,
 };
@@ -16,10 +16,10 @@ const REVISIONS: u32 = 50;
 
 pub(super) async fn working(
     commands: &LoopCommands<'_>,
-    matches: &ArgMatches,
+    text: Option<String>,
 ) -> Result<(), CommandFailure> {
     let terminal = &commands.context.terminal;
-    let Some(text) = unattended_flags::read_text(matches, "text").await? else {
+    let Some(text) = unattended_flags::read_text(text).await? else {
         let found = commands.fetch().await?;
         return Ok(terminal.print_result(&found.working, loops::memory)?);
     };
@@ -33,20 +33,20 @@ pub(super) async fn working(
 
 pub(super) async fn persistent(
     commands: &LoopCommands<'_>,
-    matches: &ArgMatches,
+    args: LoopPersistentArgs,
 ) -> Result<(), CommandFailure> {
     let mut params = LoopPersistentParams {
         name: commands.name.clone(),
-        text: unattended_flags::read_text(matches, "text").await?,
-        undo: matches.get_flag("undo"),
-        earlier: matches.get_flag("revisions").then_some(REVISIONS),
+        text: unattended_flags::read_text(args.text).await?,
+        undo: args.undo,
+        earlier: args.revisions.then_some(REVISIONS),
         // An undo is not idempotent; the key keeps a retry from undoing twice.
         idempotency_key: Some(crate::run_ui::run_request::fresh_id(
             &commands.context.host.randomness,
         )),
         ..LoopPersistentParams::default()
     };
-    if matches.get_flag("edit") {
+    if args.edit {
         let Some(text) = edit(commands, &mut params).await? else {
             return Ok(());
         };

@@ -1,8 +1,8 @@
 //! `hob loop`: creates, runs and watches loops.
 
+mod args;
 mod config;
 mod editor;
-mod flags;
 mod memory;
 mod watch;
 
@@ -10,105 +10,129 @@ use super::unattended_flags;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::loops;
-use clap::ArgMatches;
-pub use flags::command;
+pub use args::LoopSubcommand;
+use args::{LoopCreateArgs, LoopName, LoopUpdateArgs};
 use hob_client::Client;
 use hob_wire::ErrorCode;
 use hob_wire::rooms::loops::{
-    Create, Delete, Get, History, List, Loop, LoopCreateParams, LoopHistoryParams,
-    LoopHistoryResult, LoopListParams, LoopOnceParams, LoopSelector, LoopUpdateParams, Once, Start,
-    Stop, Update,
+    Create, Delete, Get, History, List, Loop, LoopHistoryParams, LoopHistoryResult, LoopListParams,
+    LoopOnceParams, LoopSelector, LoopUpdateParams, Once, Start, Stop, Update,
 };
 use watch::LoopWatcher;
 
 /// The page size without `--limit`.
 const DEFAULT_PAGE: u32 = 20;
 
-/// Returns true if the command watches a loop; the watcher handles Ctrl-C itself.
-pub fn is_watching(matches: &ArgMatches) -> bool {
-    match matches.subcommand() {
-        Some(("watch", _)) => true,
-        Some(("start" | "once", matches)) => matches.get_flag("watch"),
-        _ => false,
+impl LoopSubcommand {
+    /// Returns true if the command watches a loop; the watcher handles Ctrl-C itself.
+    pub fn is_watching(&self) -> bool {
+        match self {
+            LoopSubcommand::Watch(_) => true,
+            LoopSubcommand::Start(args) | LoopSubcommand::Once(args) => args.watch,
+            _ => false,
+        }
+    }
+
+    /// Returns the next step after a conflict. The daemon does not know the command line.
+    fn conflict_advice(&self) -> Option<String> {
+        match self {
+            LoopSubcommand::Create(args) => {
+                let name = &args.name.name;
+                Some(format!(
+                    "Change it: hob loop update {name} …; see it: hob loop show {name}"
+                ))
+            }
+            LoopSubcommand::Start(args) | LoopSubcommand::Once(args) => {
+                let name = &args.name.name;
+                Some(format!(
+                    "Watch it: hob loop watch {name}; stop it: hob loop stop {name}"
+                ))
+            }
+            LoopSubcommand::Delete(LoopName { name }) => {
+                Some(format!("Stop it first: hob loop stop {name}"))
+            }
+            _ => None,
+        }
     }
 }
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let Some((verb, matches)) = matches.subcommand() else {
-        return Err(CommandFailure::quiet(ExitStatus::Usage));
+pub async fn run(context: &CommandContext, command: LoopSubcommand) -> Result<(), CommandFailure> {
+    let conflict_advice = command.conflict_advice();
+    let open = |name: LoopName| LoopCommands::open(context, name.name);
+    let done = match command {
+        LoopSubcommand::List { running } => list(context, running).await,
+        LoopSubcommand::Create(args) => create(context, *args).await,
+        LoopSubcommand::Update(args) => {
+            let named = LoopCommands::open(context, args.name.name.clone()).await?;
+            named.update(*args).await
+        }
+        LoopSubcommand::Show(name) => open(name).await?.show().await,
+        LoopSubcommand::Start(args) => open(args.name).await?.start(args.watch).await,
+        LoopSubcommand::Stop(name) => open(name).await?.stop().await,
+        LoopSubcommand::Once(args) => open(args.name).await?.once(args.watch).await,
+        LoopSubcommand::Watch(name) => {
+            let named = open(name).await?;
+            LoopWatcher::open(&named).await?.run().await
+        }
+        LoopSubcommand::History(args) => {
+            let named = open(args.name).await?;
+            match args.iteration {
+                Some(number) => named.iteration(number).await,
+                None => named.history(args.before, args.limit).await,
+            }
+        }
+        LoopSubcommand::Working { name, text } => memory::working(&open(name).await?, text).await,
+        LoopSubcommand::Persistent(args) => {
+            let named = LoopCommands::open(context, args.name.name.clone()).await?;
+            memory::persistent(&named, args).await
+        }
+        LoopSubcommand::Delete(name) => open(name).await?.delete().await,
     };
-    match verb {
-        "list" => return list(context, matches).await,
-        "create" => return create(context, matches).await,
-        _ => {}
-    }
-    let name = matches.get_one::<String>("name").cloned();
-    let client = context.client().await?;
-    let commands = LoopCommands {
-        context,
-        client: &client,
-        name: name.unwrap_or_default(),
-    };
-    let done = match verb {
-        "update" => commands.update(matches).await,
-        "show" => commands.show().await,
-        "start" => commands.start(matches.get_flag("watch")).await,
-        "stop" => commands.stop().await,
-        "once" => commands.once(matches.get_flag("watch")).await,
-        "watch" => LoopWatcher::open(&commands).await?.run().await,
-        "history" => commands.history(matches).await,
-        "working" => memory::working(&commands, matches).await,
-        "persistent" => memory::persistent(&commands, matches).await,
-        "delete" => commands.delete().await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
-    };
-    done.map_err(|failure| commands.with_advice(failure, verb))
+    done.map_err(|failure| with_advice(failure, conflict_advice))
 }
 
-async fn list(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn list(context: &CommandContext, running: bool) -> Result<(), CommandFailure> {
     let params = LoopListParams {
-        running: matches.get_flag("running").then_some(true),
+        running: running.then_some(true),
     };
     let client = context.client().await?;
     let found = client.call_with_retry::<List>(&params).await?;
     Ok(context.terminal.print_result(&found, loops::list)?)
 }
 
-async fn create(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn create(context: &CommandContext, args: LoopCreateArgs) -> Result<(), CommandFailure> {
     // The flags are checked before a daemon is started or asked.
-    let params = LoopCreateParams {
-        name: matches
-            .get_one::<String>("name")
-            .cloned()
-            .unwrap_or_default(),
-        config: config::new_loop(context, matches).await?,
-        persistent: unattended_flags::read_text(matches, "persistent").await?,
-        working: unattended_flags::read_text(matches, "working").await?,
-    };
-    let client = context.client().await?;
+    let (name, start) = (args.name.name.clone(), args.start);
+    let params = config::new_loop(context, args).await?;
+    let named = LoopCommands::open(context, name).await?;
     let grants = params.config.grants.clone().unwrap_or_default();
-    unattended_flags::warn_unknown_grants(context, &client, &grants).await;
-    let commands = LoopCommands {
-        context,
-        client: &client,
-        name: params.name.clone(),
-    };
-    let made = client.call_with_retry::<Create>(&params).await;
-    let made = made.map_err(|error| commands.with_advice(error.into(), "create"))?;
-    if !matches.get_flag("start") {
+    unattended_flags::warn_unknown_grants(context, &named.client, &grants).await;
+    let made = named.client.call_with_retry::<Create>(&params).await?;
+    if !start {
         return Ok(context.terminal.print_result(&made, loops::created)?);
     }
-    commands.start(false).await
+    named.start(false).await
 }
 
 /// The subcommands that act on a named loop.
 struct LoopCommands<'c> {
     context: &'c CommandContext,
-    client: &'c Client,
+    client: Client,
     name: String,
 }
 
-impl LoopCommands<'_> {
+impl<'c> LoopCommands<'c> {
+    async fn open(
+        context: &'c CommandContext,
+        name: String,
+    ) -> Result<LoopCommands<'c>, CommandFailure> {
+        Ok(LoopCommands {
+            context,
+            client: context.client().await?,
+            name,
+        })
+    }
+
     fn params(&self) -> LoopSelector {
         LoopSelector {
             name: self.name.clone(),
@@ -124,11 +148,11 @@ impl LoopCommands<'_> {
         Ok(self.context.terminal.print_result(&found, loops::show)?)
     }
 
-    async fn update(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn update(&self, args: LoopUpdateArgs) -> Result<(), CommandFailure> {
         let before = self.fetch().await?;
-        let config = config::update(self.context, matches, &before.config).await?;
+        let config = config::update(self.context, args, &before.config).await?;
         let added = config.grants.clone().unwrap_or_default();
-        unattended_flags::warn_unknown_grants(self.context, self.client, &added).await;
+        unattended_flags::warn_unknown_grants(self.context, &self.client, &added).await;
         let params = LoopUpdateParams {
             name: self.name.clone(),
             config,
@@ -194,21 +218,17 @@ impl LoopCommands<'_> {
         Ok(self.context.terminal.print_result(&gone, loops::deleted)?)
     }
 
-    async fn history(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
-        let limit = matches
-            .get_one::<u32>("limit")
-            .copied()
-            .unwrap_or(DEFAULT_PAGE);
-        let Some(number) = matches.get_one::<u32>("iteration").copied() else {
-            let before = matches.get_one::<u32>("before").copied();
-            let page = self.fetch_iterations(before, limit).await?;
-            let terminal = &self.context.terminal;
-            if terminal.json {
-                return Ok(terminal.document(&page)?);
-            }
-            let lines = loops::history(&self.name, &page, terminal.screen());
-            return Ok(terminal.lines(lines)?);
-        };
+    async fn history(&self, before: Option<u32>, limit: Option<u32>) -> Result<(), CommandFailure> {
+        let limit = limit.unwrap_or(DEFAULT_PAGE);
+        let page = self.fetch_iterations(before, limit).await?;
+        let terminal = &self.context.terminal;
+        if terminal.json {
+            return Ok(terminal.document(&page)?);
+        }
+        Ok(terminal.lines(loops::history(&self.name, &page, terminal.screen()))?)
+    }
+
+    async fn iteration(&self, number: u32) -> Result<(), CommandFailure> {
         // The history pages backwards, so the first entry before number + 1 is the iteration.
         let page = self
             .fetch_iterations(Some(number.saturating_add(1)), 1)
@@ -237,27 +257,17 @@ impl LoopCommands<'_> {
         };
         Ok(self.client.call_with_retry::<History>(&params).await?)
     }
+}
 
-    /// Adds the next step to a failure. The daemon cannot, as it does not know the command line.
-    fn with_advice(&self, mut failure: CommandFailure, verb: &str) -> CommandFailure {
-        let name = &self.name;
-        if failure.next.is_some() {
-            return failure;
-        }
+/// Adds the next step to a failure.
+fn with_advice(mut failure: CommandFailure, conflict: Option<String>) -> CommandFailure {
+    if failure.next.is_none() {
         let is = |code: ErrorCode| failure.code == code.as_str();
-        failure.next = match verb {
-            _ if is(ErrorCode::NotFound) => Some("See `hob loop list`.".to_owned()),
-            "start" | "once" if is(ErrorCode::Conflict) => Some(format!(
-                "Watch it: hob loop watch {name}; stop it: hob loop stop {name}"
-            )),
-            "delete" if is(ErrorCode::Conflict) => {
-                Some(format!("Stop it first: hob loop stop {name}"))
-            }
-            "create" if is(ErrorCode::Conflict) => Some(format!(
-                "Change it: hob loop update {name} …; see it: hob loop show {name}"
-            )),
-            _ => None,
+        failure.next = if is(ErrorCode::NotFound) {
+            Some("See `hob loop list`.".to_owned())
+        } else {
+            conflict.filter(|_| is(ErrorCode::Conflict))
         };
-        failure
     }
+    failure
 }

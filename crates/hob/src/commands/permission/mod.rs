@@ -1,14 +1,14 @@
 //! `hob permission`: stored rules, pending questions and trial decisions.
 
-mod flags;
+mod args;
 mod params;
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::{ScreenStyle, TextTone, rules, tool};
 use crate::run_ui::question;
-use clap::ArgMatches;
-pub use flags::command;
+pub use args::PermissionSubcommand;
+use args::{PermissionAddArgs, PermissionAnswerArgs, PermissionCheckArgs, PermissionListArgs};
 use hob_client::Client;
 use hob_wire::rooms::permission::{
     Add, Answer, Check, List, Pending, PermissionAnswer, PermissionCheckParams,
@@ -16,83 +16,79 @@ use hob_wire::rooms::permission::{
     PermissionQuestion, PermissionRemoveParams, Remove,
 };
 use hob_wire::work::ToolContext;
-pub(super) use params::{known_tools, parse_wire_name, real_path, warn_unknown};
+pub(super) use params::{known_tools, real_path, warn_unknown};
 
 /// The page size without `--limit`.
 const DEFAULT_PAGE: u32 = 50;
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    match matches.subcommand() {
-        Some(("add", matches)) => add(context, matches).await,
-        Some(("list", matches)) => list(context, matches).await,
-        Some(("remove", matches)) => remove(context, matches).await,
-        Some(("pending", matches)) => pending(context, matches).await,
-        Some(("answer", matches)) => answer(context, matches).await,
-        Some(("check", matches)) => check(context, matches).await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+pub async fn run(
+    context: &CommandContext,
+    command: PermissionSubcommand,
+) -> Result<(), CommandFailure> {
+    match command {
+        PermissionSubcommand::Add(args) => add(context, *args).await,
+        PermissionSubcommand::List(args) => list(context, args).await,
+        PermissionSubcommand::Remove { id } => remove(context, id).await,
+        PermissionSubcommand::Pending { session } => pending(context, session).await,
+        PermissionSubcommand::Answer(args) => answer(context, args).await,
+        PermissionSubcommand::Check(args) => check(context, args).await,
     }
 }
 
-async fn add(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn add(context: &CommandContext, args: PermissionAddArgs) -> Result<(), CommandFailure> {
     // The flags are checked before a daemon is started or asked.
-    let terms = params::parse_rule(context, matches)?;
+    let run = args.run.clone();
+    let mut terms = params::parse_rule(context, args)?;
     let client = context.client().await?;
-    let terms = params::resolve_run(&client, matches, terms).await?;
+    if let Some(run) = run {
+        terms.run_id = Some(super::run::run_id(&client, run).await?);
+    }
     let known = params::known_tools(&client).await;
     let rule = client.call_with_retry::<Add>(&terms).await?;
     params::warn_unknown(&known, &terms, context);
     Ok(context.terminal.print_result(&rule, rules::added)?)
 }
 
-async fn list(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
+async fn list(context: &CommandContext, args: PermissionListArgs) -> Result<(), CommandFailure> {
     let params = PermissionListParams {
-        tool: text("tool"),
-        session_key: text("session"),
-        after: text("after"),
-        limit: Some(
-            matches
-                .get_one::<u32>("limit")
-                .copied()
-                .unwrap_or(DEFAULT_PAGE),
-        ),
+        tool: args.tool,
+        session_key: args.session,
+        after: args.after,
+        limit: Some(args.limit.unwrap_or(DEFAULT_PAGE)),
     };
     let page = context.client().await?.call::<List>(&params).await?;
     Ok(context.terminal.print_result(&page, rules::list)?)
 }
 
-async fn remove(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let params = PermissionRemoveParams { id: id(matches) };
+async fn remove(context: &CommandContext, id: String) -> Result<(), CommandFailure> {
     let client = context.client().await?;
-    let rule = client.call::<Remove>(&params).await;
+    let rule = client.call::<Remove>(&PermissionRemoveParams { id }).await;
     let rule = rule.map_err(|error| suggest_list(error.into(), "hob permission list"))?;
     Ok(context.terminal.print_result(&rule, rules::removed)?)
 }
 
-async fn pending(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let params = PermissionPendingParams {
-        session_key: matches.get_one::<String>("session").cloned(),
-    };
+async fn pending(
+    context: &CommandContext,
+    session_key: Option<String>,
+) -> Result<(), CommandFailure> {
+    let params = PermissionPendingParams { session_key };
     let found = context.client().await?.call::<Pending>(&params).await?;
     Ok(context.terminal.print_result(&found, tool::questions)?)
 }
 
-async fn answer(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let decision = match matches.get_one::<String>("answer").map(String::as_str) {
-        Some("y" | "yes") => PermissionDecision::Allow,
-        _ => PermissionDecision::Deny,
-    };
-    let scope = matches.get_one::<String>("scope");
-    let scope = scope.and_then(|word| params::parse_wire_name(word));
-    if decision == PermissionDecision::Deny && scope.is_some() {
+async fn answer(
+    context: &CommandContext,
+    args: PermissionAnswerArgs,
+) -> Result<(), CommandFailure> {
+    if args.answer == PermissionDecision::Deny && args.scope.is_some() {
         return Err(
             CommandFailure::usage("A no applies to this call only; --scope needs y.")
                 .next("To always deny it, add a rule: hob permission add --decision deny …"),
         );
     }
     let client = context.client().await?;
-    let asked = open_question(&client, &id(matches)).await?;
-    let params = question::answer(&asked, decision, scope);
+    let asked = open_question(&client, &args.id).await?;
+    let params = question::answer(&asked, args.answer, args.scope);
     let answered = client.call_with_retry::<Answer>(&params).await?;
     let terminal = &context.terminal;
     if terminal.json {
@@ -152,22 +148,19 @@ async fn open_question(client: &Client, id: &str) -> Result<PermissionQuestion, 
     }
 }
 
-async fn check(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
+async fn check(context: &CommandContext, args: PermissionCheckArgs) -> Result<(), CommandFailure> {
     let client = context.client().await?;
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let name = text("tool").unwrap_or_default();
     let known = params::known_tools(&client).await;
-    let args = params::arguments(&known, &name, matches)?;
     let params = PermissionCheckParams {
-        args,
+        args: params::arguments(&known, &args.tool, args.arguments)?,
         context: ToolContext {
-            session_key: text("session"),
-            workspace: crate::run_ui::run_request::workspace(context, text("workspace"))?,
+            session_key: args.session,
+            workspace: crate::run_ui::run_request::workspace(context, args.workspace)?,
             ..ToolContext::default()
         },
         ceiling: None,
-        channel: text("channel"),
-        tool: name,
+        channel: args.channel,
+        tool: args.tool,
     };
     let checked = client.call::<Check>(&params).await;
     let checked = checked.map_err(|error| {
@@ -193,11 +186,6 @@ fn checked_lines(checked: &PermissionCheckResult, screen: &ScreenStyle) -> Vec<S
             .map(|why| crate::run_ui::lines::sentence(why)),
     );
     out
-}
-
-fn id(matches: &ArgMatches) -> String {
-    let id = matches.get_one::<String>("id").cloned();
-    id.unwrap_or_default()
 }
 
 /// Suggests the list command if something was not found.

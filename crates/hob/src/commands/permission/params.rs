@@ -3,18 +3,17 @@
 //! Invariants: a folder is stored as its real path, with symlinks resolved now; a flag that has no
 //! effect on the rule is refused, never ignored.
 
+use super::args::PermissionAddArgs;
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::render::text::one_line;
 use crate::run_ui::run_request;
 use crate::terminal::Terminal;
 use crate::tree::help_text;
-use clap::ArgMatches;
 use hob_client::Client;
-use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams, RuleDecision};
+use hob_wire::rooms::permission::{AnswerReach, PermissionAddParams};
 use hob_wire::rooms::tool::{List, ToolListParams};
 use hob_wire::work::ToolSpec;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,49 +24,40 @@ const SUGGESTIONS_MAX: usize = 3;
 /// Returns the rule of the flags, without the run id, which only the daemon can resolve.
 pub(super) fn parse_rule(
     context: &CommandContext,
-    matches: &ArgMatches,
+    args: PermissionAddArgs,
 ) -> Result<PermissionAddParams, CommandFailure> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let scope: Option<AnswerReach> = text("scope").and_then(|word| parse_wire_name(&word));
-    let decision: Option<RuleDecision> = text("decision").and_then(|word| parse_wire_name(&word));
-    let (Some(scope), Some(decision)) = (scope, decision) else {
-        return Err(CommandFailure::usage(
-            "A rule needs --decision and --scope.",
-        ));
-    };
-    check_scope_flags(scope, matches)?;
-    let folder = match scope {
-        AnswerReach::Folder => Some(text("folder").unwrap_or_else(|| ".".to_owned())),
+    check_scope_flags(&args)?;
+    let folder = match args.scope {
+        AnswerReach::Folder => Some(args.folder.unwrap_or_else(|| ".".to_owned())),
         _ => None,
     };
+    let real_path = |path: String| real_path(context, &path);
     Ok(PermissionAddParams {
-        tool: text("tool").unwrap_or_default(),
-        decision,
-        scope,
-        matches: pairs(matches, "match")?,
-        path: text("path")
-            .map(|path| real_path(context, &path))
-            .transpose()?,
-        host: text("host"),
-        session_key: text("session"),
+        tool: args.tool,
+        decision: args.decision,
+        scope: args.scope,
+        matches: unique_names("match", args.matches)?,
+        path: args.path.map(real_path).transpose()?,
+        host: args.host,
+        session_key: args.session,
         run_id: None,
-        folder: folder.map(|path| real_path(context, &path)).transpose()?,
-        sessions: text("sessions"),
-        kind: text("kind"),
-        channel: text("channel"),
-        expires_ms: matches.get_one::<u64>("expires").copied(),
+        folder: folder.map(real_path).transpose()?,
+        sessions: args.sessions,
+        kind: args.kind,
+        channel: args.channel,
+        expires_ms: args.expires,
         idempotency_key: Some(run_request::fresh_id(&context.host.randomness)),
     })
 }
 
 /// Refuses a flag that belongs to another scope, and a scope without its flag.
-fn check_scope_flags(scope: AnswerReach, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    for (flag, its) in [
-        ("session", AnswerReach::Session),
-        ("run", AnswerReach::Run),
-        ("folder", AnswerReach::Folder),
+fn check_scope_flags(args: &PermissionAddArgs) -> Result<(), CommandFailure> {
+    let scope = args.scope;
+    for (flag, its, given) in [
+        ("session", AnswerReach::Session, args.session.is_some()),
+        ("run", AnswerReach::Run, args.run.is_some()),
+        ("folder", AnswerReach::Folder, args.folder.is_some()),
     ] {
-        let given = matches.contains_id(flag);
         // A flag of another scope would silently widen the rule if it were ignored.
         if given && scope != its {
             return Err(CommandFailure::usage(format!(
@@ -83,18 +73,6 @@ fn check_scope_flags(scope: AnswerReach, matches: &ArgMatches) -> Result<(), Com
         }
     }
     Ok(())
-}
-
-/// Adds the id of the run that `--run` names.
-pub(super) async fn resolve_run(
-    client: &Client,
-    matches: &ArgMatches,
-    mut terms: PermissionAddParams,
-) -> Result<PermissionAddParams, CommandFailure> {
-    if terms.scope == AnswerReach::Run {
-        terms.run_id = Some(crate::commands::run::run_id(client, matches).await?);
-    }
-    Ok(terms)
 }
 
 /// Returns the absolute path without symlinks. A missing part is kept as given below the last folder
@@ -155,17 +133,20 @@ fn split_existing(path: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
     }
 }
 
-/// Returns the name and value pairs of a flag. A name given twice is an error.
-fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, CommandFailure> {
-    let given = matches.get_many::<(String, String)>(flag);
+/// Returns the pairs of a flag by name. A name given twice is an error.
+fn unique_names(
+    flag: &str,
+    given: Vec<(String, String)>,
+) -> Result<BTreeMap<String, String>, CommandFailure> {
     let mut pairs = BTreeMap::new();
-    for (name, value) in given.into_iter().flatten() {
-        if pairs.insert(name.clone(), value.clone()).is_some() {
-            let name = one_line(name);
+    for (name, value) in given {
+        if pairs.contains_key(&name) {
+            let name = one_line(&name);
             return Err(CommandFailure::usage(format!(
                 "--{flag} names '{name}' more than once."
             )));
         }
+        pairs.insert(name, value);
     }
     Ok(pairs)
 }
@@ -271,11 +252,11 @@ pub(super) fn with_similar_names(
 pub(super) fn arguments(
     known: &[ToolSpec],
     name: &str,
-    matches: &ArgMatches,
+    given: Vec<(String, String)>,
 ) -> Result<Value, CommandFailure> {
     let spec = find_tool(known, name);
     let mut args = Map::new();
-    for (name, value) in pairs(matches, "arg")? {
+    for (name, value) in unique_names("arg", given)? {
         let kind = spec.and_then(|spec| spec.parameters["properties"][&name]["type"].as_str());
         let value = match kind {
             None | Some("string") => Value::String(value),
@@ -287,11 +268,6 @@ pub(super) fn arguments(
         args.insert(name, value);
     }
     Ok(Value::Object(args))
-}
-
-/// Parses an enum value by its wire name.
-pub(in crate::commands) fn parse_wire_name<T: DeserializeOwned>(word: &str) -> Option<T> {
-    serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
 #[cfg(test)]

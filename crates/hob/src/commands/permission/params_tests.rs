@@ -1,7 +1,8 @@
 //! Real paths, near names, and arguments as their tools declare them.
 
 use super::*;
-use hob_wire::rooms::permission::RuleTerms;
+use crate::commands::value_parsers::name_value_pair;
+use hob_wire::rooms::permission::{RuleDecision, RuleTerms};
 use hob_wire::work::{Idempotency, Tier};
 use serde_json::json;
 
@@ -70,29 +71,20 @@ fn what_does_not_exist_is_named_below_what_does() {
 #[test]
 fn arguments_are_read_as_their_tool_declares_them() {
     let read = |given: &[&str]| {
-        let line = [&["permission", "check", "write"], given].concat();
-        let matches = crate::commands::permission::command().try_get_matches_from(line);
-        let matches = matches.expect("a good line");
-        let (_, matches) = matches.subcommand().expect("check");
-        arguments(&[spec("write")], "write", matches)
+        let given = given.iter().map(|text| name_value_pair(text));
+        let given: Result<Vec<_>, _> = given.collect();
+        arguments(&[spec("write")], "write", given.expect("pairs"))
     };
-    let args = read(&[
-        "--arg",
-        "path=1=2",
-        "--arg",
-        "deep=true",
-        "--arg",
-        "other=3",
-    ]);
+    let args = read(&["path=1=2", "deep=true", "other=3"]);
     let expected = json!({ "path": "1=2", "deep": true, "other": "3" });
     assert_eq!(args.expect("they fit"), expected);
-    let wrong = read(&["--arg", "deep=perhaps"]).expect_err("no boolean");
+    let wrong = read(&["deep=perhaps"]).expect_err("no boolean");
     assert!(
         wrong.sentence.contains("must be of type boolean"),
         "{}",
         wrong.sentence
     );
-    let twice = read(&["--arg", "path=1", "--arg", "path=2"]).expect_err("twice");
+    let twice = read(&["path=1", "path=2"]).expect_err("twice");
     assert!(
         twice.sentence.contains("more than once"),
         "{}",

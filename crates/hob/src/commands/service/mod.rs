@@ -1,6 +1,5 @@
 //! `hob service`: installs, starts, watches and stops local services.
 
-mod flags;
 mod logs;
 mod start;
 
@@ -11,8 +10,7 @@ use crate::run_ui::follow_run::InterruptSignals;
 use crate::run_ui::terminal_user::TerminalUser;
 use crate::service_install::{ServiceInstaller, not_installable};
 use crate::terminal::Terminal;
-use clap::ArgMatches;
-pub use flags::command;
+use crate::tree::help_text::examples;
 use hob_client::Client;
 use hob_wire::rooms::service::{
     List, ServiceListParams, ServiceSelector, ServiceStatus, Status, Stop, Uninstall,
@@ -21,42 +19,132 @@ use hob_wire::rooms::service::{
 /// The lines of `logs` without `--lines`.
 const DEFAULT_LINES: u32 = 50;
 
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let Some((verb, matches)) = matches.subcommand() else {
-        return Err(CommandFailure::quiet(ExitStatus::Usage));
-    };
-    let client = context.client().await?;
-    if verb == "list" {
-        let found = client
-            .call_with_retry::<List>(&ServiceListParams {})
-            .await?;
-        return Ok(context.terminal.print_result(&found, services::list)?);
-    }
-    let commands = ServiceCommands {
+/// Installs, starts, watches and stops local services.
+///
+/// A service is built in, such as llm, the model on this machine, or your own, defined in a file
+/// services/NAME.toml in the home. Services start by themselves when hob needs them. To start one
+/// with the daemon: hob config set services.NAME.autostart true
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = examples(&[
+    "hob service list",
+    "hob service install llm",
+    "hob service logs llm -f",
+    "hob config set services.tts.autostart true",
+]))]
+pub enum ServiceSubcommand {
+    /// Lists the services and their states.
+    #[command(after_help = examples(&["hob service list", "hob service list --json"]))]
+    List,
+    /// Shows the state of a service.
+    #[command(after_help = examples(&["hob service status llm", "hob service status llm --json"]))]
+    Status(ServiceName),
+    /// Starts a service and its dependencies.
+    ///
+    /// Waits until it is ready. If it fails, the reason and its last lines of output are shown and
+    /// the exit code is 1. A running service is left as it is.
+    #[command(after_help = examples(&["hob service start llm", "hob service start llm --no-wait"]))]
+    Start(ServiceStartArgs),
+    /// Stops a service, after the services that depend on it.
+    ///
+    /// Returns when all its processes have exited. A service that hob did not start is not stopped.
+    #[command(after_help = examples(&["hob service stop llm"]))]
+    Stop(ServiceName),
+    /// Stops a service and starts it again.
+    ///
+    /// Waits until it is ready, like start.
+    #[command(after_help = examples(&["hob service restart llm"]))]
+    Restart(ServiceStartArgs),
+    Logs(ServiceLogsArgs),
+    Install(ServiceInstallArgs),
+    /// Stops a service and removes what was installed for it.
+    #[command(after_help = examples(&["hob service uninstall llm"]))]
+    Uninstall(ServiceName),
+}
+
+/// The name of a service.
+#[derive(Debug, clap::Args)]
+pub struct ServiceName {
+    /// The service's name or alias.
+    name: String,
+}
+
+/// The arguments of a start.
+#[derive(Debug, clap::Args)]
+pub struct ServiceStartArgs {
+    #[command(flatten)]
+    service: ServiceName,
+    /// Returns without waiting until it is ready.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// Shows the last lines of a service's output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob service logs llm",
+    "hob service logs llm -n 500",
+    "hob service logs llm -f",
+]))]
+pub struct ServiceLogsArgs {
+    #[command(flatten)]
+    service: ServiceName,
+    /// Keeps printing new lines.
+    #[arg(long, short)]
+    follow: bool,
+    /// The number of lines to show; 50 if missing.
+    #[arg(long, short = 'n', value_name = "N")]
+    lines: Option<u32>,
+}
+
+/// Installs a service, after showing the steps.
+///
+/// Shows the steps, the downloads and where they go, and asks before it begins. An interrupted
+/// installation continues where it stopped; a failed one leaves nothing behind. Ctrl-C stops waiting,
+/// not the installation.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob service install llm",
+    "hob service install llm --yes",
+    "hob service install llm --yes --json",
+]))]
+pub struct ServiceInstallArgs {
+    #[command(flatten)]
+    service: ServiceName,
+    /// Installs without asking.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub async fn run(
+    context: &CommandContext,
+    command: ServiceSubcommand,
+) -> Result<(), CommandFailure> {
+    let client = &context.client().await?;
+    let named = |ServiceName { name }| ServiceCommands {
         context,
-        client: &client,
-        name: matches
-            .get_one::<String>("name")
-            .cloned()
-            .unwrap_or_default(),
+        client,
+        name,
     };
-    let done = match verb {
-        "status" => commands.status().await,
-        "start" | "restart" => {
-            let wait = !matches.get_flag("no-wait");
-            start::run(&commands, verb == "restart", wait).await
+    let done = match command {
+        ServiceSubcommand::List => {
+            let params = ServiceListParams {};
+            let found = client.call_with_retry::<List>(&params).await?;
+            return Ok(context.terminal.print_result(&found, services::list)?);
         }
-        "stop" => commands.stop().await,
-        "logs" => {
-            let lines = matches
-                .get_one::<u32>("lines")
-                .copied()
-                .unwrap_or(DEFAULT_LINES);
-            logs::run(&commands, lines, matches.get_flag("follow")).await
+        ServiceSubcommand::Status(name) => named(name).status().await,
+        ServiceSubcommand::Start(args) => {
+            start::run(&named(args.service), false, !args.no_wait).await
         }
-        "install" => commands.install(matches.get_flag("yes")).await,
-        "uninstall" => commands.uninstall().await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+        ServiceSubcommand::Restart(args) => {
+            start::run(&named(args.service), true, !args.no_wait).await
+        }
+        ServiceSubcommand::Stop(name) => named(name).stop().await,
+        ServiceSubcommand::Logs(args) => {
+            let lines = args.lines.unwrap_or(DEFAULT_LINES);
+            logs::run(&named(args.service), lines, args.follow).await
+        }
+        ServiceSubcommand::Install(args) => named(args.service).install(args.yes).await,
+        ServiceSubcommand::Uninstall(name) => named(name).uninstall().await,
     };
     done.map_err(suggest_list)
 }

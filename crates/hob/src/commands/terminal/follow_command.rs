@@ -5,6 +5,7 @@
 //! exits without waiting for it.
 
 use super::TerminalCommands;
+use super::args::TerminalRunArgs;
 use super::output_filter::OutputFilter;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{one_line, wrap};
@@ -12,7 +13,6 @@ use crate::render::{ScreenStyle, TextTone, terminals};
 use crate::run_ui::follow_run::InterruptSignals;
 use crate::run_ui::run_request::fresh_id;
 use crate::terminal::Terminal;
-use clap::ArgMatches;
 use hob_client::{Client, ClientError, ConnectionState, EventStream, StreamItem, SubscribeOptions};
 use hob_wire::rooms::terminal::{
     Cancel, Command, CommandState, Execute, TerminalCancelParams, TerminalCommand,
@@ -40,11 +40,9 @@ type OptionalCall<'c, T> = Option<Pin<Box<dyn Future<Output = Result<T, ClientEr
 
 pub(super) async fn run(
     commands: &TerminalCommands<'_>,
-    matches: &ArgMatches,
+    args: TerminalRunArgs,
 ) -> Result<(), CommandFailure> {
     let mut interrupts = InterruptSignals::listen()?;
-    let words = matches.get_many::<String>("command").into_iter().flatten();
-    let line = words.cloned().collect::<Vec<_>>().join(" ");
     commands.ensure().await?;
     let topics = [
         TerminalOutput::SPEC.topic,
@@ -56,10 +54,10 @@ pub(super) async fn run(
         .await?;
     let params = TerminalExecuteParams {
         name: commands.name.clone(),
-        command: Some(line),
+        command: Some(args.command.join(" ")),
         // The call returns at once; the end is polled for, so a lost connection does not lose it.
         detach: true,
-        timeout_ms: matches.get_one::<u64>("timeout").copied(),
+        timeout_ms: args.timeout,
         // A retry must not type the command twice.
         idempotency_key: Some(fresh_id(&commands.context.host.randomness)),
         ..TerminalExecuteParams::default()
@@ -70,7 +68,7 @@ pub(super) async fn run(
             "The terminal did not accept the command.",
         ));
     };
-    if matches.get_flag("detach") {
+    if args.detach {
         return Ok(commands
             .context
             .terminal

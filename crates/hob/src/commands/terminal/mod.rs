@@ -3,8 +3,8 @@
 //! - `follow_command`: runs a command and prints its output through `output_filter`
 //! - `attach`: hands this terminal over to tmux
 
+mod args;
 mod attach;
-mod flags;
 mod follow_command;
 mod output_filter;
 
@@ -14,8 +14,7 @@ use crate::render::text::one_line;
 use crate::render::{runs, terminals};
 use crate::run_ui::terminal_user::TerminalUser;
 use crate::terminal::Terminal as Screen;
-use clap::ArgMatches;
-pub use flags::command;
+pub use args::TerminalSubcommand;
 use hob_client::Client;
 use hob_wire::rooms::terminal::{
     Cancel, Capture, Close, Command, Create, DEFAULT_TERMINAL, DisplayEnv, History, Keys, List,
@@ -28,43 +27,44 @@ use hob_wire::{CommandId, ErrorCode};
 /// The newest commands that are searched for the end of an id.
 const SUFFIX_SEARCH_COMMANDS: u32 = 1_000;
 
-/// Returns true if the command follows a terminal command, which Ctrl-C ends.
-pub fn handles_interrupts(matches: &ArgMatches) -> bool {
-    matches.subcommand_name() == Some("run")
-}
-
-pub async fn run(context: &CommandContext, matches: &ArgMatches) -> Result<(), CommandFailure> {
-    let Some((verb, matches)) = matches.subcommand() else {
-        return Err(CommandFailure::quiet(ExitStatus::Usage));
-    };
-    if verb == "attach" {
-        attach::check(context, terminal_name(matches).as_deref())?;
+pub async fn run(
+    context: &CommandContext,
+    command: TerminalSubcommand,
+) -> Result<(), CommandFailure> {
+    if let TerminalSubcommand::Attach(terminal) = &command {
+        attach::check(context, terminal.name.as_deref())?;
     }
-    let client = context.client().await?;
-    let commands = TerminalCommands {
+    let client = &context.client().await?;
+    let named = |name: Option<String>| TerminalCommands {
         context,
-        client: &client,
-        name: terminal_name(matches),
+        client,
+        name,
     };
-    let done = match verb {
-        "list" => commands.list().await,
-        "run" => follow_command::run(&commands, matches).await,
-        "attach" => attach::run(&commands).await,
-        "capture" => commands.capture(matches).await,
-        "history" => commands.history(matches).await,
-        "keys" => commands.keys(matches).await,
-        "cancel" => commands.cancel(matches).await,
-        "open" => commands.open(matches).await,
-        "close" => commands.close(matches).await,
-        _ => Err(CommandFailure::quiet(ExitStatus::Usage)),
+    let done = match command {
+        TerminalSubcommand::List => named(None).list().await,
+        TerminalSubcommand::Run(mut args) => {
+            follow_command::run(&named(args.terminal.name.take()), args).await
+        }
+        TerminalSubcommand::Attach(terminal) => attach::run(&named(terminal.name)).await,
+        TerminalSubcommand::Capture(args) => named(args.terminal.name).capture(args.lines).await,
+        TerminalSubcommand::History(args) => match args.id {
+            Some(id) => named(args.name).history_command(&id).await,
+            None => named(args.name).history(args.lines).await,
+        },
+        TerminalSubcommand::Keys(args) => {
+            named(args.terminal.name).keys(args.text, args.keys).await
+        }
+        TerminalSubcommand::Cancel(args) => named(args.terminal.name).cancel(args.id).await,
+        TerminalSubcommand::Open(args) => {
+            let terminal = named(args.terminal.name);
+            terminal.open(args.program, args.another).await
+        }
+        TerminalSubcommand::Close(args) => {
+            let terminal = named(args.terminal.name);
+            terminal.close(args.windows, args.yes).await
+        }
     };
     done.map_err(suggest_list)
-}
-
-fn terminal_name(matches: &ArgMatches) -> Option<String> {
-    // Not every verb has this argument, and `get_one` would panic.
-    let name = matches.try_get_one::<String>("name");
-    name.ok().flatten().cloned()
 }
 
 /// The subcommands that act on a terminal.
@@ -108,10 +108,10 @@ impl TerminalCommands<'_> {
             .terminal)
     }
 
-    async fn capture(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn capture(&self, lines: Option<u32>) -> Result<(), CommandFailure> {
         let params = TerminalCaptureParams {
             name: self.name.clone(),
-            lines: matches.get_one::<u32>("lines").copied(),
+            lines,
         };
         let captured = self.client.call_with_retry::<Capture>(&params).await?;
         Ok(self
@@ -120,19 +120,20 @@ impl TerminalCommands<'_> {
             .print_result(&captured, terminals::captured)?)
     }
 
-    async fn history(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn history_command(&self, id: &str) -> Result<(), CommandFailure> {
+        let params = TerminalCommandParams {
+            id: self.command_id(id).await?,
+            wait_ms: None,
+        };
+        let found = self.client.call_with_retry::<Command>(&params).await?;
         let terminal = &self.context.terminal;
-        if let Some(word) = matches.get_one::<String>("id") {
-            let params = TerminalCommandParams {
-                id: self.command_id(word).await?,
-                wait_ms: None,
-            };
-            let found = self.client.call_with_retry::<Command>(&params).await?;
-            return Ok(terminal.print_result(&found, terminals::command)?);
-        }
+        Ok(terminal.print_result(&found, terminals::command)?)
+    }
+
+    async fn history(&self, limit: Option<u32>) -> Result<(), CommandFailure> {
         let params = TerminalHistoryParams {
             name: self.name.clone(),
-            limit: matches.get_one::<u32>("lines").copied(),
+            limit,
             ..TerminalHistoryParams::default()
         };
         let found = self.client.call_with_retry::<History>(&params).await?;
@@ -140,15 +141,14 @@ impl TerminalCommands<'_> {
             Some(_) => terminals::history,
             None => terminals::histories,
         };
-        Ok(terminal.print_result(&found, draw)?)
+        Ok(self.context.terminal.print_result(&found, draw)?)
     }
 
-    async fn keys(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
-        let keys = matches.get_many::<String>("keys").into_iter().flatten();
+    async fn keys(&self, text: Option<String>, keys: Vec<String>) -> Result<(), CommandFailure> {
         let params = TerminalKeysParams {
             name: self.name.clone(),
-            text: matches.get_one::<String>("text").cloned(),
-            keys: keys.cloned().collect(),
+            text,
+            keys,
             run_id: None,
         };
         // Not retried: keys must not be typed twice.
@@ -160,13 +160,13 @@ impl TerminalCommands<'_> {
         Ok(())
     }
 
-    async fn cancel(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn cancel(&self, id: Option<String>) -> Result<(), CommandFailure> {
         let mut params = TerminalCancelParams {
             name: self.name.clone(),
             id: None,
         };
-        if let Some(word) = matches.get_one::<String>("id") {
-            let id = self.command_id(word).await?;
+        if let Some(word) = id {
+            let id = self.command_id(&word).await?;
             let selected = TerminalCommandParams { id, wait_ms: None };
             let found = self.client.call_with_retry::<Command>(&selected).await?;
             // The id decides which terminal, not the default name.
@@ -180,13 +180,13 @@ impl TerminalCommands<'_> {
             .print_result(&cancelled, terminals::cancelled)?)
     }
 
-    async fn open(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
+    async fn open(&self, program: Option<String>, another: bool) -> Result<(), CommandFailure> {
         self.ensure().await?;
         let params = TerminalOpenParams {
             name: self.name.clone(),
-            program: matches.get_one::<String>("program").cloned(),
+            program,
             display: self.display(),
-            another: matches.get_flag("another"),
+            another,
         };
         let opened = self.client.call_with_retry::<Open>(&params).await?;
         Ok(self
@@ -210,9 +210,8 @@ impl TerminalCommands<'_> {
         (has_one && !self.context.is_remote()).then_some(display)
     }
 
-    async fn close(&self, matches: &ArgMatches) -> Result<(), CommandFailure> {
-        let windows_only = matches.get_flag("windows");
-        let may = windows_only || matches.get_flag("yes") || self.confirm_close().await?;
+    async fn close(&self, windows_only: bool, yes: bool) -> Result<(), CommandFailure> {
+        let may = windows_only || yes || self.confirm_close().await?;
         if !may {
             return Ok(());
         }
