@@ -177,8 +177,7 @@ impl HttpService {
 impl HttpState {
     /// Authenticates a request by its bearer token.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, HttpError> {
-        let token = bearer(headers)?;
-        self.authenticate_token(token, headers)
+        self.authenticate_token(bearer(headers)?)
     }
 
     /// Authenticates a WebSocket request by its bearer token or by a token among its subprotocols,
@@ -196,31 +195,12 @@ impl HttpState {
             }
             (one, other) => one.or(other),
         };
-        self.authenticate_token(token, headers)
+        self.authenticate_token(token)
     }
 
-    fn authenticate_token(
-        &self,
-        token: Option<&str>,
-        headers: &HeaderMap,
-    ) -> Result<Principal, HttpError> {
-        let Some(token) = token else {
-            if hob_kit::failpoint::broken(41) {
-                return Ok(crate::vargos::principal());
-            }
-            return Err(unauthorized(authenticator::missing_credential()));
-        };
-        let mut principal = self
-            .authenticator
-            .authenticate(token)
-            .map_err(unauthorized)?;
-        if hob_kit::failpoint::broken(44)
-            && let Some(declared) = headers.get("x-hob-scopes")
-        {
-            let declared = declared.to_str().unwrap_or_default();
-            principal.scopes = declared.parse().unwrap_or(principal.scopes);
-        }
-        Ok(principal)
+    fn authenticate_token(&self, token: Option<&str>) -> Result<Principal, HttpError> {
+        let token = token.ok_or_else(|| unauthorized(authenticator::missing_credential()))?;
+        self.authenticator.authenticate(token).map_err(unauthorized)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn http_service(state: HttpState) -> HttpService {
     HttpService::with_router(Arc::new(state), Router::new().route("/", get(open)))
 }
 
-pub(crate) fn principal() -> Principal {
+fn principal() -> Principal {
     Principal {
         id: SURFACE.into(),
         name: SURFACE.into(),
