@@ -114,7 +114,9 @@ pub(crate) fn check(target: &Path, selection: PatchSelection) -> Result<bool> {
     };
     let (faults, patches) = (faults::read_faults()?, read_patches()?);
     let problems = find_problems(&faults, &patches);
-    problems.iter().for_each(|problem| shell::warn(problem));
+    for problem in &problems {
+        shell::warn(problem);
+    }
     for fault in uncovered(&faults, &patches) {
         shell::say(&format!("{} has no sabotage", fault.test));
     }
@@ -212,10 +214,9 @@ impl SabotageTree {
                     later.push(patch);
                 }
             }
-            let names = together.join(", ");
-            shell::say(&format!("compiling with {names}"));
+            shell::say(&format!("compiling with {}", together.join(", ")));
             if together.is_empty() || !self.compile("check", target)? {
-                shell::warn(&format!("hob does not compile with {names}"));
+                shell::warn("hob does not compile with these patches");
                 is_well = false;
             }
             patches = later;

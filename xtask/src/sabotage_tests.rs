@@ -3,6 +3,7 @@
 use super::{SabotagePatch, choose, copy_if_changed, find_problems, remove_others, uncovered};
 use crate::faults::FaultTest;
 use std::collections::BTreeSet;
+use std::slice::from_ref;
 
 const PATCH: &str = "Nothing is synced.\nTests: f07_a, f07_b\n\ndiff --git a/x b/x\n--- a/x\n";
 
@@ -43,10 +44,10 @@ fn a_patch_belongs_to_a_fault_of_the_table() {
     let faults = [fault(7, "f07_a"), fault(7, "f07_b"), fault(8, "f08_c")];
     let of_two = SabotagePatch::parse("07-no-sync", PATCH).unwrap();
     assert_eq!(
-        find_problems(&faults, &[of_two.clone()]),
+        find_problems(&faults, from_ref(&of_two)),
         Vec::<String>::new()
     );
-    assert_eq!(uncovered(&faults, &[of_two.clone()]), [&faults[2]]);
+    assert_eq!(uncovered(&faults, from_ref(&of_two)), [&faults[2]]);
     assert_eq!(
         find_problems(&faults[..1], &[of_two, patch("99-x")]),
         [
