@@ -26,8 +26,8 @@ const COMMANDS: &[XtaskCommand] = &[
     },
     XtaskCommand {
         name: "faults",
-        usage: "[--break N|all] [--kills N] [--seed N] [--minutes N] [N…]",
-        summary: "Run the fault tests and print their figures",
+        usage: "[--break N|all] [--patches] [--kills N] [--seed N] [--minutes N] [N…]",
+        summary: "Run the fault tests and print their figures; --break: see them fail",
         run: faults::run,
     },
     XtaskCommand {

@@ -1,8 +1,10 @@
 //! `cargo xtask faults`: runs the fault tests against the built binary and prints one table.
-//! `--break N` breaks hob on purpose and succeeds only if the test of fault N goes red.
+//! `--break N` builds a copy of hob with the sabotage patch of fault N and succeeds only if the
+//! tests of that fault go red.
 //!
 //! The list of faults is read from the table in the tests, so there is only one.
 
+use crate::sabotage::{self, PatchSelection, SabotagePatch, SabotageTree};
 use crate::shell;
 use crate::suite::{ReportFile, TestRunner, build_fault_binary};
 use crate::tools::Toolbox;
@@ -21,10 +23,10 @@ const SOAK_MINUTES: u64 = 10;
 
 /// One row of the tests' table of faults.
 #[derive(Debug, PartialEq, Eq)]
-struct FaultTest {
-    number: u32,
-    test: String,
-    expects: String,
+pub(crate) struct FaultTest {
+    pub(crate) number: u32,
+    pub(crate) test: String,
+    pub(crate) expects: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ enum TestVerdict {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct FaultOptions {
     breaking: Vec<u32>,
+    /// Only check that every sabotage patch applies and compiles.
+    check_patches: bool,
     kills: Option<u64>,
     seed: Option<u64>,
     /// Length of the soak; without it, the short form of the ordinary tests.
@@ -46,32 +50,46 @@ struct FaultOptions {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
-    let path = shell::root().join(TABLE);
-    let table = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let faults = read_table(&table)?;
+    let faults = read_faults()?;
     let options = read_options(arguments, &faults)?;
     if TestRunner::find()? != TestRunner::Nextest {
         bail!("the table is made from nextest's report: `cargo install --locked cargo-nextest`");
     }
     let target = Workspace::load()?.target;
+    if options.check_patches {
+        return sabotage::check(&target, PatchSelection::All);
+    }
     let runner = FaultRunner {
         toolbox: Toolbox::prepare(&target)?,
         reports: ReportFile::fresh(&target.join("faults"), "figures")?,
         options: &options,
     };
-    build_fault_binary(&target)?;
     if options.breaking.is_empty() {
+        build_fault_binary(&target)?;
         return runner.try_all(&faults);
     }
-    let mut all_red = true;
-    for fault in faults
-        .iter()
-        .filter(|fault| options.breaking.contains(&fault.number))
-    {
-        all_red &= runner.try_broken(fault)?;
+    let tree = SabotageTree::new(&target);
+    let patches = sabotage::read_patches()?;
+    let is_wanted = |number: u32| options.breaking.contains(&number);
+    let wanted: Vec<&SabotagePatch> = patches.iter().filter(|it| is_wanted(it.number)).collect();
+    for fault in sabotage::uncovered(&faults, &patches) {
+        if is_wanted(fault.number) {
+            shell::warn(&format!("{} has no sabotage", fault.test));
+        }
+    }
+    let mut all_red = !wanted.is_empty();
+    for patch in wanted {
+        all_red &= runner.try_broken(patch, &tree, &faults)?;
     }
     Ok(all_red)
+}
+
+/// Reads the table of the tests.
+pub(crate) fn read_faults() -> Result<Vec<FaultTest>> {
+    let path = shell::root().join(TABLE);
+    let table = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    read_table(&table)
 }
 
 /// `cargo xtask soak`: the fault test that does everything at once, for minutes instead of seconds.
@@ -121,33 +139,40 @@ impl FaultRunner<'_> {
         Ok(failed == 0 && (not_run == 0 || !shell::in_ci()))
     }
 
-    /// Breaks hob for one fault; returns whether its test went red.
-    fn try_broken(&self, fault: &FaultTest) -> Result<bool> {
-        let outcomes = self.outcomes(&[fault], Some(fault.number))?;
-        let is_red = verdict(&fault.test, &outcomes) == TestVerdict::Failed;
-        shell::say(&format!(
-            "fault {}: broken on purpose, {} {}",
-            fault.number,
-            fault.test,
-            if is_red {
-                "went red, as it must"
-            } else {
-                "STAYED GREEN: it does not guard what it says"
-            }
-        ));
-        Ok(is_red)
+    /// Tests a build with this patch; returns whether every test that it covers went red.
+    fn try_broken(
+        &self,
+        patch: &SabotagePatch,
+        tree: &SabotageTree,
+        faults: &[FaultTest],
+    ) -> Result<bool> {
+        shell::step(&format!("build with {}: {}", patch.name, patch.sentence));
+        let binary = tree.build(patch)?;
+        let covered: Vec<&FaultTest> = faults.iter().filter(|it| patch.covers(it)).collect();
+        let outcomes = self.outcomes(&covered, Some(&binary))?;
+        let reports = self.reports.lines();
+        let mut all_red = true;
+        for fault in covered {
+            let verdict = FaultRow::new(fault, &outcomes, &reports).verdict;
+            all_red &= verdict == TestVerdict::Failed;
+            let what = match verdict {
+                TestVerdict::Failed => "went red, as it must",
+                TestVerdict::Held => "STAYED GREEN: it does not guard what it says",
+                TestVerdict::NotRun => "could not run here",
+            };
+            shell::say(&format!("{}: {} {what}", patch.name, fault.test));
+        }
+        Ok(all_red)
     }
 
-    /// Runs the tests of these faults and returns each test's verdict.
+    /// Runs the tests of these faults, with the sabotaged binary if there is one, and returns each
+    /// test's verdict.
     fn outcomes(
         &self,
         faults: &[&FaultTest],
-        breaking: Option<u32>,
+        sabotaged: Option<&Path>,
     ) -> Result<Vec<(String, TestVerdict)>> {
-        shell::step(match breaking {
-            Some(_) => "fault test of a broken build",
-            None => "fault tests",
-        });
+        shell::step("fault tests");
         let outcomes = shell::root().join(OUTCOMES);
         remove(&outcomes)?;
         let tests: Vec<String> = faults
@@ -159,7 +184,6 @@ impl FaultRunner<'_> {
         command.env("HOB_FIGURES", &self.reports.path);
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         for (name, value) in [
-            ("HOB_BREAK", breaking.map(|number| number.to_string())),
             ("HOB_FAULT_KILLS", number(self.options.kills)),
             ("HOB_FAULT_SEED", number(self.options.seed)),
             ("HOB_SOAK_MINUTES", number(self.options.soak_minutes)),
@@ -167,6 +191,9 @@ impl FaultRunner<'_> {
             if let Some(value) = value {
                 command.env(name, value);
             }
+        }
+        if let Some(binary) = sabotaged {
+            command.env("HOB_FAULT_BIN", binary);
         }
         // Whether they pass is read from the report, which a failed build does not write.
         shell::succeeds(self.toolbox.equip(&mut command))?;
@@ -206,6 +233,7 @@ fn read_options(arguments: &[String], faults: &[FaultTest]) -> Result<FaultOptio
                 "all" => options.breaking = faults.iter().map(|fault| fault.number).collect(),
                 number => options.breaking.push(known(number)?),
             },
+            "--patches" => options.check_patches = true,
             "--kills" => options.kills = Some(value()?.parse().context("--kills takes a number")?),
             "--seed" => options.seed = Some(value()?.parse().context("--seed takes a number")?),
             "--minutes" => {

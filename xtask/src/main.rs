@@ -5,6 +5,7 @@
 //! - [`suite`]: `cargo xtask test`, every test of the project
 //! - [`first_answer`]: the README's first command, as a newcomer types it
 //! - [`faults`]: the fault tests and the table of their figures
+//! - [`sabotage`]: patches that break hob, so that a fault test can be seen to fail
 //! - [`tools`]: programs beyond cargo that tests need
 //! - [`workspace`], [`source`]: the project as data, for the rules
 //! - [`shell`]: the one place that starts processes and prints
@@ -12,6 +13,7 @@
 mod commands;
 mod faults;
 mod first_answer;
+mod sabotage;
 mod shell;
 mod source;
 mod suite;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test of the project, fastest checks first. In CI the README's first
 //! command comes last.
 
+use crate::sabotage::{self, PatchSelection};
 use crate::tools::Toolbox;
 use crate::workspace::Workspace;
 use crate::{first_answer, shell, tidy};
@@ -15,6 +16,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let runner = TestRunner::find()?;
     let reports = ReportFile::fresh(&target.join("faults"), "test")?;
     let tidy = tidy::run(false)?;
+    // After clippy, with which it shares the checked dependencies.
+    let sabotage = sabotage::check(&target, PatchSelection::ByCommit)?;
     build_fault_binary(&target)?;
     shell::step("doc tests");
     let doc_tests = shell::succeeds(shell::cargo().args([
@@ -34,6 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let answered = !with_first_answer || first_answer::run(&target)?;
     let steps = [
         ("tidy", tidy),
+        ("sabotage patches", sabotage),
         ("doc tests", doc_tests),
         ("tests", passed),
         ("first answer", answered),

@@ -8,7 +8,6 @@ use crate::hub::Hub;
 use crate::peer::CloseReason;
 use crate::router::CallerRequest;
 use bytes::Bytes;
-use hob_kit::failpoint;
 use hob_wire::frame::{self, Envelope, EventEnvelope, MalformedFrame, RequestEnvelope, UNKNOWN_ID};
 use hob_wire::limits::JSON_DEPTH_MAX;
 use hob_wire::{Durability, ErrorCode, WireError};
@@ -65,7 +64,7 @@ impl BusLink {
         match frame::read(text) {
             // Reading the envelope does not recurse, so it is safe on a frame that nests too deep,
             // and gives the id for the error.
-            _ if !frame::is_depth_within(text, JSON_DEPTH_MAX) && !failpoint::broken(32) => {
+            _ if !frame::is_depth_within(text, JSON_DEPTH_MAX) => {
                 let message = format!("a frame must not nest deeper than {JSON_DEPTH_MAX} levels");
                 self.answer_malformed(id_of(text).as_deref(), &message);
             }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: no other variable of the daemon reaches a child, so no key or token does.
 
-use hob_kit::failpoint;
 use hob_kit::host_environment::EnvVars;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,8 +35,7 @@ pub(crate) fn child_variables(
     added: &[(OsString, OsString)],
 ) -> Vec<(OsString, OsString)> {
     let mut variables = BTreeMap::from([(OsString::from("PATH"), OsString::from(PATH_DEFAULT))]);
-    let leaked = failpoint::broken(75).then_some(&"OPENAI_API_KEY");
-    for name in INHERITED.iter().chain(leaked) {
+    for name in INHERITED {
         if let Some(value) = env.os(name) {
             variables.insert(OsString::from(name), value.to_owned());
         }

@@ -4,7 +4,6 @@
 //! Invariants: a path is classified by its canonical location, which the caller resolves; names are
 //! compared without case, because some file systems do so.
 
-use hob_kit::failpoint;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -179,9 +178,6 @@ pub fn protection(real: &Path, home: Option<&PersonHome>) -> Option<PathProtecti
 
 /// Returns the protection of `real`, whose part below the home folder is known.
 pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<PathProtection> {
-    if failpoint::broken(67) {
-        return None;
-    }
     let steps = steps(real);
     let refused = |why| Some(PathProtection::Refused(why));
     if steps.iter().any(|step| TREES.contains(&step.as_str())) {

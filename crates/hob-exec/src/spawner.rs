@@ -11,9 +11,8 @@ use crate::peer::ListenerAccess;
 use crate::private_network::PendingListener;
 use crate::sandbox_level::{SandboxLevel, SandboxSupport};
 use crate::shim_protocol::{self, ShimReport, ShimRequest};
-use crate::spawn_plan::{NetworkAccess, OutputMode, SandboxMode, SpawnPlan, StdinSource};
+use crate::spawn_plan::{OutputMode, SandboxMode, SpawnPlan, StdinSource};
 use crate::{environment, plan_paths, shim};
-use hob_kit::failpoint;
 use hob_kit::host_environment::EnvVars;
 use hob_kit::tasks::TaskGroup;
 use rustix::fd::OwnedFd;
@@ -224,7 +223,7 @@ impl Spawner {
             }
         };
         let milliseconds = |time: std::time::Duration| time.as_millis().try_into().ok();
-        let mut request = weakened(ShimRequest {
+        let mut request = ShimRequest {
             argv: plan.argv.clone(),
             cwd: plan.cwd.clone().into_os_string(),
             env: environment::child_variables(&self.0.parts.env, &plan.env),
@@ -235,7 +234,7 @@ impl Spawner {
             limits: plan.limits,
             deadline_ms: plan.deadline.and_then(milliseconds),
             grace_ms: milliseconds(plan.grace).unwrap_or(0),
-        });
+        };
         if request.has_proxy() {
             environment::set_proxy_variables(&mut request.env);
         }
@@ -294,29 +293,6 @@ impl Spawner {
                 });
         }
     }
-}
-
-/// Returns the request unchanged, except where a fault test removes one protection on purpose.
-fn weakened(mut request: ShimRequest) -> ShimRequest {
-    if failpoint::broken(60) {
-        request.deadline_ms = None;
-    }
-    if failpoint::broken(61) {
-        request.limits.processes = 4_096;
-    }
-    if failpoint::broken(62) {
-        request.limits.file_bytes = u64::MAX;
-    }
-    if failpoint::broken(70) {
-        (request.level, request.policy) = (SandboxLevel::None, None);
-    }
-    if let Some(policy) = &mut request.policy {
-        if failpoint::broken(68) {
-            policy.network = NetworkAccess::Host;
-        }
-        policy.hidden.retain(|_| !failpoint::broken(104));
-    }
-    request
 }
 
 /// Asks a shim for the sandbox support of this machine.

@@ -89,9 +89,6 @@ impl Authenticator {
     }
 
     fn count_failure(&self) -> LimitDecision {
-        if hob_kit::failpoint::broken(43) {
-            return LimitDecision::Counted;
-        }
         // The monotonic clock below: a changed wall clock must not reset the limit.
         let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
         limiter.record_failure(self.clock.monotonic_ms())

@@ -178,8 +178,7 @@ impl HttpState {
         if let Some(granted) = self.authenticator.grant() {
             return Ok(granted.clone());
         }
-        let token = bearer(headers)?;
-        self.authenticate_token(token, headers)
+        self.authenticate_token(bearer(headers)?)
     }
 
     /// Like [`HttpState::authenticate`], for a WebSocket request. Its token may be among its
@@ -200,7 +199,7 @@ impl HttpState {
             }
             (one, other) => one.or(other),
         };
-        self.authenticate_token(token, headers)
+        self.authenticate_token(token)
     }
 
     /// Connects an authenticated client to the bus.
@@ -222,32 +221,9 @@ impl HttpState {
         self.shared.bus.caller_as(shared::peer(principal, surface))
     }
 
-    fn authenticate_token(
-        &self,
-        token: Option<&str>,
-        headers: &HeaderMap,
-    ) -> Result<Principal, HttpError> {
-        let Some(token) = token else {
-            if hob_kit::failpoint::broken(41) {
-                return Ok(Principal {
-                    id: "anybody".into(),
-                    name: "anybody".into(),
-                    scopes: Scopes::rank(Scope::Control).with_any_service(),
-                });
-            }
-            return Err(unauthorized(authenticator::missing_credential()));
-        };
-        let mut principal = self
-            .authenticator
-            .authenticate(token)
-            .map_err(unauthorized)?;
-        if hob_kit::failpoint::broken(44)
-            && let Some(declared) = headers.get("x-hob-scopes")
-        {
-            let declared = declared.to_str().unwrap_or_default();
-            principal.scopes = declared.parse().unwrap_or(principal.scopes);
-        }
-        Ok(principal)
+    fn authenticate_token(&self, token: Option<&str>) -> Result<Principal, HttpError> {
+        let token = token.ok_or_else(|| unauthorized(authenticator::missing_credential()))?;
+        self.authenticator.authenticate(token).map_err(unauthorized)
     }
 }
 

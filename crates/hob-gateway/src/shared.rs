@@ -121,11 +121,3 @@ pub(crate) fn drain_timeout(closed: hob_bus::CloseReason) -> Duration {
 pub(crate) fn too_many_connections() -> WireError {
     WireError::new(ErrorCode::Overloaded, "Too many connections.").retry_after(1_000)
 }
-
-/// The size limit of an incoming frame.
-pub(crate) fn frame_bytes_max() -> usize {
-    if hob_kit::failpoint::broken(31) {
-        return usize::MAX;
-    }
-    hob_wire::limits::FRAME_BYTES_MAX
-}

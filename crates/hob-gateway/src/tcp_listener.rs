@@ -134,17 +134,13 @@ async fn serve(
     });
     // Generous: a slow network may pause for a while, but a run must not wait for ever.
     let wait_max = Duration::from_millis(STALL_MS_MAX);
-    // max_buf_size alone is no limit: a head that arrives whole in an already larger buffer passes.
-    let head_bytes_max = if hob_kit::failpoint::broken(43) {
-        usize::MAX
-    } else {
-        limits::UNAUTHENTICATED_BYTES_MAX
-    };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
         .max_headers(HEADERS_MAX)
-        .max_header_size(head_bytes_max)
+        // max_buf_size alone is no limit: a head that arrives whole in an already larger buffer
+        // passes.
+        .max_header_size(limits::UNAUTHENTICATED_BYTES_MAX)
         .max_buf_size(limits::UNAUTHENTICATED_BYTES_MAX)
         .serve_connection(
             TokioIo::new(WriteTimeoutStream::new(stream, wait_max)),

@@ -38,20 +38,14 @@ pub(crate) fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, Gatewa
         path: path.to_owned(),
         source,
     };
-    let open = hob_kit::failpoint::broken(46);
-    let (directory_mode, socket_mode) = if open {
-        (0o755, 0o666)
-    } else {
-        (0o700, SOCKET_MODE)
-    };
     // The directory is closed first: bind creates the socket with the umask's mode, and between
     // bind and chmod only the directory keeps others out.
     if let Some(directory) = path.parent() {
-        set_mode(directory, directory_mode).map_err(failed)?;
+        set_mode(directory, 0o700).map_err(failed)?;
     }
     remove_stale_socket(path).map_err(failed)?;
     let listener = UnixListener::bind(path).map_err(failed)?;
-    set_mode(path, socket_mode).map_err(failed)?;
+    set_mode(path, SOCKET_MODE).map_err(failed)?;
     Ok(listener)
 }
 
@@ -117,7 +111,7 @@ pub(crate) async fn accept(
 /// Returns true if the kernel reports the peer as hob's own user.
 pub(crate) fn is_same_user(stream: &UnixStream) -> bool {
     let ours = rustix::process::geteuid().as_raw();
-    hob_kit::failpoint::broken(46) || stream.peer_cred().is_ok_and(|peer| peer.uid() == ours)
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == ours)
 }
 
 async fn serve(
@@ -207,7 +201,7 @@ fn read_auth(line: &[u8]) -> (String, Result<GatewayAuthParams, WireError>) {
 
 fn check_version(offered: Option<u32>) -> Result<(), WireError> {
     match offered {
-        Some(version) if version != PROTOCOL_VERSION && !hob_kit::failpoint::broken(38) => {
+        Some(version) if version != PROTOCOL_VERSION => {
             let message = format!(
                 "This hob speaks version {PROTOCOL_VERSION} of the wire, the client version {version}; bring both to the same version."
             );
@@ -235,7 +229,7 @@ fn auth_response(id: &str, principal: &Principal) -> Result<Vec<u8>, WireError> 
 /// Reads frames until the peer leaves. Returns the line to answer if a frame is too long.
 async fn read(lines: &mut LineReader<OwnedReadHalf>, link: &BusLink) -> Option<Vec<u8>> {
     loop {
-        match lines.next(shared::frame_bytes_max()).await {
+        match lines.next(limits::FRAME_BYTES_MAX).await {
             Ok(ReadLine::Text(text)) => link.receive(text).await,
             Ok(ReadLine::TooLong) => {
                 let message = format!("A frame has at most {} bytes.", limits::FRAME_BYTES_MAX);

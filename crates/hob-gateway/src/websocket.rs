@@ -22,7 +22,7 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use hob_bus::{BusLink, BusOutlet, CloseReason};
 use hob_kit::settings::Settings;
-use hob_wire::{ErrorCode, WireError};
+use hob_wire::{ErrorCode, WireError, limits};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
@@ -197,7 +197,7 @@ impl WebSocketHandshake {
 type HttpStream = TokioIo<WriteTimeoutStream<TcpStream>>;
 
 fn config() -> WebSocketConfig {
-    let max = Some(shared::frame_bytes_max());
+    let max = Some(limits::FRAME_BYTES_MAX);
     WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER_BYTES)
         .max_frame_size(max)

@@ -1,12 +1,13 @@
-//! Named points at which a fault build can be made to fail, and deliberate breakages that prove
-//! that a fault test can fail. Both exist only with the feature `failpoints`, which a shipped binary
-//! never has.
+//! Named points at which a fault build can be made to fail, and a wall clock that can be moved. Both
+//! exist only with the feature `failpoints`, which a shipped binary never has.
 //!
 //! `HOB_FAILPOINT=store.commit.before=abort` aborts the process when that point is reached;
 //! `=panic` panics there, `=N*abort` on the Nth time, `=always*panic` each time.
-//! `run.drive@WORD=panic` counts only visits whose subject contains WORD. `HOB_BREAK=7` breaks what
-//! fault test 7 guards. `HOB_CLOCK_FILE=PATH` names a file with the offset of the wall clock in
-//! milliseconds, which may change at any time.
+//! `run.drive@WORD=panic` counts only visits whose subject contains WORD. `HOB_CLOCK_FILE=PATH` names
+//! a file with the offset of the wall clock in milliseconds, which may change at any time.
+//!
+//! Invariant: a point does nothing but end the process or panic. The breakages that prove that a
+//! fault test can fail are patches in `crates/hob/tests/sabotage/`, not code of the product.
 
 /// All points, so that a test can visit each, in the order in which a request reaches them.
 pub const POINTS: &[&str] = &[
@@ -63,18 +64,6 @@ pub fn reach_with(name: &str, subject: &str) {
 #[inline]
 pub fn reach_with(_name: &str, _subject: &str) {}
 
-/// Returns true if this build should break what fault test `number` guards.
-#[cfg(feature = "failpoints")]
-pub fn broken(number: u32) -> bool {
-    armed::broken(number)
-}
-
-#[cfg(not(feature = "failpoints"))]
-#[inline]
-pub fn broken(_number: u32) -> bool {
-    false
-}
-
 /// Returns the wall time plus the offset from `HOB_CLOCK_FILE`, in a fault build.
 #[cfg(feature = "failpoints")]
 pub fn moved(wall_ms: u64) -> u64 {
@@ -102,7 +91,6 @@ mod armed {
     }
 
     static PLAN: OnceLock<Option<FailpointPlan>> = OnceLock::new();
-    static BROKEN: OnceLock<Option<u32>> = OnceLock::new();
     static VISITS: AtomicU64 = AtomicU64::new(0);
     static CLOCK_FILE: OnceLock<Option<String>> = OnceLock::new();
 
@@ -132,10 +120,6 @@ mod armed {
         let offset = std::fs::read_to_string(file).unwrap_or_default();
         let off_ms: i64 = offset.trim().parse().unwrap_or(0);
         wall_ms.saturating_add_signed(off_ms)
-    }
-
-    pub(super) fn broken(number: u32) -> bool {
-        *BROKEN.get_or_init(|| env("HOB_BREAK")?.parse().ok()) == Some(number)
     }
 
     #[expect(

@@ -312,10 +312,6 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
 /// Creates a private folder in a shared directory, or checks that an existing one is a real folder
 /// of ours that no one else can enter.
 fn make_private_shared(folder: &Path) -> Result<(), HomeError> {
-    // Fault test 46: a planted folder that is taken must be noticed.
-    if crate::failpoint::broken(46) {
-        return Ok(());
-    }
     let refused = |why: String| HomeError::SocketFolder {
         path: folder.to_owned(),
         why,

@@ -8,7 +8,6 @@
 //! Invariant: the file is never deleted or replaced, because a lock belongs to the file and not to
 //! its name.
 
-use crate::failpoint;
 use crate::home::Home;
 use rustix::fs::FlockOperation;
 use std::fs::{File, OpenOptions};
@@ -127,7 +126,6 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
             .open(path)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) if failpoint::broken(10) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 // A client that calls `holder_pid` holds a shared lock for a moment. Try again.
                 held = true;

@@ -11,7 +11,6 @@ use crate::usage::{self, MeasuredUsage};
 use crate::{history, tokens, tool_id};
 use bytes::Bytes;
 use hob_core::failover::ErrorClass;
-use hob_kit::failpoint;
 use hob_kit::secret::Secret;
 use hob_net::{HttpClient, HttpRequest, HttpResponse, SseEvent, SseReader, StreamBounds};
 use hob_wire::content::ContentPart;
@@ -263,7 +262,6 @@ impl ProviderExchange<'_> {
             let event = match stream.next(self.timeouts.silence).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
-                Err(_) if failpoint::broken(53) => break,
                 Err(failure) => return Err(failure),
             };
             let taken = decoder.push_event(&event, &mut pieces);

@@ -9,7 +9,6 @@
 use crate::NetError;
 use crate::address::reserved;
 use crate::private_hosts::PrivateHosts;
-use hob_kit::failpoint;
 use reqwest::Url;
 use std::net::IpAddr;
 
@@ -96,11 +95,6 @@ pub(crate) fn check_address(
     check_redirect(url, private_hosts)
 }
 
-/// Returns the reason for which a resolved address is forbidden.
-pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
-    reserved(address).filter(|_| !failpoint::broken(69))
-}
-
 fn check_url(url: Url) -> Result<AllowedUrl, NetError> {
     if !matches!(url.scheme(), "http" | "https") {
         return refused("only http and https are supported");
@@ -158,7 +152,7 @@ fn check_place(url: &Url, private_hosts: &PrivateHosts) -> Result<bool, NetError
     let host = url.host_str().unwrap_or_default();
     let literal = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = literal.parse::<IpAddr>()
-        && let Some(what) = forbidden(address)
+        && let Some(what) = reserved(address)
     {
         return refused(&private(host, what));
     }

@@ -5,7 +5,6 @@ use crate::sse_reader::{SseReader, StreamBounds};
 use crate::{HttpRequest, NetError, retry_after};
 use bytes::Bytes;
 use hob_kit::clock::Clock;
-use hob_kit::failpoint;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::time::Duration;
 
@@ -196,7 +195,6 @@ impl HttpResponse {
 
     /// Reads the next bytes of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
-        let idle = idle * if failpoint::broken(55) { 1_000 } else { 1 };
         match tokio::time::timeout(idle, self.inner.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(failure)) => Err(NetError::of_reading(&self.host, &failure)),

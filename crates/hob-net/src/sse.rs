@@ -45,13 +45,7 @@ pub struct SseParser {
 
 impl Default for SseParser {
     fn default() -> Self {
-        let unbounded = hob_kit::failpoint::broken(54);
-        let line_bytes_max = if unbounded {
-            usize::MAX
-        } else {
-            LINE_BYTES_MAX
-        };
-        SseParser::with_bounds(line_bytes_max, EVENT_BYTES_MAX)
+        SseParser::with_bounds(LINE_BYTES_MAX, EVENT_BYTES_MAX)
     }
 }
 

@@ -8,6 +8,7 @@
 //! redirect is followed only within the same host; no proxy of the environment is used.
 
 use crate::NetError;
+use crate::address::reserved;
 use crate::egress::{self, AllowedUrl};
 use crate::http_client::{HttpOptions, HttpResponse, build, builder, install_crypto};
 use crate::private_hosts::PrivateHosts;
@@ -215,7 +216,7 @@ impl WebClient {
 impl WebClientInner {
     fn forbidden(&self, address: IpAddr) -> Option<&'static str> {
         let is_treated_as_public = self.treated_as_public.contains(&address);
-        egress::forbidden(address).filter(|_| !is_treated_as_public)
+        reserved(address).filter(|_| !is_treated_as_public)
     }
 
     async fn resolve_checked(

@@ -1,7 +1,6 @@
 //! Trust in servers that already run on this machine. Any user can listen on a port, so requests go
 //! only to servers of this user, of root, or of users that the settings name.
 
-use hob_kit::failpoint;
 use hob_kit::settings::{SettingKey, SettingKind, SettingValue, Settings};
 use hob_net::{TrustedUsers, UntrustedListener, check_listener_async};
 
@@ -16,10 +15,6 @@ pub const KEY: SettingKey = SettingKey::new(
 
 /// The trusted users of a service.
 pub fn trusted_users(settings: &Settings, service: &str) -> TrustedUsers {
-    // Fault test 46: another user's server that is used must be noticed.
-    if failpoint::broken(46) {
-        return TrustedUsers::with_users(&["*".to_owned()]);
-    }
     let path = format!("services.{service}.trusted_users");
     match settings.entry(&path).map(|entry| &entry.value) {
         Some(SettingValue::List(names)) => TrustedUsers::with_users(names),

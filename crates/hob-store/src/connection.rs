@@ -52,13 +52,8 @@ impl WriterConnection {
         sql.pragma_update(None, "journal_mode", "wal")?;
         #[cfg(test)]
         crate::page_limit::apply(sql)?;
-        let synchronous = if hob_kit::failpoint::broken(1) {
-            "off"
-        } else {
-            "full"
-        };
         // With `full` COMMIT syncs the log before it returns. Acknowledgements rest on this.
-        sql.pragma_update(None, "synchronous", synchronous)?;
+        sql.pragma_update(None, "synchronous", "full")?;
         // Pages of an open transaction stay in memory until the commit. So a batch that is rolled
         // back leaves no frames in the log, and the batch's size bounds the memory.
         sql.pragma_update(None, "cache_spill", false)?;

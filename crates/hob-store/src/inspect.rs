@@ -9,7 +9,6 @@ use crate::error::{StoreError, repair_hint};
 use crate::findings::{DatabasePosition, FileEvidence, StartupFinding, assess};
 use crate::mark::{CommitMark, MarkState};
 use crate::wal::{self, WalScan};
-use hob_kit::failpoint;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -43,7 +42,7 @@ impl FileInspection {
         database: &Path,
         held: Option<DatabasePosition>,
     ) -> Vec<StartupFinding> {
-        if self.is_new || failpoint::broken(4) {
+        if self.is_new {
             return Vec::new();
         }
         assess(&FileEvidence {
@@ -65,12 +64,9 @@ pub(crate) fn inspect(database: &Path, had_database: bool) -> Result<FileInspect
     // The mark is created after the database. So there was a database, even if the mark is
     // unreadable.
     let is_expected = had_database || mark != MarkState::Missing;
-    let is_new = match needs_creation(database, is_expected) {
-        Err(_) if failpoint::broken(4) => true,
-        other => other?,
-    };
+    let is_new = needs_creation(database, is_expected)?;
     // SQLite deletes a log without a database. This one may hold acknowledged writes.
-    if is_new && scan.bytes > 0 && !failpoint::broken(4) {
+    if is_new && scan.bytes > 0 {
         return Err(StoreError::Damaged {
             file: database.to_owned(),
             what: format!(

@@ -41,7 +41,7 @@ fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<bo
     let found = version(sql).map_err(failed)?;
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
     // Refused before any write: an older program does not know what it would break.
-    if found > known && !failpoint::broken(11) {
+    if found > known {
         return Err(StoreError::NewerSchema {
             file: file.to_owned(),
             found,
@@ -61,10 +61,7 @@ pub(crate) fn version(sql: &Connection) -> rusqlite::Result<u32> {
 }
 
 fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()> {
-    let in_transaction = !failpoint::broken(11);
-    if in_transaction {
-        sql.execute_batch("BEGIN IMMEDIATE")?;
-    }
+    sql.execute_batch("BEGIN IMMEDIATE")?;
     let applied = (|| {
         sql.pragma_update(None, "application_id", APPLICATION_ID)?;
         // The version is part of the transaction: a crash leaves both the old schema and the old
@@ -72,10 +69,7 @@ fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()
         sql.pragma_update(None, "user_version", version)?;
         failpoint::reach("store.migrate.before");
         sql.execute_batch(migration)?;
-        if in_transaction {
-            sql.execute_batch("COMMIT")?;
-        }
-        Ok(())
+        sql.execute_batch("COMMIT")
     })();
     if applied.is_err() && !sql.is_autocommit() {
         // The first error is reported. Without a commit the transaction ends anyway.

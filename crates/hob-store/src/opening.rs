@@ -21,7 +21,6 @@ use crate::value::int;
 use crate::writer_database::{WriterDatabase, io_error, open_mark};
 use hob_bus::LogBounds;
 use hob_kit::clock::Clock;
-use hob_kit::failpoint;
 use hob_kit::randomness::Randomness;
 use rusqlite::Connection;
 use std::fs::{self, File, OpenOptions};
@@ -226,12 +225,11 @@ impl EpochStart {
         )?;
         let found = EpochStart::read(&transaction)?;
         LogHistory::append(&transaction, found.epoch, log_id, found.bounds.last)?;
-        let floor = if failpoint::broken(4) { 0 } else { claimed.seq };
         // The mark knows acknowledged numbers that the rows lost. They stay used.
-        if floor > found.bounds.last {
+        if claimed.seq > found.bounds.last {
             transaction.execute(
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('event_floor', ?1)",
-                [int(floor)],
+                [int(claimed.seq)],
             )?;
         }
         // Continues from the mark, so that a loss is reported once.

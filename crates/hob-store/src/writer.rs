@@ -238,10 +238,6 @@ impl StoreWriter {
                 Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
             }
         }
-        if failpoint::broken(1) || failpoint::broken(2) {
-            answer_all(&mut self.commands, Ok(()));
-            std::thread::sleep(Duration::from_millis(20));
-        }
         // `last_seq` does not move in a commit without events, so the mark needs a second counter.
         let is_silent =
             batch.last_seq == self.last_seq && connection.sql.total_changes() != changes_before;

@@ -6,7 +6,6 @@
 //! files are opened for reading; the file type is checked first through an `O_PATH` handle, which
 //! cannot read and wakes no device.
 
-use hob_kit::failpoint;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -155,10 +154,7 @@ fn resolve(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     // NO_MAGICLINKS: links in /proc could lead out without a path.
-    let mut within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    if failpoint::broken(64) || failpoint::broken(65) {
-        within = ResolveFlags::empty();
-    }
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     loop {
         match openat2(root, below, flags, Mode::empty(), within) {
             // A concurrent rename interrupted the resolution; the kernel asks for a retry.

@@ -23,7 +23,7 @@ use hob_kit::mask::SecretMask;
 use hob_kit::metrics::MetricRegistry;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::TaskGroup;
-use hob_kit::{atomic_file, failpoint, last_down};
+use hob_kit::{atomic_file, last_down};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
@@ -296,9 +296,6 @@ impl DaemonProcess<'_> {
             served_rooms.services.release_waiters();
             served_rooms.terminals.release_waiters();
         }
-        if failpoint::broken(27) {
-            std::future::pending::<()>().await;
-        }
         if !bus.drain(DRAIN_WAIT).await {
             tracing::warn!("some requests did not finish in time and were cut off");
         }
@@ -380,10 +377,6 @@ fn open_log(host: &HostEnvironment, settings: &Settings) -> DaemonLog {
     // Panics go to the log: nobody reads the stderr of a detached daemon.
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!("{panic}");
-        // Fault test 26: a panic that takes everything with it must be noticed.
-        if failpoint::broken(26) {
-            std::process::abort();
-        }
     }));
     log
 }

@@ -139,21 +139,6 @@ fn decide_by_known_rules(call: &PermissionRequest<'_>, rules: &RuleIndex) -> Rul
     decide_by_mode(call, &facts)
 }
 
-/// Returns true if a call is a built-in tool that only changes files. A call that would fail has no
-/// effect, and its error reveals nothing that reading the workspace would not: about a path
-/// outside, such a tool says only that it is outside.
-pub fn only_changes_files(call: &PermissionRequest<'_>) -> bool {
-    let facts = CallFacts::from_call(call.tool, call.args, call.context);
-    let paths_only = call.tool.needs.iter();
-    let paths_only = paths_only
-        .map(|need| need.kind)
-        .all(|kind| kind == NeedKind::Path);
-    call.decision_context.is_builtin
-        && facts.tier == Tier::Write
-        && paths_only
-        && !facts.paths.is_empty()
-}
-
 /// Returns true if a call that would fail needs no approval: it has no effect, and its error
 /// reveals nothing new. Built-in tools refuse by the call itself, by what reading the workspace
 /// would reveal, or by what this machine lacks, such as tmux or a sandbox.

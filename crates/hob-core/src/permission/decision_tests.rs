@@ -268,24 +268,6 @@ fn the_least_ceiling_counts() {
 }
 
 #[test]
-fn only_a_change_of_files_can_be_without_effect() {
-    use super::super::fixture_tests::{Asked, exec, fetch, write};
-    let is = |asked: &Asked| only_changes_files(&asked.call());
-    assert!(is(&Asked::new(write(), json!({ "path": "a" }))));
-    assert!(is(&Asked::new(write(), json!({ "path": "../x" }))));
-    assert!(!is(&Asked::new(exec(), json!({ "command": "x" }))));
-    assert!(!is(&Asked::new(fetch(), json!({ "url": "https://a" }))));
-    let open = json!({ "command": "x", "network": true });
-    assert!(!is(&Asked::new(exec(), open)));
-    let mut bare = Asked::new(write(), json!({ "path": "a" }));
-    bare.tool.needs.clear();
-    assert!(!is(&bare));
-    let mut outside = Asked::new(write(), json!({ "path": "a" }));
-    outside.decision_context.is_builtin = false;
-    assert!(!is(&outside));
-}
-
-#[test]
 fn another_session_is_asked_for_and_the_own_is_not() {
     let look = tool(Tier::Read, Idempotency::Pure, &[NeedKind::Session]);
     for own in [json!("chat:own"), json!(null)] {

@@ -44,7 +44,7 @@ pub use canonical_json::{canonical_json, tool_fingerprint};
 pub use compiled_rule::{check_terms, rule_note};
 pub use decision::{
     DecisionContext, PermissionRequest, RuleVerdict, TierCeilings, call_tier,
-    can_fail_without_asking, decide, is_unattended, only_changes_files,
+    can_fail_without_asking, decide, is_unattended,
 };
 pub use offers::{offer, offers, suggest_grant};
 pub use pending_approvals::{

@@ -21,7 +21,6 @@ use futures_util::stream::FuturesUnordered;
 use hob_core::child_runs::depth;
 use hob_core::failover::ModelFailover;
 use hob_core::turn::{TurnCallState, TurnEvent, TurnPhase};
-use hob_kit::failpoint;
 use hob_models::{ModelError, ModelReply};
 use hob_store::{LedgerWrite, NewMessage, RunRow, RunSummary, StoreError};
 use hob_wire::rooms::agent::{AgentRunParams, RunView};
@@ -362,9 +361,6 @@ impl RunDriver {
     }
 
     fn time_to_deadline(&self) -> Duration {
-        if failpoint::broken(56) {
-            return DEADLINE_CHECK_MAX;
-        }
         // The run's clock stands still while it waits for a person.
         if self.replayed.turn.waits_for_person() {
             return DEADLINE_CHECK_MAX;

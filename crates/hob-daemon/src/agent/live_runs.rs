@@ -6,7 +6,6 @@
 
 use super::journal::SteeringText;
 use hob_bus::{EventEmitter, SessionTag};
-use hob_kit::failpoint;
 use hob_models::ReplyDelta;
 use hob_store::{RunRow, RunSummary};
 use hob_wire::rooms::agent::{
@@ -236,9 +235,6 @@ impl LiveView {
             view.step = attempt_text.step;
             view.attempt = attempt_text.attempt;
             view.text.clone_from(&attempt_text.text);
-            if failpoint::broken(103) {
-                view.text.clear();
-            }
         }
         view
     }

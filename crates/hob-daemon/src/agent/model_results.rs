@@ -9,7 +9,6 @@ use super::tool_results::{decided_event, result_data};
 use hob_core::failover::{ErrorClass, FailoverStep};
 use hob_core::permission::canonical_json;
 use hob_core::turn::{CallSpec, ModelAnswer, TurnEvent};
-use hob_kit::failpoint;
 use hob_models::{ModelError, ModelReply, StopReason};
 use hob_store::{LedgerWrite, NewMessage, StoreError};
 use hob_wire::rooms::agent::{RunStep, RunStepPayload};
@@ -139,10 +138,7 @@ impl RunDriver {
             let is_repeated = repeated.contains(&tool_call.id);
             tool_call.id = self.shared.new_call_id();
             refused.extend(is_repeated.then(|| tool_call.id.clone()));
-            let mut effect = call.model_call.effects.get(&tool_call.name).copied();
-            if failpoint::broken(101) {
-                effect = Some(EffectClass::Keyed);
-            }
+            let effect = call.model_call.effects.get(&tool_call.name).copied();
             specs.push(CallSpec {
                 id: tool_call.id.clone(),
                 tool: tool_call.name.clone(),
@@ -192,8 +188,7 @@ impl RunDriver {
         let jitter = self.shared.deps.randomness.below(1_001);
         let id = call.model_call.candidate.id();
         let failover = self.attempts.failover.as_mut();
-        let hint = error.retry_after_ms.filter(|_| !failpoint::broken(52));
-        let next = failover.map(|it| it.on_failure(error.class, hint, jitter));
+        let next = failover.map(|it| it.on_failure(error.class, error.retry_after_ms, jitter));
         match next {
             Some(FailoverStep::Retry { wait_ms }) => {
                 self.attempts.wait_ms = wait_ms;

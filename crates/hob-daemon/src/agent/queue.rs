@@ -8,7 +8,6 @@ use super::session_turn::SessionTurn;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all};
 use hob_core::child_runs::DEPTH_MAX;
-use hob_kit::failpoint;
 use hob_store::RunRow;
 use hob_wire::{RunId, SessionId};
 use std::collections::{HashMap, VecDeque};
@@ -147,9 +146,6 @@ impl QueueOwner {
     /// loaded when it has a slot.
     async fn enqueue_unfinished(&mut self) {
         let mut wait = CRASH_WAIT;
-        if failpoint::broken(102) {
-            return;
-        }
         loop {
             // A run with a damaged row cannot be resumed; it is ended with that reason.
             let unfinished = async {

@@ -8,7 +8,6 @@ use super::settings;
 use super::steering::may_join;
 use hob_core::child_runs::CHILDREN_MAX;
 use hob_core::turn::RunLimits;
-use hob_kit::failpoint;
 use hob_models::ResolveError;
 use hob_store::{NewRun, ParentLink, RunRow, StoreError};
 use hob_tools::schema::Schema;
@@ -70,19 +69,14 @@ impl AgentHandlers {
 
     /// True if the text may be added to this run; false if the run cannot be read.
     async fn may_join(&self, sender: &AgentRunParams, run: &RunId) -> Result<bool, WireError> {
-        if failpoint::broken(98) {
-            return Ok(true);
-        }
         let stored = self.shared.deps.store.run_params(run).await?;
         let stored = serde_json::from_value(stored);
         Ok(stored.is_ok_and(|run: AgentRunParams| may_join(sender, &run)))
     }
 
     pub(super) async fn accept_run(&self, params: AgentRunParams) -> Result<RunRow, WireError> {
-        let mut limits = settings::limits(&self.shared.settings());
-        if !failpoint::broken(19) {
-            limits = limits.with_budget(&params.budget.unwrap_or_default());
-        }
+        let limits = settings::limits(&self.shared.settings())
+            .with_budget(&params.budget.unwrap_or_default());
         let of_channel = || params.channel.as_ref().map(|_| "channel".to_owned());
         let kind = params.kind.clone().or_else(of_channel);
         let id = self.shared.new_run_id();

@@ -61,7 +61,7 @@ impl SessionTurn {
         let run = row.id;
         let former = self.crashed.filter(|(crashed, _)| *crashed == run);
         let crashes = former.map_or(0, |(_, crashes)| crashes);
-        if crashes > CRASHES_MAX && !failpoint::broken(20) {
+        if crashes > CRASHES_MAX {
             return Box::pin(self.park(row, CRASHED_REPEATEDLY)).await;
         }
         // Its parent ended while no daemon ran or before this run had its turn.

@@ -4,7 +4,6 @@
 
 use super::tool_list_cache::ToolListCache;
 use hob_bus::Caller;
-use hob_kit::failpoint;
 use hob_wire::rooms::permission::{
     self, BY_CANNOT_RUN, PermissionAskParams, PermissionDenial, PermissionWithdrawParams,
 };
@@ -248,11 +247,7 @@ impl ToolClient {
 
     /// The idempotency key of a call: the same for every repeat, also by a later daemon.
     fn idempotency_key(&self, call: &ToolCall) -> String {
-        let mut key = format!("{}:{}", self.run_id, call.id);
-        if failpoint::broken(15) {
-            key = format!("{key}:{}", std::process::id());
-        }
-        key
+        format!("{}:{}", self.run_id, call.id)
     }
 
     fn context(&self, call: &ToolCall) -> ToolContext {

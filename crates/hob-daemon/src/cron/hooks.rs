@@ -11,7 +11,6 @@ use super::views::SlotTrigger;
 use data_encoding::BASE64;
 use hob_core::webhook;
 use hob_kit::atomic_file;
-use hob_kit::failpoint;
 use hob_kit::home::Home;
 use hob_kit::mask::SecretMask;
 use hob_kit::randomness::Randomness;
@@ -152,11 +151,7 @@ impl CronContext {
         let due = SlotTrigger {
             at_ms: self.now_ms(),
             origin: SlotOrigin::Webhook,
-            dedup_key: match key {
-                // Fault test 97: a replayed call must be detected.
-                Some(key) if !failpoint::broken(97) => key,
-                _ => unmarked(),
-            },
+            dedup_key: key.unwrap_or_else(unmarked),
         };
         let fired = self
             .open_slot(&row.id, due, own_task, same_within_ms)

@@ -5,7 +5,6 @@
 
 use super::terms::JobTiming;
 use hob_core::schedule::{Calendar, JobStanding};
-use hob_kit::failpoint;
 use hob_store::{JobRow, SlotRow};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio_util::sync::CancellationToken;
@@ -178,9 +177,6 @@ impl JobTable {
         // would not run until that time.
         let due_ms = if !job.row.enabled {
             None
-        } else if failpoint::broken(17) {
-            let after_ms = job.row.cursor_ms.min(now_ms);
-            calendar.next_within(after_ms, hours)
         } else if job.row.cursor_ms > now_ms.saturating_add(calendar.clock_back_ms_max()) {
             Some(now_ms)
         } else {

@@ -8,7 +8,6 @@ use super::job_table::JobTable;
 use super::settings;
 use super::terms;
 use hob_core::schedule::{FailureStreak, SlotRecovery, WorkRepeatability, recover as recovered};
-use hob_kit::failpoint;
 use hob_store::{JobRow, SlotEnd, SlotRow, StoreError};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{CronChange, HEARTBEAT, JobWork, SlotState};
@@ -50,9 +49,6 @@ async fn load_jobs(context: &Arc<CronContext>) -> Result<(), StoreError> {
     }
     let monotonic_ms = context.deps.clock.monotonic_ms();
     for slot in context.deps.store.live_slots().await? {
-        if failpoint::broken(13) {
-            break;
-        }
         let id = slot.slot.task_id.clone();
         let Some(job) = table.get_mut(&id) else {
             continue;

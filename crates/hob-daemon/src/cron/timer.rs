@@ -11,7 +11,7 @@ use super::work;
 use hob_core::schedule::{ClockTick, DueDecision, GRACE_MS, SlotDecision, decide};
 use hob_kit::failpoint;
 use hob_store::{NewSlot, SlotOpening, SlotRow};
-use hob_wire::rooms::cron::{MissedPolicy, SlotOrigin, SlotState};
+use hob_wire::rooms::cron::{SlotOrigin, SlotState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,14 +120,8 @@ impl CronContext {
                 randomness: self.deps.randomness.u64(),
                 late_jobs,
             };
-            let (mut standing, mut policy) = (job.standing(), job.timing.policy);
-            if failpoint::broken(17) {
-                standing.cursor_ms = standing.cursor_ms.min(now_ms.saturating_sub(1));
-            }
-            if failpoint::broken(18) {
-                policy.missed = MissedPolicy::All;
-            }
-            match decide(&job.timing.calendar, &policy, &standing, tick) {
+            let (calendar, policy) = (&job.timing.calendar, &job.timing.policy);
+            match decide(calendar, policy, &job.standing(), tick) {
                 Some(decision) => decisions.push((id, decision)),
                 None => table.reschedule(&id, now_ms),
             }

@@ -2,7 +2,6 @@
 
 use super::job_table::ScheduledJob;
 use super::terms;
-use hob_kit::failpoint;
 use hob_store::{NewSlot, SlotEnd};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
@@ -33,13 +32,8 @@ pub(super) fn new_slot(
     let (key, session_key) = match trigger.origin {
         SlotOrigin::Schedule => {
             let at = format_time(trigger.at_ms);
-            // Fault test 17: without its key, one time would run as several slots.
-            let key = if failpoint::broken(17) {
-                format!("{at}{}", trigger.dedup_key)
-            } else {
-                at.clone()
-            };
-            (key, format!("cron:{name}:{at}"))
+            let session_key = format!("cron:{name}:{at}");
+            (at, session_key)
         }
         SlotOrigin::Manual => {
             let kind = terms::session_kind(terms);

@@ -303,11 +303,7 @@ impl CronContext {
 
 /// Returns the idempotency key of a slot's work.
 fn idempotency_key(slot: &JobSlot) -> String {
-    let number = slot.number;
-    if failpoint::broken(105) && slot.attempt > 0 {
-        return format!("cron:slot:{number}:{}", slot.attempt);
-    }
-    format!("cron:slot:{number}")
+    format!("cron:slot:{}", slot.number)
 }
 
 fn replaced(run: Option<RunId>) -> SlotOutcome {

@@ -12,7 +12,6 @@ use super::{LoopContext, recording};
 use crate::run_outcome::{RunOutcome, add_costs};
 use crate::scheduled_command::ScheduledCommand;
 use hob_core::loop_machine::{IterationEnd, LoopEffect, LoopEvent, LoopMachine, LoopPolicy};
-use hob_kit::failpoint;
 use hob_store::FinishedIteration;
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{Cost, RunEndCause};
@@ -238,10 +237,6 @@ impl LoopOwner {
     /// Carries out the machine's effects. Returns true when the loop has ended.
     async fn apply_effects(&mut self, effects: Vec<LoopEffect>) -> bool {
         if effects.contains(&LoopEffect::Interrupt) {
-            // Fault test 111: a slow stop must be detected.
-            if failpoint::broken(111) {
-                tokio::time::sleep(Duration::from_secs(3)).await;
-            }
             // Before the wait below, or the monitor would run until its timeout.
             self.stop.cancel();
         }

@@ -5,7 +5,6 @@ use super::LoopContext;
 use super::formatting::session_key;
 use super::owner::{self, LoopInit};
 use hob_core::loop_machine::{LoopEvent, LoopMachine, LoopPolicy, SavedLoop, SavedStep};
-use hob_kit::failpoint;
 use hob_store::{LoopMode, LoopResumePoint, LoopRow, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,13 +59,6 @@ async fn resume(context: &Arc<LoopContext>, name: &str) -> Result<(), StoreError
             }
         }
         other => other,
-    };
-    // Fault test 13: an unfinished iteration must not be forgotten.
-    let resume_point = match resume_point {
-        LoopResumePoint::Opened | LoopResumePoint::Asking if failpoint::broken(13) => {
-            LoopResumePoint::Asleep { next_at: 0 }
-        }
-        resume_point => resume_point,
     };
     let init = init_from_record(context, row, resume_point);
     tracing::info!(name, ?resume_point, "a loop is resumed");

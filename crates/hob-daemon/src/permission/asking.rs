@@ -7,10 +7,8 @@ use super::tickets::{deny, overloaded_error};
 use hob_bus::RequestContext;
 use hob_core::permission::{
     AskOutcome, PreparedCall, QuestionSubject, RuleVerdict, approval_sentence, call_preview,
-    call_tier, can_fail_without_asking, change_preview, offers, only_changes_files, suggest_grant,
-    tool_fingerprint,
+    call_tier, can_fail_without_asking, change_preview, offers, suggest_grant, tool_fingerprint,
 };
-use hob_kit::failpoint;
 use hob_store::AuditedDecision;
 use hob_wire::rooms::permission::{
     BY_CANNOT_RUN, PermissionAskParams, PermissionDecision, PermissionQuestion,
@@ -111,8 +109,6 @@ impl PermissionService {
             RuleVerdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
                 BY_JOURNAL.to_owned()
             }
-            RuleVerdict::Ask { rule } if failpoint::broken(94) => rule,
-            RuleVerdict::Ask { rule } if failpoint::broken(96) && only_changes_files(&call) => rule,
             RuleVerdict::Ask { .. } if previewed.cannot_run.is_some() => {
                 let no = deny(BY_CANNOT_RUN, previewed.cannot_run);
                 return self.record_ruling(no, &params, &digest).await;

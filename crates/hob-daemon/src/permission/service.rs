@@ -13,7 +13,6 @@ use hob_core::permission::{
     decide, is_unattended, tool_fingerprint,
 };
 use hob_core::tool_traits::ToolTraits;
-use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::permission::{PermissionAnswer, PermissionQuestion, PermissionRuling};
 use hob_wire::rooms::session::Session;
@@ -192,12 +191,11 @@ impl PermissionService {
             let settings = self.deps.settings.borrow();
             (settings::mode(&settings), settings::ceilings(&settings))
         };
-        let channel = claimed.channel.filter(|_| !failpoint::broken(98));
         Ok(CallContext {
             ceiling: ceilings.lowest(
                 ceilings.lowest(claimed.ceiling, own_kind.as_deref(), None),
                 kind.as_deref(),
-                channel,
+                claimed.channel,
             ),
             unattended: claimed.unattended || is_unattended(kind.as_deref(), claimed.channel),
             session: session.as_ref().map(|session| session.id.to_string()),

@@ -2,7 +2,6 @@
 
 use super::service::PermissionService;
 use hob_core::permission::{ApprovalsFull, PreparedCall, TicketError};
-use hob_kit::failpoint;
 use hob_wire::rooms::permission::{
     PermissionDecision, PermissionRedeemParams, PermissionRedeemResult, PermissionRuling,
 };
@@ -57,9 +56,6 @@ pub(super) async fn redeem(
         .redeem_ticket(&params.ticket, &digest, now_ms);
     match redeemed {
         Ok(()) => Ok(PermissionRedeemResult { digest }),
-        Err(TicketError::OtherDigest) if failpoint::broken(71) => {
-            Ok(PermissionRedeemResult { digest })
-        }
         Err(reason) => Err(ticket_error(reason)),
     }
 }

@@ -10,7 +10,6 @@ use super::settings;
 use hob_core::service::dependency_order;
 use hob_exec::peer::access::ListeningService;
 use hob_exec::{Child, ExecError, OutputMode, ResourceLimits, SandboxMode, SpawnPlan};
-use hob_kit::failpoint;
 use hob_kit::secret::Secret;
 use hob_services::{
     CatalogService, FoundService, PortChoice, ServiceDescriptor, ServiceKind, StartValues, trust,
@@ -102,11 +101,9 @@ async fn prepare(
     found: Option<FoundService>,
 ) -> Result<PreparedLaunch, LaunchOutcome> {
     let descriptor = &service.descriptor;
-    if !failpoint::broken(25) {
-        wait_for_needs(context, descriptor)
-            .await
-            .map_err(LaunchOutcome::Refused)?;
-    }
+    wait_for_needs(context, descriptor)
+        .await
+        .map_err(LaunchOutcome::Refused)?;
     let found = match found {
         Some(found) => found,
         None => find_startable(context, service).await,

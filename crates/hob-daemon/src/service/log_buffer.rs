@@ -9,7 +9,6 @@ use hob_bus::EventEmitter;
 use hob_exec::Child;
 use hob_exec::output::{ChildStream, OutputPiece};
 use hob_kit::clock::Clock;
-use hob_kit::failpoint;
 use hob_kit::mask::SecretMask;
 use hob_wire::rooms::service::{ServiceLog, ServiceLogLine, ServiceLogPayload};
 use hob_wire::rooms::tool::OutputStream;
@@ -105,7 +104,7 @@ impl ServiceLogBuffer {
             self.append_batch(std::mem::take(&mut batch), dropped - seen_dropped)
                 .await;
             seen_dropped = dropped;
-            if is_full && !failpoint::broken(24) {
+            if is_full {
                 tokio::time::sleep(BATCH_REST).await;
             }
         }
@@ -148,7 +147,7 @@ impl ServiceLogBuffer {
                 stream,
                 text,
             };
-            if window.lines.len() == LINES_MAX && !failpoint::broken(24) {
+            if window.lines.len() == LINES_MAX {
                 window.lines.pop_front();
             }
             window.lines.push_back(line.clone());

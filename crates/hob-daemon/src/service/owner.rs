@@ -12,7 +12,6 @@ use super::policy::{policy, wire_state};
 use hob_bus::NewEvent;
 use hob_core::service::{ServiceEffect, ServiceEvent, ServiceMachine, ServiceMachineState};
 use hob_exec::{Child, ChildExit, ExecError};
-use hob_kit::failpoint;
 use hob_services::{CatalogService, FoundService, trust};
 use hob_wire::EventTopic;
 use hob_wire::rooms::service::{LastExit, ServiceStatus, ServiceStatusChanged};
@@ -234,12 +233,6 @@ impl ServiceOwner {
                 .await;
         }
         let before = self.machine.state();
-        let due_ms = self.machine.due_ms().unwrap_or(now_ms);
-        let now_ms = if failpoint::broken(21) {
-            now_ms.max(due_ms)
-        } else {
-            now_ms
-        };
         let after = self.step(ServiceEvent::Tick, now_ms);
         if (before, after) == (ServiceMachineState::Starting, ServiceMachineState::Stopping) {
             let ready = messages::format_duration(self.service.descriptor.ready);
@@ -314,10 +307,6 @@ impl ServiceOwner {
             self.launch_cancel.cancel();
             return;
         }
-        if failpoint::broken(23) {
-            // Fault test 23: a child that is never dropped is never told to end.
-            std::mem::forget(self.running.take());
-        }
         match self.running.as_ref().and_then(|live| live.child.as_ref()) {
             Some(child) => child.request_cancel(),
             None => {
@@ -336,13 +325,9 @@ impl ServiceOwner {
         let descriptor = &self.service.descriptor;
         let timeout = descriptor.liveness.timeout;
         let trusted = trust::trusted_users(&self.context.settings(), &descriptor.name);
-        let running = self.machine.state() == ServiceMachineState::Running;
         self.probe = Some(Box::pin(async move {
             match health_check {
-                Some(health_check) => {
-                    let healthy = health_check.is_healthy(&http, trusted, timeout).await;
-                    healthy || (running && failpoint::broken(22))
-                }
+                Some(health_check) => health_check.is_healthy(&http, trusted, timeout).await,
                 None => true,
             }
         }));
@@ -436,13 +421,6 @@ impl ServiceOwner {
         let now_ms = self.now_ms();
         let due = self.machine.due_ms();
         let due = due.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
-        let due = due.map(|wait| {
-            if failpoint::broken(21) {
-                Duration::ZERO
-            } else {
-                wait
-            }
-        });
         async move {
             match due {
                 Some(wait) => tokio::time::sleep(wait).await,

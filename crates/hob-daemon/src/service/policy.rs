@@ -3,7 +3,6 @@
 use super::ServiceContext;
 use super::settings;
 use hob_core::service::{RestartPolicy, ServiceMachineState, ServicePolicy};
-use hob_kit::failpoint;
 use hob_services::{ServiceDescriptor, ServiceKind};
 use hob_wire::rooms::service::ServiceState;
 use std::time::Duration;
@@ -22,11 +21,7 @@ pub(super) fn policy(context: &ServiceContext, descriptor: &ServiceDescriptor) -
         ready_timeout_ms: ms(descriptor.ready),
         probe_interval_ms: ms(descriptor.liveness.every),
         probe_failures_max: descriptor.liveness.failures,
-        restarts_max: if failpoint::broken(21) {
-            u32::MAX
-        } else {
-            descriptor.intensity.restarts
-        },
+        restarts_max: descriptor.intensity.restarts,
         window_ms: ms(descriptor.intensity.within),
         idle_ms: idle.map(ms),
     }

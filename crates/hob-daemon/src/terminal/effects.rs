@@ -9,7 +9,6 @@ use hob_core::terminal::command_scheduler::{
 };
 use hob_exec::tmux::foreground::{self, Foreground};
 use hob_exec::tmux::shells::CommandHandoff;
-use hob_kit::failpoint;
 use hob_store::CommandWrite;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandOrigin, CommandState, TerminalCommand};
@@ -143,14 +142,9 @@ impl TerminalSession {
     /// Starts to capture the output of a command.
     pub(super) fn start_capture(&self, id: CommandId, began_us: Option<u64>) -> RunningCommand {
         let (columns, _) = self.screen.size();
-        let most = if failpoint::broken(63) {
-            1 << 30
-        } else {
-            OUTPUT_BYTES_MAX
-        };
         RunningCommand {
             id,
-            printed: CommandOutput::new(columns, most),
+            printed: CommandOutput::new(columns, OUTPUT_BYTES_MAX),
             began_us,
         }
     }

@@ -5,7 +5,6 @@
 
 use hob_bus::EventEmitter;
 use hob_core::terminal::escape_stripper::EscapeStripper;
-use hob_kit::failpoint;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{TerminalOutput, TerminalOutputPayload};
 use std::time::Duration;
@@ -48,11 +47,7 @@ impl OutputFeed {
             self.dropped += bytes.len() as u64;
             return;
         }
-        let text = if failpoint::broken(74) {
-            String::from_utf8_lossy(bytes).into_owned()
-        } else {
-            self.plain.feed(bytes)
-        };
+        let text = self.plain.feed(bytes);
         if text.is_empty() {
             return;
         }

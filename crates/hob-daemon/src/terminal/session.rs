@@ -17,7 +17,6 @@ use hob_core::terminal::screen::TerminalScreen;
 use hob_core::terminal::shell_marks::{MarkScanner, ScannedPiece, ShellMark, may_end_mark};
 use hob_exec::tmux::TmuxConnection;
 use hob_exec::tmux::shells::{CommandHandoff, ShellKind};
-use hob_kit::failpoint;
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand, TerminalInfo, TerminalState};
@@ -435,6 +434,6 @@ fn job(row: &CommandRow) -> QueuedCommand {
         id: row.command.id,
         number: row.number,
         chain: row.chain,
-        timeout_ms: row.timeout_ms.filter(|_| !failpoint::broken(60)),
+        timeout_ms: row.timeout_ms,
     }
 }

@@ -10,7 +10,6 @@ use crate::provider_refusal;
 use crate::reasoning;
 use crate::reply_builder::{PartIndex, ReplyBuilder};
 use crate::usage::{ClaimedUsage, TokenFigure};
-use hob_kit::failpoint;
 use hob_net::SseEvent;
 use serde_json::Value;
 
@@ -69,10 +68,7 @@ impl StreamDecoder for OpenaiChatStream {
     }
 
     fn finish(mut self: Box<Self>) -> Result<DecodedReply, ModelError> {
-        let end = self
-            .stop
-            .or(failpoint::broken(53).then_some(StopReason::End));
-        let mut stop = end.ok_or_else(ModelError::stream_cut)?;
+        let mut stop = self.stop.ok_or_else(ModelError::stream_cut)?;
         if self.refused && stop == StopReason::End {
             stop = StopReason::Content;
         }

@@ -221,7 +221,7 @@ fn clear_working_memory(
     ended: &FinishedIteration,
     shown: Option<u64>,
 ) -> Result<bool, QueryError> {
-    if !ended.success || (shown != Some(found.working) && !failpoint::broken(112)) {
+    if !ended.success || shown != Some(found.working) {
         return Ok(false);
     }
     if memory::current(batch.sql, found, MemoryKind::Working)?

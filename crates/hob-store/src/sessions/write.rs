@@ -15,7 +15,6 @@ use crate::validate;
 use crate::value::{int, number, uuid};
 use crate::writer_queue::{BulkJob, BulkProgress};
 use hob_bus::NewEvent;
-use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
     EVENTS, Session, SessionCreateResult, SessionCreated, SessionDeleteResult, SessionDeleted,
@@ -122,9 +121,7 @@ pub(crate) fn send(
 ) -> Result<SessionSendResult, QueryError> {
     let head = batch.heads.find(batch.sql, session)?;
     let head = head.ok_or_else(|| row::missing(session))?;
-    let key = draft.idempotency_key.as_deref();
-    let key = key.filter(|_| !failpoint::broken(16));
-    if let Some(key) = key
+    if let Some(key) = draft.idempotency_key.as_deref()
         && let Some(sent) = sent_before(batch, head.row_id, key, draft)?
     {
         return Ok(sent);
@@ -158,8 +155,6 @@ pub(crate) fn append(
     head: SessionHead,
     draft: &MessageDraft,
 ) -> rusqlite::Result<(SessionSendResult, i64)> {
-    let key = draft.idempotency_key.as_deref();
-    let key = key.filter(|_| !failpoint::broken(16));
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
     // The insert computes the checksum, which covers the row id.
@@ -171,7 +166,7 @@ pub(crate) fn append(
         &id.0.as_bytes()[..],
         draft.role.as_str(),
         int(batch.now_ms),
-        key,
+        draft.idempotency_key.as_deref(),
         &draft.content,
     ))?;
     batch

@@ -5,7 +5,6 @@ use crate::error::StoreError;
 use crate::events;
 use crate::findings::read_meta;
 use hob_bus::LogBounds;
-use hob_kit::failpoint;
 
 /// Pause between two probes of a full or failing disk.
 pub(super) const PROBE_EVERY_MS: u64 = 1_000;
@@ -34,9 +33,7 @@ impl StoreWriter {
             }
         }
         let error = self.shared.health.hide_unconfirmed_damage(error);
-        let hidden = failpoint::broken(7) || failpoint::broken(8);
-        let outcome = if hidden { Ok(()) } else { Err(&error) };
-        self.answer(outcome);
+        self.answer(Err(&error));
     }
 
     /// Reopens the database, and publishes events that were committed before the failure and not
@@ -73,7 +70,7 @@ impl StoreWriter {
     pub(super) fn probe_if_due(&mut self) {
         let now_ms = self.clock.monotonic_ms();
         let due = self.shared.health.is_waiting_for_disk() && now_ms >= self.probe_due_ms;
-        if due && !failpoint::broken(6) {
+        if due {
             self.probe_due_ms = now_ms + PROBE_EVERY_MS;
             self.probe();
         }

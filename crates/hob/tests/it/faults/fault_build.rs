@@ -1,18 +1,12 @@
-//! Which binary is tested: the one with failpoints if there is a fresh one.
+//! Which binary is tested: the one that `HOB_FAULT_BIN` names, or else the one with failpoints if
+//! there is a fresh one. `cargo xtask faults --break N` names a build with a sabotage.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The fault build if there is a fresh one, else the ordinary binary.
 pub(super) fn binary() -> PathBuf {
-    if let Some(binary) = fault_binary() {
-        return binary;
-    }
-    assert!(
-        std::env::var_os("HOB_BREAK").is_none(),
-        "HOB_BREAK does nothing without the fault build: run `cargo xtask faults --break N`"
-    );
-    PathBuf::from(env!("CARGO_BIN_EXE_hob"))
+    fault_binary().unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_hob")))
 }
 
 /// The binary with failpoints: named by `HOB_FAULT_BIN`, or beside the ordinary one unless some

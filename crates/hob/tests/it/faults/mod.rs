@@ -1,8 +1,9 @@
 //! Faults and attacks the daemon survives, as black-box tests of the built binary.
 //!
 //! Three rules hold for each: the fault is injected below the real code (a full disk under the
-//! real store, not a fake store); breaking the product on purpose (`HOB_BREAK=N` in the fault
-//! build) turns the test red; the seed stands on the first line of a failure and
+//! real store, not a fake store); breaking the product on purpose turns the test red
+//! (`cargo xtask faults --break N` applies a patch of `crates/hob/tests/sabotage/` to a copy of the
+//! project and tests the build of that copy); the seed stands on the first line of a failure and
 //! `HOB_FAULT_SEED` repeats it. A test's number is in its name: `f07_…` guards fault 7.
 #![expect(
     clippy::disallowed_methods,

@@ -357,12 +357,11 @@ impl Rig {
     }
 }
 
-/// Gives a command this home and nothing else of hob's from the outer environment, except the
-/// sabotage that `cargo xtask faults --break` asks for.
+/// Gives a command this home and nothing else of hob's from the outer environment.
 fn dress(command: &mut Command, home: &Path) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if (text.starts_with("HOB_") || text.starts_with("PRYX_")) && text != "HOB_BREAK" {
+        if text.starts_with("HOB_") || text.starts_with("PRYX_") {
             command.env_remove(&name);
         }
     }
