@@ -15,7 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use axum::routing::{get, post};
 use hob_bus::{BusLink, BusOutlet, Caller};
-use hob_wire::{ErrorCode, Scope, Scopes, WireError, limits};
+use hob_wire::{ErrorCode, Scope, WireError, limits};
 use std::sync::Arc;
 use tower::ServiceExt;
 

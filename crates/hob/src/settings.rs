@@ -6,6 +6,7 @@ use std::sync::Arc;
 /// All settings, in the order the default file shows them.
 pub fn catalog() -> Arc<SettingsCatalog> {
     let dialects = hob_dialects::all();
+    let tool_keys = hob_tools::setting_keys();
     let mut lists = vec![hob_gateway::KEYS];
     lists.extend(dialects.iter().map(|dialect| dialect.keys));
     lists.extend([
@@ -14,7 +15,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_models::KEYS,
         hob_daemon::agent::KEYS,
         hob_daemon::tool::KEYS,
-        &hob_tools::setting_keys(),
+        &tool_keys,
         hob_daemon::permission::KEYS,
         hob_daemon::loops::KEYS,
         hob_daemon::cron::KEYS,
