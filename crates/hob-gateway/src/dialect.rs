@@ -79,7 +79,7 @@ pub enum OptInProtocol {
     Socket(SocketProtocol),
 }
 
-/// HTTP, WebSockets included, on a loopback address.
+/// HTTP, with WebSocket, on a loopback address.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpProtocol {
     pub routes: fn() -> HttpRoutes,

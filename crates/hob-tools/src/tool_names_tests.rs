@@ -127,7 +127,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         let is_exempt = shown.ends_with("_tests.rs") || shown.ends_with(EXEMPT);
         if path.is_dir() {
             files.extend(sources(&path));
-        } else if shown.ends_with(".rs") && !is_exempt {
+        } else if path.extension().is_some_and(|it| it == "rs") && !is_exempt {
             files.push(path);
         }
     }

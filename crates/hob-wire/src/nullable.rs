@@ -1,12 +1,6 @@
 //! Serde functions that distinguish a `null` field (clear the value) from a missing one (keep it).
 //! For `Option<Option<T>>` with `default` and `skip_serializing_if = "Option::is_none"`.
 
-#![expect(
-    clippy::option_option,
-    clippy::ref_option,
-    reason = "the outer option is missing or present, and serde passes the field by reference"
-)]
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub fn serialize<T: Serialize, S: Serializer>(

@@ -270,7 +270,7 @@ impl DaemonProcess<'_> {
         let mut lines = format!("HOB_LISTEN_ADDR={address}\n");
         let launchers = hob_dialects::all().iter().filter_map(|it| it.launcher);
         for launcher in launchers.filter(|it| self.host.env.text(it.listen).is_some()) {
-            lines.push_str(&format!("{}={address}\n", launcher.announced));
+            lines.extend([launcher.announced, "=", &address.to_string(), "\n"]);
         }
         // The starting process may have closed the pipe; the state file has the same address.
         let mut stdout = std::io::stdout().lock();

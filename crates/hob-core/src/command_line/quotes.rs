@@ -207,12 +207,11 @@ impl Lexer {
         // A byte beyond ASCII is only a part of a character, and a zero ends the text.
         let is_byte = matches!(letter, 'x' | '0'..='7');
         let code = code.filter(|code| *code != 0 && !(is_byte && *code > 0x7f));
-        match code.and_then(char::from_u32) {
-            Some(letter) => self.push_quoted(letter),
-            None => {
-                self.is_opaque = true;
-                self.word.get_or_insert_default().is_decided_later = true;
-            }
+        if let Some(letter) = code.and_then(char::from_u32) {
+            self.push_quoted(letter);
+        } else {
+            self.is_opaque = true;
+            self.word.get_or_insert_default().is_decided_later = true;
         }
     }
 

@@ -3,6 +3,11 @@
 //!
 //! Invariant: unknown fields are ignored and unknown commands are refused, as in AgentLoop itself.
 
+#![expect(
+    clippy::option_option,
+    reason = "null clears a value, a missing field keeps it"
+)]
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

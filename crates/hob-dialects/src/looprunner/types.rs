@@ -4,6 +4,11 @@
 //! Invariant: fields, defaults and response formats are Loop Runner's. Unknown fields are ignored,
 //! as in Loop Runner itself; fields of a wrong type are refused.
 
+#![expect(
+    clippy::option_option,
+    reason = "null clears a value, a missing field keeps it"
+)]
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -107,10 +107,11 @@ pub(super) fn script_use(command: &ShellCommand) -> ScriptUse {
         let name = program.file_name();
         return ScriptUse::NotShown(format!("What '{name}' runs is not shown and not bound."));
     }
-    let moves = |word: &&ShellWord| FOLDER_OPTIONS.iter().any(|it| word.text().starts_with(it));
+    let is_folder_option =
+        |word: &&ShellWord| FOLDER_OPTIONS.iter().any(|it| word.text().starts_with(it));
     let mut wrappers = before.iter().map(ShellWord::file_name);
     let mover = wrappers.find(|name| matches!(*name, "env" | "sudo"));
-    if let (Some(name), Some(option)) = (mover, before.iter().find(moves)) {
+    if let (Some(name), Some(option)) = (mover, before.iter().find(is_folder_option)) {
         let option = option.text();
         return ScriptUse::NotShown(format!(
             "'{name} {option}' runs it in another folder: a script named there is not shown and not bound."

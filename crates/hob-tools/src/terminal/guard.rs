@@ -33,8 +33,8 @@ const TMUX_VALUED: &[&str] = &["-c", "-f", "-L", "-S", "-T"];
 pub(super) fn check(line: &str) -> Result<(), ToolRefusal> {
     let line = ShellCommands::parse(line, 0);
     // A command in a subshell or a substitution can only end that.
-    let own = line.commands.iter().filter(|command| command.depth == 0);
-    own.map(check_command).collect()
+    let mut own = line.commands.iter().filter(|command| command.depth == 0);
+    own.try_for_each(check_command)
 }
 
 fn check_command(command: &ShellCommand) -> Result<(), ToolRefusal> {

@@ -60,8 +60,8 @@ fn tools_are_all_some_or_none() {
         TaskArgs::from_arg_matches(&matches).map(|args| args.tools())
     };
     let named = tools(&["--tools", "read,time", "--tools", "write"]);
-    let names = ["read", "time", "write"].map(str::to_owned).to_vec();
-    assert_eq!(named.expect("names"), Some(names));
+    let expected = ["read", "time", "write"].map(str::to_owned).to_vec();
+    assert_eq!(named.expect("names"), Some(expected));
     assert_eq!(tools(&["--no-tools"]).expect("none"), Some(Vec::new()));
     assert_eq!(tools(&[]).expect("all"), None);
     assert!(tools(&["--tools", "read", "--no-tools"]).is_err());
