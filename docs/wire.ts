@@ -806,7 +806,7 @@ export interface ConnectionInfo {
   id: number;
   /** The name of the token or of the service. */
   name: string;
-  /** The surface it came by: `ws`, `unix`, `http`, `vargos`, `house` (the daemon itself). */
+  /** The surface it came by: `ws`, `unix`, `http`, a dialect, `house` (the daemon itself). */
   surface: string;
   scopes: string[];
   connectedAt: number;
@@ -885,10 +885,7 @@ export interface CostSummaryParams {
   sessionKey?: string | null;
 }
 
-/**
- * A job to add. The fields are those of Vargos, with additions. Exactly one of `task`,
- * `loop` and `command` defines the work.
- */
+/** A job to add. Exactly one of `task`, `loop` and `command` defines the work. */
 export interface CronAddParams {
   /** Lower-case letters, digits and dashes; unique. */
   name: string;
