@@ -1,4 +1,5 @@
-//! Integration tests of the dialects through their sockets, with a real gateway, bus and store.
+//! Integration tests of the dialects through their sockets, with a real gateway, bus and store. The
+//! fixture is that of the gateway's tests; it needs `hob_exec` and `hob_store`.
 
 #[cfg(test)]
 mod agentloop;

@@ -184,8 +184,7 @@ pub struct ConnectionInfo {
     pub id: u64,
     /// The name of the token or of the service.
     pub name: String,
-    /// The surface it came by: `ws`, `unix`, `http`, the name of a dialect, `house` (the daemon
-    /// itself).
+    /// The surface it came by: `ws`, `unix`, `http`, a dialect, `house` (the daemon itself).
     pub surface: String,
     pub scopes: Vec<String>,
     pub connected_at: u64,
