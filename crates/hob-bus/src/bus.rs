@@ -129,6 +129,7 @@ impl Bus {
         if !room.listeners.is_empty() {
             self.listen(room.service, room.listeners)?;
         }
+        // Announced last: whoever hears it may call the room at once.
         hub.announce::<ServiceConnected>(room.service);
         Ok(())
     }

@@ -36,6 +36,7 @@ impl Caller {
     pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Result, WireError> {
         let params = encode(params)?;
         let payload = self.send(M::SPEC.name, Some(params), None).await?;
+        // A service may leave the payload out; results without content decode from `null`.
         let payload = payload.as_deref().unwrap_or(b"null");
         serde_json::from_slice(payload).map_err(|error| {
             let message = format!(
@@ -67,6 +68,7 @@ impl Caller {
         let waiter = waiters.register();
         let request = CallerRequest {
             id: &waiter.id(),
+            // The method's name alone finds its service.
             target: "",
             method,
             params,
@@ -75,6 +77,7 @@ impl Caller {
         };
         self.0.hub.route_request(&self.0.endpoint, request).await;
         let answer = tokio::select! {
+            // An answer that is already there wins over a stop that comes at the same time.
             biased;
             answer = waiter.answer() => answer,
             // Rooms stop with the task group, so no answer would ever come.
@@ -93,6 +96,7 @@ impl Caller {
     fn waiters(&self) -> Result<&ResponseWaiters, WireError> {
         match &self.0.endpoint.mailbox {
             Mailbox::Waiters(waiters) => Ok(waiters),
+            // The hub creates every caller with waiters, so this arm is never taken.
             Mailbox::Outbox(_) => Err(stopping_error()),
         }
     }
@@ -114,6 +118,7 @@ fn check_json(params: &Bytes) -> Result<Bytes, WireError> {
             "params must not nest deeper than {JSON_DEPTH_MAX} levels"
         )));
     }
+    // White space around the value is left out; it would become part of the frame.
     Ok(params.slice_ref(value.get().as_bytes()))
 }
 

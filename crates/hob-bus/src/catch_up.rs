@@ -134,6 +134,8 @@ impl CatchUp {
         // Taken after the page is read, because old events may be deleted at any time.
         let kept_from = self.hub.log.bounds().first;
         let page_from = page.first().map_or(u64::MAX, |event| event.seq);
+        // Events that were deleted after the page was read are still in the page, so they are no
+        // gap.
         let gap_to = kept_from.min(page_from).saturating_sub(1);
         if gap_to > self.cursor.seq {
             let from = self.cursor.seq + 1;
@@ -152,6 +154,8 @@ impl CatchUp {
         for event in page {
             let seq = event.seq;
             let event = Arc::new(event.into_new());
+            // The block ends the hold on the route table, which must not last while a delivery
+            // waits.
             let wanted = {
                 let routes = self.hub.registry.routes();
                 self.cursor
@@ -195,6 +199,7 @@ impl CatchUp {
     /// client can reconnect and ask for it.
     fn give_up(&self) {
         let from = self.cursor.seq + 1;
+        // A gap names at least one event, wherever the log ends.
         let to = self.hub.log.bounds().last.max(from);
         let gap = gap(from, to, GapReason::Unreadable);
         if let Some(outbox) = self.endpoint.outbox()

@@ -118,6 +118,8 @@ pub(crate) fn gap(from: u64, to: u64, reason: GapReason) -> Delivery {
 /// Builds the delivery of a logged event, or a gap if it does not fit into a frame.
 pub(crate) fn logged_delivery(event: &Arc<NewEvent>, seq: u64, prev: Option<u64>) -> Delivery {
     if is_too_large(event) {
+        // A gap instead of silence: the subscriber learns that an event exists which it did not
+        // get.
         return gap(seq, seq, GapReason::TooLarge);
     }
     Delivery::Event {

@@ -16,6 +16,7 @@ pub(crate) async fn drain(hub: &Arc<Hub>, within: Duration) -> bool {
     hub.tasks.begin_drain();
     // Three quarters of the time for requests in flight; the rest is kept for flushing.
     let idle = || hub.counters.pending.get() == 0;
+    // Running out of time is no error: external requests that are left are failed below.
     let _ = tokio::time::timeout(within * 3 / 4, wait_until(idle)).await;
     let external: Vec<Arc<Endpoint>> = hub.endpoints.all();
     let external = || {

@@ -85,6 +85,8 @@ impl Endpoint {
             Mailbox::Outbox(outbox) => outbox.push(delivery),
             Mailbox::Waiters(waiters) => match delivery {
                 Delivery::Response { id, answer } => waiters.answer(&id, answer),
+                // A caller serves nothing and subscribes to nothing, so only answers are sent to
+                // it.
                 _ => Err(PushError::Closed),
             },
         }

@@ -61,6 +61,7 @@ impl EndpointList {
     pub(crate) fn of_principal(&self, principal: &str) -> Vec<Arc<Endpoint>> {
         let state = self.state();
         let theirs = |endpoint: &&Arc<Endpoint>| {
+            // Internal endpoints have no credential that could be revoked.
             endpoint.origin == EndpointOrigin::External && endpoint.peer.principal == principal
         };
         state.by_id.values().filter(theirs).cloned().collect()

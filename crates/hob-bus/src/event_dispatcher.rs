@@ -99,6 +99,7 @@ impl EventDispatcher {
         match start_point {
             Some(StartPoint::After(since)) if since < self.seq => self.catch_up(endpoint.id),
             Some(StartPoint::OtherLog { from, to }) => self.send_other_log_gap(&endpoint, from, to),
+            // Everyone else begins with the next event, which `fan_out` delivers.
             _ => {}
         }
     }
@@ -257,6 +258,7 @@ impl EventDispatcher {
         let routes = self.hub.registry.routes();
         let audience = EventAudience::of(&event.topic, &routes);
         let mut behind = Vec::new();
+        // Taken out of `self`, because the loop borrows the subscribers.
         let mut found = std::mem::take(&mut self.found);
         self.index
             .find(&event.topic, event.session.as_ref(), &mut found);
@@ -292,6 +294,8 @@ impl EventDispatcher {
             return;
         };
         if subscriber.endpoint.origin == EndpointOrigin::Internal {
+            // Every event before this one was delivered or did not match, so the catch-up need not
+            // look at them.
             subscriber.cursor.seq = seq - 1;
             self.catch_up(link);
             return;
@@ -301,6 +305,8 @@ impl EventDispatcher {
         let first = endpoint
             .outbox()
             .is_some_and(|outbox| outbox.close_with_last(gap, CloseReason::Slow));
+        // Not left to the command that `retire` queues: events published before it would find the
+        // endpoint again.
         self.forget(link);
         if first {
             self.hub.retire(endpoint, CloseReason::Slow);
@@ -342,6 +348,7 @@ impl EventDispatcher {
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         let cursor = match start_point {
+            // Without `since` the client names no earlier event, so its first event has no `prev`.
             None => SubscriberCursor {
                 seq: last,
                 prev: None,
@@ -370,6 +377,8 @@ impl EventDispatcher {
                 check_starts_until: 0,
                 catching_up: None,
             };
+            // A subscriber that exists keeps its position; the start of each new filter holds back
+            // older events.
             let subscriber = self.subscribers.entry(endpoint.id).or_insert_with(new);
             subscriber.check_starts_until = last;
         }
@@ -411,6 +420,7 @@ impl Subscriber {
             let filters = self.endpoint.filters.load();
             filters.match_logged(seq, &event.topic, event.session.as_ref())
         };
+        // The catch-up delivers this event in its turn.
         self.catching_up.is_none()
             && seq > self.cursor.seq
             && (seq > self.check_starts_until || begun())

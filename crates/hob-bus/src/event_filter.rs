@@ -63,6 +63,7 @@ impl EventFilters {
                 all.requested.push(filter);
             }
         }
+        // Counted without duplicates, so a client may repeat its request.
         if all.requested.len() > SUBSCRIPTIONS_MAX {
             let message = format!(
                 "a connection may have {SUBSCRIPTIONS_MAX} subscriptions; use a wildcard or remove some"
@@ -119,6 +120,7 @@ pub(crate) fn parse(
         Ok(EventFilter {
             pattern: Arc::from(pattern.as_str()),
             session: session.clone(),
+            // The pump sets the start: only it knows which event it published last.
             after: 0,
         })
     };
@@ -154,6 +156,7 @@ impl<'a> PatternKey<'a> {
 pub(crate) fn pattern_matches(pattern: &str, topic: &str) -> bool {
     match PatternKey::of(pattern) {
         PatternKey::Every => true,
+        // The dot is part of the match: `run.*` does not cover `runner.started`.
         PatternKey::Below(prefix) => topic
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.starts_with('.')),

@@ -153,6 +153,7 @@ pub(crate) async fn run(
             biased;
             batch = pump.inbox.recv(), if inbox_open => match batch {
                 Some(batch) => pump.arrived.extend(batch),
+                // A closed channel is always ready; without the flag this arm would win every turn.
                 None => inbox_open = false,
             },
             Some(sequenced) = commands.recv() => pump.apply(&hub.pump, sequenced),
@@ -206,6 +207,8 @@ impl EventPump {
     /// after its events are in the inbox, so every event the sender knows of is here or in there.
     fn publish_before(&mut self, last: u64) {
         self.publish_up_to(last);
+        // The log moves its bounds before it publishes, so an empty inbox ends the wait: the rest
+        // is not acknowledged yet.
         while self.dispatcher.seq() < last
             && let Ok(batch) = self.inbox.try_recv()
         {

@@ -29,6 +29,8 @@ impl EventRing {
     pub(crate) fn push(&mut self, seq: u64, event: Arc<NewEvent>) {
         self.bytes += weight(&event);
         self.events.push_back((seq, event));
+        // One event above the byte bound empties the ring, itself included. The floor then sends
+        // readers to the log.
         while (self.events.len() > EVENTS_MAX || self.bytes > BYTES_MAX)
             && let Some((seq, event)) = self.events.pop_front()
         {

@@ -166,6 +166,7 @@ async fn send_to_pump(hub: &Hub, command: PumpCommand) {
 
 fn complete(hub: &Hub, pending: PendingRequest, answer: Result<Bytes, WireError>) {
     let answer = answer.map(Some).map_err(|error| encode_error(&error));
+    // Not `complete_forwarded`: the bus answers these itself and never counted them as pending.
     if let Err(slow) = hub.complete(pending, answer) {
         hub.retire(slow, CloseReason::Slow);
     }

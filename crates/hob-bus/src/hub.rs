@@ -77,12 +77,14 @@ impl Hub {
     pub(crate) fn caller(&self, name: &str) -> Arc<Endpoint> {
         let mailbox = Mailbox::Waiters(ResponseWaiters::default());
         let endpoint = self.new_endpoint(internal_peer(name), EndpointOrigin::Internal, mailbox);
+        // The bound counts external endpoints only, so this never fails.
         self.endpoints.insert(&endpoint, usize::MAX);
         endpoint
     }
 
     /// Closes an endpoint, and every caller that is too slow to take the resulting error.
     pub(crate) fn close(&self, endpoint: &Arc<Endpoint>, reason: CloseReason) {
+        // Only the first to close an endpoint retires it.
         if endpoint.close(reason) {
             self.retire(Arc::clone(endpoint), reason);
         }

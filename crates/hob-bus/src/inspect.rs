@@ -60,6 +60,7 @@ fn service_info(service: &RegisteredService) -> ServiceInfo {
         events: offer.topics(),
         subscriptions,
         pending_requests: owner.map_or(0, |it| count(it.pending.len())),
+        // The endpoint of a room is no connection, so its id would mean nothing to the reader.
         connection: owner.filter(|_| !offer.builtin).map(|it| it.id),
     }
 }

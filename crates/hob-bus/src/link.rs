@@ -54,6 +54,7 @@ impl BusLink {
     /// Handles one frame, whose size the transport has checked. Waits only for this connection's own
     /// requests: a place in a queue, or an event being made durable.
     pub async fn receive(&self, frame: Bytes) {
+        // The answers of a closed link could not be delivered, so it begins no work.
         if self.endpoint.is_closed() {
             return;
         }
@@ -197,6 +198,7 @@ impl Drop for BusOutlet {
         // Counted down here too: a drain must not wait for an outlet whose transport is gone.
         self.finish();
         self.hub.close(&self.endpoint, CloseReason::Normal);
+        // Freed now, because requests of this connection may keep the endpoint alive for long.
         if let Some(outbox) = self.endpoint.outbox() {
             outbox.discard();
         }
@@ -241,15 +243,18 @@ fn session_of(payload: &RawValue) -> Option<SessionTag> {
         #[serde(borrow, default)]
         session_id: Option<&'a RawValue>,
     }
+    // serde would take the items of an array for the fields.
     if !payload.get().starts_with('{') {
         return None;
     }
     let tagged: SessionFields<'_> = serde_json::from_str(payload.get()).ok()?;
+    // Each field is read by itself: one that is not a string does not hide the other.
     let text = |value: Option<&RawValue>| -> Option<Arc<str>> {
         let text: String = serde_json::from_str(value?.get()).ok()?;
         Some(Arc::from(text))
     };
     let key = text(tagged.session_key);
+    // A service may know only the key, which then stands in for the id.
     let id = text(tagged.session_id).or_else(|| key.clone())?;
     Some(SessionTag { id, key })
 }

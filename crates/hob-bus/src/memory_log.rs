@@ -74,6 +74,7 @@ impl EventLog for MemoryLog {
     }
 
     fn shared_until(&self, id: &str) -> Option<u64> {
+        // All logs in memory have the same id and none is ever restored, so every event is shared.
         (id == ID).then_some(u64::MAX)
     }
 
@@ -93,6 +94,7 @@ impl EventLog for MemoryLog {
             let place = self.publisher.reserve().await;
             let event = self.rows().push(event);
             let seq = event.seq;
+            // Without a bus the event is still logged; a reader finds it by `page`.
             if let Some(place) = place {
                 place.send(vec![event]);
             }

@@ -119,6 +119,8 @@ impl Outbox {
             emptied.as_mut().enable();
             {
                 let state = self.state();
+                // A quarter, while a push may fill half: the catch-up would otherwise wake for
+                // every frame.
                 let room =
                     state.queue.len() <= self.frames_max / 4 && state.bytes <= self.bytes_max / 4;
                 if room || state.queue.is_empty() || state.closed.is_some() {
@@ -153,6 +155,8 @@ impl Outbox {
         }
         match self.check(&state, &delivery, 1) {
             Ok(()) => self.add(&mut state, delivery),
+            // A volatile event may be lost, so a full outbox drops it and does not close its
+            // reader.
             Err(PushError::Full) => outcome = VolatileOutcome::Coalesced,
             Err(PushError::Closed) => return Err(PushError::Closed),
         }
@@ -167,6 +171,8 @@ impl Outbox {
         frames_max: usize,
     ) -> Option<CloseReason> {
         loop {
+            // `notify_one` keeps a permit for a late waiter, so unlike `emptied` this needs no
+            // `enable`.
             let filled = self.filled.notified();
             {
                 let mut state = self.state();
@@ -239,6 +245,8 @@ impl Outbox {
             self.closed.store(true, Ordering::Release);
         }
         drop(state);
+        // All three kinds of waiters end: the reader, a catch-up that pushes, and watchers of the
+        // close.
         self.filled.notify_one();
         self.emptied.notify_waiters();
         self.closed_notify.notify_waiters();

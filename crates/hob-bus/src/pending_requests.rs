@@ -58,6 +58,7 @@ impl PendingRequests {
         // Ids are never reused, so a late answer cannot hit a newer request.
         state.last_id += 1;
         let id = state.last_id;
+        // Removing a request does not raise the bound, so that of an empty map is out of date.
         state.earliest_ms = if state.pending.is_empty() {
             pending.deadline_ms
         } else {
@@ -88,6 +89,7 @@ impl PendingRequests {
     /// Removes and returns the requests of external callers.
     pub(crate) fn take_external(&self) -> Vec<PendingRequest> {
         let mut state = self.state();
+        // The lower bound of the deadlines stays: one that is too low costs a single scan.
         let external = |_: &u64, pending: &mut PendingRequest| {
             pending.caller.origin == EndpointOrigin::External
         };

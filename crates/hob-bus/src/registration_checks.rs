@@ -57,6 +57,8 @@ pub(crate) fn check_available(
 ) -> Result<Option<Arc<Endpoint>>, WireError> {
     let service = params.service.as_str();
     for name in params.methods.iter().chain(&params.events) {
+        // A credential for any service may use names outside its own prefix, so this prefix needs
+        // its own check.
         if first_segment(name) == "gateway" {
             return refuse(format!(
                 "'{name}' is under 'gateway.', which is reserved for the bus"
@@ -72,6 +74,7 @@ pub(crate) fn check_available(
         }
     }
     for name in &params.methods {
+        // The names of the service itself are free: this registration replaces its former offer.
         if let Some(route) = routes.method(name)
             && *route.method.service != *service
             && !is_owned_by(route.owner.as_deref(), endpoint)

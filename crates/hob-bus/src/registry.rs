@@ -111,6 +111,8 @@ impl RouteRegistry {
     /// Removes the service of an endpoint and returns its offer.
     pub(crate) fn withdraw(&self, endpoint: &Endpoint) -> Option<Arc<ServiceOffer>> {
         let _guard = self.lock_writer();
+        // Also `None` after a replacement: the service then belongs to another connection and
+        // stays.
         let offer = endpoint.offer.swap(None)?;
         let mut services = self.routes.load().services.clone();
         services.remove(&offer.service);
@@ -129,6 +131,7 @@ impl RouteRegistry {
         }
         table.methods.sort_unstable();
         table.events.sort_unstable();
+        // Two outside services may declare the same event, whereas a method has one owner.
         table.events.dedup();
         table
     }

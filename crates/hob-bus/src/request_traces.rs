@@ -67,6 +67,8 @@ impl RequestTraces {
 
     /// The requests of one trace, or the latest of any; oldest first.
     pub(crate) fn spans(&self, trace: Option<&str>) -> Vec<TraceSpan> {
+        // Cloned under the lock and converted after it: a clone shares most strings, a conversion
+        // copies all of them.
         let found: Vec<TraceRecord> = {
             let ring = self.ring();
             match trace {

@@ -59,6 +59,7 @@ impl ResponseWaiters {
             .and_then(|id| self.state().senders.remove(&id));
         match sender.map(|sender| sender.send(answer)) {
             Some(Ok(())) => Ok(()),
+            // Not `Full`, which would close the whole caller as slow for one abandoned call.
             Some(Err(_)) | None => Err(PushError::Closed),
         }
     }
@@ -93,12 +94,14 @@ impl ResponseWaiter<'_> {
 
     /// Waits for the answer; `None` if the caller is closed first.
     pub(crate) async fn answer(mut self) -> Option<EncodedAnswer> {
+        // Borrowed, because a type that implements `Drop` cannot be taken apart.
         (&mut self.answer).await.ok()
     }
 }
 
 impl Drop for ResponseWaiter<'_> {
     fn drop(&mut self) {
+        // An answered call has removed its sender already; only an abandoned one still has it.
         self.waiters.state().senders.remove(&self.id);
     }
 }

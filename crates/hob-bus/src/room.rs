@@ -140,6 +140,7 @@ impl Room {
     /// Sets how many requests are handled at once. Others wait in the room's outbox.
     #[must_use]
     pub fn concurrency(mut self, handlers: usize) -> Self {
+        // A room without a permit would never take a request.
         self.concurrency = handlers.max(1);
         self
     }

@@ -37,9 +37,11 @@ impl RoomWorker {
             let Some(outbox) = worker.endpoint.outbox() else {
                 return;
             };
+            // One at a time: a request that is taken early would wait outside the outbox's bound.
             if outbox.take(&mut next, 1).await.is_some() {
                 return;
             }
+            // This endpoint neither subscribes nor calls, so nothing but requests arrives.
             let Some(Delivery::Request(request)) = next.pop() else {
                 continue;
             };
@@ -61,6 +63,8 @@ impl RoomWorker {
             None => Err(internal_error("the method is declared but has no handler")),
         };
         let answer = outcome.map_err(|error| encode_error(&error));
+        // Matched by its id like an answer from outside: a drain may have taken the request out and
+        // failed it.
         self.hub
             .handle_answer(&self.endpoint, &request.id.to_string(), answer);
     }
@@ -121,6 +125,7 @@ impl RoomListener {
                 );
                 return;
             }
+            // This endpoint is in no route and makes no calls.
             Delivery::Request(_) | Delivery::Response { .. } => return,
         };
         for (pattern, listener) in &self.listeners {

@@ -155,6 +155,7 @@ impl ServiceOffer {
     pub(crate) fn external(params: &gateway::GatewayRegisterParams) -> Self {
         let service: Arc<str> = Arc::from(params.service.as_str());
         let mut names: Vec<&String> = params.methods.iter().collect();
+        // A client may name a method twice; the offer lists it once.
         names.sort_unstable();
         names.dedup();
         let method = |name: &String| {

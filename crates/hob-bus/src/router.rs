@@ -74,6 +74,7 @@ impl Hub {
             self.counters.stray_answers.increment();
             return;
         };
+        // A room's answer never was a frame, so nobody has checked its size before.
         let too_long = answer
             .as_ref()
             .map_or_else(Bytes::len, |payload| payload.as_ref().map_or(0, Bytes::len))
@@ -119,6 +120,7 @@ impl Hub {
         caller: &Endpoint,
         request: &CallerRequest<'_>,
     ) -> Result<ResolvedRoute, WireError> {
+        // Rooms go on calling each other during a drain, to finish their work.
         if caller.origin == EndpointOrigin::External && self.draining.load(Ordering::Relaxed) {
             return Err(stopping_error());
         }
@@ -144,6 +146,8 @@ impl Hub {
             );
             return Err(WireError::new(ErrorCode::Forbidden, message));
         }
+        // The bus writes another envelope, with which params that fitted the caller's frame may be
+        // too long.
         if request.params.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX {
             let message = format!("params must not exceed {BODY_BYTES_MAX} bytes");
             return Err(WireError::new(ErrorCode::InvalidParams, message));
@@ -159,6 +163,7 @@ impl Hub {
     fn deadline_ms(&self, owner: Option<&Endpoint>, now_ms: u64) -> u64 {
         match owner.map(|owner| owner.origin) {
             Some(EndpointOrigin::External) => {
+                // Saturating, because the timeout is a setting.
                 now_ms.saturating_add(self.limits.request_timeout_ms())
             }
             Some(EndpointOrigin::Internal) | None => u64::MAX,
@@ -184,6 +189,7 @@ impl Hub {
         if self.counters.pending.increment() == 0 {
             self.pending_added.notify_one();
         }
+        // The request was counted before it can be answered, so the counter never goes below zero.
         let id = match owner.pending.insert(pending) {
             Ok(id) => id,
             Err(PendingInsertError::Closed(pending)) => {
@@ -193,6 +199,7 @@ impl Hub {
                 return self.fail(pending, &service_overloaded(&method));
             }
         };
+        // Pending before it is pushed: the service may answer before `push` returns.
         let pushed = owner.push(Delivery::Request(ForwardedRequest {
             id,
             params,

@@ -25,6 +25,8 @@ impl SincePosition {
     /// Returns the point where the subscriber resumes in this log, whose last event is `last`.
     pub(crate) fn start_point(&self, log: &dyn EventLog, last: u64) -> StartPoint {
         let shared = match &self.log_id {
+            // An unknown log shares nothing with ours. Our own id gives no upper end, so the end is
+            // `last`.
             Some(id) => log.shared_until(id).unwrap_or(0).min(last),
             None => last,
         };

@@ -102,6 +102,7 @@ impl<S: Send + Sync + 'static> StatefulRoom<S> {
     {
         let (state, before) = (Arc::clone(&self.state), self.before.clone());
         self.room = self.room.method::<M, _, _>(move |call, params| {
+            // The future outlives this call of the closure, so it holds references of its own.
             let (state, before) = (Arc::clone(&state), before.clone());
             async move {
                 if let Some(before) = before {

@@ -77,6 +77,8 @@ impl PatternBucket {
         };
         if let Some(links) = self.of_session.get_mut(&**session) {
             links.remove(&link);
+            // Empty sets are removed, or the index would keep one for every session that was ever
+            // watched.
             if links.is_empty() {
                 self.of_session.remove(&**session);
             }
@@ -88,6 +90,7 @@ impl PatternBucket {
         let Some(session) = session else {
             return;
         };
+        // A subscriber may name a session by its id or by its key.
         let names = [Some(&session.id), session.key.as_ref()];
         for links in names
             .into_iter()

@@ -26,6 +26,8 @@ fn sweep(hub: &Hub) {
         "the service did not answer in time; it is unknown whether it acted",
     );
     for server in servers(hub) {
+        // Whoever takes a request out answers it, so an answer that races with this timeout counts
+        // as stray.
         for pending in server.pending.take_expired(now_ms) {
             hub.finish_forwarded(pending, Err(encode_error(&timeout)));
         }

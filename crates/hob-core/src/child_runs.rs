@@ -44,6 +44,7 @@ pub fn identity(parent: RunId, parent_session: &str, key: &str) -> ChildIdentity
     // Derived, not random: a call that is repeated after a crash finds the child it started before.
     let mut digest = Sha256::new();
     digest.update(parent.0.as_bytes());
+    // The parent's id has a fixed length, so the border between the two is never in doubt.
     digest.update(key.as_bytes());
     let digest = digest.finalize();
     let mut session_key = format!("{parent_session}{CHILD_SEPARATOR}");

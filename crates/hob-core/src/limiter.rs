@@ -60,6 +60,7 @@ impl AuthFailureLimiter {
             .forgiven_at_ms
             .max(now_ms)
             .saturating_add(self.rate.refill_ms);
+        // Never below zero: the time was raised to `now_ms` above.
         let ahead_ms = forgiven_at_ms - now_ms;
         if ahead_ms > room_ms {
             // A limited failure is not counted, so a flood does not push the retry time out for

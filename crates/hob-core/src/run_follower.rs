@@ -112,6 +112,7 @@ impl RunFollower {
     /// Applies the requested status.
     pub fn apply_status(&mut self, text: StepText<'_>, out: &mut Vec<FollowOutput>) {
         self.status_requested = false;
+        // Deltas may have shown more than a status that was made before them.
         if self.enter_attempt(text.step, text.attempt, out) && text.text.len() > self.shown.len() {
             self.show_whole(text.text, out);
             self.show_held(out);

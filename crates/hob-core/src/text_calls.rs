@@ -77,6 +77,7 @@ impl TextCallSplitter {
                 self.note_malformed();
             }
         } else {
+            // The beginning of a prefix that was never completed is ordinary text.
             rest = std::mem::take(&mut self.held);
         }
         SplitAnswer {

@@ -99,6 +99,7 @@ impl GrantPlanner<'_> {
     ) -> Result<Vec<RuleChange>, WireError> {
         let mut wanted: Vec<RuleTerms> = Vec::new();
         for terms in grants.iter().map(|grant| owner.terms(grant)) {
+            // Two equal grants would be two rules, and removing one would leave the other in force.
             if !wanted.contains(&terms) {
                 wanted.push(terms);
             }

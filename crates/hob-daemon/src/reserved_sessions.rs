@@ -40,6 +40,7 @@ pub async fn check_session_access(
         return Err(subagent_forbidden());
     }
     let may_control = call.scopes.allow(Scope::Control);
+    // An existing session of a sub-agent may be continued; only creating one is hob's own.
     if let Some(key) = target.session
         && child_runs::depth(key) > 0
         && find_session(store, key).await?.is_none()

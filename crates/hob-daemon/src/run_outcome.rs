@@ -107,6 +107,7 @@ impl RunWaiter<'_> {
         };
         let below = match self.store.descendants_cost(&self.run_id).await {
             Ok(below) => below,
+            // The run was deleted with its session meanwhile.
             Err(StoreError::NotFound(_)) => Cost::default(),
             Err(error) => return Err(error.into()),
         };

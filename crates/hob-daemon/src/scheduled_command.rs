@@ -163,6 +163,7 @@ impl ScheduledCommandRunner {
             let own = scheduled.to_user_command();
             (slot, own.plan(&self.tool_env).await)
         };
+        // The slot is held until the command has ended.
         let (_slot, plan) = tokio::select! {
             begun = begun => begun,
             () = stop.cancelled() => return stopped(),

@@ -111,6 +111,7 @@ impl Child {
         let mut stdin = self.stdin.lock().await;
         let pipe = stdin.as_mut().ok_or(ExecError::StdinClosed)?;
         if pipe.write_all(bytes).await.is_err() {
+            // A broken pipe stays broken, so later writes fail at once.
             *stdin = None;
             return Err(ExecError::StdinClosed);
         }

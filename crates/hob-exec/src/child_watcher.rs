@@ -136,11 +136,13 @@ impl ChildWatcher {
         let end = async {
             let found = self.wait_for_report().await;
             let duration = self.started_at.elapsed();
+            // From here on, a receiver that does not read delays the pumps only for a bounded time.
             gone.send_replace(true);
             // The shim exits right after its last report; waiting reaps it.
             let _ = self.shim.wait().await;
             (found, duration)
         };
+        // The pipes may hold output when the last report comes, so the outcome waits for both.
         let ((found, duration), ()) = tokio::join!(end, work);
         let stdout = self
             .buffers

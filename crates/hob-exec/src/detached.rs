@@ -48,6 +48,7 @@ pub fn variables(env: &EnvVars, added: &[(OsString, OsString)]) -> Vec<(OsString
     let says_language = ["LANG", "LC_ALL", "LC_CTYPE"]
         .iter()
         .any(|name| env.os(name).is_some());
+    // Without any of these, programs assume ASCII and damage other text.
     if !says_language {
         more.push((LANGUAGE.0.into(), LANGUAGE.1.into()));
     }
@@ -64,6 +65,7 @@ pub(crate) async fn run_for_output(
 ) -> io::Result<Output> {
     let mut command = command(argv, folder, variables)?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A timeout drops the future, and the program must not stay behind.
     let output = command.kill_on_drop(true).output();
     let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it did not answer in time");
     tokio::time::timeout(ANSWER_MAX, output)

@@ -62,6 +62,7 @@ fn add_aliases(policy: &mut SandboxPolicy, mounts: &MountTable) {
     let hidden = others(&policy.hidden);
     policy.hidden.extend(hidden);
     let mut protected = others(&policy.protected);
+    // Outside of the writable roots everything is read-only already.
     protected.retain(|path| policy.write.iter().any(|root| path.starts_with(root)));
     policy.protected.extend(protected);
 }
@@ -114,6 +115,7 @@ fn find_hard_linked_file(
             continue;
         };
         if found.is_dir() {
+            // A checked path that itself has this name is not skipped.
             let is_content =
                 depth > 0 && path.file_name() == Some(OsStr::new(check.skipped_folder));
             if depth < check.depth_max && !is_content {
@@ -166,6 +168,7 @@ impl MountTable {
         let seen = same_system.filter_map(|mount| {
             if let Ok(rest) = inside.strip_prefix(&mount.root) {
                 let shown = join(&mount.point, rest);
+                // Another mount may cover that path, so the file found there is compared.
                 let is_same = file_identity(&shown).is_some_and(|(_, found)| found == file);
                 return is_same.then_some(shown);
             }

@@ -50,6 +50,7 @@ const BOOLEANS: &[&str] = &["", "true", "false", "yes", "no", "on", "off", "0", 
 /// The first setting by which git would run a program, as `section.key`.
 pub(crate) fn find_program_setting(config: &[u8]) -> Option<String> {
     let mut reader = GitConfigReader {
+        // Git skips a byte order mark, so a section behind one counts.
         bytes: config.strip_prefix(b"\xef\xbb\xbf").unwrap_or(config),
         at: 0,
         section: String::new(),
@@ -141,6 +142,7 @@ impl GitConfigReader<'_> {
                     let quoted = self.read_quoted_part()?;
                     // `[url "ext::…"]` has its program in the section name.
                     if quoted.to_lowercase().contains("ext::") {
+                        // The error makes the whole file count as one that runs a program.
                         return Err(ConfigSyntaxError);
                     }
                     break;
@@ -221,6 +223,8 @@ impl GitConfigReader<'_> {
                 Some(b'"') => in_quotes = !in_quotes,
                 Some(b'\\') => match self.next_byte() {
                     Some(b'\n') => {}
+                    // The letters of control characters are kept as they are: no check looks for
+                    // such characters.
                     Some(byte @ (b't' | b'b' | b'n' | b'"' | b'\\')) => value.push(byte),
                     _ => return Err(ConfigSyntaxError),
                 },

@@ -115,6 +115,7 @@ fn find_link(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
             continue;
         };
         followed += 1;
+        // A chain that is too long is returned like a link in a root, which refuses the path.
         if followed > LINKS_MAX || roots.iter().any(|root| place.starts_with(root)) {
             return Some(next);
         }

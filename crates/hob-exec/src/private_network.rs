@@ -83,6 +83,7 @@ async fn receive(ours: &UnixStream) -> io::Result<TcpListener> {
     });
     let missing = || io::Error::other("its socket was not handed over");
     let listener = TcpListener::from(found.await?.ok_or_else(missing)?);
+    // tokio accepts only sockets in non-blocking mode.
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

@@ -297,6 +297,7 @@ impl PersonHome {
 
     /// The part of a path below the home folder; empty for the folder itself.
     pub fn below(&self, path: &Path) -> Option<PathBuf> {
+        // The usual case needs no look at the disk.
         if let Ok(below) = path.strip_prefix(&self.path) {
             return Some(below.to_owned());
         }
@@ -315,6 +316,7 @@ impl PersonHome {
         let same = |folder: &&Path| folder_id(folder) == Some(id);
         let folder = self.path.ancestors().find(same)?;
         let below = self.path.strip_prefix(folder).ok()?;
+        // Joining an empty path would add a slash.
         Some(if below == Path::new("") {
             root.to_owned()
         } else {

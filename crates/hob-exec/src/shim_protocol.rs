@@ -133,6 +133,7 @@ pub(crate) fn read_message<T: DeserializeOwned>(from: &mut impl Read) -> io::Res
     if length > MESSAGE_BYTES_MAX {
         return Err(io::Error::other("the message is too long"));
     }
+    // The buffer grows as bytes arrive, so a wrong length alone allocates nothing.
     let mut body = Vec::new();
     from.take(u64::from(length)).read_to_end(&mut body)?;
     decode(&body)

@@ -124,6 +124,7 @@ impl Spawner {
             let pid = i32::try_from(shim.id()?).ok()?;
             self.0.listener_access.register(pid, service)
         });
+        // A second handle: the watcher reads reports while `Child` sends commands without waiting.
         let mut control =
             UnixStream::from_std(ours.try_clone().map_err(failed)?).map_err(failed)?;
         let bytes = shim_protocol::encode(&request).map_err(failed)?;
@@ -159,8 +160,10 @@ impl Spawner {
             tasks: self.0.parts.tasks.clone(),
             _access: access,
         };
+        // Not dropped at a stop: the watcher itself ends the child and waits for its last report.
         self.0.parts.tasks.spawn("exec", watcher.watch(pumps, tell));
         self.feed_stdin(plan, &child);
+        // The watcher already runs, because a sandbox that fails is noticed through it.
         if let Some(pending) = pending {
             let listener = pending.receive(&child).await?;
             child.listener = std::sync::Mutex::new(Some(listener));
@@ -200,6 +203,7 @@ impl Spawner {
     /// Removes a background process from the table and cancels it if it still runs.
     pub fn forget(&self, id: ProcessId) -> Option<Arc<Child>> {
         let child = self.background().children.remove(&id.0)?;
+        // Others may hold the child, so removing it from the table does not drop it.
         child.request_cancel();
         Some(child)
     }
@@ -282,6 +286,7 @@ impl Spawner {
         let StdinSource::Bytes(bytes) = plan.stdin else {
             return;
         };
+        // Nobody else has the child yet, so the lock is free.
         let stdin = child.stdin.try_lock().ok().and_then(|mut held| held.take());
         if let Some(mut stdin) = stdin {
             self.0
@@ -306,6 +311,7 @@ pub async fn probe(shim: &[OsString], env: &EnvVars) -> Result<SandboxSupport, E
     let output = Command::new(program)
         .args(arguments)
         .arg(shim::PROBE)
+        // The probe has an empty environment, so the search path is an argument.
         .arg(env.os("PATH").unwrap_or_default())
         .env_clear()
         .current_dir("/")

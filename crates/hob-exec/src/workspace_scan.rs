@@ -203,6 +203,7 @@ fn scan_folder(
         }
     }
     if marks.is_repository() && !visitor.visit_bare_repository(folder) {
+        // Folders of the repository were queued before its last mark was seen.
         waiting.truncate(before);
     }
     is_whole
@@ -239,6 +240,7 @@ impl RepositoryMarks {
 pub(crate) fn open_below(top: &OwnedFd, below: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    // The kernel refuses an empty path.
     let below = if below == Path::new("") {
         Path::new(".")
     } else {

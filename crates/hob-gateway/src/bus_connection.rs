@@ -107,6 +107,7 @@ impl BusConnection {
                 Some(BusMessage::Event { .. }) if held.len() < HELD_FRAMES_MAX => {
                     held.push_back(frame);
                 }
+                // Answers that nobody waits for, and events beyond the bound, are dropped.
                 _ => {}
             }
         };

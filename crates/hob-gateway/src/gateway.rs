@@ -132,6 +132,8 @@ impl Gateway {
             hosts: HostList::for_listener(address),
             authenticator: tcp_authenticator,
         }));
+        // Accepting is not dropped at a stop: it sees `accepting`, and the socket file is removed
+        // then.
         let tasks = &parts.tasks;
         tasks.spawn(
             "listener",

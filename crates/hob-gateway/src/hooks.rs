@@ -135,6 +135,7 @@ impl HookCall {
             Err(error) => return Ok(Err(error)),
         };
         if is_proven {
+            // Refused at once instead of queued: a caller with the right secret can try again.
             let Ok(_permit) = limits.proven.try_acquire() else {
                 return Err(too_many());
             };

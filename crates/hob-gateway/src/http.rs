@@ -163,8 +163,10 @@ impl HttpService {
         B::Error: Into<axum::BoxError>,
     {
         let mut request = request.map(Body::new);
+        // The permit travels with the request, because a WebSocket outlives the HTTP connection.
         request.extensions_mut().insert(permit);
         request.extensions_mut().insert(RequestId(id));
+        // A router is consumed by its request; the clones share their routes.
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},

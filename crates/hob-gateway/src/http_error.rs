@@ -56,6 +56,7 @@ impl HttpError {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, crate::http::JSON);
+        // Rounded up to whole seconds, because a retry that comes too early is refused again.
         if let Some(wait_ms) = self.error.retry_after_ms {
             headers.insert(
                 header::RETRY_AFTER,

@@ -187,6 +187,7 @@ fn probe_paths() -> Map<String, Value> {
                 "default": error_response(),
             },
         });
+        // An empty list overrides the document's own security: no token is needed.
         if open {
             get["security"] = json!([]);
         }
@@ -281,6 +282,7 @@ impl SchemaRegistry {
     /// Returns `service.Type`, or a longer name if the room has another type of that name.
     fn component_name(&self, service: &str, name: &str, own: &str, definition: &Value) -> String {
         let usual = format!("{service}.{own}");
+        // A type that several methods of a room use is stored once.
         let same = |filed: &Value| shape_key(filed) == shape_key(definition);
         match self.components.get(&usual) {
             Some(filed) if !same(filed) => format!("{name}.{own}"),

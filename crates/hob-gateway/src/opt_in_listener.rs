@@ -82,6 +82,7 @@ impl PlannedListener {
         let shown = match self.place {
             ListenPlace::Tcp(wanted, protocol) => {
                 let clock = shared.clock.clone();
+                // The token cache stays empty: no token is valid here, and the grant decides.
                 let authenticator = Authenticator::new(surface, Arc::default(), clock);
                 let authenticator = authenticator.granting(self.grant);
                 let address = open_tcp(wanted, protocol, shared, (authenticator, check)).await?;

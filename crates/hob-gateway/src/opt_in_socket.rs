@@ -167,6 +167,7 @@ impl OptInSocket {
                 if check.admits_unix(&stream).await {
                     serve(stream, caller, served).await;
                 }
+                // Both permits are held until the connection has ended.
                 drop((all, own));
             });
         }

@@ -72,7 +72,9 @@ impl HostList {
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpError> {
         let mut named = headers.get_all(header::ORIGIN).iter();
         let own = match (named.next(), named.next()) {
+            // Programs other than browsers usually send no Origin.
             (None, _) => true,
+            // The listener has no TLS, so a page of its own never has `https`.
             (Some(origin), None) => origin
                 .as_bytes()
                 .strip_prefix(b"http://")

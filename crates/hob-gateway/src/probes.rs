@@ -187,6 +187,7 @@ impl MetricsText {
         let mut last = "";
         for figure in state.shared.figures.collect() {
             let name = figure.name;
+            // Prometheus wants one header for all samples of a name, and these follow each other.
             if name != last {
                 let kind = if figure.is_counter {
                     "counter"

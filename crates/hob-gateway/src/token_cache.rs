@@ -55,6 +55,7 @@ impl TokenCache {
         }
         let scopes: Scopes = match info.scopes.join(",").parse() {
             Ok(scopes) => scopes,
+            // A newer hob may have stored a scope whose meaning is unknown here.
             Err(unknown) => {
                 tracing::warn!(token = info.id, "ignored a token: {unknown}");
                 return;

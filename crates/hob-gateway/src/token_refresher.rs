@@ -66,6 +66,7 @@ impl TokenRefresher {
             // The former token stays valid: a half-written file must not lock its author out.
             Err(failure) => {
                 tracing::warn!("{failure}");
+                // The version counts as seen, so that the same file is not reported twice a second.
                 version
             }
         }

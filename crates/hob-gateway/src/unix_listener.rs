@@ -249,6 +249,7 @@ async fn write(write_half: &mut OwnedWriteHalf, mut outlet: BusOutlet, shared: &
         for frame in frames.drain(..) {
             batch.add(&frame);
         }
+        // There are no pings on this socket; a peer that does not read gets the same time.
         let written = timeout(shared.ping_interval(), write_half.write_all(batch.bytes())).await;
         batch.clear();
         if closed.is_some() || !matches!(written, Ok(Ok(()))) {

@@ -170,6 +170,7 @@ impl WebSocketHandshake {
             permit,
         } = self;
         shared.tasks.spawn("websocket", async move {
+            // Held as long as the socket is open.
             let _permit = permit;
             let socket = match upgrade.await.map(Upgraded::downcast::<HttpStream>) {
                 Ok(Ok(parts)) => {
@@ -201,6 +202,7 @@ fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER_BYTES)
         .max_frame_size(max)
+        // A message may come in several frames, so the sum is limited as well.
         .max_message_size(max)
 }
 
@@ -227,6 +229,7 @@ pub async fn serve(
     shared: &GatewayShared,
 ) {
     let (mut sink, mut stream) = socket.split();
+    // Atomic only because both halves borrow it: they run in one task.
     let is_alive = AtomicBool::new(true);
     let ending = tokio::select! {
         ending = read(&mut stream, receiver, &is_alive) => ending,

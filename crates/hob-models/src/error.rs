@@ -49,6 +49,7 @@ impl ModelError {
         if let Some(key) = key {
             mask.add(key.expose());
         }
+        // Masked before it is cut, because half a key would not be recognised.
         let masked = mask.apply(&self.message);
         let plain = masked
             .chars()

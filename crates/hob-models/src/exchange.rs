@@ -211,6 +211,7 @@ impl ProviderExchange<'_> {
         if response.status() != 200 {
             return Err(self.read_refusal(response).await);
         }
+        // Other content types pass, because some servers send a stream without the right one.
         let kind = response.header("content-type").unwrap_or_default();
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
             // A response in one piece is almost always an error sent with status 200.
@@ -301,6 +302,7 @@ impl ProviderExchange<'_> {
         let (usage, usage_estimated) = usage::reconcile(
             claim,
             MeasuredUsage {
+                // The tokens of an image depend on its pixels, so its base64 is not counted.
                 sent_bytes: to_u64(body.len().saturating_sub(image_bytes)),
                 images: tokens::images(prompt),
                 received_bytes: to_u64(bytes),

@@ -63,12 +63,14 @@ pub(crate) fn to_turns(messages: &[PromptMessage]) -> (Vec<String>, Vec<Conversa
                     .cloned()
                     .collect();
                 parts.retain(without_duplicate_ids());
+                // Providers reject an answer that holds nothing but thoughts.
                 if !parts
                     .iter()
                     .any(|part| !matches!(part, ContentPart::Thinking { .. }))
                 {
                     continue;
                 }
+                // Results may come in several messages, but always before the next answer.
                 let following = rest
                     .iter()
                     .take_while(|later| later.role != Role::Assistant);

@@ -115,6 +115,7 @@ fn is_or_extends(model: &str, name: &str) -> bool {
     let Some(tag) = rest.strip_prefix('-') else {
         return false;
     };
+    // A shorter number is another version, such as the last `-5` of `claude-opus-5-5`.
     let dated = tag.len() >= 4
         && tag
             .bytes()

@@ -125,6 +125,7 @@ impl ModelCatalog {
             None => self.resolve(wanted),
             Some(seeing) => {
                 let mut candidates = vec![self.candidate(&seeing.id())?];
+                // The vision service can answer alone where no other model is configured.
                 candidates.extend(self.resolve(None).unwrap_or_default());
                 Ok(candidates)
             }

@@ -30,6 +30,7 @@ pub fn price_of_prompt(provider: &str, model: &str, input_tokens: u64) -> Option
 
 /// The cost of a call, in millionths of a dollar.
 pub fn cost(price: &ModelPrice, usage: &TokenUsage) -> u64 {
+    // The subtraction below must not underflow, whatever a provider reported.
     let cached = usage.cached_tokens.min(usage.input_tokens);
     let fresh = usage.input_tokens - cached;
     let line = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);

@@ -154,6 +154,7 @@ fn classify(status: u16, summary: &RefusalDetails) -> ErrorClass {
 fn parse_body(body: &str) -> RefusalDetails {
     let mut summary = RefusalDetails::default();
     match serde_json::from_str::<Value>(body) {
+        // Google wraps some errors in a list.
         Ok(Value::Array(list)) => list
             .iter()
             .take(1)

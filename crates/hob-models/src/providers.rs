@@ -250,6 +250,7 @@ pub(crate) fn row_at(url: &str) -> Option<&'static ProviderRow> {
         url.split_once("://")?.1.split('/').next()
     }
     let wanted = host(url)?;
+    // A local port may belong to any server, so no row's quirks are assumed there.
     let mut rows = ROWS.iter().filter(|row| !row.local);
     rows.find(|row| host(row.url) == Some(wanted))
 }

@@ -43,6 +43,7 @@ pub(crate) fn effort(thinking: ThinkingLevel) -> Option<&'static str> {
 /// True if the name is that of an OpenAI reasoning model. Such models reject most sampling options.
 pub(crate) fn openai_reasons(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
+    // `gpt-5-chat` does not reason, despite its number.
     let chats = name.contains("-chat");
     let series = |letter: &str| {
         name.strip_prefix(letter)

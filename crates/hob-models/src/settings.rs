@@ -245,6 +245,7 @@ fn provider_from_settings(settings: &Settings, name: &str) -> ProviderConfig {
         url.clone_into(&mut provider.url);
         // The key of the public URL must not be sent to another server.
         provider.key_env = None;
+        // A known provider keeps its quirks at another address, because its name says what it is.
         if named.is_none() {
             let there = providers::row_at(url);
             provider.quirks = there.map_or(ProviderQuirks::COMMON, |row| row.quirks);
@@ -261,6 +262,7 @@ fn provider_from_settings(settings: &Settings, name: &str) -> ProviderConfig {
         provider.context_tokens = Some(*tokens);
     }
     let dollars = |field: &str| text(field).and_then(price::read_dollars);
+    // With only one of the two prices the cost of a call would be wrong.
     if let (Some(input), Some(output)) = (dollars("price_input"), dollars("price_output")) {
         provider.price = Some(ModelPrice {
             input,

@@ -57,6 +57,7 @@ fn tool_instructions(prompt: &Prompt) -> String {
 }
 
 fn to_text_message(message: &PromptMessage) -> PromptMessage {
+    // A model without tools knows no role for their results.
     let role = match message.role {
         Role::Tool => Role::User,
         other => other,
@@ -143,6 +144,7 @@ impl TextCallDecoder {
         stop: StopReason,
     ) -> (Vec<ReplyDelta>, Vec<ContentPart>, StopReason) {
         let mut pieces = Vec::new();
+        // An answer cut by its length may end in half a call, which must not run.
         let found = self.splitter.finish(stop != StopReason::Length);
         if !found.visible_rest.is_empty() {
             pieces.push(ReplyDelta::Text(found.visible_rest.clone()));

@@ -120,6 +120,7 @@ fn plausible_usage(claim: ClaimedUsage, measured: MeasuredUsage) -> Option<Token
     let hidden = claim.hidden.or(TokenFigure::Tokens(0)).tokens()?;
     let images = measured.images.saturating_mul(IMAGE_TOKENS_MAX);
     let out_of_sight = measured.unseen_tokens;
+    // No token is shorter than a byte, so the bytes bound their number.
     let input_max = (measured.sent_bytes + INPUT_SLACK_TOKENS)
         .saturating_add(images)
         .saturating_add(out_of_sight);

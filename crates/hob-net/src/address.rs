@@ -63,6 +63,7 @@ pub fn reserved(address: IpAddr) -> Option<&'static str> {
 
 fn reserved_v4(address: Ipv4Addr) -> Option<&'static str> {
     let bits = u32::from(address);
+    // Equal leading bits become zeros, so their number tells whether the prefix matches.
     let holds = |(start, length, _): &&(Ipv4Addr, u32, &str)| {
         (bits ^ u32::from(*start)).leading_zeros() >= *length
     };

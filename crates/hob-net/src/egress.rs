@@ -79,6 +79,7 @@ pub(crate) fn check_authority(
     if !has_port || authority.contains(['/', '?', '#', '@']) {
         return refused("it is not a host and a port");
     }
+    // Any scheme would do, because only the host and the port of the URL are used.
     check_page(&format!("http://{authority}/"), private_hosts)
 }
 
@@ -126,6 +127,7 @@ fn check_spelling(text: &str, url: &Url) -> Result<(), NetError> {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let authority = &rest[..end];
     let host = match authority.rsplit_once(':') {
+        // A colon inside brackets belongs to an IPv6 address, not to a port.
         Some((host, port)) if !port.ends_with(']') => host,
         _ => authority,
     };

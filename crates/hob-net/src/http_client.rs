@@ -95,6 +95,7 @@ pub(crate) fn builder(parts: &HttpOptions) -> reqwest::ClientBuilder {
         .tcp_keepalive(KEEPALIVE)
         // A redirect could carry a key or a prompt to a host that nobody configured.
         .redirect(reqwest::redirect::Policy::none())
+        // A proxy of the environment would see keys and prompts.
         .no_proxy()
 }
 

@@ -117,6 +117,7 @@ fn check_owners(
         .lines()
         .filter_map(|row| listener(row, addresses, port))
     {
+        // Every matching socket is checked: the kernel may give the connection to any of them.
         is_there = true;
         if !trusted.trusts(user) {
             let users = std::fs::read_to_string(USERS_FILE).unwrap_or_default();

@@ -33,6 +33,7 @@ impl PrivateHosts {
 fn opening(text: &str) -> Option<PrivateHost> {
     let text = text.trim();
     let (host, port) = match text.rsplit_once(':') {
+        // A bare IPv6 address such as `::1` has colons but no port.
         Some((host, port)) if !port.ends_with(']') && !host.ends_with(':') => {
             (host, Some(port.parse().ok()?))
         }

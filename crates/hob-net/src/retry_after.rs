@@ -23,6 +23,7 @@ pub fn seconds_ms(text: &str) -> Option<u64> {
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return None;
     }
+    // More digits than fit mean a very long wait.
     let seconds: u64 = whole.parse().unwrap_or(u64::MAX);
     let mut thousandths = 0;
     for (place, digit) in fraction.bytes().take(3).enumerate() {

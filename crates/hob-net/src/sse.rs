@@ -120,9 +120,11 @@ impl SseParser {
             return Ok(self.end_event());
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        // The standard removes exactly one space; a second one belongs to the value.
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "data" => {
+                // With `>=` the line break that joins two lines is counted, too.
                 if self.data.len() + value.len() >= self.event_bytes_max {
                     return Err(SseError::TooLarge {
                         bytes_max: self.event_bytes_max,
@@ -147,6 +149,7 @@ impl SseParser {
     }
 
     fn end_event(&mut self) -> Option<SseEvent> {
+        // The name of an event without data is dropped with it, as the standard says.
         let event = std::mem::take(&mut self.event);
         if !std::mem::take(&mut self.has_data) {
             return None;

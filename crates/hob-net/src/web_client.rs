@@ -209,6 +209,7 @@ impl WebClient {
                 .gzip(true)
                 .deflate(true)
         })?;
+        // Another task may have built a client meanwhile; then that one is used.
         Ok(cell.get_or_init(|| client))
     }
 }
@@ -225,6 +226,7 @@ impl WebClientInner {
         is_private_host: bool,
     ) -> Result<Vec<IpAddr>, LookupError> {
         let mut addresses = (self.lookup)(name.to_owned()).await?;
+        // Cut before the check, so that no unchecked address is left in the list.
         addresses.truncate(ADDRESSES_MAX);
         self.check(name, addresses, is_private_host)
     }

@@ -163,6 +163,7 @@ impl WriteBatch<'_> {
 
     /// Has a blob removed after the commit if no row references it.
     pub(crate) fn release_blob(&mut self, hash: BlobHash) -> rusqlite::Result<()> {
+        // Asked inside the transaction, which sees the rows that this batch has deleted.
         if !blobs::is_referenced(self, hash)? {
             self.unused_blobs.push(hash);
         }

@@ -61,6 +61,7 @@ impl BlobHash {
         for (at, byte) in hash.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&name[2 * at..2 * at + 2], 16).ok()?;
         }
+        // `from_str_radix` takes upper case and a sign too, which no name of ours has.
         Some(BlobHash(hash)).filter(|hash| hash.to_hex() == name)
     }
 }
@@ -119,6 +120,7 @@ impl BlobStore {
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.create_folder()?;
         let draft = self.new_draft();
+        // Shadowed and not moved: the draft deletes its file if a step below fails.
         let draft = &draft.path;
         (|| {
             let mut file = OpenOptions::new()
@@ -179,6 +181,7 @@ impl BlobStore {
             digest.update(&buffer[..count]);
             bytes += count as u64;
         }
+        // This syncs what others wrote to the file too, although it was opened for reading here.
         file.sync_all()?;
         // Pinned before it has its name, or a sweep could remove it at once.
         let pin = self.pin(BlobHash(digest.finalize().into()));
@@ -338,6 +341,7 @@ impl BlobSweep {
         let folder = match &mut self.names {
             SweepTargets::These(hashes) => return hashes.pop(),
             SweepTargets::Folder(Some(folder)) => folder,
+            // A home that never had a blob has no folder, and nothing to sweep.
             SweepTargets::Folder(unread) => unread.insert(fs::read_dir(&self.blobs.folder).ok()?),
         };
         let ours = format!("{DRAFT}{}-", self.blobs.epoch);
@@ -347,6 +351,7 @@ impl BlobSweep {
             if let Some(hash) = BlobHash::parse(&name) {
                 return Some(hash);
             }
+            // Drafts of this start may be in the course of being written.
             if name.starts_with(DRAFT) && !name.starts_with(&ours) {
                 // A draft that stays is tried again at the next start.
                 let _ = fs::remove_file(entry.path());

@@ -59,7 +59,9 @@ impl WriterConnection {
         sql.pragma_update(None, "cache_spill", false)?;
         // Automatic checkpoints would empty the log before the mark is lowered.
         sql.pragma_update(None, "wal_autocheckpoint", 0)?;
+        // A log that grew behind a slow reader is cut to this size when it restarts.
         sql.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+        // Without the hook only a checkpoint would tell the length of the log.
         let frames = Arc::clone(&self.frames);
         sql.wal_hook(Some(move |_: &mut _, pages: i32| {
             frames.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
@@ -81,6 +83,7 @@ impl WriterConnection {
 /// name the file is worth nothing.
 pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
     let sql = open(path)?;
+    // Closing must bring everything into the one file that is renamed.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     sql.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
     Ok(sql)
@@ -89,12 +92,14 @@ pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
 /// Opens a connection that only reads.
 pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let sql = open(path)?;
+    // A pragma, not a read-only handle: a reader of a log needs write access to its shared memory.
     sql.pragma_update(None, "query_only", true)?;
     Ok(sql)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one room with SQL")]
 fn open(path: &Path) -> rusqlite::Result<Connection> {
+    // Each connection is used by one thread at a time, so SQLite need not lock it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sql = Connection::open_with_flags(path, flags)?;
     sql.busy_timeout(BUSY_WAIT)?;

@@ -83,6 +83,8 @@ pub(crate) fn assess(evidence: &FileEvidence<'_>) -> Vec<StartupFinding> {
 
 impl FileEvidence<'_> {
     fn with_mark(&self, claim: MarkClaim, held: DatabasePosition) -> Option<StartupFinding> {
+        // Saturating: a crash between a commit and its mark leaves a mark that claims less than
+        // there is.
         let silent_lost = claim
             .silent_commits
             .map_or(0, |claimed| claimed.saturating_sub(held.silent_commits));
@@ -149,6 +151,8 @@ impl FileEvidence<'_> {
         });
         match self.log.end {
             WalEnd::Clean => None,
+            // Everything that the mark claims is there, so the write that was cut off was never
+            // acknowledged.
             WalEnd::Unfinished { offset } | WalEnd::Torn { offset } => harmless(format!(
                 "'{name}' ends in a write that was cut off at byte {offset} and is left out. \
                  '{}' knows of no acknowledged write in it.",
@@ -179,6 +183,7 @@ impl FileEvidence<'_> {
     }
 
     fn without_mark(&self) -> Option<StartupFinding> {
+        // A second start or an event proves that there was a mark once.
         let is_expected =
             self.had_database || self.held.is_none_or(|held| held.epoch > 1 || held.seq > 0);
         // The first start was interrupted before it wrote a mark, so nothing was acknowledged yet.

@@ -56,6 +56,8 @@ impl StoreHealth {
     pub(crate) fn refusal(&self) -> Option<StoreError> {
         let inner = self.inner();
         let unreadable = || inner.unreadable.clone().map(StoreError::Io);
+        // The refusal comes first: it may be final, while an unreadable database may become
+        // readable.
         inner.refusal.clone().or_else(unreadable)
     }
 
@@ -94,6 +96,7 @@ impl StoreHealth {
     /// Stops writes and wakes the check.
     fn suspect(&self) {
         let mut inner = self.inner();
+        // After a final refusal nothing is written any more, so there is nothing to check for.
         if inner.refusal.as_ref().is_some_and(|now| !is_temporary(now)) {
             return;
         }
@@ -122,6 +125,7 @@ impl StoreHealth {
             None => is_lasting || is_temporary(error),
             // A lasting refusal replaces a temporary one and is never replaced.
             Some(now) if is_temporary(now) => {
+                // The same trouble again would only repeat the line in the log.
                 is_lasting || is_temporary(error) && !is_same_kind(now, error)
             }
             Some(_) => false,
@@ -142,6 +146,7 @@ impl StoreHealth {
                 tracing::info!("there is room on the disk again; hob accepts work");
             }
             Some(_) => tracing::info!("the disk works again; hob accepts work"),
+            // A lasting refusal stays, whatever a probe says.
             None => {}
         }
     }
@@ -216,6 +221,7 @@ impl StoreHealth {
     pub(crate) fn report(&self) -> HealthReport {
         let inner = self.inner();
         let (state, message) = match (&inner.refusal, &inner.unreadable) {
+            // An orderly end is no fault, so the store counts as ready.
             (None | Some(StoreError::Closed), None) => (StoreState::Ready, None),
             (None | Some(StoreError::Closed), Some(why)) => (
                 StoreState::Failing,

@@ -22,6 +22,7 @@ impl IdGenerator {
         IdGenerator {
             randomness,
             pool: [0; ID_BYTES * POOL_IDS],
+            // The pool counts as used up, so the first id fills it.
             used: ID_BYTES * POOL_IDS,
         }
     }

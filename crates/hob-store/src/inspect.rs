@@ -32,6 +32,7 @@ pub(crate) struct FileInspection {
 impl FileInspection {
     /// True if the last daemon ended without closing the store.
     pub(crate) fn is_unclean(&self) -> bool {
+        // Without a readable mark nothing proves that the last end was orderly.
         let open = self.mark.claim().is_none_or(|claim| !claim.closed);
         !self.is_new && (open || self.scan.bytes > 0)
     }

@@ -62,6 +62,7 @@ impl LogHistory {
             "INSERT INTO log_starts (epoch, id, after_seq) VALUES (?1, ?2, ?3)",
             (int(epoch), id, int(after_seq)),
         )?;
+        // Each start has a higher epoch than the one before, so at most this many rows stay.
         sql.execute(
             "DELETE FROM log_starts WHERE epoch <= ?1",
             [int(epoch.saturating_sub(STARTS_MAX))],
@@ -71,6 +72,7 @@ impl LogHistory {
 
     /// The id of the log as it is written now.
     pub(crate) fn id(&self) -> Arc<str> {
+        // Each start is recorded before the history is read, so the list is never empty.
         let last = self.starts.last();
         last.map_or_else(|| "".into(), |start| Arc::clone(&start.id))
     }

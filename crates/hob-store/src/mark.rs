@@ -66,6 +66,8 @@ impl CommitMark {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
+            // The old claim stays until the new line overwrites it: a crash in between leaves a
+            // valid mark.
             .truncate(false)
             .mode(0o600)
             .open(path)?;
@@ -107,6 +109,7 @@ impl CommitMark {
 impl MarkClaim {
     /// Formats the claim as one line of fixed width, so that a single write replaces it.
     fn to_line(self) -> String {
+        // Padded to the same width, so that no end of an older line is left behind.
         let state = if self.closed { "closed" } else { "open  " };
         let words = format!(
             "hob-mark {:020} {:020} {:020} {state} {:020}",
@@ -126,6 +129,7 @@ impl MarkClaim {
         }
         let mut words = words.split_whitespace();
         let mut number = || words.next()?.parse::<u64>().ok();
+        // The first word names the format and is no number.
         let (_, epoch, frames, seq) = (number(), number()?, number()?, number()?);
         let closed = words.next()? == "closed";
         Some(MarkClaim {

@@ -57,6 +57,7 @@ impl OpenedFiles {
 /// its next write, so reading them here would make every sync write the inode too.
 #[cfg(target_os = "linux")]
 fn identity(path: &Path) -> Option<(u64, u64)> {
+    // A link that was put in the file's place counts as a replacement.
     let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO).ok()?;
     let device = u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor);
     Some((device, found.stx_ino))

@@ -121,6 +121,7 @@ fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
             _ => {}
         }
     }
+    // Created here and not by SQLite, so that the file is private from its first byte.
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -131,6 +132,7 @@ fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
     let sql = open_draft(&draft).map_err(failed)?;
     migrate(&sql, path)?;
     EpochStart::begin(&sql, MarkClaim::default(), log_id).map_err(failed)?;
+    // The mode is stored in the file, so under its final name it is never used without a log.
     sql.pragma_update(None, "journal_mode", "wal")
         .map_err(failed)?;
     sql.close().map_err(|(_, error)| failed(error))?;
@@ -158,7 +160,9 @@ fn open_damaged(
         health,
         bounds,
         silent_commits: 0,
+        // Nothing can be written, so the new id is held in memory only.
         log_history: LogHistory::beginning(log_id),
+        // The damage is confirmed, and another check would not change that.
         needs_check: false,
     })
 }

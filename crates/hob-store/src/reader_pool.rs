@@ -69,6 +69,7 @@ impl ReaderPool {
         F: FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
     {
         let permit = {
+            // The ticket counts waiting reads only, so it ends when the permit is there.
             let _place = WaitTicket::take(&self.waiting)?;
             let permit = Arc::clone(&self.permits).acquire_owned().await;
             permit.map_err(|_| StoreError::Closed)?
@@ -88,6 +89,7 @@ impl ReaderPool {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
+        // A statement of its own: the lock must not be held while a connection is opened.
         let pooled = self.idle().pop();
         let done = match pooled {
             Some(reader) => Ok(reader),
@@ -153,6 +155,7 @@ impl PooledReader {
         // Lifted first: a deadline that has passed would interrupt the ROLLBACK too.
         self.deadline_ms.store(u64::MAX, Ordering::Relaxed);
         let ended = self.sql.prepare_cached("ROLLBACK")?.execute([]);
+        // The error of the work comes first, because a failed ROLLBACK is usually its consequence.
         let result = done?;
         ended?;
         Ok(result)

@@ -139,6 +139,7 @@ impl Store {
     pub async fn close(&self) {
         // The queue closes first, so that the writer ends after the last queued command.
         self.0.end();
+        // Taken out, so that a second `close` finds nothing to wait for.
         let threads = std::mem::take(
             &mut *self
                 .0
@@ -189,6 +190,7 @@ impl Store {
     pub async fn append_event(&self, event: NewEvent) -> Result<u64, StoreError> {
         let bytes = event.payload.as_ref().map_or(0, bytes::Bytes::len);
         self.write(bytes, move |batch| {
+            // Cloned, because a command runs again after a rollback of its batch.
             Ok(batch.log_event(event.clone(), events::PayloadSource::Log)?)
         })
         .await

@@ -46,6 +46,7 @@ enum StructureFinding {
 pub(crate) fn is_read_failure(line: &str) -> bool {
     let code = line.rsplit_once("error code=");
     let code = code.and_then(|(_, code)| code.trim().parse::<i32>().ok());
+    // The low byte is the primary code, under which SQLite groups all failed reads and writes.
     code.is_some_and(|code| code & 0xFF == ffi::SQLITE_IOERR)
 }
 
@@ -80,6 +81,8 @@ pub(crate) fn run_background_check(
         if health.is_suspected() {
             check_until_known(path, health, stop, STRUCTURE_AND_INDEXES);
         } else {
+            // An `unpark` before this line is remembered, so a suspicion that comes now is not
+            // missed.
             std::thread::park();
         }
     }
@@ -107,6 +110,8 @@ fn check_until_known(path: &Path, health: &StoreHealth, stop: &Arc<AtomicBool>, 
             CheckVerdict::Sound => return health.mark_sound(),
             CheckVerdict::Unknown => return,
             CheckVerdict::Damaged(error) => return health.confirm_damage(&error),
+            // Without a pause: until the second result nobody knows whether the database may be
+            // written.
             CheckVerdict::CheckAgain => continue,
             CheckVerdict::Unreadable(why) => health.mark_unreadable(&why),
             CheckVerdict::CheckLater => {}

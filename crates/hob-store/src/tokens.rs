@@ -112,6 +112,7 @@ fn insert(batch: &WriteBatch<'_>, token: &TokenRow) -> Result<(), QueryError> {
             info.expires_at.map(int),
             info.revoked_at.map(int),
             &token.secret_hash[..],
+            // A list of strings always encodes; if it did not, the token would allow no folder.
             serde_json::to_string(&info.workspaces).unwrap_or_else(|_| "[]".to_owned()),
         ))?;
     Ok(())
@@ -149,6 +150,7 @@ fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, QueryError> {
 /// Revokes by id, or by the name of a live token. Revoking by id again changes nothing.
 fn revoke(batch: &WriteBatch<'_>, id_or_name: &str, at_ms: u64) -> Result<TokenInfo, QueryError> {
     let mut select = batch.sql.prepare_cached(&format!(
+        // An id wins over another token that has this id as its name.
         "{} WHERE id = ?1 OR (name = ?1 AND revoked_at IS NULL)
          ORDER BY id = ?1 DESC, created_at DESC LIMIT 1",
         select()

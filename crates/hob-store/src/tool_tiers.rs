@@ -70,6 +70,7 @@ impl Store {
 }
 
 fn put(batch: &WriteBatch<'_>, row: &ToolTierRow) -> Result<(), QueryError> {
+    // The tool itself is not counted, because a tier can be replaced at the bound too.
     let kept: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM tool_tiers WHERE name <> ?1")?

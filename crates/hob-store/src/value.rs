@@ -14,6 +14,7 @@ pub(crate) fn int(number: u64) -> i64 {
 
 /// Converts a stored number back.
 pub(crate) fn uint(number: i64) -> u64 {
+    // Only a damaged row holds a negative number.
     u64::try_from(number).unwrap_or(0)
 }
 

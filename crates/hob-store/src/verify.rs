@@ -71,6 +71,7 @@ pub(crate) fn verify(
     }
     verified.doubts = doubts;
     verified.notes.splice(0..0, notes);
+    // Computed again, because the losses were added after the first time.
     verified.sound = verified.parts.iter().all(|part| part.problems.is_empty());
     Ok(verified)
 }
@@ -115,6 +116,7 @@ impl StoreVerifier<'_> {
     fn all(&mut self) -> Result<(), StoreError> {
         let version = migrations::version(self.sql)
             .map_err(|error| StoreError::from_sqlite(&error, self.database))?;
+        // The checksums and invariants describe the present schema only.
         if version != migrations::SCHEMA {
             self.verified.notes.push(format!(
                 "The database has schema {version}; this hob writes {}. It is checked after a start has brought it up to date.",
@@ -217,6 +219,7 @@ impl StoreVerifier<'_> {
     }
 
     fn rows_of(&mut self, table: &CoveredTable, part: &mut VerifiedPart) -> Result<(), QueryError> {
+        // Not 0, because a damaged key may be negative.
         let mut after = (i64::MIN, i64::MIN);
         loop {
             let page = check_page(self.sql, table, after)?;
@@ -294,6 +297,7 @@ impl StoreVerifier<'_> {
             part.checked = chain.entries();
             (self.progress)("audit", part.checked);
             if let Some(problem) = problem {
+                // After a break the chain proves nothing about the entries that follow.
                 add_problem(part, problem);
                 return Ok(());
             }
@@ -356,6 +360,7 @@ fn missing_numbers(sql: &Connection, session: i64, count: u64) -> rusqlite::Resu
         sql.prepare_cached("SELECT seq FROM messages WHERE session = ?1 ORDER BY seq")?;
     let mut rows = select.query([session])?;
     let (mut gaps, mut wanted) = (Vec::new(), 1);
+    // Bounded, because a damaged number may leave a gap of any size.
     let mut miss = |from: u64, to: u64| gaps.extend((from..to).take(PROBLEMS_MAX));
     while let Some(row) = rows.next()? {
         let seq = number(row, 0)?;

@@ -107,6 +107,7 @@ impl WalHeader {
         if magic & !1 != MAGIC || !page_ok {
             return None;
         }
+        // The lowest bit of the magic number is the byte order of the checksums.
         let big_endian = magic & 1 == 1;
         let sum = WalChecksum::default().over(&header[..24], big_endian);
         if sum != (WalChecksum(read_u32(header, 24), read_u32(header, 28))) {
@@ -133,6 +134,8 @@ impl WalHeader {
         loop {
             let filled = read_full(source, &mut frame)?;
             if filled < frame.len() {
+                // A part of a frame, or whole frames without the end of their transaction: a crash
+                // cut the write off.
                 let cut = filled > 0 || whole > kept_frames;
                 let offset = self.offset(kept_frames);
                 let end = if cut {
@@ -179,12 +182,14 @@ impl WalHeader {
     }
 
     fn sum_after(&self, sum: WalChecksum, frame: &[u8]) -> WalChecksum {
+        // The checksum leaves out the salts and itself, which are bytes 8 to 23 of the frame.
         let sum = sum.over(&frame[..8], self.big_endian);
         sum.over(&frame[FRAME_HEADER_BYTES..], self.big_endian)
     }
 
     fn origin(&self, frame: &[u8]) -> FrameOrigin {
         let salts = [read_u32(frame, 8), read_u32(frame, 12)];
+        // Wrapping, because SQLite's increment of the salt wraps too.
         let rounds_back = self.salts[0].wrapping_sub(salts[0]);
         if salts == self.salts {
             FrameOrigin::Current
@@ -242,6 +247,7 @@ impl WalTail {
     }
 
     fn end(&self, kept_offset: u64, bad_offset: u64, unfinished: bool) -> WalEnd {
+        // A log that restarted keeps its file, so old frames behind the new ones are expected.
         let at_leftovers = self.first == Some(FrameOrigin::Earlier) && self.current_after == 0;
         if at_leftovers {
             return if unfinished {
@@ -270,6 +276,7 @@ impl WalTail {
         WalEnd::Damaged {
             offset: bad_offset,
             frames: self.frames,
+            // The damaged transaction counts even if no later frame ends one.
             transactions: self.ends_after.max(1),
         }
     }
@@ -304,6 +311,7 @@ fn ends_transaction(frame: &[u8]) -> bool {
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> u32 {
+    // All fields are big-endian. Only the checksums use the byte order that the magic number names.
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 

@@ -187,11 +187,14 @@ impl StoreWriter {
         let Some(connection) = self.database.connection() else {
             return Err(StoreError::Closed);
         };
+        // A batch that changed no row, such as bulk work that found nothing to do, is no silent
+        // commit.
         let changes_before = connection.sql.total_changes();
         let mut batch = WriteBatch {
             sql: &connection.sql,
             ids: &mut self.ids,
             heads: &mut self.heads,
+            // One time for the whole batch: the rows and events of a commit agree.
             now_ms: self.clock.wall_ms(),
             file: self.database.path(),
             last_seq: self.last_seq,
@@ -235,6 +238,8 @@ impl StoreWriter {
                 .in_savepoint(|batch| self.shared.run_bulk_slice(batch, &mut **job, &self.clock))?
             {
                 Ok(goes_on) => bulk_goes_on = goes_on,
+                // The job is dropped. It is queued again when it is next due, at the latest at the
+                // next start.
                 Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
             }
         }
@@ -299,6 +304,7 @@ impl StoreWriter {
 
     fn queue_trim_if_due(&mut self) {
         let now_ms = self.clock.monotonic_ms();
+        // By time for the age of events, by their number for the length of the log.
         if now_ms >= self.trim_due_ms || self.last_seq >= self.trim_due_seq {
             self.trim_due_ms = now_ms + TRIM_EVERY_MS;
             self.trim_due_seq = self.last_seq + TRIM_EVERY_EVENTS;
@@ -311,6 +317,7 @@ impl StoreWriter {
 
     /// Does the work of a quiet moment.
     fn idle(&mut self) {
+        // A checkpoint writes to the database, which a store that refuses writes must not do.
         if self.shared.health.refusal().is_some() {
             return;
         }

@@ -117,6 +117,8 @@ impl WriterDatabase {
         let is_whole = self.checkpoint_with(mode)?;
         // If readers block the log, another try at each commit would only cost time.
         self.checkpoint_at = frames + RETRY_FRAMES;
+        // SQLite overwrites such a log from its beginning at the next commit, so its frames no
+        // longer count.
         if let Some(open) = self.connection().filter(|_| is_whole) {
             open.reset_frames();
         }
@@ -136,6 +138,7 @@ impl WriterDatabase {
         });
         lowered.map_err(|error| io_error(&error))?;
         match open.sql.wal_checkpoint_v2(None::<&str>, mode) {
+            // After a truncation both numbers are 0.
             Ok((length, brought)) => Ok(brought >= length),
             // Readers hold the log; the next checkpoint tries again.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
@@ -180,6 +183,8 @@ impl WriterDatabase {
         let Some(open) = &self.connection else {
             return Err(StoreError::Closed);
         };
+        // A value of this size needs new pages; a small one could fit into pages that exist
+        // already.
         let written = open
             .sql
             .execute(
@@ -202,6 +207,8 @@ impl WriterDatabase {
 
     /// Truncates the log, lets SQLite remove its files, and marks an orderly end.
     pub(crate) fn close(&mut self) -> Result<(), StoreError> {
+        // If readers still hold the log, the mark stays open and the next start checks the
+        // database.
         if self.connection.is_none() || !self.truncate_log()? {
             return Ok(());
         }
@@ -228,6 +235,7 @@ impl WriterDatabase {
     }
 
     fn free_bytes(&self) -> u64 {
+        // An unknown size must not make a failing disk look like a full one.
         rustix::fs::statvfs(&self.path).map_or(u64::MAX, |disk| disk.f_bavail * disk.f_frsize)
     }
 }

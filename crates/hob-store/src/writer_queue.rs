@@ -157,6 +157,7 @@ impl WriterQueue {
         let mut state = self.state();
         if !state.closed {
             state.bulk.push_front(job);
+            // It has just had its slice, so its wait begins anew.
             state.bulk_since = Some(Instant::now());
         }
     }
@@ -200,6 +201,7 @@ impl WriterQueue {
         let permits = state.drain_batch(into);
         let bulk = state.take_due_bulk(into.is_empty());
         drop(state);
+        // After the lock is released: the callers that this wakes take the lock next.
         self.permits.add_permits(permits);
         NextWork::Work(bulk)
     }
@@ -213,6 +215,7 @@ impl WriterQueue {
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
+        // Bulk jobs are queued again at the next start, so nothing is lost.
         state.bulk.clear();
         drop(state);
         // Callers that wait for permits get an error; without this they would wait for ever.
@@ -235,6 +238,8 @@ impl WriterQueue {
         state.wanted = Some(wanted);
         let woken = self.wake.wait_timeout(state, left);
         let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        // After a time-out the number is still set, and a caller would wake a writer that is at
+        // work.
         state.wanted = None;
         Ok(state)
     }

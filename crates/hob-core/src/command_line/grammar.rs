@@ -174,6 +174,7 @@ impl LineParser {
             }
             ShellToken::Close => {
                 self.end_command(";");
+                // A parenthesis that nothing opened may belong to a pattern of `case`.
                 self.parsed.is_opaque |= self.depth == 0;
                 self.depth = self.depth.saturating_sub(1);
                 return;
@@ -205,6 +206,7 @@ impl LineParser {
         } else if word.is_assignment() {
             self.command.assignments.push(word);
         } else if !self.command.assignments.is_empty() {
+            // After an assignment no word is a keyword.
             self.command.words.push(word);
         } else if any(&["for", "select"]) {
             self.parsed.has_grammar = true;
@@ -212,6 +214,7 @@ impl LineParser {
         } else if any(&OPAQUE) {
             self.parsed.has_grammar = true;
             self.parsed.is_opaque = true;
+            // Unlike the others, `coproc` is followed by a program.
             self.command.is_syntax = !word.is_bare("coproc");
         } else if any(&BEFORE_COMMAND) || any(&AFTER_COMMAND) {
             self.parsed.has_grammar = true;

@@ -36,6 +36,7 @@ pub(super) fn lex(line: &str) -> LexedLine {
         lexer.step();
     }
     lexer.end_word();
+    // The text of a here-document begins on the next line, which never came.
     lexer.is_unfinished |= !lexer.documents.is_empty();
     LexedLine {
         tokens: lexer.tokens,
@@ -116,6 +117,7 @@ impl Lexer {
                 self.end_line();
             }
             '(' => {
+                // After a word it begins a function or a pattern, and two of them begin arithmetic.
                 self.is_opaque |= self.word.is_some() || self.peek(0) == Some('(');
                 self.end_word();
                 self.tokens.push(ShellToken::Open);
@@ -134,6 +136,7 @@ impl Lexer {
                 self.push_bare(letter);
                 self.word.get_or_insert_default().unknown_at = Some(0);
             }
+            // Some shells expand these at the beginning of a word.
             '^' | '=' | '%' if self.word.is_none() => self.push_unknown(letter),
             other => {
                 // Some shells and locales treat other blanks as the end of a word.
@@ -197,6 +200,7 @@ impl Lexer {
         };
         let number = self
             .word
+            // `2&>` has no number: there the digit is an argument of its own.
             .take_if(|word| is_number(word) && !sign.starts_with('&'));
         self.end_word();
         let number = number.map(|word| word.text).unwrap_or_default();
@@ -231,6 +235,7 @@ impl Lexer {
             && matches!(sign.trim_start_matches(digits), "<<" | "<<-")
         {
             self.documents.push(HereDocument {
+                // The place of the delimiter's word, which is pushed below.
                 token: self.tokens.len(),
                 delimiter: word.text.clone(),
                 is_quoted: word.unquoted_bytes != word.text.len(),

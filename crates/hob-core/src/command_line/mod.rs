@@ -117,6 +117,7 @@ impl CommandLine {
             }
         }
         for spelling in [&mut self.as_written, &mut self.by_name] {
+            // `xargs` appends words from its input, so the end of the command is unknown.
             if programs.more_arguments {
                 spelling.text.push(' ');
                 spelling.unknown.push(spelling.text.len());
@@ -167,6 +168,7 @@ impl LineSpelling {
             }
             self.push(&redirect.target, &redirect.target.text);
         }
+        // Two ends, because a rule may name the command with its redirections or without.
         self.ends.push(self.text.len());
         if !command.operator.is_empty() {
             self.text.push(' ');

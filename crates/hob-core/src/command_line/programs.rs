@@ -123,6 +123,7 @@ pub(super) fn may_run_others(name: &str, arguments: &[ShellWord]) -> bool {
     if SHELLS.contains(&name) {
         return !runs_named_script(arguments, "efnuvx", &[]);
     }
+    // Interpreters are installed under names with a version, such as `python3.12`.
     let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     if INTERPRETERS.contains(&plain) {
         let python: &[&str] = if plain == "python" { &["-m"] } else { &[] };
@@ -144,6 +145,7 @@ fn runs_named_script(arguments: &[ShellWord], flags: &str, enough: &[&str]) -> b
         }
         match text.strip_prefix(['-', '+']) {
             None => return true,
+            // With a single dash the script comes from the input.
             Some("") => return false,
             Some(letters) if letters.chars().all(|it| flags.contains(it)) => {}
             Some(_) => return false,

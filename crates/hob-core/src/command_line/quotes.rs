@@ -63,6 +63,7 @@ impl Lexer {
                 self.push_unknown_quoted('$');
                 self.substitution();
             }
+            // The old form of arithmetic, which is not parsed.
             Some('[') => {
                 self.is_opaque = true;
                 self.push_unknown_quoted('$');
@@ -72,6 +73,7 @@ impl Lexer {
                 self.at += 1;
                 self.ansi_quotes();
             }
+            // The locale may translate this text, so it is known only when the line runs.
             Some('"') if !in_quotes => self.push_unknown_quoted('$'),
             Some(next) if next.is_ascii_alphanumeric() || "_@*#?$!-".contains(next) => {
                 let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
@@ -120,6 +122,7 @@ impl Lexer {
 
     /// Keeps the command line of a substitution.
     fn push_substitution(&mut self, start: usize, end: usize) {
+        // A backslash at the end of the line has moved the position beyond it.
         let end = end.min(self.letters.len());
         let line = self.letters[start.min(end)..end].iter().collect();
         self.word.get_or_insert_default().substitutions.push(line);
@@ -198,6 +201,7 @@ impl Lexer {
             'x' => self.digits(16, 2),
             'u' => self.digits(16, 4),
             'U' => self.digits(16, 8),
+            // This digit is a part of the number.
             '0'..='7' => {
                 self.at -= 1;
                 self.digits(8, 3)

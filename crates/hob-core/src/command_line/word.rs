@@ -65,6 +65,7 @@ impl ShellWord {
     /// Returns the last component of its path: `rm` of `/bin/rm`.
     pub fn file_name(&self) -> &str {
         let name = self.text.rsplit('/').next().unwrap_or_default();
+        // A path that ends in a slash has no file name and is compared as a whole.
         if name.is_empty() { &self.text } else { name }
     }
 
@@ -87,6 +88,7 @@ impl ShellWord {
         let Some((name, _)) = self.text[..self.unquoted_bytes].split_once('=') else {
             return false;
         };
+        // `name+=value` appends to the variable.
         let name = name.strip_suffix('+').unwrap_or(name);
         let name = match name.split_once('[') {
             Some((name, index)) if index.ends_with(']') => name,

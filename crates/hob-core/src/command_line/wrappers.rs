@@ -331,6 +331,7 @@ impl WrapperArgReader<'_> {
         let mut rest = letters.chars();
         while let Some(letter) = rest.next() {
             if self.wrapper.valued.contains(letter) {
+                // Otherwise the value is the rest of this word.
                 if rest.as_str().is_empty() {
                     self.advance();
                 }

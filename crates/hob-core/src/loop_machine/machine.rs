@@ -99,6 +99,7 @@ impl LoopMachine {
                 };
             }
         }
+        // No background monitor survives a restart, so it begins anew.
         machine.apply_monitor_schedule(out);
         machine
     }
@@ -176,6 +177,7 @@ impl LoopMachine {
                 self.record_iteration(out);
                 self.apply_monitor_schedule(out);
             }
+            // A loop that runs is not started twice, or two iterations would overlap.
             LoopEvent::Start | LoopEvent::StartOnce => {}
             LoopEvent::Stop => self.stop(out),
             LoopEvent::PolicyChanged(policy) => self.change(policy, out),
@@ -220,6 +222,7 @@ impl LoopMachine {
             return;
         }
         match event {
+            // `since_start` stays as it is: the loop ends now, and the next start resets it.
             LoopEvent::IterationNotRecorded => self.iteration -= 1,
             LoopEvent::IterationEnded { micro_dollars, .. } => {
                 self.micro_dollars = self.micro_dollars.saturating_add(micro_dollars);
@@ -242,6 +245,7 @@ impl LoopMachine {
         };
         if busy || self.background_monitor == BackgroundMonitor::Running {
             self.phase = LoopMachinePhase::Stopping { busy };
+            // A running monitor reports its end, for which the stop waits.
             if self.background_monitor != BackgroundMonitor::Running {
                 self.background_monitor = BackgroundMonitor::Off;
             }
@@ -254,6 +258,7 @@ impl LoopMachine {
     fn change(&mut self, policy: LoopPolicy, out: &mut Vec<LoopEffect>) {
         self.policy = policy;
         if let LoopMachinePhase::Sleeping { since_ms, .. } = self.phase {
+            // The new interval counts from the end of the iteration, not from the change.
             let wait_ms = self.sleep_ms();
             self.phase = LoopMachinePhase::Sleeping { since_ms, wait_ms };
         }
@@ -312,6 +317,7 @@ impl LoopMachine {
                 self.errors = 0;
                 self.sleep_or_end(now_ms, out);
             }
+            // A ceiling is neither a failure nor a success, so the count of errors stays.
             IterationEnd::Unaffordable => self.sleep_or_end(now_ms, out),
         }
     }
@@ -340,6 +346,7 @@ impl LoopMachine {
     /// Returns the limit that was reached, if any.
     fn reached_limit(&self) -> Option<LoopEnd> {
         let policy = &self.policy;
+        // For errors and iterations 0 means no limit.
         if policy.errors_max > 0 && self.errors >= policy.errors_max {
             return Some(LoopEnd::Errors);
         }
@@ -390,6 +397,7 @@ impl LoopMachine {
                 MonitorSchedule::Off | MonitorSchedule::BeforeIteration,
                 BackgroundMonitor::Due { .. },
             ) => self.background_monitor = BackgroundMonitor::Off,
+            // A monitor that runs is left alone; its end applies the new schedule.
             _ => {}
         }
     }

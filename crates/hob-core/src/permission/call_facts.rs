@@ -167,6 +167,7 @@ impl<'c> CallArgument<'c> {
 
     fn add_spellings(&mut self, text: &str, workspace: Option<&str>) {
         let CallPath::Known { steps, straight } = CallPath::resolve(text, workspace) else {
+            // Where it leads is unknown, so only a rule with exactly its text may allow it.
             self.goes_up = true;
             return;
         };

@@ -143,6 +143,7 @@ fn check_scope(terms: &RuleTerms) -> Result<(), String> {
 impl CompiledRule {
     /// Compiles a rule; `session` is the id of its session. Returns `None` for invalid terms.
     pub(super) fn compile(rule: PermissionRule, session: Option<&str>) -> Option<CompiledRule> {
+        // A stored rule may be older than the present checks.
         check_terms(&rule.terms).ok()?;
         let terms = &rule.terms;
         let matches = terms.matches.iter();
@@ -197,6 +198,8 @@ impl CompiledRule {
         if let Some(folder) = &self.path {
             fit = fit.min(match_paths(folder, &facts.paths, strict));
         }
+        // A rule of a folder allows nothing outside it, but it denies every call that is made from
+        // there.
         if let (true, Some(folder)) = (strict, &self.folder) {
             let inside = facts.paths.iter().all(|place| lies_in(folder, place, true));
             fit = fit.min(if inside {
@@ -314,6 +317,7 @@ fn match_argument(
         return yes(pattern.literal() == Some(""));
     };
     if let (Some(refused), Some(NeedKind::Command)) = (refused, argument.kind) {
+        // A command that is no text cannot be taken apart, so it may always match.
         if !argument.is_text {
             let fits = argument
                 .texts
@@ -337,6 +341,8 @@ fn match_argument(
     if strict && argument.goes_up && pattern.literal().is_none() {
         return RuleMatch::No;
     }
+    // Only the text as written, which is always there: the other spellings resolve `..` without
+    // knowing links.
     let texts = if strict && argument.goes_up {
         &argument.texts[..1]
     } else {
@@ -347,6 +353,7 @@ fn match_argument(
 
 fn match_paths(folder: &[String], paths: &[CallPath], strict: bool) -> RuleMatch {
     if strict {
+        // A rule for a path does not allow a call that names no path.
         let inside = paths.iter().all(|place| lies_in(folder, place, true));
         return if inside && !paths.is_empty() {
             RuleMatch::Yes

@@ -98,6 +98,7 @@ fn narrow_terms(
     } else if !names_something && !facts.paths.is_empty() {
         narrow_to_folder(call, facts, &mut terms);
     }
+    // Services of this machine are opened only by a rule that names them.
     if let Some(argument) = facts.host_network {
         terms.matches.insert(argument.to_owned(), "host".to_owned());
     }
@@ -165,6 +166,7 @@ fn exact_patterns<'v>(
 
 fn covers(terms: &RuleTerms, call: &PermissionRequest<'_>, facts: &CallFacts<'_>) -> bool {
     let rule = PermissionRule {
+        // Neither the id nor the creator matters for a match.
         id: String::new(),
         terms: terms.clone(),
         created_at: 0,

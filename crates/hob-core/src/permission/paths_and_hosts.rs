@@ -61,6 +61,7 @@ impl CallPath {
                 "" | "." => {}
                 ".." => {
                     straight = false;
+                    // Above the root there is nothing, so there `..` stays where it is.
                     steps.pop();
                 }
                 name => steps.push(name.to_owned()),
@@ -181,6 +182,7 @@ impl HostPattern {
             HostName::Below(name) => host
                 .name
                 .strip_suffix(name.as_str())
+                // A dot alone is no name, so `.example.org` is not below `example.org`.
                 .is_some_and(|above| above.len() > 1 && above.ends_with('.')),
         };
         name && self.port.is_none_or(|port| host.port == Some(port))
@@ -202,6 +204,7 @@ fn parse_host_port(text: &str) -> Option<(String, Option<u16>)> {
             };
             (format!("[{address}]"), port)
         }
+        // An address with several colons but no brackets fails below, at its port.
         None => match text.split_once(':') {
             Some((name, port)) => (name.to_owned(), Some(port)),
             None => (text.to_owned(), None),
@@ -209,11 +212,13 @@ fn parse_host_port(text: &str) -> Option<(String, Option<u16>)> {
     };
     let port = match port {
         None => None,
+        // `parse` alone would accept a sign.
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             Some(digits.parse().ok()?)
         }
         Some(_) => return None,
     };
+    // A final dot names the same host.
     let name = name.strip_suffix('.').unwrap_or(&name).to_ascii_lowercase();
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     let is_name = name.starts_with('[') || name.bytes().all(of_name);

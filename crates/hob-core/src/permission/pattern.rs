@@ -48,6 +48,7 @@ impl ArgumentPattern {
                         pieces.push(PatternPiece::Star);
                     }
                 }
+                // A backslash at the end stands for itself.
                 '\\' => plain.push(letters.next().unwrap_or('\\')),
                 other => plain.push(other),
             }
@@ -268,6 +269,8 @@ fn is_host_name_char(letter: char) -> bool {
 fn after_text(ends: &[bool], value: &str, text: &str) -> Vec<bool> {
     let mut next = vec![false; ends.len()];
     for (place, _) in ends.iter().enumerate().filter(|(_, end)| **end) {
+        // A place is always between two characters, because only whole characters and texts move
+        // it.
         if value[place..].starts_with(text) {
             next[place + text.len()] = true;
         }
@@ -288,6 +291,7 @@ fn after_char(ends: &[bool], value: &str, stands_for: impl Fn(char) -> bool) -> 
 fn after_star(ends: &[bool], value: &str, stands_for: impl Fn(char) -> bool) -> Vec<bool> {
     let mut next = ends.to_vec();
     for (place, letter) in value.char_indices() {
+        // Reads what this loop wrote before, so one pass covers a star of any length.
         if next[place] && stands_for(letter) {
             next[place + letter.len_utf8()] = true;
         }

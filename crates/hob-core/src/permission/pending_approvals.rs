@@ -164,6 +164,7 @@ impl PendingApprovals {
     /// false if it was marked before.
     pub fn attend(&mut self, connection: u64, now_ms: u64) -> bool {
         let open = self.questions.values_mut();
+        // A question whose time is over stays denied, even if nobody has settled it yet.
         for open in open.filter(|open| !open.is_expired(now_ms)) {
             open.deadline_ms = None;
         }
@@ -286,6 +287,7 @@ impl PendingApprovals {
     }
 
     fn deny_where(&mut self, over: impl Fn(&PendingQuestion) -> bool) -> Vec<SettledQuestion> {
+        // Collected first, because settling a question removes it from the map.
         let due = self.questions.iter().filter(|(_, open)| over(open));
         let ids: Vec<String> = due.map(|(id, _)| id.clone()).collect();
         ids.iter()

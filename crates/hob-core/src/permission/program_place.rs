@@ -51,6 +51,7 @@ impl ProgramPlace {
     }
 
     pub(super) fn take_star(&mut self) -> StarPlace {
+        // A star matches no `$`, `<` or `>`, so a parenthesis behind it begins no substitution.
         self.last = None;
         let begins = self.position == CommandPosition::BeforeProgram;
         match self.position {

@@ -171,6 +171,7 @@ impl RuleIndex {
         let names = std::iter::once(&facts.tool.name).chain(&facts.tool.aliases);
         names.flat_map(move |name| {
             let lengths = 0..=name.len();
+            // `get` leaves out positions inside a character.
             let beginnings = lengths.filter_map(move |end| name.get(..end));
             // A rule may name a prefix of a tool: `sessions_*`.
             let patterns = beginnings.map(|beginning| format!("{beginning}*"));
@@ -241,6 +242,7 @@ impl RuleBucket {
     }
 
     fn is_empty(&self) -> bool {
+        // Every rule of `refusals` is in `exact` too.
         self.exact.is_empty() && self.open.is_empty()
     }
 }

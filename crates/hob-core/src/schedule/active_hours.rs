@@ -37,6 +37,7 @@ impl ActiveHours {
         if self.from < self.to {
             self.from <= time && time < self.to
         } else {
+            // Over midnight: the evening of one day and the morning of the next.
             time >= self.from || time < self.to
         }
     }
@@ -64,6 +65,7 @@ fn parse_time(text: &str) -> Option<Time> {
     }
     let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
     if (hour, minute) == (24, 0) {
+        // As an end, midnight is covered by the rule for hours over midnight.
         return Some(Time::midnight());
     }
     Time::new(hour, minute, 0, 0).ok()

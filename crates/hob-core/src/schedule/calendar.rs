@@ -193,6 +193,7 @@ impl Calendar {
         if let (ParsedSchedule::Every { period_ms }, None) = (&self.plan, hours) {
             // A period is divisible: all but the last few are counted without visiting them.
             let skipped = to_ms.saturating_sub(at) / period_ms;
+            // The last ones are visited, because they are listed one by one.
             let skipped = skipped.saturating_sub(RECENT_MAX as u64 + 1);
             if skipped > 0 {
                 let first = self.next_after(at).unwrap_or(at);
@@ -225,6 +226,7 @@ impl Calendar {
                     passed.outside.forget_recent();
                 }
             } else if steps > 100 * STEPS_MAX {
+                // A bound for a schedule that is denser at its end than the estimate.
                 break;
             }
         }

@@ -218,6 +218,7 @@ fn start_ms(due_ms: u64, policy: &JobPolicy, tick: ClockTick) -> u64 {
     let crowd_ms = (crowd.saturating_sub(1) * SPREAD_MS_A_JOB).min(SPREAD_MS_MAX);
     let spread_ms = policy.jitter_ms.max(crowd_ms);
     let from_ms = if is_late { tick.now_ms } else { due_ms };
+    // Plus one, because a spread of 0 is no divisor.
     from_ms + tick.randomness % (spread_ms + 1)
 }
 

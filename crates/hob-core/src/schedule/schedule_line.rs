@@ -115,6 +115,7 @@ fn parse_cron(line: &str) -> Result<ParsedSchedule, String> {
 /// Describes the first field that is invalid even if all others are `*`.
 fn describe_wrong_field(parser: CronParser, line: &str) -> String {
     let fields: Vec<&str> = line.split_whitespace().collect();
+    // A line of five fields has no seconds, so the first name is left out.
     let names = &FIELDS[FIELDS.len() - fields.len().clamp(1, FIELDS.len())..];
     let alone = |at: usize| {
         let mut others = vec!["*"; fields.len()];

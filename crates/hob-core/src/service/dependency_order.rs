@@ -50,6 +50,7 @@ pub fn start_order(
 /// Returns a service after everything that needs it, directly or not: the stop order.
 pub fn stop_order(name: &str, needs: &ServiceDependencies) -> Vec<String> {
     let mut affected = BTreeSet::from([name.to_owned()]);
+    // Repeated until nothing is added, because a service may need this one through others.
     loop {
         let before = affected.len();
         let needing = needs.iter().filter(|(_, needed)| {

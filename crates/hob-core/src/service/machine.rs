@@ -177,6 +177,7 @@ impl ServiceMachine {
         self.used_ms = now_ms;
         match self.phase {
             ServicePhase::Stopped | ServicePhase::Backoff { .. } | ServicePhase::Failed => {
+                // Somebody wants it now, so a service that was given up gets all its tries again.
                 self.reset_restarts();
                 self.launch(out);
             }
@@ -184,6 +185,7 @@ impl ServiceMachine {
             ServicePhase::Killing(AfterKill::Stop) => {
                 self.phase = ServicePhase::Killing(AfterKill::Start);
             }
+            // It is on its way already; after a failure its restart policy decides.
             ServicePhase::Launching
             | ServicePhase::Settling { .. }
             | ServicePhase::AwaitingReady { .. }
@@ -201,6 +203,7 @@ impl ServiceMachine {
                 self.kill(AfterKill::Stop, out);
             }
             ServicePhase::Killing(_) => self.phase = ServicePhase::Killing(AfterKill::Stop),
+            // hob did not start an adopted service, so it does not end it either.
             ServicePhase::Running { adopted: true, .. }
             | ServicePhase::Stopped
             | ServicePhase::Backoff { .. }
@@ -209,6 +212,7 @@ impl ServiceMachine {
     }
 
     fn on_started(&mut self, now_ms: u64, out: &mut Vec<ServiceEffect>) {
+        // It was stopped while it started, and the kill ends the process that just appeared.
         if self.phase != ServicePhase::Launching {
             return;
         }
@@ -240,6 +244,7 @@ impl ServiceMachine {
     }
 
     fn on_probed(&mut self, healthy: bool, now_ms: u64, out: &mut Vec<ServiceEffect>) {
+        // Copied, because the phase is borrowed mutably below.
         let policy = self.policy;
         match &mut self.phase {
             ServicePhase::AwaitingReady { probe, wait_ms, .. } => {
@@ -258,6 +263,7 @@ impl ServiceMachine {
             } => {
                 *probe = NextProbe::At(now_ms.saturating_add(policy.probe_interval_ms));
                 *misses = if healthy { 0 } else { *misses + 1 };
+                // At least one: with 0 even a healthy probe would end the service.
                 if *misses < policy.probe_failures_max.max(1) {
                     return;
                 }
@@ -274,6 +280,7 @@ impl ServiceMachine {
                     self.phase = ServicePhase::Stopped;
                 }
             }
+            // The probe began before the process was killed.
             _ => {}
         }
     }
@@ -361,11 +368,14 @@ impl ServiceMachine {
         while self.recent.front().is_some_and(|at_ms| !is_recent(at_ms)) {
             self.recent.pop_front();
         }
+        // Only restarts within the window count, so a service that fails now and then is never
+        // given up.
         let count = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
         if count >= self.policy.restarts_max {
             self.phase = ServicePhase::Failed;
             return;
         }
+        // The shift fails after 63 restarts; the longest wait applies long before that.
         let doubled =
             FIRST_WAIT_MS.saturating_mul(1_u64.checked_shl(self.attempt).unwrap_or(u64::MAX));
         self.attempt = self.attempt.saturating_add(1);

@@ -189,6 +189,7 @@ impl GridRow {
         self.split(column);
         self.split(column + count);
         self.cells.drain(column..column + count);
+        // Not shorter than before, because blanks that were written still count.
         self.pad(len);
     }
 

@@ -117,6 +117,7 @@ impl<P: ScrollbackSink> ScreenGrid<P> {
                 self.cursor.column = 0;
                 self.move_up(n);
             }
+            // A count is at least 1, so none of these subtractions underflows.
             'G' | '`' => self.cursor.column = (n - 1).min(self.columns - 1),
             'H' | 'f' => self.move_to(param_count(params, 1) - 1, n - 1),
             'I' => (0..n.min(self.columns)).for_each(|_| self.tab()),

@@ -170,6 +170,7 @@ impl<P: ScrollbackSink> ScreenGrid<P> {
         if column > 0 {
             self.cursor.column -= 1;
         } else if row > 0 && self.rows[row - 1].wrapped {
+            // This row continues the text of the row above, so the cursor goes back into it.
             self.cursor.row -= 1;
             self.cursor.column = self.columns - 1;
         }
@@ -201,6 +202,7 @@ impl<P: ScrollbackSink> ScreenGrid<P> {
     }
 
     pub(super) fn move_up(&mut self, count: usize) {
+        // Outside the region the cursor stops only at the edge of the screen.
         let top = if self.cursor.row < self.region.0 {
             0
         } else {
@@ -291,6 +293,7 @@ impl<P: ScrollbackSink> ScreenGrid<P> {
         self.rows = behind.rows;
         self.cursor = if with_cursor { behind.cursor } else { cursor };
         self.clamp_cursor();
+        // The window may have changed its size while the alternate screen was shown.
         self.resize(columns, rows);
     }
 

@@ -7,6 +7,7 @@ use super::scrollback::ScrollbackSink;
 impl<P: ScrollbackSink> ScreenGrid<P> {
     pub(super) fn erase_line(&mut self, from: usize, to: usize) {
         let row = self.cursor.row;
+        // A row that is erased as a whole also ends the text that was wrapped into it.
         if from == 0 && to >= self.columns {
             self.erase_rows(row, row + 1);
         } else {
@@ -46,6 +47,7 @@ impl<P: ScrollbackSink> ScreenGrid<P> {
             for row in self.rows.range(..self.used_rows()) {
                 self.scrollback.push(row);
             }
+            // Cleared rows must not come back when the screen grows.
             self.scrollback.set_returnable(0);
         }
         self.erase_rows(0, self.rows.len());

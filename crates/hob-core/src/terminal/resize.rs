@@ -175,6 +175,7 @@ impl<'a, P: ScrollbackSink> RowWrapper<'a, P> {
             self.flush(false);
         }
         self.finished.resize(self.height, GridRow::default());
+        // A cursor whose row went to the scrollback starts again at the top left.
         let place = self
             .cursor
             .and_then(|(column, row)| Some((column, row.checked_sub(self.pushed_rows)?)));

@@ -47,6 +47,7 @@ impl TerminalScreen {
         let mut end = text.len();
         for row in self.grid.rows.range(..self.grid.used_rows()) {
             text.push_str(without_trailing_blanks(&row.text(), false));
+            // A blank row adds nothing, so the text still ends with the newline before it.
             let blank = text.is_empty() || text.ends_with('\n');
             text.push('\n');
             if !blank {

@@ -170,6 +170,7 @@ impl HeadAndTail {
         }
         let mut end = [&self.tail, screen].concat();
         let mut head = self.head.clone();
+        // The head has room left, so the beginning of the screen's text fills it.
         if self.tail.is_empty() && head.len() < self.half_bytes_max {
             let taken = end.floor_char_boundary((self.half_bytes_max - head.len()).min(end.len()));
             head.push_str(&end[..taken]);

@@ -173,6 +173,7 @@ fn parse_mark(body: &[u8]) -> Option<ShellMark> {
         "B" => ShellMark::Prompt {
             folder: match fields.next() {
                 None | Some("") => None,
+                // The name of a folder may hold any bytes; one that is no text counts as unknown.
                 Some(hex) => String::from_utf8(decode_hex(hex)?).ok(),
             },
         },
@@ -203,6 +204,7 @@ fn parse_micros(text: &str) -> Option<u64> {
     if !parts.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
+    // Exactly six digits: a shorter fraction is filled up, a longer one is cut.
     let parts = (0..6).fold(0, |sum, _| {
         sum * 10 + u64::from(digits.next().unwrap_or(b'0') - b'0')
     });

@@ -54,6 +54,7 @@ impl VtStream {
             if chunk.invalid().is_empty() {
                 continue;
             }
+            // Only the end of the piece can be a character whose rest is still to come.
             let unfinished = end == 0
                 && std::str::from_utf8(chunk.invalid())
                     .is_err_and(|error| error.error_len().is_none());

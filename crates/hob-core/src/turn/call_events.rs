@@ -24,6 +24,7 @@ impl TurnMachine {
     }
 
     pub(super) fn tool_done(&mut self, id: &str, failed: bool, at: u64, out: &mut Vec<TurnEffect>) {
+        // A result that comes while a person is asked is too late: their answer decides.
         if self.running_call(id).is_some() {
             self.settle(id, TurnCallOutcome::Done { failed }, at, out);
         }
@@ -44,6 +45,7 @@ impl TurnMachine {
                 let call = id.to_owned();
                 out.push(TurnEffect::Doubt { call });
             }
+            // Every other call goes on as after a restart: run again, probed, or put in doubt.
             _ => out.extend(call.resume()),
         }
     }
@@ -62,6 +64,7 @@ impl TurnMachine {
             ProbeResult::Happened { failed } => {
                 self.settle(id, TurnCallOutcome::Done { failed }, at, out);
             }
+            // It was allowed before, so nobody is asked again.
             ProbeResult::DidNot => {
                 call.state = TurnCallState::Allowed;
                 let run = call.run_effect();
@@ -110,6 +113,7 @@ impl TurnMachine {
             TurnCallOutcome::Done { .. } => TurnCallState::Done,
             TurnCallOutcome::Denied => TurnCallState::Denied,
         };
+        // Calls end in any order, and the model is asked only when it gets all their results.
         let all_settled = calls.iter().all(TurnCall::is_settled);
         // A settled call is progress.
         self.resumes = 0;

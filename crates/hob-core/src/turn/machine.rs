@@ -122,6 +122,7 @@ impl TurnMachine {
                 micro_dollars,
                 ..
             } if self.phase == TurnPhase::Model => self.spent.add(tokens, micro_dollars),
+            // In every phase: the cost of a child counts, whatever this run waits for.
             TurnEvent::Charged {
                 tokens,
                 micro_dollars,
@@ -154,6 +155,7 @@ impl TurnMachine {
             {
                 self.finish(RunEndCause::Budget, out);
             }
+            // These do not fit the phase: they are late, or came twice.
             TurnEvent::Lost { .. }
             | TurnEvent::Retried { .. }
             | TurnEvent::ModelFailed { .. }
@@ -161,6 +163,7 @@ impl TurnMachine {
             | TurnEvent::MoneyAllowed { .. }
             | TurnEvent::Unaffordable { .. } => {}
             TurnEvent::Cancelled { .. } => self.stop_all(RunEndCause::Aborted, out),
+            // A queued run has not begun, so a stop takes none of its time.
             TurnEvent::Left { .. } => self.left = self.phase != TurnPhase::Queued,
             TurnEvent::Restarted { at } => self.restarted(at, out),
             TurnEvent::Tick { at } => self.tick(at, out),
@@ -168,6 +171,7 @@ impl TurnMachine {
     }
 
     fn begin(&mut self, at: u64, out: &mut Vec<TurnEffect>) {
+        // A second `Begin` must not reset the clock of the run.
         if self.phase == TurnPhase::Queued {
             self.began_at = at;
             self.next_step(at, out);
@@ -178,6 +182,7 @@ impl TurnMachine {
         if self.phase != TurnPhase::Model {
             return;
         }
+        // An answer is progress, so earlier restarts no longer count.
         self.resumes = 0;
         self.spent.add(answer.tokens, answer.micro_dollars);
         if answer.calls.is_empty() {
@@ -194,6 +199,7 @@ impl TurnMachine {
                 }
             };
         }
+        // Each call of the answer counts, so repeating one within an answer is noticed too.
         for call in &answer.calls {
             if self.repeats_too_often(call) {
                 return self.finish(RunEndCause::RepeatedCall, out);
@@ -265,6 +271,7 @@ impl TurnMachine {
             return self.finish(RunEndCause::TimeLimit, out);
         }
         match &mut self.phase {
+            // The interrupted answer is lost, so this counts as a new attempt of the same step.
             TurnPhase::Model => self.call_model_again(out),
             TurnPhase::Tools { calls } => out.extend(calls.iter_mut().filter_map(TurnCall::resume)),
             TurnPhase::Paused => out.push(TurnEffect::AskForMoney),
@@ -323,6 +330,7 @@ impl TurnMachine {
     }
 
     pub(super) fn stop_all(&mut self, cause: RunEndCause, out: &mut Vec<TurnEffect>) {
+        // Before the end, because no effect may follow `Finish`.
         out.push(TurnEffect::StopAll);
         self.finish(cause, out);
     }

@@ -88,6 +88,7 @@ impl ConfigContext {
             })?),
         };
         let newer = self.write(&catalog, &params.key, value).await?;
+        // Cloned, because a borrow of the watch would block `send_replace` below.
         let effective = Arc::clone(&self.effective.borrow());
         let changes = changes(&effective, &configured, &newer, &params.key);
         // The file is written: from here on the change must not fail.

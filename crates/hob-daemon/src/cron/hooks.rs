@@ -78,6 +78,7 @@ fn read_or_create(path: &std::path::Path, fresh: &str) -> std::io::Result<Vec<u8
             path.display()
         ))),
         Err(error) if error.kind() == ErrorKind::NotFound => {
+            // Written as a whole: half a key left by a crash would be refused from then on.
             atomic_file::replace(path, fresh.as_bytes())?;
             Ok(fresh.as_bytes().to_vec())
         }
@@ -124,6 +125,7 @@ impl CronContext {
             let message = format!("The body of a call has at most {BODY_BYTES_MAX} bytes.");
             WireError::new(ErrorCode::InvalidParams, message)
         };
+        // Base64 writes three bytes as four characters and may pad the last group.
         if params.body.len() > BODY_BYTES_MAX.div_ceil(3) * 4 + 4 {
             return Err(too_large());
         }
@@ -140,13 +142,16 @@ impl CronContext {
         let (Some(row), Ok(mark)) = (open.row, proof) else {
             return Err(no_such_hook());
         };
+        // The caller may repeat the secret in a header or the body, which become part of the task.
         self.deps.mask.add(&open.secret);
         let own_task = match &row.terms.work {
             JobWork::Agent(agent) => Some(self.render_task(&agent.task, &params, &body)),
+            // Other work takes no text, so the content of the call is not used.
             JobWork::Loop { .. } | JobWork::Command(_) | JobWork::Heartbeat(_) => None,
         };
         let key = mark.key().map(str::to_owned);
         let same_within_ms = key.as_ref().map(|_| mark.remembered_ms());
+        // Without a mark from the caller every call counts as a new one.
         let unmarked = || self.deps.randomness.hex(NONCE_BYTES);
         let due = SlotTrigger {
             at_ms: self.now_ms(),

@@ -131,6 +131,7 @@ impl JobTable {
         let id = row.id.clone();
         let name = row.terms.name.clone();
         if let Some(job) = self.jobs.get_mut(&id) {
+            // The change may have renamed the job.
             self.names.remove(&job.row.terms.name);
             job.row = row;
             job.timing = timing;
@@ -159,6 +160,7 @@ impl JobTable {
             .map(|at| self.due_times.remove(&(at, id.to_owned())));
         job.begin_ms
             .map(|at| self.begin_times.remove(&(at, id.to_owned())));
+        // A ready slot has not begun, so it goes with its job.
         self.ready.retain(|started| started.job.id != id);
         if self.calendars.len() > self.jobs.len() + CALENDARS_SPARE {
             // Jobs hold their own copies, so only the sharing with later jobs is lost.
@@ -186,6 +188,7 @@ impl JobTable {
         let begin_ms = job
             .waiting
             .front()
+            // While a slot is at work, the next one waits for its end and not for a time.
             .filter(|_| is_free)
             .map(|first| first.begin_ms);
         let entry = |at| (at, id.to_owned());

@@ -57,6 +57,7 @@ impl CronContext {
             let now_ms = self.now_ms();
             let mut table = self.jobs();
             if let Some(job) = table.get_mut(id) {
+                // None means that this outcome does not count, such as a skipped slot.
                 job.row.failures = failures.unwrap_or(job.row.failures);
                 if given_up.is_some() {
                     job.row.enabled = false;

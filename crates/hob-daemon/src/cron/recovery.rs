@@ -51,6 +51,7 @@ async fn load_jobs(context: &Arc<CronContext>) -> Result<(), StoreError> {
     for slot in context.deps.store.live_slots().await? {
         let id = slot.slot.task_id.clone();
         let Some(job) = table.get_mut(&id) else {
+            // Its job could not be loaded; the slot waits for a start that can load it.
             continue;
         };
         let tribe = match job.row.terms.work {
@@ -83,6 +84,7 @@ async fn fail_interrupted(
     slot: &SlotRow,
     why: &str,
 ) -> Result<(), StoreError> {
+    // The same terms were parsed when the job was loaded, so this does not fail.
     let Ok(timing) = terms::parse_timing(&job.terms, &context.zone, job.created_at) else {
         return Ok(());
     };

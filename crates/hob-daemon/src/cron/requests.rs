@@ -67,6 +67,7 @@ impl CronContext {
             job.terms.grants = granted.unwrap_or_default();
             Some(job)
         };
+        // A job that was removed since its id was read is left out.
         let jobs: Vec<CronJob> = ids.iter().filter_map(view).collect();
         let more = match jobs.last() {
             Some(job) => table.jobs_after(&job.terms.name).next().is_some(),
@@ -93,6 +94,7 @@ impl CronContext {
         terms::apply_change(&mut row.terms, CronUpdateParams::from(params), true)?;
         let timing = terms::parse_timing(&row.terms, &self.zone, row.created_at)?;
         terms::check_future(&timing, now_ms)?;
+        // Grants are stored as rules and never in the job's row.
         let granted = std::mem::take(&mut row.terms.grants);
         if !granted.is_empty() {
             grants::check_grants(&call, grant_owner(&row.terms), &granted)?;

@@ -70,6 +70,7 @@ pub(super) fn apply_change(
     if let Some(grants) = change.grants {
         terms.grants = grants.into_iter().map(Into::into).collect();
     }
+    // An empty session key switches the notices off.
     if let Some(notify) = change.notify {
         terms.notify = Some(notify.into())
             .filter(|to: &hob_wire::rooms::cron::NotifyTargetView| !to.session_key.is_empty());
@@ -295,6 +296,7 @@ fn check_terms(terms: &JobDefinition) -> Result<(), WireError> {
 }
 
 fn check_name(name: &str) -> Result<(), WireError> {
+    // The name is part of session keys and of the webhook's address.
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let edge = name.starts_with('-') || name.ends_with('-');
     if name.is_empty() || name.len() > NAME_BYTES_MAX || edge || !name.chars().all(allowed) {

@@ -36,6 +36,7 @@ pub(super) async fn run_timer(context: Arc<CronContext>) {
     loop {
         let now_ms = context.now_ms();
         if now_ms + SET_BACK_MS < latest_ms {
+            // A cursor that now lies in the future is noticed only when its job is scheduled again.
             context.jobs().reschedule_all(now_ms);
         }
         latest_ms = now_ms;
@@ -74,6 +75,7 @@ impl CronContext {
     /// Decides what is due and stores it, in batches of jobs.
     async fn decide_due(&self) {
         let now_ms = self.now_ms();
+        // Counted once for all batches, because late jobs spread their starts over this number.
         let late_jobs = self
             .jobs()
             .count_due_before(now_ms.saturating_sub(GRACE_MS));
@@ -96,6 +98,7 @@ impl CronContext {
                 }
                 Err(error) => {
                     tracing::warn!("due slots could not be stored: {error}");
+                    // Still due, these jobs would otherwise be decided again at once.
                     let mut table = self.jobs();
                     for (id, _) in &decisions {
                         table.postpone(id, now_ms + RETRY_MS);
@@ -248,6 +251,7 @@ impl CronContext {
             return;
         }
         let store = self.deps.store.clone();
+        // In a task of its own, because the callers hold the write lock.
         self.deps.tasks.spawn("cron waiting slots", async move {
             for row in slots {
                 let end = views::skipped_end(row.slot.number, why);

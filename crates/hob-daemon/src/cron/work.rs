@@ -77,6 +77,7 @@ pub(super) fn start_ready_slots(context: &Arc<CronContext>) {
     let now_ms = context.now_ms();
     context.jobs().collect_ready(monotonic_ms, now_ms);
     loop {
+        // A statement of its own, so that the lock is released before the task is spawned.
         let started = context.jobs().take_ready(at_once);
         let Some(started) = started else { return };
         let worker = Arc::clone(context);
@@ -227,6 +228,7 @@ impl CronContext {
             Err(error) => return SlotOutcome::failed(error.message),
         };
         self.mark_running(number, state.run_id).await;
+        // The stop is sent once; the loop's own end is waited for after it.
         let mut is_stopped = false;
         loop {
             if started.stop.is_cancelled() && !is_stopped {
@@ -239,6 +241,7 @@ impl CronContext {
             }
             let params = loops::LoopHistoryParams {
                 name: name.to_owned(),
+                // The page before the next number begins with this iteration.
                 before: state.iteration.checked_add(1),
                 limit: Some(1),
             };

@@ -54,6 +54,7 @@ pub(super) fn entries(env: &EnvVars) -> BTreeMap<String, ApplicationEntry> {
     let language = ["LC_ALL", "LC_MESSAGES", "LANG"]
         .iter()
         .find_map(|name| env.text(name));
+    // `de_DE.UTF-8@euro` is searched for as `de_DE`.
     let language = language.and_then(|language| language.split(['.', '@']).next());
     let mut found = BTreeMap::new();
     for folder in folders(env) {

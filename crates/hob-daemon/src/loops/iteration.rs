@@ -85,6 +85,7 @@ async fn find_or_start_run(
         run,
         monitor: request.monitor.clone(),
     };
+    // If a crash loses this write, the session's key still leads to the run.
     store.prompt_iteration(prompted).await?;
     Ok(Some(run))
 }

@@ -250,12 +250,14 @@ impl LoopOwner {
                 side_monitor.await;
             }
         }
+        // A stop before the model was asked leaves a stored iteration without an answer.
         if self.answer.is_some() || (end.is_some() && self.open_iteration.is_some()) {
             self.record_end(end).await;
         } else if let Some(end) = end {
             let message = self.end_message(end);
             recording::record_loop_end(&self.context, &self.name, end, &message).await;
         }
+        // Only after the end is stored, because the next iteration shows what this one remembered.
         for effect in effects {
             self.start_work(effect);
         }
@@ -298,6 +300,7 @@ impl LoopOwner {
                     name,
                     iteration: self.machine.iteration(),
                     config: self.config.clone(),
+                    // The output of a monitor that was removed since is not shown.
                     monitor: self
                         .monitor
                         .clone()

@@ -51,6 +51,7 @@ where
             tracing::warn!(name, "the end could not be stored: {error}");
             return;
         }
+        // Reported once, because a full disk may last for hours.
         if !is_told {
             tracing::warn!(name, "the end is not stored yet: {error}");
             is_told = true;

@@ -17,6 +17,7 @@ pub(super) async fn recover(context: Arc<LoopContext>) {
     let names = loop {
         match context.deps.store.running_loops().await {
             Ok(names) => break names,
+            // The store closes when the daemon stops; the next daemon resumes the loops.
             Err(StoreError::Closed) => return,
             Err(error) => {
                 tracing::warn!("the loops cannot be loaded yet: {error}");

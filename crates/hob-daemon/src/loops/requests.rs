@@ -100,6 +100,7 @@ impl LoopContext {
         if let Some(command) = &command {
             command.check().map_err(invalid)?;
         }
+        // Naming the same grants again changes nothing, so it needs no further scope.
         let grants_change = grants_given && config.grants != before.grants;
         if grants_change {
             grants::check_grants(call, grant_owner(name), &config.grants)?;
@@ -135,6 +136,7 @@ impl LoopContext {
         }
         let book = self.library.models(&self.deps);
         match book.resolve_for(config.model.as_deref(), false) {
+            // Without any provider there is nothing to check a name against yet.
             Ok(_) | Err(ResolveError::NothingConfigured) => Ok(()),
             Err(error) => Err(invalid(error.to_string())
                 .with_details(serde_json::json!({ "reason": "unknown-model" }))),
@@ -159,6 +161,7 @@ impl LoopContext {
         });
         for one in &mut loops {
             self.overlay_live(one);
+            // The output of a monitor may be long, and `get` shows it.
             one.state.monitor = None;
         }
         Ok(LoopListResult { loops })

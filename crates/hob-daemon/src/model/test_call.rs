@@ -71,6 +71,7 @@ async fn try_one(
     let begun_ms = clock.monotonic_ms();
     let mut first_ms = None;
     let mut on = |piece: ReplyDelta| {
+        // The name of a server is no part of the model's answer.
         if !matches!(piece, ReplyDelta::Server { .. }) {
             first_ms.get_or_insert_with(|| clock.monotonic_ms());
         }

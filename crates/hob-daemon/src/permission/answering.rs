@@ -65,6 +65,7 @@ impl PermissionService {
 
     /// Withdraws a run's questions if no request waits for any of them.
     pub(super) async fn withdraw_unawaited(&self, run: RunId) {
+        // The abandoned request has dropped its own receiver by now.
         let is_heard = self
             .state()
             .open
@@ -113,6 +114,7 @@ impl PermissionService {
         };
         let written = self.record_answer(&open, &answered, terms).await;
         let ruling = match (settled.decision, &written) {
+            // Without a ticket the call could not run, so a full table of tickets is a denial.
             (PermissionDecision::Allow, Ok(())) => self
                 .issue_ticket(by, &settled.subject.digest)
                 .unwrap_or_else(|error| deny(by, Some(error.message))),
@@ -251,6 +253,8 @@ impl PermissionState {
         let mut question = open.question.clone();
         question.attended = deadline == QuestionDeadline::None;
         if let QuestionDeadline::At(at_ms) = deadline {
+            // The deadline is monotonic, so only its distance from the question is added to
+            // wall-clock time.
             let wait_ms = at_ms.saturating_sub(open.asked_ms);
             question.deadline_at = question.asked_at.saturating_add(wait_ms);
         }

@@ -106,6 +106,7 @@ impl PermissionService {
                 let no = deny(&rule, Some(reason));
                 return self.record_ruling(no, &params, &digest).await;
             }
+            // Approved before a restart: the run's journal has the digest of exactly this call.
             RuleVerdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
                 BY_JOURNAL.to_owned()
             }
@@ -188,11 +189,13 @@ impl PermissionService {
         digest: String,
         previewed: Option<String>,
     ) -> Result<PermissionRuling, WireError> {
+        // A scope of its own, because the borrow of the settings must not cross an await.
         let wait_ms = {
             let settings = self.deps.settings.borrow();
             settings.duration_ms("permission.deadline")
         };
         let question = self.build_question(&params, &call_context, digest, previewed.as_deref())?;
+        // Opened before it is announced: an answer to the event must find it.
         let opened = self.open_question(&params, &call_context, question, wait_ms)?;
         if let Some(question) = opened.new
             && let Err(error) = self.announce(&params, &call_context, question).await
@@ -216,6 +219,8 @@ impl PermissionService {
             let due = async {
                 match next {
                     Some(next_ms) => {
+                        // At least 1 ms, so that a deadline of this very moment has passed when it
+                        // is checked.
                         let wait_ms = next_ms.saturating_sub(now_ms).max(1);
                         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
                     }

@@ -287,6 +287,7 @@ pub(super) fn new_event<T: EventTopic>(
 
 fn session_tag(session: &Session) -> SessionTag {
     let id = session.id.to_string();
+    // A session without a key of its own has its id as key, which the tag has already.
     let key = (session.session_key != id).then(|| session.session_key.as_str().into());
     SessionTag { id: id.into(), key }
 }

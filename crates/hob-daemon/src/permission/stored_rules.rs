@@ -76,6 +76,7 @@ impl PermissionService {
         params: PermissionRemoveParams,
     ) -> Result<PermissionRule, WireError> {
         let by = call.caller.as_str();
+        // Loaded before the lock is taken, because loading takes it as well.
         self.load_rules().await?;
         let _lock = self.rules_write_lock.lock().await;
         let rule = self.deps.store.rule(&params.id).await?;
@@ -137,6 +138,7 @@ impl PermissionService {
         let is_of_run = |rule: &PermissionRule| {
             rule.terms.scope == AnswerReach::Run && rule.terms.run_id == Some(run)
         };
+        // Memory first: the run has ended, so no call can need these rules any more.
         let any = {
             let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
             let before = rules.len();
@@ -171,6 +173,7 @@ impl PermissionService {
             let now_ms = self.deps.clock.wall_ms();
             let session = stored.session.map(|id| id.to_string());
             let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+            // Expired rules cover nothing; dropping them here keeps memory bounded.
             rules.forget_expired(now_ms);
             rules.add(stored.rule.clone(), session.as_deref());
         }

@@ -226,8 +226,10 @@ impl ServiceContext {
         };
         let initial = job.snapshot();
         let stop = job.stop.clone();
+        // Entered before the task starts, so that a second request joins this installation.
         self.install_jobs.set(&installation.name, Some(job));
         let context = Arc::clone(self);
+        // Not dropped at a stop: the installation itself sees `stop` and keeps only verified files.
         self.deps.tasks.spawn("install", async move {
             let work = async {
                 let done = installation.run(&sender, &stop).await;

@@ -80,6 +80,7 @@ pub(super) async fn launch(
         Ok(child) => child,
         Err(error) => return not_started(descriptor, &error),
     };
+    // A cancel that came during the spawn was not seen by the select above.
     if cancel.is_cancelled() {
         // Its exit does not matter.
         let _ = child.cancel().await;
@@ -264,6 +265,7 @@ fn build_plan(
     };
     let deps = &context.deps;
     let dir = deps.home.service(&descriptor.name);
+    // Private, because the service keeps its data here.
     let mut maker = std::fs::DirBuilder::new();
     if let Err(error) = maker.recursive(true).mode(0o700).create(&dir) {
         let why = format!("Its folder '{}' cannot be created: {error}.", dir.display());
@@ -283,6 +285,7 @@ fn build_plan(
     let given = port.map(|port| (OsString::from("PORT"), OsString::from(port.to_string())));
     let pairs = env.iter();
     let pairs = pairs.map(|(name, value)| (name.clone(), filling.fill(value)));
+    // Of two values the later one counts, so the descriptor may set a `PORT` of its own.
     plan.env = given.into_iter().chain(pairs).collect();
     plan.output_mode = OutputMode::Lines;
     plan.grace = descriptor.stop;

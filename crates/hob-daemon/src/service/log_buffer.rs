@@ -115,6 +115,7 @@ impl ServiceLogBuffer {
         let at = self.clock.wall_ms();
         let mut text = String::new();
         for (place, piece) in pieces.into_iter().enumerate() {
+            // Masked before it is cut, because half a secret would not be recognised.
             let shown = truncate_line(self.mask.apply(&piece.text).into_owned());
             text.push_str(&shown);
             text.push('\n');

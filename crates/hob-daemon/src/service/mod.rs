@@ -181,6 +181,7 @@ impl ServiceRoom {
     /// Nothing starts afterwards.
     pub async fn stop_all(&self, within: Duration) {
         let context = &self.0;
+        // No start is accepted from here on, so the list of services below is complete.
         context.closing.cancel();
         let names = dependency_order::stop_order_all(&context.registry().needs());
         let stopped = tokio::time::timeout(within, context.stop_in_order(&names)).await;

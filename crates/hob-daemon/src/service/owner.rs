@@ -130,7 +130,9 @@ impl ServiceOwner {
                 done
             }
             ServiceCommand::Stop { done } => {
+                // The next start searches again, because this finding may be old by then.
                 self.found = None;
+                // A stop that is under way has its own reason, such as failed health checks.
                 if self.machine.state() != ServiceMachineState::Stopping {
                     self.detail = None;
                 }
@@ -216,6 +218,7 @@ impl ServiceOwner {
             }
             Err(error) => (error.to_string(), false),
         };
+        // The reason for a stop says more than the exit that the stop caused.
         if self.machine.state() != ServiceMachineState::Stopping {
             self.detail = Some(format!("{text}{}", self.last_output()));
         }
@@ -293,6 +296,7 @@ impl ServiceOwner {
         self.launch_cancel = CancellationToken::new();
         self.running = None;
         let needs = &self.service.descriptor.needs;
+        // During restarts the reason for the last end stays visible instead.
         if self.machine.restarts() == 0 {
             self.detail = (!needs.is_empty()).then(|| format!("Waits for {}.", needs.join(", ")));
         }
@@ -434,6 +438,7 @@ impl ServiceOwner {
 async fn next_result<T>(work: &mut ServiceWork<T>) -> T {
     match work {
         Some(running) => {
+            // Only this wait is dropped when another branch of the select wins; the work goes on.
             let result = running.as_mut().await;
             *work = None;
             result

@@ -109,6 +109,7 @@ impl ServiceContext {
         let (service, _) = self.find_named(&params.name).await?;
         let order =
             dependency_order::stop_order(&service.descriptor.name, &self.registry().needs());
+        // Noted before the stop, after which all of them are at rest.
         let ran: Vec<String> = {
             let registry = self.registry();
             let runs = |name: &&String| {
@@ -204,6 +205,7 @@ impl ServiceContext {
             wanted.map_err(|error| refused(error.message))?;
         }
         let over = |view: &ServiceView| match view.status.state {
+            // A stop that is under way may be followed by the wanted start.
             ServiceState::Starting | ServiceState::Stopping => false,
             ServiceState::Backoff => view.status.restarts >= RESTARTS_WAITED,
             ServiceState::Running | ServiceState::Stopped | ServiceState::Failed => true,

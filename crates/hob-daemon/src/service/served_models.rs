@@ -29,6 +29,7 @@ pub(super) struct FoundCache {
 impl ServiceContext {
     /// Returns what can be started of each service, at most two seconds old.
     pub(super) async fn find_all(self: &Arc<Self>) -> BTreeMap<String, FoundService> {
+        // Held during the search, so that requests at the same time share its result.
         let mut cache = self.found_cache.lock().await;
         let now_ms = self.deps.clock.monotonic_ms();
         let fresh = |at_ms: u64| now_ms.saturating_sub(at_ms) < FOUND_FRESH_MS;
@@ -47,6 +48,7 @@ impl ServiceContext {
             });
             let found = futures_util::future::join_all(looked).await;
             cache.found = found.into_iter().collect();
+            // The age counts from the end of the search, which may take seconds.
             cache.at_ms = Some(self.deps.clock.monotonic_ms());
         }
         cache.found.clone()
@@ -111,6 +113,7 @@ impl ServiceContext {
             let (model, modest) = match found.get(name) {
                 Some(FoundService::Running { model, .. }) => (model.clone(), false),
                 Some(FoundService::Command { model, modest, .. }) => (model.clone(), *modest),
+                // A running service can be used although its program is no longer found.
                 Some(FoundService::Missing { .. }) | None if running => (None, false),
                 Some(FoundService::Missing { .. }) | None => return None,
             };

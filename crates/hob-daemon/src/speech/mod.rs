@@ -97,6 +97,7 @@ impl SpeechContext {
     ) -> Result<SpeechSayResult, SpeechFailure> {
         let unavailable =
             |why| SpeechFailure::Refused(WireError::new(ErrorCode::ServiceUnavailable, why));
+        // Reached anew for each attempt, because a restarted service may have another port.
         let reached = self.services.reach(service).await.map_err(unavailable)?;
         let broken = |error: hob_net::NetError| SpeechFailure::Retryable(error.to_string());
         let ours = self.post(&reached, "/tts", tts_body(params)).await;

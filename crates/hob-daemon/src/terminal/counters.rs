@@ -24,6 +24,7 @@ impl CommandCounters {
             CommandState::Done => &self.failed,
             CommandState::Cancelled => &self.cancelled,
             CommandState::Timeout => &self.timed_out,
+            // Only ended commands come here, so the first two do not occur.
             CommandState::Queued | CommandState::Running | CommandState::Lost => &self.lost,
         };
         count.fetch_add(1, Ordering::Relaxed);

@@ -23,6 +23,7 @@ impl TerminalSession {
             SchedulerEffect::HandOver(id) => {
                 // A line that the shell cannot parse never begins: its error message comes now.
                 self.current = Some(self.start_capture(id, None));
+                // The scheduler gives up a command that the shell does not take in time.
                 if let Err(error) = self.hand_over(id) {
                     let terminal = &self.row.name;
                     tracing::warn!(terminal, "a command was not handed over: {error}");
@@ -106,6 +107,8 @@ impl TerminalSession {
     fn press_interrupt(&mut self) {
         if let Some(control) = self.control.clone() {
             let foreground = foreground::foreground_of(control.session().shell_pid);
+            // Remembered, because the group may leave the foreground before its leftovers are
+            // killed.
             if let Ok(Foreground::Group(group)) = foreground {
                 self.interrupted = Some(group);
             }
@@ -240,6 +243,7 @@ impl TerminalSession {
             command.truncated = truncated;
             command.output_bytes = current.printed.bytes();
             let ended_us = mark.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
+            // Both times come from the machine's clock, which may be set back in between.
             let took_us = current.began_us.map(|began| ended_us.saturating_sub(began));
             command.duration_ms = took_us.map(|took_us| took_us / 1_000);
         }

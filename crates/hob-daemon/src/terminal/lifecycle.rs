@@ -78,6 +78,7 @@ impl TerminalContext {
         if self.is_recovery_pending.load(Ordering::Relaxed) {
             self.recover().await;
         }
+        // Another request may have created it while this one waited for the lock.
         if let Some(handle) = self.find(name).await? {
             return Ok((handle, false));
         }
@@ -223,6 +224,7 @@ impl TerminalContext {
         };
         self.is_recovery_pending.store(false, Ordering::Relaxed);
         for row in rows {
+            // A repeated recovery meets terminals that already have an owner.
             if self.handles().contains_key(&row.name) {
                 continue;
             }

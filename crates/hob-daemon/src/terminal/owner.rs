@@ -93,6 +93,7 @@ impl TerminalOwner {
         };
         let gone = init.gone_reason;
         let tasks = &context.deps.tasks;
+        // Dropped at a stop: the next daemon reads again what was not stored yet.
         tasks.spawn_until_stop("terminal", owner.run(gone));
         Ok(handle)
     }
@@ -156,6 +157,8 @@ impl TerminalOwner {
                         self.session.skip_gap(after - reached).await;
                     }
                 }
+                // An error comes up again in the main loop, which ends the terminal with the
+                // reason.
                 Ok(Some(RecordedPiece::Ended) | None) | Err(_) => break,
             }
             tokio::task::yield_now().await;
@@ -176,6 +179,7 @@ impl TerminalOwner {
     async fn handle_piece(&mut self, piece: RecordedPiece) {
         match piece {
             RecordedPiece::Bytes(bytes) => {
+                // A recorder that was started again continues the recording.
                 self.recording_ended = false;
                 self.session.apply_output(&bytes).await;
                 if bytes.len() >= LONG_PIECE_BYTES {
@@ -213,6 +217,7 @@ impl TerminalOwner {
         tracing::info!(terminal = name, reason, "connected again");
         let session = link.control.session().clone();
         self.notices = Some(link.notices);
+        // The size and the clients may have changed while there was no connection.
         self.session.resize(session.columns, session.rows);
         self.session.set_attached(session.attached);
         self.session.control = Some(link.control);

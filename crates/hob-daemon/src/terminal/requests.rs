@@ -129,6 +129,7 @@ impl TerminalContext {
             ids: &ids,
             until: (!params.detach).then(|| wait_until(params.wait_ms)),
         };
+        // The first request has given the commands to the owner, or is about to.
         let commands = if queued.repeated {
             self.wait_for_ends(&wait).await?
         } else {
@@ -160,6 +161,7 @@ impl TerminalContext {
         let until = wait.until.unwrap_or_else(Instant::now);
         let waited = self.unless_stopping(tokio::time::timeout_at(until, ended));
         let mut commands = waited.await?.ok().and_then(Result::ok).unwrap_or_default();
+        // Fewer means that the wait is over or the owner is gone, so each command is looked up.
         if commands.len() < wait.ids.len() {
             return self.load_commands(wait).await;
         }
@@ -213,6 +215,7 @@ impl TerminalContext {
         }
         let handle = self.find(name).await?.ok_or_else(|| not_found(name))?;
         let control = handle.control().await?;
+        // Checked before the audit entry, because nothing is typed if one name is wrong.
         TmuxConnection::check_keys(&params.keys).map_err(|error| invalid(error.to_string()))?;
         let matter = json!({ "terminal": name, "text": text, "keys": params.keys });
         if by == CommandOrigin::Client {
@@ -250,6 +253,7 @@ impl TerminalContext {
             return Ok(command);
         }
         let Some(handle) = self.find(&command.terminal).await? else {
+            // The terminal has ended since, and the ends of its commands were stored before.
             return Ok(self.deps.store.command(params.id).await?);
         };
         let wait = CommandWait {
@@ -282,6 +286,7 @@ impl TerminalContext {
         }
         let Some(handle) = self.find(&name).await? else {
             return match params.id {
+                // Commands end with their terminal, so there is nothing left to cancel.
                 Some(_) => Ok(TerminalCancelResult {
                     name,
                     ended: Vec::new(),

@@ -81,6 +81,7 @@ impl TerminalSession {
         let deps = &context.deps;
         let folder = deps.home.terminal(&row.id);
         let session = control.as_ref().map(TmuxConnection::session);
+        // tmux knows the present size; the stored one may be old.
         let (columns, rows) = session.map_or((row.columns, row.rows), |it| (it.columns, it.rows));
         let status = TerminalInfo {
             name: row.name.clone(),
@@ -107,6 +108,7 @@ impl TerminalSession {
             applied_offset: row.reached,
             shell: ShellKind::of(Path::new(&row.shell)),
             handoff: CommandHandoff::open(&folder).ok(),
+            // Replaced by `restore`, which needs the rest of the session.
             scheduler: CommandScheduler::new(ResumePoint::Prompt, Vec::new(), 0),
             effects: Vec::new(),
             scanner: MarkScanner::new(&row.key),

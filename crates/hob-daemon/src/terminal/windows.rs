@@ -144,6 +144,7 @@ async fn wait_attached(control: &TmuxConnection, pid: u32) {
         match control.clients().await {
             Ok(clients) if clients.iter().any(|client| client.pid == pid) => return,
             Ok(_) => tokio::time::sleep(ATTACH_POLL).await,
+            // The window is open in any case; only its attaching cannot be observed.
             Err(_) => return,
         }
     }

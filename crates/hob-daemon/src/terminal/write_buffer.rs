@@ -71,6 +71,7 @@ impl WriteBuffer {
     /// Sets the terminal's status, unless it equals the one written last.
     pub(super) fn set_status(&mut self, status: TerminalInfo, is_urgent: bool) {
         if !is_newsworthy(&self.last_status, &status) {
+            // A change that was taken back before its write needs none.
             self.pending.status = None;
             return;
         }
@@ -98,6 +99,7 @@ impl WriteBuffer {
         ids: impl IntoIterator<Item = CommandId>,
         reply: oneshot::Sender<Vec<TerminalCommand>>,
     ) {
+        // Callers that gave up are removed here, because their commands may run for days.
         self.waiters.retain(|wait| !wait.reply.is_closed());
         let left: BTreeSet<CommandId> = ids.into_iter().collect();
         if left.is_empty() {
@@ -134,6 +136,7 @@ impl WriteBuffer {
             return;
         }
         let write = std::mem::replace(&mut self.pending, empty(self.terminal));
+        // Set before the write succeeds, because a failed write is queued again with its status.
         if let Some(status) = &write.status {
             self.last_status.clone_from(status);
         }
@@ -169,6 +172,7 @@ impl WriteBuffer {
             let now = Instant::now();
             if self.in_flight.is_none() {
                 match self.due {
+                    // A time this far away is the pause after a failed write and is not skipped.
                     Some(due) if due > now + GATHER_TIME => tokio::time::sleep_until(due).await,
                     _ => self.due = Some(now),
                 }
@@ -196,6 +200,7 @@ impl WriteBuffer {
                     wait.ended.push(command.clone());
                 }
                 if wait.left.is_empty() {
+                    // Another waiter takes this place, so the index stays.
                     let wait = self.waiters.swap_remove(place);
                     // The waiter may be gone.
                     let _ = wait.reply.send(wait.ended);

@@ -85,6 +85,7 @@ pub(super) async fn offer(
         .registry
         .replace_service_tools(service, tools, TOOLS_MAX)
         .map_err(registry_error)?;
+    // After the registration, because the registered tool shows whether its tier still fits.
     tiers.forget_outdated(shared, service, &offered).await?;
     // The service may have disconnected before its tools were registered; that event found nothing
     // to remove.

@@ -51,6 +51,7 @@ impl ToolExecutor {
         let method = format!("{}.tool_probe", service.service);
         let probed = self.call_service::<_, ToolProbeResult>(&method, &asked);
         match timeout(PROBE_WAIT, probed).await {
+            // A service may return an outcome of any size.
             Ok(Ok(ToolProbeResult::Yes { outcome })) => ToolProbeResult::Yes {
                 outcome: bounded(outcome),
             },

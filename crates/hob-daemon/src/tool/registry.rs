@@ -205,6 +205,7 @@ impl ToolRegistry {
                 .retain(|(departed, _)| *departed != tool.spec.name);
             state.tools.insert(tool.spec.name.clone(), Arc::new(tool));
         }
+        // Waiters look the tool up as soon as they wake, so the lock is released first.
         drop(state);
         self.changes.send_modify(|count| *count += 1);
         Ok(())

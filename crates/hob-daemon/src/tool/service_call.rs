@@ -82,6 +82,7 @@ impl ToolExecutor {
         let params = serde_json::to_vec(params).map_err(odd)?;
         let params = Some(Bytes::from(params));
         let answer = self.shared.caller.call_raw(method, params, None).await?;
+        // A service without a result sends no payload.
         serde_json::from_slice(answer.as_deref().unwrap_or(b"null")).map_err(odd)
     }
 }

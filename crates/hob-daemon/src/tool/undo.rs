@@ -77,6 +77,7 @@ async fn run_and_descendants(
 ) -> Result<Vec<RunId>, WireError> {
     let mut runs = vec![run];
     let mut visited = 0;
+    // The list grows while it is walked: the children of each run are appended.
     while let Some(member) = runs.get(visited) {
         let children = shared.deps.store.children(member).await?;
         runs.extend(children.iter().map(|child| child.id));

@@ -38,6 +38,7 @@ fn write(path: &Path, engine: &AgentLoopEndpoint) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
+    // Not synced, because after a crash of the machine the address is wrong in any case.
     atomic_file::replace_unsynced(path, &serde_json::to_vec_pretty(engine)?)
 }
 

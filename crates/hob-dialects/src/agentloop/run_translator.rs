@@ -93,6 +93,7 @@ impl AgentLoopRunTranslator {
         let session_id = self.session_id.clone();
         match tool.phase {
             ToolPhase::Start => {
+                // The next token after a tool announces the streaming again.
                 self.is_streaming = false;
                 out.push(self.state(AgentLoopSessionState::ToolUse, &tool.call.name));
                 out.push(AgentLoopEvent::ToolCall {
@@ -180,6 +181,7 @@ impl AgentLoopRunTranslator {
     }
 
     fn drain_chunks(&mut self, out: &mut Vec<AgentLoopEvent>) {
+        // Taken out, because `state` borrows the whole translator.
         let mut chunks = std::mem::take(&mut self.chunks);
         for chunk in chunks.drain(..) {
             match chunk {

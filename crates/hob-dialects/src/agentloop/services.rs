@@ -109,6 +109,7 @@ pub(crate) fn is_shown(status: &ServiceStatus) -> bool {
 fn translate(status: ServiceStatus, name: String) -> AgentLoopService {
     let state = match status.state {
         service::ServiceState::Stopped => AgentLoopServiceStatus::Stopped,
+        // AgentLoop has no state for the pause before a restart.
         service::ServiceState::Starting | service::ServiceState::Backoff => {
             AgentLoopServiceStatus::Starting
         }

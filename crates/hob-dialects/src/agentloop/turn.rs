@@ -65,6 +65,8 @@ impl AgentLoopTurn {
                 client.send_failure(&session_id, error.message).await;
             }
         }
+        // Released before the turn counts as ended, because an idle session may be forgotten with
+        // its lock.
         drop(turn_guard);
         session_turns.turn_ended();
     }
@@ -227,6 +229,7 @@ fn translate_event(
 ) -> Result<(), WireError> {
     match topic {
         DELTA => {
+            // An unreadable delta counts as lost; the next offset shows the gap.
             if let Ok(delta) = serde_json::from_str::<BorrowedDelta<'_>>(payload) {
                 translator.apply_delta(&delta, events);
             }

@@ -107,6 +107,7 @@ async fn check_command(
     let params = desktop::DesktopProgramParams { program };
     let found = client.call::<desktop::Program>(&params).await?;
     Ok(ArchyResponse {
+        // Archy reports a missing program by `exists`, not as a failure.
         success: true,
         output: found.path,
         exists: Some(found.found),

@@ -30,6 +30,7 @@ pub(crate) fn finished(
 ) -> ArchyAnswer {
     let by_itself = ended.state == CommandState::Done;
     let success = by_itself && ended.exit_code == Some(0);
+    // Archy reports -1 for a command that did not end by itself.
     let exit_code = ended.exit_code.filter(|_| by_itself).unwrap_or(-1);
     let error = match (success, ended.detail) {
         (true, _) => None,

@@ -62,6 +62,7 @@ fn parse_items(data: ArchyFields<'_>) -> Result<Vec<BatchItem>, String> {
         let command = command.as_str().map(str::trim);
         let command =
             command.ok_or_else(|| format!("Invalid command {number}: a text is needed"))?;
+        // An empty command is left out, but the others keep their numbers.
         if command.is_empty() {
             continue;
         }

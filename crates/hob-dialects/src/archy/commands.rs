@@ -67,6 +67,7 @@ async fn run_analyzed(
     data: ArchyFields<'_>,
     seconds: u64,
 ) -> Result<ArchyAnswer, ArchyFailure> {
+    // Only for display: a field of a wrong type is reported by `try_run`.
     let named = data.text("command").ok().flatten().unwrap_or_default();
     match try_run(client, data, seconds).await {
         Err(ArchyFailure::Message(why)) => Ok(analyzed_output::failed(named, &why)),

@@ -127,6 +127,7 @@ impl ArchyConnection {
     }
 
     async fn read(&mut self) -> io::Result<usize> {
+        // Read in small pieces, so that the size limit is checked in between.
         let mut room = (&mut self.buffer).limit(READ_BYTES);
         self.stream.read_buf(&mut room).await
     }

@@ -41,6 +41,8 @@ impl JsonFramer {
             b'"' => self.in_text = true,
             b'{' | b'[' => self.depth = self.depth.saturating_add(1),
             b'}' | b']' => {
+                // A bracket that was never opened also ends the document, which the parser then
+                // refuses.
                 self.depth = self.depth.saturating_sub(1);
                 return self.depth == 0;
             }

@@ -207,6 +207,7 @@ pub(crate) async fn require_body<T: DeserializeOwned>(
 /// Refuses requests from other pages. A request without a content type may come from any page, but
 /// the browser names its origin relation.
 fn refuse_other_pages(headers: &HeaderMap) -> Result<(), HttpError> {
+    // `none` is a request that the user made directly, for example by the address bar.
     let own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
     if headers
         .get_all(FETCH_SITE)

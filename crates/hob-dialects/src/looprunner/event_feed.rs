@@ -198,6 +198,7 @@ fn write_event(out: &mut Vec<u8>, id: Option<u64>, event: &LoopRunnerEvent) {
     if let Some(id) = id {
         out.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
+    // JSON text contains no raw line break, so one `data` line is enough.
     out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
 }
 

@@ -95,6 +95,7 @@ impl LoopEventTranslator {
                 LoopRunnerEvent::Error { message, iteration }
             }
             STOPPED => self.stopped(&decode(payload)?),
+            // Only the topic of the state is left: all others were handled or filtered out above.
             _ => self.state(&decode(payload)?),
         };
         Ok(TranslatedEvent::Event(Box::new(event)))

@@ -124,6 +124,7 @@ pub(crate) async fn delete(
     client: LoopRunnerClient,
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
+    // Reading the body also refuses requests from pages of other origins.
     optional_json::<IgnoredAny>(request).await?;
     client.call::<loops::Delete>(&client.name_params()).await?;
     json(&DONE)

@@ -69,6 +69,7 @@ impl HeadTailBuffer {
         let room = (self.half - self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
+        // Only the end of a long piece can stay in the tail.
         let rest = &rest[rest.len().saturating_sub(self.half)..];
         let excess = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..excess);

@@ -112,6 +112,7 @@ pub(crate) async fn pump(
     let mut lines = LineSplitter::default();
     let mut is_at_end = false;
     while !is_at_end {
+        // A read error ends the output in the same way as a closed pipe.
         let count = pipe.read(&mut buffer).await.unwrap_or(0);
         is_at_end = count == 0;
         // Masked first: neither memory, nor the file, nor the receiver may see a secret.
@@ -170,6 +171,7 @@ impl PieceSender {
             () = late => true,
         };
         if refused {
+            // Later pieces are neither delivered nor waited for.
             self.sender = None;
         }
     }

@@ -43,8 +43,10 @@ fn holds_socket(process: &ProcessHandle, link: &[u8], buffer: &mut Vec<u8>) -> O
     let files = Dir::read_from(&folder).ok()?;
     for file in files {
         let Ok(file) = file else {
+            // The process has ended meanwhile, and so has its hold on the socket.
             break;
         };
+        // The buffer is reused, because a machine may have many thousand open files.
         let Ok(target) = rustix::fs::readlinkat(&folder, file.file_name(), std::mem::take(buffer))
         else {
             continue;

@@ -139,6 +139,7 @@ impl PeerInspection<'_> {
         if process.users().map_err(unreadable)? != [user; 4] {
             return Err(PeerRefusal::OtherUser { pid });
         }
+        // A container may map its users to ours, so the user id alone proves nothing.
         let namespaces = process.namespaces().map_err(unreadable)?;
         if let Some(which) = namespaces.first_difference(&self.namespaces) {
             return Err(PeerRefusal::OtherNamespace { pid, which });

@@ -80,6 +80,7 @@ pub(super) fn inspect_and_quarantine(policy: &SandboxPolicy) -> LeftBehind {
         follow_outer_renames(&mut renamed);
         left.quarantined.extend(renamed);
     }
+    // Each writable root may list this many, so the sum is cut again.
     left.created.truncate(NAMED_MAX);
     left
 }
@@ -87,6 +88,7 @@ pub(super) fn inspect_and_quarantine(policy: &SandboxPolicy) -> LeftBehind {
 /// Updates the new path of a repository that was renamed and then moved with an outer one.
 fn follow_outer_renames(renamed: &mut [QuarantinedRepository]) {
     for at in 0..renamed.len() {
+        // Inner repositories were renamed first, so an outer one always comes later in the list.
         let (inner, outer) = renamed.split_at_mut(at + 1);
         let inner = &mut inner[at];
         for outer in outer {
@@ -113,6 +115,7 @@ impl ScanVisitor for LeftoverInspector<'_> {
             return kind.is_dir();
         }
         let path = folder.path.join(name);
+        // A protected path was read-only during the run, so nothing in it is new.
         if self.known.contains(path.as_path()) {
             return false;
         }
@@ -214,6 +217,7 @@ fn find_program_to_run(
             let target = text.strip_prefix("gitdir:").map(str::trim)?;
             follow_pointer(top, parent, target, POINTERS_MAX)
         }
+        // Git would follow the link, and nobody checks what it points to later.
         FileType::Symlink => Some("a link in the place of a repository".to_owned()),
         _ => None,
     }
@@ -223,6 +227,7 @@ fn find_program_to_run(
 /// suspicious, because no run needs one.
 fn follow_pointer(top: &OwnedFd, parent: &Path, target: &str, left: usize) -> Option<String> {
     let outside = || Some("a pointer to a repository elsewhere".to_owned());
+    // A longer chain may be a loop, and no honest repository needs one.
     let Some(left) = left.checked_sub(1) else {
         return outside();
     };
@@ -320,6 +325,7 @@ fn find_hook(folder: &OwnedFd) -> Option<String> {
         );
         let runs = found.is_ok_and(|found| {
             let kind = FileType::from_raw_mode(found.st_mode);
+            // The target of a link may become executable later, so every link counts.
             kind.is_symlink() || kind.is_file() && found.st_mode & 0o111 != 0
         });
         if runs {
@@ -341,6 +347,7 @@ fn read_file(folder: &OwnedFd, name: &OsStr, bytes_max: u64) -> Option<Vec<u8>> 
         return None;
     }
     let mut bytes = Vec::new();
+    // One byte more than the bound tells a file of exactly that length from a longer one.
     let read = file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
     (read as u64 <= bytes_max).then_some(bytes)
 }
@@ -356,6 +363,7 @@ fn rename_aside(parent: &OwnedFd, name: &OsStr) -> Option<OsString> {
         let flags = RenameFlags::NOREPLACE;
         match rustix::fs::renameat_with(parent, name, parent, &new, flags) {
             Ok(()) => return Some(new),
+            // A repository of an earlier run has this name; the next number is tried.
             Err(Errno::EXIST) => {}
             Err(_) => return None,
         }
@@ -373,6 +381,7 @@ fn rename_head(parent: &OwnedFd, repository: &OsStr) {
     let Ok(entries) = std::fs::read_dir(proc_path(&folder)) else {
         return;
     };
+    // A file system that ignores case lets git find `head` as well.
     for entry in entries.flatten() {
         if entry.file_name().eq_ignore_ascii_case("HEAD") {
             rename_aside(&folder, &entry.file_name());

@@ -43,6 +43,7 @@ pub(super) fn bubblewrap_arguments(
         let memory = rustix::fs::memfd_create("hob-script", MemfdFlags::CLOEXEC)?;
         let mut content = File::from(memory);
         content.write_all(&file.bytes)?;
+        // Bubblewrap reads from the current position of the descriptor.
         content.rewind()?;
         let content = OwnedFd::from(content);
         flags.extend(["--perms".into(), format!("{:04o}", mode(file)).into()]);
@@ -162,6 +163,7 @@ impl BoundFileWatch {
             }
             let mut waits = [PollFd::new(&self.events, PollFlags::IN)];
             let timeout = Timespec::try_from(left).ok();
+            // An interrupted wait is only a shorter one: the loop checks everything again.
             let _ = rustix::event::poll(&mut waits, timeout.as_ref());
         }
     }
@@ -192,6 +194,7 @@ impl BoundFileWatch {
                 .map(|name| OsStr::from_bytes(name.to_bytes()));
             let watched = self.names.get(&event.wd());
             let is_watched = |name: &OsStr| watched.is_some_and(|names| names.contains(name));
+            // The kernel reports `IGNORED` when a watched folder is gone, and the name with it.
             self.is_replaced |=
                 flags.contains(ReadFlags::IGNORED) || changed.is_some_and(is_watched);
         }
@@ -245,6 +248,7 @@ impl BoundFileWatch {
             | WatchFlags::MOVED_TO
             | WatchFlags::ONLYDIR;
         let number = inotify::add_watch(&self.events, folder, flags)?;
+        // A folder that is already watched keeps its number, so it can have several names.
         self.names.entry(number).or_default().insert(name);
         Ok(())
     }

@@ -31,6 +31,7 @@ const PROC_CONTROLS: &[&str] = &[
 /// Returns all arguments except the program: namespaces, mounts, working folder.
 pub(super) fn arguments(request: &ShimRequest, policy: &SandboxPolicy) -> Vec<OsString> {
     let mut list = BwrapArguments(Vec::new());
+    // Only the cgroup namespace is optional, because some kernels are built without it.
     list.flags(&[
         "--unshare-user",
         "--unshare-pid",
@@ -44,6 +45,7 @@ pub(super) fn arguments(request: &ShimRequest, policy: &SandboxPolicy) -> Vec<Os
     if policy.network != NetworkAccess::Host {
         list.flags(&["--unshare-net"]);
     }
+    // Trees in `/tmp`, `/dev/shm` and `/run` are bound later: the mounts on these would cover them.
     let (covered, plain): (Vec<&PathBuf>, Vec<&PathBuf>) =
         policy.read.iter().partition(|tree| is_covered(tree));
     list.binds("--ro-bind", plain);
@@ -70,6 +72,7 @@ pub(super) fn arguments(request: &ShimRequest, policy: &SandboxPolicy) -> Vec<Os
     roots.sort();
     list.binds("--bind", roots);
     list.binds("--bind", folders_between(policy));
+    // In a writable root a missing path has a placeholder by now; elsewhere nothing can be created.
     let protected = policy.protected.iter().filter(|path| path.exists());
     list.binds("--ro-bind", protected);
     for path in &policy.hidden {
@@ -113,6 +116,7 @@ impl BwrapArguments {
             self.flags(&["--remount-ro"]);
             self.0.push(path.into());
         } else {
+            // A tmpfs can be mounted only on a folder, so an empty device covers a file.
             self.flags(&["--ro-bind", "/dev/null"]);
             self.0.push(path.into());
         }

@@ -33,6 +33,8 @@ impl RunCgroup {
         };
         for parent in own_cgroup_folders() {
             let folder = parent.join(&name);
+            // Without delegation the parent is not writable, which is usual outside of a user
+            // service.
             if std::fs::create_dir(&folder).is_err() {
                 continue;
             }
@@ -65,6 +67,8 @@ impl RunCgroup {
     /// Kills all processes inside, if the kernel supports it.
     pub(super) fn kill(&self) {
         for folder in &self.folders {
+            // Version 1 and kernels before 5.14 lack this file; `tree::kill_all` follows in any
+            // case.
             let _ = std::fs::write(folder.join("cgroup.kill"), "1");
         }
     }
@@ -85,6 +89,7 @@ impl RunCgroup {
 
 /// Moves the calling process into the cgroup.
 pub(super) fn enter(procs_files: &mut [File]) -> io::Result<()> {
+    // The kernel takes 0 as the pid of the writing process.
     procs_files
         .iter_mut()
         .try_for_each(|file| file.write_all(b"0"))
@@ -115,6 +120,7 @@ fn own_cgroup_folders() -> Vec<PathBuf> {
 fn cgroup_folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in groups.lines() {
+        // Only the first two colons separate fields: a cgroup's path may contain more of them.
         let mut parts = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
         else {

@@ -53,10 +53,12 @@ pub(super) fn restrict(policy: &SandboxPolicy, scratch: &[PathBuf]) -> io::Resul
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(REQUIRED_ABI))
         .map_err(io::Error::other)?;
+    // With the proxy, connections must reach its port, and the network namespace confines them.
     if policy.network == NetworkAccess::Off {
         let all = AccessNet::from_all(REQUIRED_ABI);
         ruleset = ruleset.handle_access(all).map_err(io::Error::other)?;
     }
+    // The user's other processes have the same user id, so only this keeps signals from them.
     let mut scope = BitFlags::from(Scope::Signal);
     if !policy.unix_sockets {
         scope |= Scope::AbstractUnixSocket;
@@ -78,6 +80,7 @@ pub(super) fn restrict(policy: &SandboxPolicy, scratch: &[PathBuf]) -> io::Resul
         } else {
             AccessFs::from_read(REQUIRED_ABI)
         };
+        // The kernel refuses a rule that gives a file the rights of folders, such as listing.
         if !kind.is_dir() {
             access &= AccessFs::from_file(REQUIRED_ABI);
         }
@@ -98,6 +101,7 @@ fn grants(policy: &SandboxPolicy, scratch: &[PathBuf]) -> io::Result<Vec<Landloc
     let special: Vec<PathBuf> = SPECIAL.iter().map(PathBuf::from).collect();
     for tree in &policy.read {
         let mut left_out = policy.hidden.clone();
+        // A policy that grants a special folder by its own name gets it.
         left_out.extend(special.iter().filter(|path| *path != tree).cloned());
         collect_trees_without(tree, &left_out, &mut read)?;
     }
@@ -140,6 +144,7 @@ fn collect_trees_without(
         return Ok(());
     };
     for entry in entries.flatten() {
+        // The kernel checks access at the target of a link, so the link needs no rule.
         if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             collect_trees_without(&entry.path(), left_out, found)?;
         }

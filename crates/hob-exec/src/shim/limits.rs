@@ -9,6 +9,7 @@ use std::io;
 /// Returns the `RLIMIT_NPROC` that allows `limits.processes`; none if another mechanism limits
 /// them.
 pub(super) fn process_rlimit(limiter: ProcessLimiter, limits: &ResourceLimits) -> Option<u64> {
+    // The kernel counts all tasks of the user against this limit, not only those of the run.
     (limiter == ProcessLimiter::Rlimit)
         .then(|| tree::count_user_tasks().saturating_add(limits.processes))
 }
@@ -19,6 +20,7 @@ pub(super) fn apply(limits: &ResourceLimits, processes: Option<u64>) -> io::Resu
     if rustix::process::getpriority_process(None)? < 0 {
         rustix::process::setpriority_process(None, 0)?;
     }
+    // A core file would write the program's memory, secrets included, to the disk.
     lower_limit(Resource::Core, Some(0))?;
     lower_limit(Resource::Fsize, Some(limits.file_bytes))?;
     lower_limit(Resource::Nofile, Some(limits.open_files))?;

@@ -54,6 +54,7 @@ pub(super) fn mount_policy(policy: &SandboxPolicy, limits: &ResourceLimits) -> i
     // Hidden paths last, so that no other mount uncovers them again.
     for path in policy.hidden.iter().filter(|path| path.exists()) {
         if path.is_dir() {
+            // A size of 0 would mean no limit at all; one page is the smallest bound.
             mount_tmpfs(path, "size=4096,mode=0500")?;
         } else {
             rustix::mount::mount_bind("/dev/null", path)?;
@@ -93,6 +94,7 @@ fn copy_granted_trees(policy: &SandboxPolicy) -> io::Result<BTreeMap<&Path, Owne
     };
     let writable = |path: &&PathBuf| policy.write.iter().any(|root| path.starts_with(root));
     for path in policy.read.iter().filter(covered) {
+        // A writable root shows it already, and a read-only copy on top would take that right away.
         if !writable(&path) {
             let copy = read_only::clone_mounts(path)?;
             read_only::make_clone_read_only(&copy)?;
@@ -123,6 +125,7 @@ fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
 
 fn mount_tmpfs(path: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
+    // No file made here may give its user another identity or stand for a device.
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", path, "tmpfs", flags, options.as_c_str())?;
     Ok(())

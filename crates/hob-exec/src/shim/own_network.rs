@@ -34,6 +34,7 @@ pub(super) fn enter(channel: &OwnedFd) -> io::Result<()> {
         io::Error::new(error.kind(), reason)
     };
     sys::unshare_network().map_err(failed)?;
+    // The loopback of a new namespace is down at first.
     sys::bring_loopback_up().map_err(failed)?;
     send_listener(channel).map_err(failed)
 }
@@ -89,12 +90,15 @@ fn try_run(arguments: &[OsString]) -> io::Result<std::convert::Infallible> {
 }
 
 fn send_listener(channel: &OwnedFd) -> io::Result<()> {
+    // The port cannot be taken: nothing else runs in the new namespace yet.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
     let descriptors = [listener.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    // On a stream socket a descriptor travels only together with at least one byte.
     let byte = [IoSlice::new(&[0])];
+    // If the daemon is gone, this must be an error and not a SIGPIPE.
     rustix::net::sendmsg(channel, &byte, &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }

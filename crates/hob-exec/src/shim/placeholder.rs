@@ -81,6 +81,7 @@ impl PlaceholderSet {
             // An existing hidden path is covered by a mount instead of being shown read-only.
             protected.extend(kept.filter(|kept| kept != path));
         }
+        // Several paths may share their first missing folder.
         protected.sort();
         protected.dedup();
         policy.protected = protected;
@@ -224,6 +225,7 @@ fn create_empty(path: &Path, kind: PlaceholderKind) -> rustix::io::Result<()> {
 
 /// Holds and stamps an existing placeholder, whichever run created it.
 fn hold_existing(path: &Path) -> Option<Placeholder> {
+    // Non-blocking, because a FIFO may take the file's place between `lstat` and `open`.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let kind = match rustix::fs::lstat(path).ok()? {
         found if is_unused_file(&found) => PlaceholderKind::File,

@@ -71,6 +71,7 @@ fn probe_process_limiter() -> ProcessLimiter {
     }
     match (limits_processes, rustix::process::getuid().is_root()) {
         (true, _) => ProcessLimiter::Cgroup,
+        // The kernel does not apply `RLIMIT_NPROC` to root.
         (false, true) => ProcessLimiter::Watched,
         (false, false) => ProcessLimiter::Rlimit,
     }
@@ -78,6 +79,7 @@ fn probe_process_limiter() -> ProcessLimiter {
 
 /// Runs a program that does nothing in the full sandbox of a level.
 fn try_level(level: SandboxLevel, bubblewrap: Option<&Path>) -> Result<(), String> {
+    // NixOS has `true` only in the last of these folders.
     let path = OsString::from("/usr/bin:/bin:/run/current-system/sw/bin");
     let request = ShimRequest {
         argv: vec![OsString::from("true")],
@@ -86,6 +88,7 @@ fn try_level(level: SandboxLevel, bubblewrap: Option<&Path>) -> Result<(), Strin
         level,
         policy: Some(SandboxPolicy::workspace(&[], None, Vec::new())),
         bubblewrap: bubblewrap.map(Path::to_owned),
+        // This limiter needs nothing at the start, so the trial depends on the sandbox alone.
         processes: ProcessLimiter::Watched,
         limits: ResourceLimits::default(),
         deadline_ms: None,
@@ -111,6 +114,7 @@ fn try_level(level: SandboxLevel, bubblewrap: Option<&Path>) -> Result<(), Strin
         return Ok(());
     }
     let mut complaint = String::new();
+    // After a timeout an unkillable process may hold the pipe open, and a read would wait for it.
     if status.is_some() {
         let _ = File::from(reader)
             .take(SAID_BYTES_MAX)

@@ -102,6 +102,7 @@ pub(super) fn filters(sockets: AllowedSockets) -> io::Result<Vec<BpfProgram>> {
         .iter()
         .map(|call| (*call, Vec::new()))
         .collect();
+    // A filter has one error number for all its rules, so there is one for each number.
     Ok(vec![
         compile_filter(forbidden, libc::EPERM)?,
         compile_filter(unknown, libc::ENOSYS)?,
@@ -209,6 +210,8 @@ fn socketpair_rules() -> io::Result<Vec<SeccompRule>> {
 }
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    // The kernel reads the low 32 bits only. A comparison of all 64 could be evaded by bits above
+    // them.
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
         .map_err(io::Error::other)
 }

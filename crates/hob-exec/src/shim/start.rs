@@ -59,6 +59,7 @@ pub(super) fn start(
     mut descriptors: ChildDescriptors,
 ) -> Result<StartedRun, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
+    // The daemon chose this limiter because the probe found it; without it nothing bounds the run.
     if request.processes == ProcessLimiter::Cgroup
         && !cgroup.is_some_and(|cgroup| cgroup.limits_processes)
     {
@@ -108,6 +109,7 @@ pub(super) fn start(
             gate: run.gate,
         }),
         Err(error) => {
+            // The child's message names the step that failed; the system's error alone would not.
             let mut failure = String::new();
             let _ = reader.take(FAILURE_BYTES_MAX).read_to_string(&mut failure);
             let failure = if failure.is_empty() {
@@ -137,6 +139,7 @@ impl RunCommand {
     )]
     fn new(program: &Path, request: &ShimRequest) -> RunCommand {
         let mut command = Command::new(program);
+        // The request has the whole environment. The shim's own must not reach a program.
         command.env_clear();
         command.envs(request.env.iter().map(|(name, value)| (name, value)));
         RunCommand {
@@ -214,6 +217,7 @@ fn in_bubblewrap(
         arguments.push(0);
     }
     run.inherited.extend(contents);
+    // Passed by a descriptor, because the paths of a policy may exceed what a command line holds.
     let arguments = memory_file(&arguments)?;
     run.command.arg("--args").arg(descriptor_number(&arguments));
     run.inherited.push(arguments);
@@ -317,6 +321,7 @@ fn drop_capabilities() -> io::Result<()> {
             Err(_) => break,
         }
     }
+    // The call below empties this set as well, so a failure here changes nothing.
     let _ = rustix::thread::clear_ambient_capability_set();
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
@@ -342,6 +347,7 @@ fn find_program_file(request: &ShimRequest) -> Result<PathBuf, ExecError> {
             Err(missing(name))
         };
     }
+    // The last of several values counts, as it does in `Command::envs`.
     let path = request.env.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, value)| value.as_os_str());
     find_in_path(path, name).ok_or_else(|| missing(name))

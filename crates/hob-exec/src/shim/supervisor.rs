@@ -39,6 +39,7 @@ pub(super) fn run() -> io::Result<()> {
     let mut control = UnixStream::from(control);
     // Before the first fork, so that every descendant inherits the mark.
     crate::descent::mark_this_process()?;
+    // Without a controlling terminal a run gets no Ctrl-C of the daemon's and cannot type into it.
     rustix::process::setsid()?;
     // Orphaned descendants become children of this process, so none can escape by a double fork.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -106,6 +107,7 @@ impl RunSupervisor {
         signals: OwnedFd,
     ) -> Result<RunSupervisor, ExecError> {
         let failed = |error: io::Error| ExecError::Start(error.to_string());
+        // Counted from here, because the set-up of the sandbox is part of the run's time.
         let deadline = request
             .deadline_ms
             .map(|after| Instant::now() + Duration::from_millis(after));
@@ -172,6 +174,7 @@ impl RunSupervisor {
             task_counter,
             script_watch,
         };
+        // A disk that is full already would end every run at once, so it is not watched then.
         supervisor.disks_had_room = supervisor.have_disks_room();
         supervisor.open_gate();
         Ok(supervisor)
@@ -219,8 +222,10 @@ impl RunSupervisor {
 
     /// Waits until there is a reason to end the run.
     fn wait_for_cause(&mut self) -> ExitCause {
+        // Each check asks the file system of every writable root, so there are pauses between them.
         let mut disk_due = Instant::now() + DISK_CHECK_INTERVAL;
         loop {
+            // Signals are drained before reaping: a child that ends in between leaves a new signal.
             let is_end_requested = sys::drain_signals(&self.signals);
             self.reap();
             // Checked before the exit: a run of a replaced script must never look successful.
@@ -231,6 +236,8 @@ impl RunSupervisor {
             {
                 return ExitCause::Replaced;
             }
+            // An exit wins over a deadline or cancellation of the same moment, because its result
+            // is known.
             if self.status.is_some() {
                 return ExitCause::Itself;
             }
@@ -254,6 +261,7 @@ impl RunSupervisor {
                     return ExitCause::Disk;
                 }
             }
+            // The subtraction cannot underflow: a deadline in the past has returned above.
             let due = [
                 self.deadline.map(|deadline| deadline - now),
                 self.task_counter.as_ref().map(|counter| counter.pause(now)),
@@ -278,6 +286,7 @@ impl RunSupervisor {
         if let Some(watch) = &watch {
             waits.push(PollFd::new(watch, PollFlags::IN));
         }
+        // An error is an interruption; the caller checks everything again.
         if rustix::event::poll(&mut waits, timeout.as_ref()).is_err() {
             return false;
         }
@@ -286,6 +295,7 @@ impl RunSupervisor {
         }
         let mut command = [0];
         match self.control.read(&mut command) {
+            // The end of the control socket means that the daemon is gone.
             Ok(0) => true,
             Ok(_) => {
                 self.skip_grace |= command[0] == COMMAND_KILL;
@@ -297,6 +307,7 @@ impl RunSupervisor {
 
     /// Ends every descendant: SIGTERM, grace period, SIGKILL.
     fn end_run(&mut self, cause: ExitCause) {
+        // A fork bomb would use a grace period to grow.
         let is_graceful = !matches!(cause, ExitCause::Processes | ExitCause::Replaced);
         if cause == ExitCause::Replaced {
             // Killed at once: it may be about to read bytes that nobody approved.
@@ -358,6 +369,7 @@ impl RunSupervisor {
     /// Returns true if every disk that the run may write to has room.
     fn have_disks_room(&self) -> bool {
         let Some(policy) = &self.request.policy else {
+            // Without a policy the places that the run writes to are not known.
             return false;
         };
         let limits = &self.request.limits;
@@ -391,6 +403,7 @@ fn record_reaped(
     if reaped.pid == main {
         *status = Some(reaped.status);
     }
+    // A process's usage includes the children it waited for, so no process is counted twice.
     usage.cpu_user_ms += reaped.usage.cpu_user_ms;
     usage.cpu_system_ms += reaped.usage.cpu_system_ms;
     usage.peak_bytes = usage.peak_bytes.max(reaped.usage.peak_bytes);

@@ -96,6 +96,7 @@ pub(super) fn reap() -> Option<ReapedProcess> {
     let usage = ResourceUsage {
         cpu_user_ms: milliseconds(usage.ru_utime),
         cpu_system_ms: milliseconds(usage.ru_stime),
+        // Linux counts this value in KiB.
         peak_bytes: u64::try_from(usage.ru_maxrss)
             .unwrap_or(0)
             .saturating_mul(1024),
@@ -191,6 +192,7 @@ pub(super) fn bring_loopback_up() -> io::Result<()> {
             *to = from.cast_signed();
         }
         let descriptor = socket.as_raw_fd();
+        // Setting the flags replaces all of them, so the present ones are read first.
         if libc::ioctl(descriptor, libc::SIOCGIFFLAGS, &raw mut *request) != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -208,6 +210,7 @@ pub(super) fn bring_loopback_up() -> io::Result<()> {
 /// Takes ownership of a descriptor that this process inherited; none if it is not open.
 pub(super) fn take_inherited(number: i32) -> Option<OwnedFd> {
     use rustix::fd::BorrowedFd;
+    // The standard library owns the first three.
     if number < 3 {
         return None;
     }

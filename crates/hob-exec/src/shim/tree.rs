@@ -114,6 +114,8 @@ fn read_process_table() -> Vec<ProcessRow> {
     };
     entries
         .filter_map(|entry| {
+            // A process that ended since the folder was listed has no `stat` any more and is left
+            // out.
             let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
             parse_stat(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
         })

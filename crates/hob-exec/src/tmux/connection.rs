@@ -36,10 +36,12 @@ pub(super) async fn connect(
         quote_for_control(PANE_FORMAT.as_bytes())
     );
     let panes = task.ask(list).await?;
+    // A person may have opened more panes in the session; only hob's own has the option.
     let session = panes.iter().find_map(|line| read_pane(line));
     let mut session = session.ok_or_else(|| TmuxError::NoSession(name.to_owned()))?;
     let people = task.ask(connection_task::clients_line(name)).await?;
     session.attached = connection_task::count_people(&people);
+    // The buffer exists before the first command is handed over, so a nudge is one line.
     task.ask(nudge_buffer()).await?;
     let (requests, asked) = mpsc::channel(REQUESTS_MAX);
     let (updates, observed) = watch::channel(ObservedTerminal::of(&session));
@@ -54,6 +56,7 @@ pub(super) async fn connect(
     };
     let record = record_line(server, &session.pane, &session.folder);
     let work = task.run(session, record, asked, updates);
+    // The task does not delay a stop of the daemon: the terminal outlives the connection.
     server.spawner().tasks().spawn_until_stop("tmux", work);
     Ok((control, notices))
 }
@@ -136,6 +139,7 @@ impl TmuxConnection {
         for name in names {
             let press = keys::parse_key(name).ok_or_else(|| TmuxError::NoKey(name.clone()))?;
             match (presses.last_mut(), press) {
+                // Joined into one paste, which saves a round trip to tmux for each key.
                 (Some(KeyPress::Bytes(before)), KeyPress::Bytes(bytes)) => before.extend(bytes),
                 (_, press) => presses.push(press),
             }
@@ -247,6 +251,8 @@ impl TmuxConnection {
     }
 
     async fn send_request(&self, request: TmuxRequest) -> Result<(), TmuxError> {
+        // The queue fills up when tmux hangs, and a caller must not wait for it any longer than
+        // this.
         let sent = tokio::time::timeout(ANSWER_MAX, self.0.requests.send(request)).await;
         sent.map_err(|_| TmuxError::Silent)?.map_err(|_| gone())
     }
@@ -257,6 +263,7 @@ fn gone() -> TmuxError {
 }
 
 fn parse_client(line: &str) -> Option<TmuxClient> {
+    // A client in control mode has a 1 here, and hob's own connections are such clients.
     let (pid, tty) = line.strip_prefix("0 ")?.split_once(' ')?;
     Some(TmuxClient {
         pid: pid.parse().ok()?,
@@ -305,6 +312,7 @@ impl TmuxNotices {
     }
 
     fn next_difference(&mut self) -> Option<TmuxNotice> {
+        // One difference is returned at a time; `next` looks again before it waits.
         let observed = self.observed.borrow_and_update();
         let reported = &mut self.reported;
         if (observed.columns, observed.rows) != (reported.columns, reported.rows) {

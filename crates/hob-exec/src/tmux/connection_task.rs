@@ -106,6 +106,7 @@ impl ConnectionTask {
     ) -> Result<ConnectionTask, TmuxError> {
         let mut argv = server.argv()?;
         argv.extend(["-N", "-C", "attach-session", "-t", &exactly(name)].map(Into::into));
+        // Output comes from the recording, and this client must not change the terminal's size.
         argv.extend(["-f", "no-output,ignore-size"].map(Into::into));
         let reason = "the connection to a terminal of the person's";
         let mut plan = SpawnPlan::new(
@@ -131,6 +132,7 @@ impl ConnectionTask {
         };
         let attached = task.read_until(|event| match event {
             ControlEvent::Attached => Some(Ok(())),
+            // tmux reports no error codes, so its words are compared.
             ControlEvent::Failed(message) if message.starts_with("can't find session") => {
                 Some(Err(TmuxError::NoSession(name.to_owned())))
             }
@@ -172,6 +174,7 @@ impl ConnectionTask {
                     }
                     found = found.take().or_else(|| wanted(event));
                 });
+                // The wanted event may come in the same bytes as the exit, and then it counts.
                 if let Some(found) = found {
                     return found;
                 }
@@ -199,6 +202,7 @@ impl ConnectionTask {
         };
         let mut buffer = vec![0; READ_BYTES];
         let mut tick = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
+        // After a suspension of the machine one query is enough.
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_held = true;
         let reason = loop {
@@ -209,6 +213,7 @@ impl ConnectionTask {
             let has_room = is_held
                 && self.waiting.len() < WAITING_MAX
                 && self.outgoing.len() < OUTGOING_BYTES_MAX;
+            // Every branch is cancel-safe: a read or write that loses the race has moved no byte.
             tokio::select! {
                 read = self.reads.read(&mut buffer) => match read {
                     Ok(length) if length > 0 => {
@@ -290,6 +295,7 @@ impl ConnectionTask {
                         self.query_clients(watch);
                     }
                 }
+                // Both are about the attaching, which is over.
                 ControlEvent::Attached | ControlEvent::Failed(_) => {}
             }
         }
@@ -334,6 +340,7 @@ impl ConnectionTask {
             }
             Some(AnswerWaiter::Pane) => return self.handle_pane_answer(answer, watch),
             Some(AnswerWaiter::Clients) => {
+                // A failed query changes nothing; the next tick asks again.
                 if let Ok(lines) = answer {
                     watch.update(|observed| observed.attached = count_people(&lines));
                 }
@@ -348,6 +355,7 @@ impl ConnectionTask {
         answer: Result<Vec<String>, String>,
         watch: &mut TerminalWatch,
     ) -> Option<String> {
+        // An error also means that the pane is gone.
         let lines = answer.unwrap_or_default();
         // tmux answers with empty fields if the pane is gone.
         let Some(pane) = lines.iter().find_map(|line| read_pane(line)) else {

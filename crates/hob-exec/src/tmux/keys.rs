@@ -76,6 +76,7 @@ pub(super) fn parse_key(name: &str) -> Option<KeyPress> {
 }
 
 fn parse_letter(letter: char, control: bool, meta: bool, shift: bool) -> Option<KeyPress> {
+    // A shifted letter is a letter of its own, such as `A`.
     if letter.is_control() || shift {
         return None;
     }

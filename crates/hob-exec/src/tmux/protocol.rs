@@ -79,6 +79,8 @@ impl ControlParser {
                 (true, false) => Some(ControlEvent::Answer(Ok(block.lines))),
                 (true, true) => Some(ControlEvent::Answer(Err(block.lines.join(" ")))),
                 (false, true) => Some(ControlEvent::Failed(block.lines.join(" "))),
+                // The success of a command that this connection did not send answers none of its
+                // lines.
                 (false, false) => None,
             };
         }

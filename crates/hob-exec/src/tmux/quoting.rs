@@ -47,6 +47,7 @@ pub(super) fn escape_format(text: &OsStr) -> OsString {
 
 /// Quotes a command line for `sh` in which tmux also expands `#{…}` and dates.
 pub(super) fn quote_piped_command(argv: &[OsString]) -> OsString {
+    // Without `exec` a shell would stay between tmux and the program for as long as it runs.
     let mut line = b"exec".to_vec();
     for argument in argv {
         line.push(b' ');

@@ -154,6 +154,7 @@ impl TmuxServer {
         .iter()
         .map(OsString::from)
         .collect();
+        // tmux expands formats in this argument, and a folder may contain `#`.
         arguments.push(escape_argument(&escape_format(new.dir.as_os_str())));
         for (name, value) in &new.env {
             let mut variable = name.clone();
@@ -248,6 +249,7 @@ impl TmuxServer {
 
     async fn run_tmux(&self, arguments: &[OsString], folder: &Path) -> Result<Output, TmuxError> {
         let mut argv = self.argv()?;
+        // tmux reads this file only if the call starts the server.
         argv.extend(["-f".into(), self.config().into()]);
         argv.extend(arguments.iter().cloned());
         Ok(detached::run_for_output(&argv, folder, self.variables()).await?)

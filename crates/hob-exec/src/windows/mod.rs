@@ -229,6 +229,7 @@ async fn wait_for_client(
     let started_at = tokio::time::Instant::now();
     let reason = loop {
         let content = std::fs::read_to_string(file)?;
+        // Without its line break the number may be written only in part.
         if let Some(pid) = content.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
             return Ok(pid);
         }

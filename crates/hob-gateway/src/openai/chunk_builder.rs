@@ -120,6 +120,7 @@ impl ChunkBuilder {
     ) -> Result<(), BrokenAnswer> {
         self.follow.apply_run_end(response, &mut self.outputs);
         self.drain_outputs(chunks)?;
+        // A run that was stopped may end with less text than was sent.
         if self.sent.starts_with(response) {
             return Ok(());
         }

@@ -211,6 +211,7 @@ impl CompletionStream {
             &[PAUSED, COMPLETED]
         };
         connection.subscribe_session(topics, &session).await?;
+        // Armed only below, because a run has no id before it is accepted.
         let mut abort_on_drop = AbortOnDrop::new(client.state, client.principal);
         let accepted = connection.call::<agent::Run>(&params).await;
         let accepted = accepted.map_err(|error| agent_error(&error, &request.model))?;

@@ -112,6 +112,7 @@ async fn complete(
     }
     let (mut timer, mut chunks) = (SilenceTimer::new(NO_KEEP_ALIVE), Vec::new());
     loop {
+        // Without streaming only the end of the completion is used.
         chunks.clear();
         if let CompletionEvent::End(reply) = completion.next(&mut timer, &mut chunks).await? {
             return Ok(json_response(&reply.to_json(&id, created, &model)));

@@ -54,6 +54,7 @@ impl ProviderDialect for AnthropicDialect {
         });
         let more = body.get("has_more") == Some(&Value::Bool(true));
         let last = body.get("last_id").and_then(Value::as_str);
+        // The id becomes part of a URL, so an odd one ends the list.
         let next = last.filter(|id| more && is_plain(id));
         Some(ModelListPage {
             models: models.collect(),

@@ -64,6 +64,7 @@ fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
 }
 
 fn add_system(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
+    // A closed schema has lost its bounds, so the original is told in words as well.
     let words = ask.prompt.schema.as_ref().and_then(|wanted| {
         let told = schema::close_objects(wanted).is_some_and(|closed| closed == *wanted);
         (!told).then(|| schema::as_instruction(wanted))
@@ -115,6 +116,7 @@ fn add_sampling(
         return;
     }
     if let Some(temperature) = options.temperature {
+        // Callers may use OpenAI's range, which reaches to 2; this one ends at 1.
         body.insert("temperature".into(), json!(temperature.clamp(0.0, 1.0)));
     } else if let Some(top_p) = options.top_p {
         body.insert("top_p".into(), json!(top_p));
@@ -140,10 +142,12 @@ fn thinking(
         }
         return Some(adaptive);
     }
+    // The provider rejects a thinking budget together with a forced call.
     let forced = matches!(
         ask.prompt.tool_choice,
         Some(ToolChoice::Required | ToolChoice::Named(_))
     );
+    // The budget counts towards `max_tokens`, and the answer itself needs room, too.
     let budget = budget.min(max_tokens / 2);
     let possible = generation.thinks()
         && !forced
@@ -260,6 +264,7 @@ impl ClaudeGeneration {
 
     fn of(model: &str) -> ClaudeGeneration {
         let words = model.split(['-', '.', '@', ':']);
+        // A longer number is a date, such as `20250219`.
         let numbers = words.skip(1).filter(|word| word.len() <= 2);
         let mut numbers = numbers.filter_map(|word| word.parse().ok());
         match numbers.next() {

@@ -169,6 +169,7 @@ impl AnthropicStream {
                 let kept = reasoning::tag_signature(ANTHROPIC, signature);
                 self.builder.attach_signature(kept)
             }
+            // Without any delta, the arguments came whole with the start of the block.
             Some(AnthropicBlock::Call {
                 slot,
                 input,

@@ -24,6 +24,7 @@ impl ProviderDialect for GeminiDialect {
 
     fn build_request(&self, ask: &RequestInput<'_>) -> ProviderRequest {
         let model = &ask.prompt.model;
+        // A tuned model brings its own folder, such as `tunedModels/NAME`.
         let folder = if model.contains('/') { "" } else { "models/" };
         let model = percent_encode(model);
         ProviderRequest {

@@ -86,6 +86,7 @@ fn thinking(model: &str, wanted: Option<ThinkingLevel>) -> Option<Value> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let mut config = json!({ "includeThoughts": true });
     if name.starts_with("gemini-2.5") {
+        // The pro model cannot stop thinking; 128 is the least that it accepts.
         let least = if name.contains("pro") { 128 } else { 0 };
         let budget = match wanted {
             None => return Some(config),
@@ -137,6 +138,7 @@ fn contents(ask: &RequestInput<'_>) -> Value {
             ConversationTurn::Tools(answers) => {
                 let results: Vec<Value> = answers.iter().map(result).collect();
                 contents.push(json!({ "role": "user", "parts": results }));
+                // A function response is sent as text, so images follow as a message of the user.
                 let images: Vec<Value> = answers.iter().flat_map(images_of).collect();
                 if !images.is_empty() {
                     contents.push(json!({ "role": "user", "parts": images }));

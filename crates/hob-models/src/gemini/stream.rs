@@ -45,6 +45,7 @@ impl StreamDecoder for GeminiStream {
                 format!("The provider refuses the prompt: {blocked}."),
             ));
         }
+        // A chunk may hold only the usage.
         let Some(candidate) = chunk.pointer("/candidates/0") else {
             return Ok(false);
         };

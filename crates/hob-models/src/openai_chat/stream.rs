@@ -57,6 +57,7 @@ impl StreamDecoder for OpenaiChatStream {
         let Some(choice) = chunk.pointer("/choices/0") else {
             return Ok(false);
         };
+        // Some servers send a whole message in place of a delta.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.take_delta(delta, out)?;
         }
@@ -83,6 +84,7 @@ impl StreamDecoder for OpenaiChatStream {
 
 impl OpenaiChatStream {
     fn take_delta(&mut self, delta: &Value, out: &mut Vec<ReplyDelta>) -> Result<(), ModelError> {
+        // Some servers send the same thought in both fields, so only the first one counts.
         for field in ["/reasoning_content", "/reasoning"] {
             let thought = text(delta, field);
             if !thought.is_empty() {
@@ -98,6 +100,7 @@ impl OpenaiChatStream {
             Some(Value::Array(parts)) => self.take_parts(parts, out)?,
             _ => {}
         }
+        // A refusal comes in a field of its own, in place of the content.
         let refusal = text(delta, "/refusal");
         if !refusal.is_empty() {
             self.refused = true;
@@ -133,6 +136,7 @@ impl OpenaiChatStream {
         let name = text(call, "/function/name");
         let known = self.known_call(index, id, name);
         let slot = if let Some(slot) = known {
+            // Some servers send the id or the name only with a later piece.
             self.builder.complete_call(slot, id, name);
             slot
         } else if id.is_empty() && name.is_empty() {

@@ -56,6 +56,7 @@ fn cache_key(instructions: &str, body: &Map<String, Value>) -> String {
 }
 
 fn add_tools(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
+    // Not strict: strict mode accepts only closed schemas, which not every tool has.
     let tools = ask.tools(|tool| {
         json!({
             "type": "function",
@@ -91,6 +92,7 @@ fn add_options(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
             reasoning["effort"] = json!(effort);
         }
         body.insert("reasoning".into(), reasoning);
+        // Reasoning models reject the sampling options below.
         return;
     }
     if let Some(temperature) = options.temperature {

@@ -104,6 +104,7 @@ impl OpenaiResponsesStream {
         match text(item, "/type") {
             "function_call" => {
                 let index = index_of(data)?;
+                // A server may send a finished call without announcing it first.
                 if !self.calls.contains_key(&index) {
                     self.open(data, out)?;
                 }

@@ -49,6 +49,7 @@ pub(crate) async fn open(
         return Err(ModelError::protocol("OpenCode made no session."));
     }
     let at = exchange.url(&format!("/session/{id}"));
+    // From here on every error drops the session, which deletes it.
     let session = OpencodeSession {
         id: id.to_owned(),
         http: exchange.http.clone(),
@@ -70,6 +71,8 @@ impl OpencodeSession {
     pub(crate) async fn next(&self, events: &mut SseReader) -> Result<Option<SseEvent>, NetError> {
         loop {
             match events.next().await? {
+                // The kinds of events name their session in different fields, so the whole text is
+                // searched.
                 Some(event) if !event.data.contains(&self.id) => {}
                 found => return Ok(found),
             }

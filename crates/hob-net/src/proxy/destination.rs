@@ -111,6 +111,7 @@ impl ProxyPolicy {
 
 async fn reach(place: &AllowedUrl, addresses: &[IpAddr], port: u16) -> Result<TcpStream, NetError> {
     let mut last = "it has no address".to_owned();
+    // One after the other: the time limit of the caller covers all attempts.
     for address in addresses.iter().take(TRIES_MAX) {
         match TcpStream::connect(SocketAddr::new(*address, port)).await {
             Ok(stream) => return Ok(stream),
@@ -125,6 +126,7 @@ async fn refuse_own(place: &AllowedUrl, stream: &TcpStream) -> Result<(), NetErr
     let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
         return unreachable(place, "the connection was lost");
     };
+    // A connection to another own address of this machine has the same address at both ends.
     if !peer.ip().to_canonical().is_loopback() && peer.ip() != local.ip() {
         return Ok(());
     }

@@ -50,6 +50,7 @@ impl AllowedHosts {
     pub(super) fn allow(&self, host: &str, port: u16) -> bool {
         self.0.iter().any(|one| {
             let is_name = if one.is_below {
+                // The dot before the name keeps `badexample.org` from matching `*.example.org`.
                 let above = host.strip_suffix(one.name.as_str());
                 above.is_some_and(|above| above.len() > 1 && above.ends_with('.'))
             } else {

@@ -83,6 +83,7 @@ pub(super) fn read_head(bytes: &[u8]) -> HeadParse {
         return HeadParse::Wrong("Its address is not a URL.");
     };
     let version = u8::from(request.version != Some(0));
+    // Built from the parsed URL, so that the host receives what was checked.
     let forwarded = forwarded(method, &url, version, request.headers);
     HeadParse::Whole(ProxyRequest {
         destination: ProxyDestination::Url(target.to_owned()),

@@ -135,6 +135,7 @@ impl EgressProxy {
         };
         let host = match tokio::time::timeout(HEAD_TIME_MAX, request).await {
             Ok(request) => request?,
+            // A program that sent no whole request in time gets no answer.
             Err(_) => return Ok(()),
         };
         let Some(AcceptedRequest { destination, kind }) = host else {

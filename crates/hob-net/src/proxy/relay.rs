@@ -53,6 +53,7 @@ async fn carry(
             return to.shutdown().await;
         }
         to.write_all(&buffer[..read]).await?;
+        // Counted after the write, so that a receiver that does not read counts as idle.
         traffic.bytes.fetch_add(read as u64, Ordering::Relaxed);
     }
 }

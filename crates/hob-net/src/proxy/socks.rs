@@ -30,6 +30,7 @@ pub(super) enum SocksParse<T> {
 /// Parses the authentication methods that a program offers. Ours must be among them.
 pub(super) fn read_greeting(bytes: &[u8]) -> SocksParse<()> {
     let [VERSION, count, rest @ ..] = bytes else {
+        // The caller has seen the version already, so the message is only too short.
         return SocksParse::Partial;
     };
     let count = usize::from(*count);

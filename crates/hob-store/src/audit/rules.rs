@@ -155,6 +155,7 @@ pub(super) fn insert(
 /// can be read.
 pub(super) fn find(sql: &Connection, id: &str) -> Result<PermissionRule, QueryError> {
     let mut select = sql.prepare_cached(&format!(
+        // Two rows are enough to see that a prefix is not unique; an exact id comes first.
         "{} WHERE r.id = ?1 OR substr(r.id, 1, length(?1)) = ?1
          ORDER BY r.id = ?1 DESC LIMIT 2",
         *SELECT

@@ -103,6 +103,7 @@ impl BackfillCursor {
             Some(done) => sql
                 .prepare_cached("UPDATE checksum_fill SET major = ?2, minor = ?3 WHERE name = ?1")?
                 .execute((self.table.name, done.0, done.1))?,
+            // No row is left up to the last old key, so the table is done.
             None => sql
                 .prepare_cached("DELETE FROM checksum_fill WHERE name = ?1")?
                 .execute([self.table.name])?,
@@ -152,6 +153,8 @@ impl BackfillCursor {
 
     fn backfill_row(&self, sql: &Connection, key: (i64, i64)) -> rusqlite::Result<()> {
         let table = self.table;
+        // A row that was written after the column was added has its checksum, which must not
+        // change.
         let fill = format!(
             "UPDATE {} SET checksum = {} WHERE {} AND checksum IS NULL",
             table.name,

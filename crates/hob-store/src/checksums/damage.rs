@@ -59,6 +59,7 @@ impl CoveredTable {
         );
         let mut select = sql.prepare_cached(&select)?;
         let is_whole = select.query_row(key, |row| self.is_whole(sql, row, 0, numbers));
+        // A missing row is not damaged; the change that follows finds nothing to do.
         if is_whole.optional()? == Some(false) {
             return Err(damaged_row_error(self.damaged_at(sql, key)?));
         }
@@ -115,6 +116,7 @@ impl RowName {
         // Read without a type: a damaged row must still be named.
         let key = stored_text(row.get_ref(first)?);
         Ok(RowName {
+            // A session without a key is named by its id.
             session: key.or(stored_text(row.get_ref(first + 1)?)),
             number: match row.get_ref(first + 2)? {
                 ValueRef::Integer(number) => u64::try_from(number).ok(),

@@ -20,6 +20,7 @@ const TAG_BLOB: u8 = 4;
 
 /// Registers the function on a connection.
 pub(crate) fn register(sql: &Connection) -> rusqlite::Result<()> {
+    // `DIRECTONLY` keeps it out of triggers and views, which a foreign file could bring along.
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_DIRECTONLY;

@@ -322,6 +322,7 @@ impl CoveredTable {
 
     /// True if its key is one number or two.
     pub(crate) fn is_numbered(&self) -> bool {
+        // Tokens are the only covered table with a text key.
         self.key != ["id"]
     }
 

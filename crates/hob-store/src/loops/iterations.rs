@@ -87,6 +87,7 @@ pub(super) fn set_run(
         .sql
         .prepare_cached("UPDATE iterations SET run = ?3 WHERE loop = ?1 AND number = ?2")?
         .execute((found.row_id, prompt.number, &prompt.run.0.as_bytes()[..]))?;
+    // Without a new result the loop keeps that of its last monitor.
     if monitor.is_some() {
         batch
             .sql
@@ -120,6 +121,7 @@ pub(super) fn end(batch: &mut WriteBatch<'_>, ended: &FinishedIteration) -> Resu
         found.mode = LoopMode::Idle;
     }
     found.errors = ended.errors;
+    // A loop that ended has no next time, whatever the iteration planned.
     found.next_at = ended.next_at.filter(|_| ended.end.is_none());
     let phase = match &ended.end {
         Some(_) => LoopPhase::Idle,
@@ -195,6 +197,7 @@ fn write_end(
             ended.denied_calls,
             ended.failed_calls,
         ))?;
+    // An iteration that a person stopped is no error of the loop.
     let is_error = ended.is_reported && !ended.success;
     let last_error = ended.message.as_ref().filter(|_| is_error);
     batch
@@ -224,6 +227,7 @@ fn clear_working_memory(
     if !ended.success || shown != Some(found.working) {
         return Ok(false);
     }
+    // An empty memory needs no further revision to be empty.
     if memory::current(batch.sql, found, MemoryKind::Working)?
         .text
         .is_empty()

@@ -130,9 +130,11 @@ fn previous_text(
     };
     let stands_for = source(revision)?;
     let target = stands_for.checked_sub(1).ok_or_else(nothing)?;
+    // The revision before may itself stand for an older one.
     let target = source(target)?;
     match stored(sql, (found.row_id, kind, target))? {
         Some((memory, _)) => Ok((memory.text, target)),
+        // Revision 0 is the empty memory before the first text, and has no row.
         None if target == 0 => Ok((String::new(), 0)),
         None => Err(nothing().into()),
     }

@@ -57,6 +57,7 @@ pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, QueryError> {
 
 pub(super) fn running(sql: &Connection) -> Result<Vec<String>, QueryError> {
     let mut select = sql.prepare_cached(
+        // The partial index holds only the loops that shall run.
         "SELECT name FROM loops INDEXED BY loops_awake WHERE mode <> 'idle' ORDER BY name",
     )?;
     let names: Result<_, _> = select.query_map([], |row| row.get(0))?.collect();
@@ -182,6 +183,7 @@ fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<IterationRecord> {
         session_key: payload::session_key(name, number_of),
         run_id: run,
         prompt: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
+        // The text of a run that has not ended is not its answer yet.
         response: row.get::<_, Option<String>>(8)?.filter(|_| is_done),
         success: row.get(4)?,
         outcome: outcome.transpose()?,

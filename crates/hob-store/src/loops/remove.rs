@@ -48,6 +48,7 @@ pub(super) fn delete_oldest(
         "SELECT number FROM iterations WHERE loop = ?1 AND number <= ?2 AND ended_at IS NOT NULL
          ORDER BY number LIMIT ?3",
     )?;
+    // One more than a step shows whether any remain.
     let numbers = select.query_map((found.row_id, past, DROP_STEP + 1), |row| row.get(0))?;
     let numbers: Vec<u32> = numbers.collect::<Result<_, _>>()?;
     drop(select);

@@ -101,6 +101,7 @@ pub(super) fn mode_name(mode: LoopMode) -> &'static str {
 }
 
 fn parse_mode(word: &str) -> LoopMode {
+    // An unknown word starts nothing.
     let found = MODES.iter().find(|(_, known)| *known == word);
     found.map_or(LoopMode::Idle, |(mode, _)| *mode)
 }

@@ -101,6 +101,7 @@ impl Store {
                 insert(batch, &new, pin.hash, bytes)
             })
             .await;
+        // A refused row leaves a file that nothing references.
         self.sweep_unless(kept.is_ok(), vec![hash]);
         kept
     }
@@ -187,6 +188,7 @@ fn delete_oldest(batch: &mut WriteBatch<'_>, new: u64, bytes_max: u64) -> Result
 }
 
 const SIZE: &str = "SELECT count(*), ifnull(sum(bytes), 0) FROM outputs";
+// `IS`, not `=`: an output without a session is read by calls without one.
 const FIND: &str =
     "SELECT tool, bytes, is_cut, blob FROM outputs WHERE row_id = ?1 AND session IS ?2";
 const INSERT: &str = "INSERT INTO outputs (session, run, tool, at, bytes, is_cut, blob)

@@ -38,6 +38,7 @@ pub(crate) fn accept(
         if let Some(run) = accepted_before(batch, asked.row_id, plan)? {
             return Ok(duplicate(run));
         }
+        // A fork works in a session of its own, where no other run waits.
         if !plan.fork {
             check_queue(batch, asked, plan)?;
         }
@@ -275,6 +276,7 @@ fn insert_run(
             plan.params_hash.as_ref().map(|hash| &hash.0[..]),
             int(batch.now_ms),
         ))?;
+    // After the insert, because the checksum covers the row id that SQLite chose.
     RUNS.write_checksum(batch.sql, [row_id])?;
     batch.sql.prepare_cached(&INSERT_TASK)?.execute((
         row_id,

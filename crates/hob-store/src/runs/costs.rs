@@ -19,8 +19,10 @@ pub(crate) fn summary(
     session: Option<&SessionRef>,
     now_ms: u64,
 ) -> Result<LedgerSummary, QueryError> {
+    // At least today: with no day at all the subtraction would underflow.
     let first = (now_ms / DAY_MS).saturating_sub(u64::from(days.max(1)) - 1);
     let mut sums = CostSums::default();
+    // Stored sums exist by day and model only, so those of one session come from its calls.
     if let Some(session) = session {
         let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
         let mut select = sql.prepare_cached(OF_SESSION)?;
@@ -68,6 +70,7 @@ impl CostSums {
             self.total.add(&sum);
             self.days.entry(number(row, 0)?).or_default().add(&sum);
             let model = row.get_ref(1)?.as_str()?;
+            // `entry` would copy the name of the model for each row.
             if let Some(known) = self.models.get_mut(model) {
                 known.add(&sum);
             } else {

@@ -24,6 +24,7 @@ pub(crate) fn end_all_damaged(batch: &mut WriteBatch<'_>) -> Result<Vec<DamagedR
                 Err(QueryError::Refused(StoreError::DamagedRow(damaged))) => {
                     end_damaged(batch, row_id, &damaged)?;
                     ended.push(*damaged);
+                    // A run ends once, even if both of its rows are damaged.
                     break;
                 }
                 Err(other) => return Err(other),

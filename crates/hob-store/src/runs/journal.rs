@@ -96,6 +96,7 @@ pub(crate) fn page(
         entries.push(StoredValue::from_row(row, 1)?);
         next += 1;
     }
+    // A full page may be the last one; the next read is then empty.
     let more = entries.len() as u64 == PAGE_ROWS;
     Ok((entries, more.then_some(next)))
 }

@@ -118,6 +118,7 @@ impl<'a> LedgerChanges<'a> {
             self.check_ceiling(BudgetScope::Day, limit, amount, (spent, Some(today)))?;
         }
         if let Some(limit) = ceilings.total {
+            // All three queries take one number; day 0 is before every day.
             let spent = select_sum(sql, TOTAL_SPENT, 0)?;
             self.check_ceiling(BudgetScope::Total, limit, amount, (spent, None))?;
         }
@@ -139,6 +140,7 @@ impl<'a> LedgerChanges<'a> {
             .filter(counts)
             .map(LedgerChange::money)
             .sum();
+        // A call that settles below its reservation makes the change negative.
         let spent = u64::try_from(stored + changed).unwrap_or(0);
         let over = match amount {
             // A free call needs no money.
@@ -295,6 +297,7 @@ fn plan_change<'a>(
         return Err(duplicate_call(call_key).into());
     }
     let after = match (write, &before) {
+        // The reserved amount stays counted, because the provider may have charged it.
         (LedgerWrite::Unknown { .. }, Some(before)) => LedgerRow {
             state: UNKNOWN,
             ..before.clone()
@@ -383,6 +386,7 @@ pub(crate) const TOTAL_SPENT: &str =
     "SELECT ifnull(sum(micro_dollars), 0) FROM spending WHERE day >= ?1";
 pub(crate) const FIND: &str = "SELECT day, model, state, micro_dollars, input_tokens,
     output_tokens, cached_tokens FROM ledger WHERE call_key = ?1";
+// `INDEXED BY` makes the statement fail rather than scan the whole ledger at each start.
 pub(crate) const MARK_ABANDONED: &str =
     "UPDATE ledger INDEXED BY ledger_loose SET state = 'unknown'
     WHERE state = 'reserved' AND run IS NULL";

@@ -50,6 +50,7 @@ pub(crate) fn completed(
 /// Returns the length of the prefix to store, if the message with this content holds the rest.
 pub(crate) fn stored_prefix(topic: &str, payload: &[u8], content: &str) -> Option<usize> {
     let end = shared_suffix(topic, content).filter(|end| end.len() >= END_BYTES_MIN)?;
+    // A message may be longer than the whole payload, and then it is not its end.
     let beginning = payload.len().checked_sub(end.len())?;
     payload.ends_with(&end).then_some(beginning)
 }

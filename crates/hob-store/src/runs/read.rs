@@ -39,6 +39,7 @@ pub(crate) fn list(sql: &Connection, filter: &RunFilter) -> Result<RunPage, Quer
         Some(run) => row_before(sql, run)?,
     };
     let state = filter.state.map(state_name);
+    // One row more than asked for shows whether there is another page.
     let rows_max = int(filter.rows_max as u64 + 1);
     let mut select = sql.prepare_cached(&listing(session.is_some(), filter.state))?;
     let mut given: Vec<&dyn ToSql> = vec![&before, &rows_max];
@@ -107,6 +108,7 @@ fn row_before(sql: &Connection, run: RunId) -> rusqlite::Result<i64> {
         .prepare_cached(OLDER)?
         .query_row([id], |row| row.get(0))
         .optional()?;
+    // The listing takes rows below this number, so the next older run is included.
     Ok(older.map_or(0, |older| older + 1))
 }
 
@@ -126,6 +128,7 @@ pub(crate) fn latest(sql: &Connection, session: &SessionRef) -> Result<Option<Ru
 
 pub(crate) fn under_way() -> String {
     format!(
+        // `+` keeps SQLite from the index of states, so that it finds the run by its session.
         "SELECT {} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
          AND +r.state <> 'queued' LIMIT 1",
         *COLUMNS
@@ -163,6 +166,7 @@ pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, QueryError> {
     Ok(rows)
 }
 
+// The partial index holds only the live runs; a scan would read every run there ever was.
 pub(crate) const UNFINISHED: &str =
     "SELECT row_id FROM runs INDEXED BY runs_state WHERE state <> 'done'";
 
@@ -213,6 +217,7 @@ pub(crate) fn stats(sql: &Connection) -> Result<RunStats, QueryError> {
         cost: costs::all(sql)?,
         ..RunStats::default()
     };
+    // The sequence counts deleted runs too, and counting the rows would scan the table.
     let runs = sql
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'runs'")?
         .query_row([], |row| number(row, 0));

@@ -46,6 +46,7 @@ pub(crate) fn delete_step(batch: &mut WriteBatch<'_>, session: i64) -> Result<bo
         return Ok(false);
     };
     let mut released = delete_returning_blobs(batch, ENTRIES, (run, JOURNAL_STEP))?;
+    // The list has an entry for every deleted row, with or without a blob, so empty means done.
     if released.is_empty() {
         released = delete_returning_blobs(batch, changes::DELETE_OF_RUN, (run, JOURNAL_STEP))?;
     }

@@ -103,6 +103,7 @@ fn head_from_row(row: &Row<'_>) -> rusqlite::Result<RunHead> {
     })
 }
 
+// `CROSS JOIN` makes SQLite begin with the run, whose id is unique.
 pub(crate) static HEAD: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT r.row_id, r.state, r.journal_len, r.first_message, r.last_message, s.id, r.payer, {}

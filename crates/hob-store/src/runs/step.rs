@@ -162,6 +162,7 @@ fn check_alone(
     session: &SessionHead,
 ) -> Result<(), QueryError> {
     let under_way = |state| !matches!(state, RunState::Queued | RunState::Done);
+    // Only the step that begins a run can collide: a run under way passed this check before.
     if under_way(run.state) || !under_way(plan.summary.state) {
         return Ok(());
     }
@@ -180,6 +181,7 @@ fn check_alone(
     }
 }
 
+// The partial index holds only the few runs that have not ended.
 pub(crate) const UNDER_WAY: &str = "SELECT id FROM runs INDEXED BY runs_live WHERE session = ?1
     AND state <> 'done' AND state <> 'queued' LIMIT 1";
 

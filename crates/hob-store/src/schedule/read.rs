@@ -73,6 +73,7 @@ pub(super) fn jobs(
     let mut page = WithDamage::<ScanPage<JobRow>>::default();
     while let Some(row) = rows.next()? {
         let row_id: i64 = row.get(9)?;
+        // Set for a damaged row too, or the next page would read it again.
         page.rows.1 = Some(row_id);
         if JOBS.is_whole(sql, row, 10, (row_id, 0))? {
             page.rows.0.push(job_row(row)?);

@@ -221,6 +221,8 @@ pub(super) fn begin(
     batch
         .sql
         .prepare_cached(
+            // A slot that has ended meanwhile stays as it is. A second attempt keeps the time of
+            // the first.
             "UPDATE slots SET state = 'running', attempt = attempt + 1, run = ifnull(?2, run),
              started_at = ifnull(started_at, ?3)
              WHERE number = ?1 AND state IN ('due', 'running')",
@@ -252,6 +254,7 @@ pub(super) fn end(batch: &mut WriteBatch<'_>, end: &SlotEnd) -> Result<(), Query
     let mut select = batch.sql.prepare_cached(&found)?;
     let mut slot = select.query_row([int(end.number)], read::slot_row)?.slot;
     drop(select);
+    // Every subscriber gets the event, so it carries only the beginning; the row has all of it.
     if let Some(output) = &mut slot.output {
         output.truncate(output.floor_char_boundary(EVENT_OUTPUT_BYTES_MAX));
     }

@@ -59,6 +59,7 @@ impl SessionHeadCache {
     /// Counts a message that was added, with row `message`, to the session with row `row_id`.
     pub(crate) fn count_message(&mut self, row_id: i64, message: i64) {
         self.next_message = Some(message + 1);
+        // A session outside the cache is read with its new count the next time.
         if let Some(head) = self.rows.get_mut(&row_id) {
             head.message_count += 1;
         }

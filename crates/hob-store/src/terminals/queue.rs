@@ -36,6 +36,7 @@ pub(super) fn queue(
     let mut rows: Vec<CommandRow> = Vec::with_capacity(new.commands.len());
     for (place, command) in new.commands.iter().enumerate() {
         let id = CommandId(batch.ids.next(batch.now_ms));
+        // A chain is named by the number of its first command.
         let chain = rows.first().and_then(|row| row.chain);
         let number = batch.sql.prepare_cached(INSERT)?.insert(rusqlite::params![
             &id.0.as_bytes()[..],
@@ -48,10 +49,12 @@ pub(super) fn queue(
             new.timeout_ms.map(int),
             chain.map(int),
             new.key,
+            // One key covers several commands, and the place tells them apart in its unique index.
             new.key.as_ref().map(|_| int(place as u64)),
         ])?;
         let number = uint(number);
         let starts_chain = new.stop_on_failure && place == 0 && new.commands.len() > 1;
+        // The number is known only after the insert.
         if starts_chain {
             let chain = "UPDATE commands SET chain = number WHERE number = ?1";
             batch.sql.prepare_cached(chain)?.execute([int(number)])?;

@@ -78,6 +78,7 @@ pub(super) fn trim_commands(
         batch
             .sql
             .prepare_cached(
+                // A command that has not ended stays, however old it is.
                 "DELETE FROM commands
                  WHERE terminal = ?1 AND number <= ?2 AND ended_at IS NOT NULL",
             )?

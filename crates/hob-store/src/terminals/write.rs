@@ -42,6 +42,7 @@ pub(super) fn add(
         read::state_name(TerminalState::Starting),
         int(batch.now_ms),
     ])?;
+    // Each new terminal deletes a part of an old one, so no timer is needed.
     trim::trim_ended_terminals(batch)?;
     Ok(TerminalRow {
         row_id,
@@ -73,6 +74,7 @@ pub(super) fn apply(
     batch: &mut WriteBatch<'_>,
     happened: &TerminalWrite,
 ) -> Result<(), QueryError> {
+    // Before the status: the end of a terminal ends every command that has no end by then.
     for write in &happened.commands {
         write_command(batch, happened.terminal, write)?;
     }
@@ -179,6 +181,7 @@ fn write_command(
             )?
             .execute((number, terminal, output))?;
     }
+    // An output may be large, so whoever wants it asks for it.
     let event = TerminalCommand {
         output: None,
         ..command.clone()

@@ -53,7 +53,9 @@ impl StoreWriter {
         while self.published_seq < last {
             let page = events::read_page(&connection.sql, self.published_seq, CATCH_UP_ROWS)
                 .map_err(failed)?;
+            // The bounds move before the events go out, as in `publish`.
             self.shared.advance(page.reached, None);
+            // The last numbers may have no row any more, and the loop must end all the same.
             self.published_seq = if page.is_last { last } else { page.reached };
             if !page.events.is_empty() {
                 self.publisher.publish(page.events);

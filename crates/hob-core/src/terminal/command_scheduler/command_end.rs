@@ -33,6 +33,7 @@ impl CommandScheduler {
                     let until_ms = now_ms.saturating_add(WITHDRAWN_MS);
                     current.stage = CommandStage::Withdrawn { until_ms };
                 }
+                // It ends by itself in a moment.
                 CommandStage::Withdrawn { .. } => {}
                 CommandStage::Taken { .. } | CommandStage::Running { .. } => {
                     current.termination =
@@ -45,6 +46,7 @@ impl CommandScheduler {
             None,
             Some(CommandEndReason::Dropped),
         );
+        // Not `retain`, because dropping a chain removes other commands of the queue.
         while let Some(place) = self.queue.iter().position(|command| is_meant(command.id)) {
             if let Some(command) = self.queue.remove(place) {
                 push_end(command, dropped, out);
@@ -175,6 +177,7 @@ impl CommandScheduler {
             }
         };
         push_end(current.command, end, out);
+        // Anything but a clean success ends the commands that depend on it.
         if end != CommandEnd::new(CommandState::Done, Some(0), None) {
             self.drop_chain(current.command, out);
         }
@@ -253,6 +256,7 @@ fn end_with_terminal(current: CurrentCommand, terminal_end: TerminalEnd) -> Comm
         Some(TerminationCause::Incomplete | TerminationCause::NeverBegan) | None => None,
     };
     match terminal_end {
+        // The command ended the shell, as `exit` does, so the shell's status is its own.
         TerminalEnd::ShellLeft { status } if current.has_begun() => {
             let state = wanted.unwrap_or(CommandState::Done);
             CommandEnd::new(state, Some(status), Some(CommandEndReason::LeftShell))

@@ -158,12 +158,15 @@ impl CommandScheduler {
         if let ShellState::Starting { until_ms } = self.shell {
             return Some(until_ms);
         }
+        // Nothing is typed before the replay has ended, so no time matters until then.
         let current = self.current.as_ref().filter(|_| self.is_live)?;
         if let Some(termination) = current.termination {
             return Some(termination.due_ms);
         }
         match current.stage {
             CommandStage::Offered { nudge_ms, .. } => {
+                // Away from its prompt the shell takes no command, and its next prompt is an event
+                // of its own.
                 (self.shell == ShellState::Prompt).then_some(nudge_ms)
             }
             CommandStage::Withdrawn { until_ms } | CommandStage::Taken { until_ms, .. } => {
@@ -204,6 +207,7 @@ impl CommandScheduler {
 
     /// Inserts in the order of the record, not of arrival.
     fn enqueue(&mut self, command: QueuedCommand) {
+        // Two requests may be stored in one order and arrive here in the other.
         let later = self.queue.iter().rev();
         let later = later.take_while(|other| other.number > command.number);
         let place = self.queue.len() - later.count();
@@ -309,9 +313,11 @@ impl CommandScheduler {
             (ShellState::PersonLine(_), _) if !self.has_gap => return,
             (ShellState::PersonLine(_), _) => self.end_lost_line(out),
             (ShellState::HobCommand, Some(current)) => match current.stage {
+                // The interrupt worked: the shell dropped the line and shows its prompt again.
                 CommandStage::Taken { .. } if current.termination.is_some() => {
                     self.end_current(current, None, out);
                 }
+                // The mark of its end is in the missing part of the recording.
                 CommandStage::Running { .. } if self.has_gap => {
                     self.end_current(current, None, out);
                 }
@@ -346,6 +352,7 @@ impl CommandScheduler {
             return;
         };
         let is_unwanted = matches!(current.stage, CommandStage::Withdrawn { .. });
+        // The mark was handled before the replay.
         if !is_unwanted && !current.is_offered() {
             return;
         }
@@ -370,6 +377,8 @@ impl CommandScheduler {
                         until_ms: now_ms,
                         cause: TerminationCause::Incomplete,
                     };
+                    // Its time is over at once, so this begins the termination. In a replay it
+                    // begins when that ends.
                     self.on_tick(now_ms, out);
                 }
             }
@@ -388,6 +397,7 @@ impl CommandScheduler {
         out: &mut Vec<SchedulerEffect>,
     ) {
         self.is_live = true;
+        // The recording may hold its end already, and then there is nothing to resume.
         let Some(handed) = handed.filter(|handed| self.has_command(handed.id)) else {
             return self.on_tick(now_ms, out);
         };

@@ -84,6 +84,7 @@ fn split_rows<'a>(lines: impl Iterator<Item = &'a str>, percent: usize) -> Vec<V
         match row.len() {
             0 => {}
             1 => name = Some(row[0]),
+            // The other columns are read by their distance from the percentage.
             len if len > percent + 1 && percent >= 4 => rows.push(row),
             _ => {}
         }

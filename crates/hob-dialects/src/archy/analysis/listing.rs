@@ -40,6 +40,7 @@ fn read(text: &str) -> Option<ParsedOutput> {
     let mut findings = Vec::new();
     for entry in &entries {
         let mode = entry.mode.as_bytes();
+        // In `drwxrwxrwt` byte 8 is the write bit of all others, and byte 9 may be the sticky bit.
         let (writable, sticky) = (mode[8] == b'w', matches!(mode[9], b't' | b'T'));
         // Links always look writable, and devices such as /dev/null are meant to be.
         if writable && !sticky && mode[0] != b'l' && mode[0] != b'c' {

@@ -92,6 +92,7 @@ fn findings(
             Importance::Critical,
         ));
     }
+    // The newest errors come first, because the list is cut.
     for error in errors
         .iter()
         .rev()

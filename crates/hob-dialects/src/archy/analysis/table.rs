@@ -73,6 +73,7 @@ fn by_positions(header: &str, rows: &[&str]) -> Option<ParsedTable> {
         let at = |column: usize| places.get(column).copied().unwrap_or(line.len());
         let mut cells = Vec::with_capacity(starts.len());
         for (column, start) in starts.iter().enumerate() {
+            // A word that crosses into the next column shows that the text has no such columns.
             if *start > 0 && !line[..at(*start)].ends_with(' ') && at(*start) < line.len() {
                 return None;
             }

@@ -47,6 +47,7 @@ fn list_segments(folder: &Path) -> io::Result<Vec<u64>> {
 
 fn offset(name: &OsStr) -> Option<u64> {
     let digits = name.to_str()?.strip_prefix(PREFIX)?;
+    // `from_str_radix` alone would also accept a sign and other lengths.
     let is_ours = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| u64::from_str_radix(digits, 16).ok())?
 }

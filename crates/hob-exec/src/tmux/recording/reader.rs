@@ -57,6 +57,7 @@ impl RecordingReader {
                 "inotify is not available for a recording ({error}); it is polled instead"
             );
         }
+        // A missing watch is tolerated above; a missing folder is not.
         std::fs::metadata(folder)?;
         Ok(RecordingReader {
             folder: folder.to_owned(),
@@ -129,6 +130,8 @@ impl RecordingReader {
             && let Some(file) = open(&self.folder, *start)?
         {
             let holds = file.metadata()?.len() > self.offset - start;
+            // The newest segment is opened even if it has no more bytes, because the next ones come
+            // there.
             if holds || found.last() == Some(start) {
                 self.open = Some((*start, file));
                 return Ok(if holds {

@@ -58,6 +58,7 @@ pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Resu
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
     let mut writer = RecordingWriter::open(folder)?;
     let ended = folder.join(ENDED);
+    // This recorder continues, so the end that an earlier one marked no longer holds.
     match std::fs::remove_file(&ended) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -80,9 +81,11 @@ pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Resu
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // tmux is gone or the pipe is broken; what was read is still written.
             Err(_) => break,
         }
     }
+    // Bytes may still be gathered when tmux closes the pipe.
     writer.write(&piece[..filled]);
     private_file().write(true).create(true).open(ended)?;
     Ok(())
@@ -172,6 +175,7 @@ impl RecordingWriter {
         let Some(file) = &mut self.file else {
             return 0;
         };
+        // A partial write is counted as such, so that offsets stay exact on a full disk.
         file.write(bytes).unwrap_or(0)
     }
 

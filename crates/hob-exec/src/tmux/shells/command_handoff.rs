@@ -31,6 +31,7 @@ const ID_LETTERS: usize = 36;
 
 /// Creates the empty file of a terminal.
 pub(super) fn create(folder: &Path) -> io::Result<()> {
+    // A failed creation may have left its files, and `symlink` replaces nothing.
     discard(folder)?;
     let next = folder.join(NEXT);
     match memory_location(folder) {
@@ -63,6 +64,7 @@ impl CommandHandoff {
             _ => {}
         }
         let mut options = OpenOptions::new();
+        // The file may have the id of a command that an earlier daemon handed over.
         options.read(true).write(true).create(true).truncate(false);
         Ok(CommandHandoff {
             folder: folder.to_owned(),

@@ -85,6 +85,7 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
     match ShellKind::of(program) {
         ShellKind::Bash => {
             let file = folder.join("hooks.bash");
+            // Bash reads the file of `--rcfile` in place of the person's own.
             let person = b"[ -r ~/.bashrc ] && . ~/.bashrc\n";
             write_private(&file, &[person, &head[..], BASH].concat())?;
             argv.extend(["--rcfile".into(), file.into(), "-i".into()]);
@@ -128,6 +129,7 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
             let file = folder.join("hooks.sh");
             write_private(&file, &[&head[..], POSIX].concat())?;
             write_private(&folder.join("take"), TAKE)?;
+            // An interactive POSIX shell reads the file that this variable names.
             let mut variable = OsString::from("ENV=");
             variable.push(file);
             argv.splice(..0, ["env".into(), variable]);
@@ -178,6 +180,7 @@ fn quote_for_fish(word: &OsStr) -> Vec<u8> {
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
+    // Private, because the hook files contain the terminal's key.
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path)?.write_all(bytes)
 }
