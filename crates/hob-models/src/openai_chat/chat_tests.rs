@@ -182,3 +182,11 @@ fn lists_of_many_servers_are_read() {
     assert_eq!(for_a_million("-1"), None);
     assert_eq!(for_a_million("0"), Some(0));
 }
+
+#[test]
+fn a_price_that_is_no_number_is_unknown() {
+    assert_eq!(for_a_million("0.0000025"), Some(2_500_000));
+    for odd in ["x", "1.12345678901é", "0.00000000000🦀", "-1", "1e5"] {
+        assert_eq!(for_a_million(odd), None, "{odd}");
+    }
+}

@@ -111,7 +111,8 @@ fn price(row: &Value) -> Option<ModelPrice> {
 fn for_a_million(text: &str) -> Option<u64> {
     const PLACES: usize = 12;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let fraction = &fraction[..fraction.len().min(PLACES)];
+    // Text of a server: the cut may fall inside a character, and then it is no number anyway.
+    let fraction = fraction.get(..fraction.len().min(PLACES))?;
     format!("{whole}{fraction:0<PLACES$}").parse().ok()
 }
 
