@@ -806,10 +806,7 @@ export interface ConnectionInfo {
   id: number;
   /** The name of the token or of the service. */
   name: string;
-  /**
-   * The surface it came by: `ws`, `unix`, `http`, the name of a dialect, `house` (the daemon
-   * itself).
-   */
+  /** The surface it came by: `ws`, `unix`, `http`, a dialect, `house` (the daemon itself). */
   surface: string;
   scopes: string[];
   connectedAt: number;

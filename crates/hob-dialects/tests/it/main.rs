@@ -18,10 +18,6 @@ mod looprunner;
 #[cfg(test)]
 mod vargos;
 
-// The house, which belongs to the gateway's tests, is built on these.
-#[cfg(test)]
-use {hob_exec as _, hob_store as _};
-
 /// The dialects of a house.
 #[cfg(test)]
 fn dialects() -> &'static [hob_gateway::dialect::DialectEntry] {
