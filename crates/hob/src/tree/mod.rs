@@ -40,7 +40,7 @@ See also: hob help exit-codes, hob help environment";
     subcommand_help_heading = "Commands",
     after_help = MAIN_HELP
 )]
-pub struct CommandLine {
+pub struct HobCommandLine {
     /// Prints JSON; of a stream, one line per item.
     #[arg(long, global = true, display_order = LAST)]
     pub json: bool,
@@ -53,14 +53,14 @@ pub struct CommandLine {
 
 /// The whole tree.
 pub fn command() -> Command {
-    complete(CommandLine::command())
+    complete(HobCommandLine::command())
 }
 
 /// Parses a command line that begins with the program's name.
-pub fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+pub fn parse(arguments: Vec<OsString>) -> Result<HobCommandLine, clap::Error> {
     let mut command = command();
     let mut matches = command.try_get_matches_from_mut(arguments)?;
-    CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    HobCommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Completes a command: adds what the catalog declares, and applies one layout to its help page, for
