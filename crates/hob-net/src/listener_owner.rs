@@ -11,7 +11,9 @@
 
 use reqwest::Url;
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
 
 /// Root is trusted, because it can read everything anyway.
 const ROOT: u32 = 0;
@@ -19,6 +21,8 @@ const ROOT: u32 = 0;
 const ANYONE: &str = "*";
 const LISTENING: &str = "0A";
 const USERS_FILE: &str = "/etc/passwd";
+/// The wait for a server on this machine to accept. A free port refuses at once.
+const ACCEPT_WAIT: Duration = Duration::from_millis(200);
 
 /// The users whose servers may receive requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,14 +75,19 @@ impl TrustedUsers {
     }
 }
 
-/// Checks that a server on this machine belongs to a trusted user. Other addresses pass. Reads
-/// `/proc`, which takes well below a millisecond.
+/// Checks that a server on this machine belongs to a trusted user. Other addresses pass. Blocks
+/// for some milliseconds if there is a server.
 pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), UntrustedListener> {
     let Some((addresses, port)) = local_target(url) else {
         return Ok(());
     };
     if trusted.anyone || !cfg!(target_os = "linux") {
         return Ok(());
+    }
+    // The kernel walks all its connections to write the tables, so they are read only if there is a
+    // server. Most ports that are tried have none.
+    if addresses.iter().all(|ip| is_refused(*ip, port)) {
+        return Err(UntrustedListener::NotListening { port });
     }
     let table = |path: &str| {
         std::fs::read_to_string(path).map_err(|error| UntrustedListener::Unreadable {
@@ -90,6 +99,13 @@ pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), Untrusted
     // The file is missing where IPv6 is disabled.
     rows.push_str(&table("/proc/net/tcp6").unwrap_or_default());
     check_owners(&rows, &addresses, port, trusted)
+}
+
+/// Returns true if a connection to the address is refused, or if the machine has no such address.
+fn is_refused(ip: IpAddr, port: u16) -> bool {
+    let connected = TcpStream::connect_timeout(&SocketAddr::new(ip, port), ACCEPT_WAIT);
+    let free = [ErrorKind::ConnectionRefused, ErrorKind::AddrNotAvailable];
+    connected.is_err_and(|error| free.contains(&error.kind()))
 }
 
 /// Like [`check_listener`], without blocking this thread.
