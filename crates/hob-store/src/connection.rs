@@ -85,7 +85,10 @@ pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
     let sql = open(path)?;
     // Closing must bring everything into the one file that is renamed.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    sql.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
+    // Nobody else opens the file, so one lock serves all transactions.
+    sql.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;",
+    )?;
     Ok(sql)
 }
 

@@ -131,6 +131,8 @@ fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| StoreError::from_sqlite(&error, path);
     let sql = open_draft(&draft).map_err(failed)?;
     migrate(&sql, path)?;
+    // Here and not after the rename, where each table would cost a synced transaction.
+    backfill_small_tables(&sql).map_err(failed)?;
     EpochStart::begin(&sql, MarkClaim::default(), log_id).map_err(failed)?;
     // The mode is stored in the file, so under its final name it is never used without a log.
     sql.pragma_update(None, "journal_mode", "wal")
