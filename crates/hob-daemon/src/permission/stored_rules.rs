@@ -14,7 +14,7 @@ use hob_wire::rooms::permission::{
 };
 use hob_wire::rooms::session::SessionDeletedPayload;
 use hob_wire::rooms::tool::{Describe, ToolDescribeParams};
-use hob_wire::work::AnswerReach;
+use hob_wire::work::{AnswerReach, Tier};
 use hob_wire::{ErrorCode, WireError};
 use std::sync::{Arc, PoisonError};
 
@@ -107,12 +107,19 @@ impl PermissionService {
             unattended: false,
         };
         let mut call_context = self.call_context(&tool, &params.context, claimed).await?;
-        let previewed = self
-            .preview_call(&tool, &params.args, &params.context)
-            .await;
-        call_context.asks_always = previewed.asks_always;
-        let call = call_context.to_call(&tool, &params.args, &params.context);
-        Ok(match self.decide(&call, &call_context) {
+        let mut call = call_context.to_call(&tool, &params.args, &params.context);
+        let mut verdict = self.decide(&call, &call_context);
+        // The preview of a file change tells whether the call always asks, which beats an allow and
+        // is named in the answer. For other tools it can only change an allow.
+        if tool.tier == Tier::Write || matches!(verdict, RuleVerdict::Allow { .. }) {
+            let previewed = self
+                .preview_call(&tool, &params.args, &params.context)
+                .await;
+            call_context.asks_always = previewed.asks_always;
+            call = call_context.to_call(&tool, &params.args, &params.context);
+            verdict = self.decide(&call, &call_context);
+        }
+        Ok(match verdict {
             RuleVerdict::Allow { rule } => checked(RuleDecision::Allow, rule, None),
             RuleVerdict::Deny { rule, reason } => checked(RuleDecision::Deny, rule, Some(reason)),
             RuleVerdict::Ask { rule } if call_context.unattended => {
