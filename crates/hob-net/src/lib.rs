@@ -18,6 +18,7 @@ mod error;
 mod http_client;
 mod http_request;
 mod listener_owner;
+mod listening_sockets;
 mod own_listener;
 mod private_hosts;
 mod proxy;

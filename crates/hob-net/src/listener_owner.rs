@@ -2,27 +2,23 @@
 //! what is sent there. A prompt must not go to another user only because a server of ours usually
 //! listens on that port.
 //!
-//! The kernel reports the owner of each listening socket in `/proc/net/tcp` and `/proc/net/tcp6`.
-//! Addresses there are hex, each 32-bit word in the machine's byte order. Other systems do not
-//! report owners; there every listener passes.
+//! The kernel of Linux reports the owner of each listening socket. Other systems do not; there every
+//! listener passes.
 //!
 //! Invariants: every socket that could receive the connection must belong to a trusted user;
-//! addresses outside this machine are not checked.
+//! addresses outside this machine are not checked; no byte and no connection reaches a server before
+//! it passed.
 
+use crate::listening_sockets::{ListeningSocket, listening_sockets};
 use reqwest::Url;
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Root is trusted, because it can read everything anyway.
 const ROOT: u32 = 0;
 /// The name that stands for every user.
 const ANYONE: &str = "*";
-const LISTENING: &str = "0A";
 const USERS_FILE: &str = "/etc/passwd";
-/// The wait for a server on this machine to accept. A free port refuses at once.
-const ACCEPT_WAIT: Duration = Duration::from_millis(200);
 
 /// The users whose servers may receive requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +72,7 @@ impl TrustedUsers {
 }
 
 /// Checks that a server on this machine belongs to a trusted user. Other addresses pass. Blocks
-/// for some milliseconds if there is a server.
+/// briefly.
 pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), UntrustedListener> {
     let Some((addresses, port)) = local_target(url) else {
         return Ok(());
@@ -84,28 +80,11 @@ pub fn check_listener(url: &str, trusted: &TrustedUsers) -> Result<(), Untrusted
     if trusted.anyone || !cfg!(target_os = "linux") {
         return Ok(());
     }
-    // The kernel walks all its connections to write the tables, so they are read only if there is a
-    // server. Most ports that are tried have none.
-    if addresses.iter().all(|ip| is_refused(*ip, port)) {
-        return Err(UntrustedListener::NotListening { port });
-    }
-    let table = |path: &str| {
-        std::fs::read_to_string(path).map_err(|error| UntrustedListener::Unreadable {
-            port,
-            reason: error.to_string(),
-        })
-    };
-    let mut rows = table("/proc/net/tcp")?;
-    // The file is missing where IPv6 is disabled.
-    rows.push_str(&table("/proc/net/tcp6").unwrap_or_default());
-    check_owners(&rows, &addresses, port, trusted)
-}
-
-/// Returns true if a connection to the address is refused, or if the machine has no such address.
-fn is_refused(ip: IpAddr, port: u16) -> bool {
-    let connected = TcpStream::connect_timeout(&SocketAddr::new(ip, port), ACCEPT_WAIT);
-    let free = [ErrorKind::ConnectionRefused, ErrorKind::AddrNotAvailable];
-    connected.is_err_and(|error| free.contains(&error.kind()))
+    let sockets = listening_sockets(port).map_err(|error| UntrustedListener::Unreadable {
+        port,
+        reason: error.to_string(),
+    })?;
+    check_owners(&sockets, &addresses, port, trusted)
 }
 
 /// Like [`check_listener`], without blocking this thread.
@@ -123,15 +102,17 @@ pub async fn check_listener_async(
 }
 
 fn check_owners(
-    rows: &str,
+    sockets: &[ListeningSocket],
     addresses: &[IpAddr],
     port: u16,
     trusted: &TrustedUsers,
 ) -> Result<(), UntrustedListener> {
     let mut is_there = false;
-    for user in rows
-        .lines()
-        .filter_map(|row| listener(row, addresses, port))
+    let could_accept = |socket: &&ListeningSocket| accepts(socket.address, addresses);
+    for user in sockets
+        .iter()
+        .filter(could_accept)
+        .map(|socket| socket.user)
     {
         // Every matching socket is checked: the kernel may give the connection to any of them.
         is_there = true;
@@ -170,42 +151,14 @@ fn local_target(url: &str) -> Option<(Vec<IpAddr>, u16)> {
     }
 }
 
-/// Returns the owner of a row, if it is a listening socket that could receive a connection to one of
-/// these addresses.
-fn listener(row: &str, addresses: &[IpAddr], port: u16) -> Option<u32> {
-    let mut columns = row.split_ascii_whitespace().skip(1);
-    let (address, its_port) = columns.next()?.split_once(':')?;
-    let state = columns.nth(1)?;
-    if state != LISTENING || u16::from_str_radix(its_port, 16) != Ok(port) {
-        return None;
-    }
-    let address = address_of(address)?;
-    let takes = |wanted: &IpAddr| match address {
+/// Returns true if a socket that listens on `address` could accept a connection to one of these.
+fn accepts(address: IpAddr, wanted: &[IpAddr]) -> bool {
+    wanted.iter().any(|wanted| match address {
         IpAddr::V4(any) if any.is_unspecified() => wanted.is_ipv4(),
-        // Such a socket may take IPv4 connections too; the table does not say whether it does.
+        // Such a socket may accept IPv4 connections too; the kernel does not say whether it does.
         IpAddr::V6(any) if any.is_unspecified() => true,
         address => address == *wanted,
-    };
-    // The next columns are tx_queue:rx_queue, tr:tm->when, retrnsmt, uid.
-    let user = columns.nth(3)?.parse().ok()?;
-    addresses.iter().any(takes).then_some(user)
-}
-
-fn address_of(hex: &str) -> Option<IpAddr> {
-    let word = |hex: &str| u32::from_str_radix(hex, 16).ok().map(u32::to_ne_bytes);
-    let address = match hex.len() {
-        8 => IpAddr::V4(Ipv4Addr::from(word(hex)?)),
-        32 => {
-            let mut bytes = [0; 16];
-            for (at, chunk) in bytes.chunks_exact_mut(4).enumerate() {
-                chunk.copy_from_slice(&word(hex.get(at * 8..at * 8 + 8)?)?);
-            }
-            IpAddr::V6(Ipv6Addr::from(bytes))
-        }
-        _ => return None,
-    };
-    // IPv4-mapped IPv6 addresses are compared as IPv4.
-    Some(address.to_canonical())
+    })
 }
 
 /// Returns the number of a user from `NAME:x:ID:…` lines, or `name` itself if it is a number.

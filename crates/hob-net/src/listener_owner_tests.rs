@@ -13,30 +13,19 @@ fn trusted() -> TrustedUsers {
     }
 }
 
-/// A row as the kernel writes it; `address` is `IP:PORT` or `[IP]:PORT`.
-fn row(address: &str, state: &str, user: u32) -> String {
-    let address: std::net::SocketAddr = address.parse().expect("an address");
-    let word = |bytes: &[u8]| {
-        let bytes = bytes.try_into().expect("four bytes");
-        format!("{:08X}", u32::from_ne_bytes(bytes))
-    };
-    let bytes = match address.ip() {
-        IpAddr::V4(ip) => ip.octets().to_vec(),
-        IpAddr::V6(ip) => ip.octets().to_vec(),
-    };
-    let hex: String = bytes.chunks(4).map(word).collect();
-    let none = "0".repeat(hex.len());
-    let port = address.port();
-    format!(
-        "   0: {hex}:{port:04X} {none}:0000 {state} 00000000:00000000 00:00000000 00000000 {user}        0 24871 1 0000000000000000 100 0 0 10 0\n"
-    )
+/// A socket that listens on port 11434 of the address.
+fn socket(address: &str, user: u32) -> ListeningSocket {
+    let address: IpAddr = address.parse().expect("an address");
+    ListeningSocket {
+        address: address.to_canonical(),
+        user,
+        inode: 24_871,
+    }
 }
 
-fn judged(rows: &[String], url: &str) -> Result<(), UntrustedListener> {
-    let header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+fn judged(sockets: &[ListeningSocket], url: &str) -> Result<(), UntrustedListener> {
     let (addresses, port) = local_target(url).expect("it is of this machine");
-    let rows = format!("{header}{}", rows.concat());
-    check_owners(&rows, &addresses, port, &trusted())
+    check_owners(sockets, &addresses, port, &trusted())
 }
 
 fn foreign() -> Result<(), UntrustedListener> {
@@ -47,29 +36,28 @@ fn foreign() -> Result<(), UntrustedListener> {
 }
 
 #[test]
-fn a_row_that_could_get_the_connection_decides() {
+fn a_socket_that_could_get_the_connection_decides() {
     let nobody = Err(UntrustedListener::NotListening { port: 11_434 });
     for (address, url, takes) in [
-        ("127.0.0.1:11434", "http://127.0.0.1:11434", true),
-        ("127.0.0.1:11434", "http://127.1:11434/v1", true),
-        ("127.0.0.1:11434", "http://0x7f000001:11434", true),
-        ("127.0.0.1:11434", "http://localhost:11434", true),
-        ("127.0.0.1:11434", "http://LOCALHOST.:11434", true),
-        ("127.0.0.1:11434", "http://0.0.0.0:11434", true),
-        ("127.0.0.1:11434", "http://[::]:11434", true),
-        ("127.0.0.1:11434", "http://[::ffff:127.0.0.1]:11434", true),
-        ("0.0.0.0:11434", "http://127.0.0.1:11434", true),
-        ("[::]:11434", "http://127.0.0.1:11434", true),
-        ("[::]:11434", "http://[::1]:11434", true),
-        ("[::1]:11434", "http://[::1]:11434", true),
-        ("[::1]:11434", "http://localhost:11434", true),
-        ("[::ffff:127.0.0.1]:11434", "http://127.0.0.1:11434", true),
-        ("[::1]:11434", "http://127.0.0.1:11434", false),
-        ("0.0.0.0:11434", "http://[::1]:11434", false),
-        ("127.0.0.2:11434", "http://127.0.0.1:11434", false),
-        ("127.0.0.1:11435", "http://127.0.0.1:11434", false),
+        ("127.0.0.1", "http://127.0.0.1:11434", true),
+        ("127.0.0.1", "http://127.1:11434/v1", true),
+        ("127.0.0.1", "http://0x7f000001:11434", true),
+        ("127.0.0.1", "http://localhost:11434", true),
+        ("127.0.0.1", "http://LOCALHOST.:11434", true),
+        ("127.0.0.1", "http://0.0.0.0:11434", true),
+        ("127.0.0.1", "http://[::]:11434", true),
+        ("127.0.0.1", "http://[::ffff:127.0.0.1]:11434", true),
+        ("0.0.0.0", "http://127.0.0.1:11434", true),
+        ("::", "http://127.0.0.1:11434", true),
+        ("::", "http://[::1]:11434", true),
+        ("::1", "http://[::1]:11434", true),
+        ("::1", "http://localhost:11434", true),
+        ("::ffff:127.0.0.1", "http://127.0.0.1:11434", true),
+        ("::1", "http://127.0.0.1:11434", false),
+        ("0.0.0.0", "http://[::1]:11434", false),
+        ("127.0.0.2", "http://127.0.0.1:11434", false),
     ] {
-        let at = |user| judged(&[row(address, "0A", user)], url);
+        let at = |user| judged(&[socket(address, user)], url);
         let (ours, theirs) = if takes {
             (Ok(()), foreign())
         } else {
@@ -79,20 +67,18 @@ fn a_row_that_could_get_the_connection_decides() {
         assert_eq!(at(ROOT), ours, "{address} {url}");
         assert_eq!(at(OTHER), theirs, "{address} {url}");
     }
-    // Connections are no listeners.
-    let established = row("127.0.0.1:11434", "01", US);
-    assert_eq!(judged(&[established], "http://127.0.0.1:11434"), nobody);
+    assert_eq!(judged(&[], "http://127.0.0.1:11434"), nobody);
 }
 
 #[test]
 fn one_stranger_among_those_who_could_get_it_is_enough() {
     let url = "http://127.0.0.1:11434";
-    let ours = row("127.0.0.1:11434", "0A", US);
-    let theirs = row("[::]:11434", "0A", OTHER);
-    assert_eq!(judged(&[ours.clone(), theirs.clone()], url), foreign());
-    assert_eq!(judged(&[theirs, ours.clone()], url), foreign());
-    let aside = row("[::1]:11434", "0A", OTHER);
-    assert_eq!(judged(&[ours.clone(), aside.clone()], url), Ok(()));
+    let ours = socket("127.0.0.1", US);
+    let theirs = socket("::", OTHER);
+    assert_eq!(judged(&[ours, theirs], url), foreign());
+    assert_eq!(judged(&[theirs, ours], url), foreign());
+    let aside = socket("::1", OTHER);
+    assert_eq!(judged(&[ours, aside], url), Ok(()));
     // A name may lead to either.
     assert_eq!(judged(&[ours, aside], "http://localhost:11434"), foreign());
 }
