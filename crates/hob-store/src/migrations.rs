@@ -1,8 +1,8 @@
-//! The schema and its migrations: one SQL file per version, each applied in one transaction
-//! together with its version number.
+//! The schema and its migrations: one SQL file per version. All that are missing are applied in one
+//! transaction together with the version number. A new file is synced once, not once per version.
 //!
-//! Invariants: an interrupted migration leaves the version before it; a schema newer than this
-//! program is never touched.
+//! Invariants: an interrupted migration leaves the file as it was; a schema newer than this program
+//! is never touched.
 
 use crate::connection::APPLICATION_ID;
 use crate::error::StoreError;
@@ -48,11 +48,17 @@ fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<bo
             known,
         });
     }
-    for (version, migration) in (1..).zip(migrations).skip(found as usize) {
-        apply(sql, version, migration).map_err(failed)?;
-        tracing::info!(version, "the database's schema was brought up to date");
+    if found == known {
+        return Ok(false);
     }
-    Ok(found < known)
+    let missing = (1..).zip(migrations).skip(found as usize);
+    apply(sql, missing).map_err(failed)?;
+    tracing::info!(
+        from = found,
+        to = known,
+        "the database's schema was brought up to date"
+    );
+    Ok(true)
 }
 
 /// Reads the schema version of the file.
@@ -60,15 +66,20 @@ pub(crate) fn version(sql: &Connection) -> rusqlite::Result<u32> {
     sql.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()> {
+fn apply<'a>(
+    sql: &Connection,
+    migrations: impl Iterator<Item = (u32, &'a &'a str)>,
+) -> rusqlite::Result<()> {
     sql.execute_batch("BEGIN IMMEDIATE")?;
     let applied = (|| {
         sql.pragma_update(None, "application_id", APPLICATION_ID)?;
-        // The version is part of the transaction: a crash leaves both the old schema and the old
-        // number.
-        sql.pragma_update(None, "user_version", version)?;
-        failpoint::reach("store.migrate.before");
-        sql.execute_batch(migration)?;
+        for (version, migration) in migrations {
+            // The version is part of the transaction: a crash leaves both the old schema and the
+            // old number.
+            sql.pragma_update(None, "user_version", version)?;
+            failpoint::reach("store.migrate.before");
+            sql.execute_batch(migration)?;
+        }
         sql.execute_batch("COMMIT")
     })();
     if applied.is_err() && !sql.is_autocommit() {
