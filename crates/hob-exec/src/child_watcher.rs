@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
@@ -184,15 +184,16 @@ impl ChildWatcher {
     /// Waits for the shim's last report. When the daemon stops, the shim is told to end first.
     async fn wait_for_report(&mut self) -> Option<ShimReport> {
         let tasks = self.tasks.clone();
-        let mut report = Box::pin(read_report(&mut self.control));
+        let (mut reports, mut orders) = self.control.split();
+        let mut report = Box::pin(read_report(&mut reports));
         tokio::select! {
             found = &mut report => return found,
             () = tasks.stopping() => {}
         }
-        drop(report);
-        // Closing our half of the socket tells the shim to end; its report still arrives.
-        let _ = tokio::io::AsyncWriteExt::shutdown(&mut self.control).await;
-        read_report(&mut self.control).await
+        // Closing our half of the socket tells the shim to end; its report still arrives. The same
+        // read goes on, because it may have read a part of the report.
+        let _ = tokio::io::AsyncWriteExt::shutdown(&mut orders).await;
+        report.await
     }
 }
 
@@ -212,7 +213,7 @@ fn log_left_behind(left: LeftBehind) -> LeftBehind {
 }
 
 /// Reads one report; none if the shim is gone or the message is malformed.
-pub(crate) async fn read_report(control: &mut UnixStream) -> Option<ShimReport> {
+pub(crate) async fn read_report(control: &mut (impl AsyncRead + Unpin)) -> Option<ShimReport> {
     let length = control.read_u32_le().await.ok()?;
     if length > MESSAGE_BYTES_MAX {
         return None;
