@@ -136,7 +136,7 @@ impl BenchHome {
         reason = "the program under test is started here"
     )]
     pub(crate) fn start(&self) -> Result<ServerProcess> {
-        let mut command = Command::new(beside("hob")?);
+        let mut command = Command::new(sibling_binary("hob")?);
         command
             .args(["daemon", "--listen", "127.0.0.1:0"])
             .env("HOB_HOME", self.path())
@@ -170,7 +170,7 @@ impl SimProcess {
         reason = "the scripted server is a process like any provider's"
     )]
     pub(crate) fn start(options: &[&str]) -> Result<Self> {
-        let mut command = Command::new(beside("hob-sim")?);
+        let mut command = Command::new(sibling_binary("hob-sim")?);
         let beginnings = ["OpenaiChat: http://", "Stamps: "];
         let (mut process, said) = ServerProcess::start_saying(command.args(options), &beginnings)?;
         let [url, begin] = said.as_slice() else {
@@ -214,7 +214,7 @@ fn proportional_kib(pid: u32) -> Result<f64> {
     Ok(kib.context("Pss in /proc")?.parse()?)
 }
 
-fn beside(name: &str) -> Result<PathBuf> {
+fn sibling_binary(name: &str) -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     if !path.exists() {
         bail!(

@@ -182,7 +182,7 @@ impl FrameTemplate {
     }
 
     /// The frame with this word.
-    pub(crate) fn cast(&self, word: &str) -> String {
+    pub(crate) fn fill(&self, word: &str) -> String {
         let word = json!(word).to_string();
         [self.before.as_str(), &word, &self.after].concat()
     }

@@ -6,9 +6,9 @@ use serde_json::json;
 #[test]
 fn a_cast_frame_is_the_encoded_one() {
     let encode = |word: &str| format!("data: {}\n\n", json!({ "a": 1, "text": word, "b": [2] }));
-    let mould = FrameTemplate::new(&encode(FrameTemplate::PLACE)).expect("the place is found");
+    let template = FrameTemplate::new(&encode(FrameTemplate::PLACE)).expect("the place is found");
     for word in ["plain ", "\"quoted\\\"", "ä€🦀\n", "\u{1}\u{0}", ""] {
-        assert_eq!(mould.cast(word), encode(word));
+        assert_eq!(template.fill(word), encode(word));
     }
     assert!(FrameTemplate::new("data: {}\n\n").is_none());
 }

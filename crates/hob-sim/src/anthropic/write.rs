@@ -5,7 +5,7 @@ use crate::draft::{AnswerDraft, DraftCall, FrameTemplate, ReportedUsage, StreamF
 use serde_json::{Value, json};
 
 /// The offset of an index that belongs to no block.
-const NOWHERE: usize = 40;
+const STRAY_INDEX: usize = 40;
 
 /// The stream: `message_start`, each block with its deltas, `message_delta`, `message_stop`.
 pub(crate) fn frames(draft: &AnswerDraft) -> Vec<StreamFrame> {
@@ -17,7 +17,7 @@ pub(crate) fn frames(draft: &AnswerDraft) -> Vec<StreamFrame> {
     let mut blocks = AnthropicBlockWriter {
         frames: vec![around("message_start", &opening)],
         index: 0,
-        astray: if draft.wrong_ids { NOWHERE } else { 0 },
+        astray: if draft.wrong_ids { STRAY_INDEX } else { 0 },
     };
     if !draft.thinking.is_empty() {
         blocks.thinking(draft);
@@ -123,10 +123,10 @@ impl AnthropicBlockWriter {
     fn words(&mut self, draft: &AnswerDraft) {
         self.start(&json!({ "type": "text", "text": "" }));
         let said = |word: &str| json!({ "type": "text_delta", "text": word });
-        let mould = FrameTemplate::new(&self.delta(&said(FrameTemplate::PLACE)));
+        let template = FrameTemplate::new(&self.delta(&said(FrameTemplate::PLACE)));
         for word in &draft.words {
-            let delta = match &mould {
-                Some(mould) => mould.cast(word),
+            let delta = match &template {
+                Some(template) => template.fill(word),
                 None => self.delta(&said(word)),
             };
             self.frames.push(draft.word_frame(delta));

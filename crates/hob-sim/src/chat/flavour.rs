@@ -130,7 +130,7 @@ const LM_STUDIO: FlavourQuirks = FlavourQuirks {
     ..OPENAI
 };
 
-pub(crate) fn ways(flavour: Flavour) -> &'static FlavourQuirks {
+pub(crate) fn quirks(flavour: Flavour) -> &'static FlavourQuirks {
     match flavour {
         Flavour::Openai => &OPENAI,
         Flavour::OpenRouter => &OPEN_ROUTER,
@@ -145,14 +145,14 @@ pub(crate) fn ways(flavour: Flavour) -> &'static FlavourQuirks {
 
 /// Refuses fields the provider does not know.
 pub(super) fn check_fields(flavour: Flavour, body: &Value, common: &[&str]) -> ReadResult<()> {
-    let ways = ways(flavour);
-    let Some(more) = ways.more_fields else {
+    let quirks = quirks(flavour);
+    let Some(more) = quirks.more_fields else {
         return Ok(());
     };
     for (name, _) in rules::fields(body).into_iter().flatten() {
         let name = name.as_str();
         let known =
-            (common.contains(&name) && !ways.no_fields.contains(&name)) || more.contains(&name);
+            (common.contains(&name) && !quirks.no_fields.contains(&name)) || more.contains(&name);
         if known {
             continue;
         }

@@ -1,6 +1,6 @@
 //! An answer as chat completions write it, each provider in its way.
 
-use super::flavour::{FlavourQuirks, ThinkingField, UsageTiming, ways};
+use super::flavour::{FlavourQuirks, ThinkingField, UsageTiming, quirks};
 use crate::answer::AnswerEnding;
 use crate::draft::{
     AnswerDraft, CREATED, DraftCall, FrameTemplate, ReportedUsage, StreamFrame, total,
@@ -9,28 +9,32 @@ use crate::request::{Flavour, SimRequest};
 use serde_json::{Value, json};
 
 /// The offset of an index that belongs to no call.
-const NOWHERE: usize = 40;
+const STRAY_INDEX: usize = 40;
 
 /// The stream: chunks, the reason it stopped, the usage if it was asked for, `[DONE]`.
 pub(crate) fn frames(asked: &SimRequest, draft: &AnswerDraft) -> Vec<StreamFrame> {
-    let ways = ways(asked.flavour);
+    let quirks = quirks(asked.flavour);
     let mut stream = ChatChunkWriter {
         draft,
-        ways,
-        usage_null: asked.wants_usage && matches!(ways.usage, UsageTiming::Asked),
+        quirks,
+        usage_null: asked.wants_usage && matches!(quirks.usage, UsageTiming::Asked),
         chunks: 0,
     };
-    let mut frames: Vec<StreamFrame> = ways.comment.map(StreamFrame::around).into_iter().collect();
+    let mut frames: Vec<StreamFrame> = quirks
+        .comment
+        .map(StreamFrame::around)
+        .into_iter()
+        .collect();
     let opening = json!({ "role": "assistant", "content": "", "refusal": null });
     frames.push(StreamFrame::around(stream.delta(&opening)));
     for piece in &draft.thinking {
-        let delta = thought(ways, piece);
+        let delta = thinking_delta(quirks, piece);
         frames.push(StreamFrame::token(stream.delta(&delta)));
     }
-    let mould = FrameTemplate::new(&stream.delta(&json!({ "content": FrameTemplate::PLACE })));
+    let template = FrameTemplate::new(&stream.delta(&json!({ "content": FrameTemplate::PLACE })));
     for word in &draft.words {
-        let chunk = match &mould {
-            Some(mould) if !draft.wrong_ids => mould.cast(word),
+        let chunk = match &template {
+            Some(template) if !draft.wrong_ids => template.fill(word),
             _ => stream.delta(&json!({ "content": word })),
         };
         frames.push(draft.word_frame(chunk));
@@ -39,7 +43,7 @@ pub(crate) fn frames(asked: &SimRequest, draft: &AnswerDraft) -> Vec<StreamFrame
         frames.extend(stream.call(at, call));
     }
     frames.push(StreamFrame::around(stream.last()));
-    let own_chunk = matches!(ways.usage, UsageTiming::Asked | UsageTiming::Groq);
+    let own_chunk = matches!(quirks.usage, UsageTiming::Asked | UsageTiming::Groq);
     if asked.wants_usage && own_chunk && !matches!(draft.usage, ReportedUsage::Missing) {
         frames.push(StreamFrame::around(stream.usage()));
     }
@@ -49,7 +53,7 @@ pub(crate) fn frames(asked: &SimRequest, draft: &AnswerDraft) -> Vec<StreamFrame
 
 /// The answer in one piece.
 pub(crate) fn whole(asked: &SimRequest, draft: &AnswerDraft) -> Value {
-    let ways = ways(asked.flavour);
+    let quirks = quirks(asked.flavour);
     let text = draft.words.concat();
     let silent = text.is_empty() && !draft.calls.is_empty();
     let mut message = json!({
@@ -58,7 +62,7 @@ pub(crate) fn whole(asked: &SimRequest, draft: &AnswerDraft) -> Value {
         "refusal": null,
     });
     if !draft.thinking.is_empty() {
-        let thinking = thought(ways, &draft.thinking.concat());
+        let thinking = thinking_delta(quirks, &draft.thinking.concat());
         for (field, value) in thinking.as_object().into_iter().flatten() {
             message[field] = match (field.as_str(), value) {
                 ("content", Value::Array(parts)) => {
@@ -73,7 +77,7 @@ pub(crate) fn whole(asked: &SimRequest, draft: &AnswerDraft) -> Value {
         let calls = draft
             .calls
             .iter()
-            .map(|call| opened(ways, call, &call.args));
+            .map(|call| tool_call_json(quirks, call, &call.args));
         message["tool_calls"] = calls.collect();
     }
     let mut body = json!({
@@ -134,7 +138,7 @@ pub(crate) fn error_frames(flavour: Flavour) -> Vec<StreamFrame> {
 
 struct ChatChunkWriter<'a> {
     draft: &'a AnswerDraft,
-    ways: &'static FlavourQuirks,
+    quirks: &'static FlavourQuirks,
     /// Every chunk before the last says `usage: null` when usage was asked for.
     usage_null: bool,
     chunks: usize,
@@ -150,7 +154,7 @@ impl ChatChunkWriter<'_> {
     fn last(&mut self) -> String {
         let mut chunk = self.chunk(&json!({}), &json!(stop(self.draft)));
         if let Some(usage) = usage(self.draft) {
-            match self.ways.usage {
+            match self.quirks.usage {
                 UsageTiming::Last => chunk["usage"] = usage,
                 UsageTiming::Groq => chunk["x_groq"] = json!({ "id": "req_sim", "usage": usage }),
                 UsageTiming::Asked | UsageTiming::Each => {}
@@ -170,7 +174,7 @@ impl ChatChunkWriter<'_> {
         if self.usage_null {
             chunk["usage"] = Value::Null;
         }
-        if matches!(self.ways.usage, UsageTiming::Each)
+        if matches!(self.quirks.usage, UsageTiming::Each)
             && let Some(usage) = usage(self.draft)
         {
             chunk["usage"] = usage;
@@ -204,21 +208,21 @@ impl ChatChunkWriter<'_> {
 
     /// One tool call: whole, or its name first and then its arguments in pieces.
     fn call(&mut self, at: usize, call: &DraftCall) -> Vec<StreamFrame> {
-        let first = if self.ways.calls_whole {
+        let first = if self.quirks.calls_whole {
             &call.args
         } else {
             ""
         };
-        let mut opening = opened(self.ways, call, first);
+        let mut opening = tool_call_json(self.quirks, call, first);
         opening["index"] = json!(at);
         let mut frames = vec![StreamFrame::token(
             self.delta(&json!({ "tool_calls": [opening] })),
         )];
-        if self.ways.calls_whole {
+        if self.quirks.calls_whole {
             return frames;
         }
         let index = if self.draft.wrong_ids {
-            at + NOWHERE
+            at + STRAY_INDEX
         } else {
             at
         };
@@ -233,8 +237,8 @@ impl ChatChunkWriter<'_> {
     }
 }
 
-fn thought(ways: &FlavourQuirks, piece: &str) -> Value {
-    match ways.thinking {
+fn thinking_delta(quirks: &FlavourQuirks, piece: &str) -> Value {
+    match quirks.thinking {
         ThinkingField::ReasoningContent => json!({ "reasoning_content": piece }),
         ThinkingField::Reasoning => json!({ "reasoning": piece }),
         ThinkingField::Details => json!({
@@ -253,9 +257,9 @@ fn thought(ways: &FlavourQuirks, piece: &str) -> Value {
     }
 }
 
-fn opened(ways: &FlavourQuirks, call: &DraftCall, args: &str) -> Value {
+fn tool_call_json(quirks: &FlavourQuirks, call: &DraftCall, args: &str) -> Value {
     json!({
-        "id": call.short_id(ways.id_prefix, ways.id_len),
+        "id": call.short_id(quirks.id_prefix, quirks.id_len),
         "type": "function",
         "function": { "name": call.name, "arguments": args },
     })
