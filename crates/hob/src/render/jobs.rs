@@ -1,6 +1,6 @@
 //! Formats scheduled jobs: the list, one job, and its history of slots. Pure.
 
-use super::loops::both;
+use super::loops::date_and_distance;
 use super::runs::money;
 use super::table::TextTable;
 use super::text::{count_noun, one_line, wrap};
@@ -128,7 +128,7 @@ pub fn show(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
             "About",
             one_line(terms.description.as_deref().unwrap_or_default()),
         ),
-        ("State", standing(job, screen)),
+        ("State", state_words(job, screen)),
         (
             "When",
             format!(
@@ -139,7 +139,10 @@ pub fn show(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
         ),
     ];
     for (index, at) in job.next.iter().take(NEXT_SHOWN).enumerate() {
-        rows.push((if index == 0 { "Next" } else { " " }, both(*at, screen)));
+        rows.push((
+            if index == 0 { "Next" } else { " " },
+            date_and_distance(*at, screen),
+        ));
     }
     rows.extend(work_rows(&terms.work));
     let may = terms.grants.iter().map(grant_words).collect::<Vec<_>>();
@@ -165,7 +168,7 @@ pub fn show(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     out
 }
 
-fn standing(job: &CronJob, screen: &ScreenStyle) -> String {
+fn state_words(job: &CronJob, screen: &ScreenStyle) -> String {
     match (job.active, job.enabled) {
         (1.., _) => screen.paint(TextTone::Good, "running"),
         (0, true) => screen.paint(TextTone::Good, "enabled"),
@@ -254,7 +257,7 @@ pub fn added(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let line = format!("Added {name}: {}.", one_line(&job.about));
     let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(may(job, screen));
-    out.extend(due(job, screen));
+    out.extend(due_lines(job, screen));
     out
 }
 
@@ -263,7 +266,7 @@ pub fn updated(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let line = format!("Changed {name}: {}.", one_line(&job.about));
     let mut out = vec![screen.paint(TextTone::Good, &line)];
     out.extend(may(job, screen));
-    out.extend(due(job, screen));
+    out.extend(due_lines(job, screen));
     out
 }
 
@@ -275,7 +278,7 @@ fn may(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
 }
 
 /// The next times of a job, or how it is started instead.
-fn due(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
+fn due_lines(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let name = one_line(&job.terms.name);
     if !job.enabled {
         let line = format!("It is disabled. Let it run: hob cron enable {name}");
@@ -286,7 +289,7 @@ fn due(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
         return vec![screen.paint(TextTone::Quiet, &line)];
     }
     let times = job.next.iter().take(NEXT_SHOWN);
-    let times: Vec<String> = times.map(|at| both(*at, screen)).collect();
+    let times: Vec<String> = times.map(|at| date_and_distance(*at, screen)).collect();
     match times.len() {
         0 => vec![screen.paint(TextTone::Warning, "It is never due.")],
         1 => vec![format!("It is due {}.", times.concat())],
@@ -302,7 +305,7 @@ fn due(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
 pub fn enabled(job: &CronJob, screen: &ScreenStyle) -> Vec<String> {
     let line = format!("{} is enabled.", one_line(&job.terms.name));
     let mut out = vec![screen.paint(TextTone::Good, &line)];
-    out.extend(due(job, screen));
+    out.extend(due_lines(job, screen));
     out
 }
 

@@ -32,7 +32,7 @@ pub fn list(found: &LoopListResult, screen: &ScreenStyle) -> Vec<String> {
         table.row(vec![
             one_line(&one.name),
             format!("{}{}", state(&one.state), last_mark(&one.state)),
-            place(one),
+            iteration_words(one),
             next.map_or_else(String::new, |at| time::until(at, screen)),
             money(&one.state.cost),
             first_line(&one.config.user),
@@ -42,7 +42,7 @@ pub fn list(found: &LoopListResult, screen: &ScreenStyle) -> Vec<String> {
 }
 
 /// The position of a loop: `7/10` if it has a last iteration.
-fn place(one: &Loop) -> String {
+fn iteration_words(one: &Loop) -> String {
     match one.config.max_iterations {
         0 => one.state.iteration.to_string(),
         max if one.state.since_start == one.state.iteration => {
@@ -96,10 +96,30 @@ fn tone(state: &LoopState) -> TextTone {
 /// All details of a loop.
 pub fn show(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
     let (config, now) = (&one.config, &one.state);
+    let mut out = pairs(&facts(one, screen), screen);
+    out.extend(section("Task", &config.user, screen));
+    out.extend(section("Instructions", &config.system, screen));
+    let revision = one.persistent.revision;
+    let heading = format!("Persistent memory (revision {revision})");
+    out.extend(section(&heading, &one.persistent.text, screen));
+    let heading = "Working memory (for the next iteration)";
+    out.extend(section(heading, &one.working.text, screen));
+    if let Some(output) = &now.monitor {
+        let heading = format!("Monitor ({})", monitor_words(output, screen));
+        out.extend(section(&heading, &monitor_text(output), screen));
+    }
+    let last = now.last_response.as_deref().unwrap_or_default();
+    out.extend(section("Last answer", last, screen));
+    out
+}
+
+/// The short facts about a loop, with their labels.
+fn facts(one: &Loop, screen: &ScreenStyle) -> Vec<(&'static str, String)> {
+    let (config, now) = (&one.config, &one.state);
     let mut rows = vec![
         ("Name", one_line(&one.name)),
-        ("State", standing(one, screen)),
-        ("Iteration", place(one)),
+        ("State", state_words(one, screen)),
+        ("Iteration", iteration_words(one)),
         (
             "Model",
             one_line(config.model.as_deref().unwrap_or("the default model")),
@@ -107,7 +127,7 @@ pub fn show(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
         ("Every", format_ms(config.interval_ms)),
     ];
     if let Some(at) = now.next_at.filter(|_| now.running) {
-        rows.push(("Next", both(at, screen)));
+        rows.push(("Next", date_and_distance(at, screen)));
     }
     if let Some(monitor) = &config.monitor {
         let every = monitor
@@ -149,25 +169,11 @@ pub fn show(one: &Loop, screen: &ScreenStyle) -> Vec<String> {
         "Error",
         now.last_error.as_deref().map(one_line).unwrap_or_default(),
     ));
-    let mut out = pairs(&rows, screen);
-    out.extend(section("Task", &config.user, screen));
-    out.extend(section("Instructions", &config.system, screen));
-    let revision = one.persistent.revision;
-    let heading = format!("Persistent memory (revision {revision})");
-    out.extend(section(&heading, &one.persistent.text, screen));
-    let heading = "Working memory (for the next iteration)";
-    out.extend(section(heading, &one.working.text, screen));
-    if let Some(output) = &now.monitor {
-        let heading = format!("Monitor ({})", monitor_words(output, screen));
-        out.extend(section(&heading, &monitor_text(output), screen));
-    }
-    let last = now.last_response.as_deref().unwrap_or_default();
-    out.extend(section("Last answer", last, screen));
-    out
+    rows
 }
 
 /// A time as its date and as its distance from now.
-pub fn both(at: u64, screen: &ScreenStyle) -> String {
+pub fn date_and_distance(at: u64, screen: &ScreenStyle) -> String {
     let local = time::local(at, screen);
     match time::until(at, screen) {
         off if off.starts_with("in ") => format!("{local} ({off})"),
@@ -175,7 +181,7 @@ pub fn both(at: u64, screen: &ScreenStyle) -> String {
     }
 }
 
-fn standing(one: &Loop, screen: &ScreenStyle) -> String {
+fn state_words(one: &Loop, screen: &ScreenStyle) -> String {
     let word = state(&one.state);
     let why = match (one.state.running, one.state.stopped, one.state.errors) {
         (true, _, errors @ 1..) => format!(" after {}", count_noun(u64::from(errors), "failure")),
