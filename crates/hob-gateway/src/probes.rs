@@ -49,72 +49,9 @@ pub(crate) async fn metrics(
 }
 
 fn metrics_text(state: &HttpState) -> String {
-    let shared = &state.shared;
-    let bus = shared.bus.counters();
-    let connections = (
-        shared.connections_now() as u64,
-        shared.connections_max as u64,
-    );
     let mut page = MetricsText::default();
-    for (name, help, value) in [
-        ("hob_uptime_milliseconds", "Since the start.", bus.uptime),
-        ("hob_services", "Services registered.", bus.services),
-        ("hob_bus_connections", "Links of the bus.", bus.connections),
-        (
-            "hob_pending_requests",
-            "Requests unanswered.",
-            bus.pending_requests,
-        ),
-        ("hob_event_seq", "The last logged event.", bus.seq),
-        (
-            "hob_connections",
-            "Connections, over all listeners.",
-            connections.0,
-        ),
-        (
-            "hob_connections_max",
-            "The most there may be.",
-            connections.1,
-        ),
-    ] {
-        page.gauge(name, help, value);
-    }
-    for (name, help, value) in [
-        ("hob_requests_total", "Requests routed.", bus.requests_total),
-        (
-            "hob_errors_total",
-            "Requests that failed.",
-            bus.errors_total,
-        ),
-        ("hob_events_total", "Events published.", bus.events_total),
-        (
-            "hob_coalesced_total",
-            "Volatile events left out.",
-            bus.coalesced_total,
-        ),
-        (
-            "hob_slow_closed_total",
-            "Slow connections closed.",
-            bus.slow_closed_total,
-        ),
-        (
-            "hob_stray_answers_total",
-            "Answers to no request.",
-            bus.stray_answers_total,
-        ),
-        (
-            "hob_handler_panics_total",
-            "Handlers that panicked.",
-            bus.handler_panics_total,
-        ),
-        (
-            "hob_task_panics_total",
-            "Tasks that panicked.",
-            shared.tasks.panics(),
-        ),
-    ] {
-        page.counter(name, help, value);
-    }
+    page.bus_gauges(state);
+    page.bus_counters(state);
     page.auth_failures(state);
     page.store(state);
     page.room_metrics(state);
@@ -129,6 +66,73 @@ struct MetricsText {
 }
 
 impl MetricsText {
+    fn bus_gauges(&mut self, state: &HttpState) {
+        let shared = &state.shared;
+        let bus = shared.bus.counters();
+        let (open, max) = (shared.connections_now(), shared.connections_max);
+        let rows = [
+            ("hob_uptime_milliseconds", "Since the start.", bus.uptime),
+            ("hob_services", "Services registered.", bus.services),
+            ("hob_bus_connections", "Links of the bus.", bus.connections),
+            (
+                "hob_pending_requests",
+                "Requests unanswered.",
+                bus.pending_requests,
+            ),
+            ("hob_event_seq", "The last logged event.", bus.seq),
+            (
+                "hob_connections",
+                "Connections, over all listeners.",
+                open as u64,
+            ),
+            ("hob_connections_max", "The most there may be.", max as u64),
+        ];
+        for (name, help, value) in rows {
+            self.gauge(name, help, value);
+        }
+    }
+
+    fn bus_counters(&mut self, state: &HttpState) {
+        let bus = state.shared.bus.counters();
+        let rows = [
+            ("hob_requests_total", "Requests routed.", bus.requests_total),
+            (
+                "hob_errors_total",
+                "Requests that failed.",
+                bus.errors_total,
+            ),
+            ("hob_events_total", "Events published.", bus.events_total),
+            (
+                "hob_coalesced_total",
+                "Volatile events left out.",
+                bus.coalesced_total,
+            ),
+            (
+                "hob_slow_closed_total",
+                "Slow connections closed.",
+                bus.slow_closed_total,
+            ),
+            (
+                "hob_stray_answers_total",
+                "Answers to no request.",
+                bus.stray_answers_total,
+            ),
+            (
+                "hob_handler_panics_total",
+                "Handlers that panicked.",
+                bus.handler_panics_total,
+            ),
+            (
+                "hob_task_panics_total",
+                "Tasks that panicked.",
+                state.shared.tasks.panics(),
+            ),
+        ];
+        for (name, help, value) in rows {
+            self.counter(name, help, value);
+        }
+    }
+
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
         self.write_header(name, help, "gauge");
         self.write_sample(name, value);

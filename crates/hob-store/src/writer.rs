@@ -206,43 +206,18 @@ impl StoreWriter {
         };
         // IMMEDIATE takes the write lock at once: the epoch read next stays true until the commit.
         batch.run_control("BEGIN IMMEDIATE")?;
-        check_epoch(&batch, self.database.epoch())?;
-        // Only commands that have not run yet: each round of the loop adds those that just arrived.
-        let mut ran = 0;
-        loop {
-            if batch.run(&mut self.commands[ran..])? == BatchOutcome::NeedsRollback {
-                // A failed command left rows. Undo all of it and run every command again in a
-                // savepoint.
-                batch.run_control("ROLLBACK")?;
-                batch.reset_after_rollback(self.last_seq);
-                batch.run_control("BEGIN IMMEDIATE")?;
-                check_epoch(&batch, self.database.epoch())?;
-                // The second run covers all commands, those of earlier rounds included: their rows
-                // are undone.
-                batch.run_in_savepoints(&mut self.commands)?;
-                break;
-            }
-            ran = self.commands.len();
-            if !self
-                .commit_window
-                .gather_more(&self.shared.queue, &mut self.commands)
-            {
-                break;
-            }
-        }
-        // The savepoint keeps a failing bulk job from undoing the commands of this batch.
-        let mut bulk_goes_on = false;
-        if let Some(job) = bulk {
-            let name = job.name();
-            match batch
-                .in_savepoint(|batch| self.shared.run_bulk_slice(batch, &mut **job, &self.clock))?
-            {
-                Ok(goes_on) => bulk_goes_on = goes_on,
-                // The job is dropped. It is queued again when it is next due, at the latest at the
-                // next start.
-                Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
-            }
-        }
+        let begun = BatchStart {
+            epoch: self.database.epoch(),
+            last_seq: self.last_seq,
+        };
+        check_epoch(&batch, begun.epoch)?;
+        run_commands(&mut batch, begun, &mut self.commands, |commands| {
+            self.commit_window.gather_more(&self.shared.queue, commands)
+        })?;
+        let bulk_goes_on = match bulk {
+            Some(job) => run_bulk(&mut batch, &self.shared, &mut **job, &self.clock)?,
+            None => false,
+        };
         // `last_seq` does not move in a commit without events, so the mark needs a second counter.
         let is_silent =
             batch.last_seq == self.last_seq && connection.sql.total_changes() != changes_before;
@@ -373,6 +348,58 @@ fn check_epoch(batch: &WriteBatch<'_>, ours: u64) -> Result<(), StoreError> {
     } else {
         Err(StoreError::Fenced { ours, theirs })
     }
+}
+
+/// The state before a batch.
+#[derive(Clone, Copy, Debug)]
+struct BatchStart {
+    epoch: u64,
+    last_seq: u64,
+}
+
+/// Runs the commands of a batch, and those that arrive while it gathers more.
+fn run_commands(
+    batch: &mut WriteBatch<'_>,
+    begun: BatchStart,
+    commands: &mut Vec<QueuedWrite>,
+    mut gather_more: impl FnMut(&mut Vec<QueuedWrite>) -> bool,
+) -> Result<(), StoreError> {
+    // Only commands that have not run yet: each round of the loop adds those that just arrived.
+    let mut ran = 0;
+    loop {
+        if batch.run(&mut commands[ran..])? == BatchOutcome::NeedsRollback {
+            // A failed command left rows. Undo all of it and run every command again in a
+            // savepoint.
+            batch.run_control("ROLLBACK")?;
+            batch.reset_after_rollback(begun.last_seq);
+            batch.run_control("BEGIN IMMEDIATE")?;
+            check_epoch(batch, begun.epoch)?;
+            // The second run covers all commands, those of earlier rounds included: their rows are
+            // undone.
+            return batch.run_in_savepoints(commands);
+        }
+        ran = commands.len();
+        if !gather_more(commands) {
+            return Ok(());
+        }
+    }
+}
+
+/// Runs a slice of bulk work within the batch; returns whether the job goes on. The savepoint keeps
+/// a failing job from undoing the commands of this batch.
+fn run_bulk(
+    batch: &mut WriteBatch<'_>,
+    shared: &StoreShared,
+    job: &mut dyn BulkJob,
+    clock: &Clock,
+) -> Result<bool, StoreError> {
+    let ran = batch.in_savepoint(|batch| shared.run_bulk_slice(batch, job, clock))?;
+    Ok(ran.unwrap_or_else(|error| {
+        // The job is dropped. It is queued again when it is next due, at the latest at the next
+        // start.
+        tracing::warn!("bulk work on the {} failed: {error}", job.name());
+        false
+    }))
 }
 
 impl StoreShared {

@@ -149,25 +149,11 @@ impl StatelessChat {
             };
             ContextMessage::new(message.role, content, false)
         };
-        let mut layers: Vec<String> = system
+        let callers_system: Vec<String> = system
             .into_iter()
             .map(|it| content_text(it.content))
             .collect();
-        let callers_system = layers.clone();
-        // A caller with a system prompt of its own gets no prompt of hob's on top.
-        if layers.is_empty() {
-            let sources = PromptSources {
-                home: shared.deps.home.clone(),
-                mask: shared.deps.mask.clone(),
-                workspace: None,
-                caller: None,
-            };
-            let text = system_prompt::build_layers(sources, None).await;
-            for reason in &text.refused {
-                tracing::warn!(chat = %params.chat_id, "{reason}");
-            }
-            layers = text.layers;
-        }
+        let layers = system_layers(shared, &params, &callers_system).await;
         let session = format!("chat:{}", params.chat_id);
         let of = RunRef {
             session_key: session.clone(),
@@ -294,4 +280,27 @@ fn content_text(content: MessageContent) -> String {
         MessageContent::Text(text) => text,
         MessageContent::Parts(parts) => text_of(&parts),
     }
+}
+
+/// The layers of a chat's system prompt. A caller with a system prompt of its own gets no prompt of
+/// hob's on top.
+async fn system_layers(
+    shared: &AgentContext,
+    params: &AgentChatParams,
+    callers: &[String],
+) -> Vec<String> {
+    if !callers.is_empty() {
+        return callers.to_vec();
+    }
+    let sources = PromptSources {
+        home: shared.deps.home.clone(),
+        mask: shared.deps.mask.clone(),
+        workspace: None,
+        caller: None,
+    };
+    let text = system_prompt::build_layers(sources, None).await;
+    for reason in &text.refused {
+        tracing::warn!(chat = %params.chat_id, "{reason}");
+    }
+    text.layers
 }

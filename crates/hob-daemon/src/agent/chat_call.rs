@@ -154,21 +154,9 @@ impl StatelessChat {
         })
         .await?;
         self.cost = add_cost(self.cost, usage, price);
-        self.model = Some(reply.model);
+        self.model = Some(reply.model.clone());
         self.cut = reply.stop == StopReason::Length;
-        let is_client = |call: &ToolCall| {
-            let mut tools = self.params.client_tools.iter();
-            tools.any(|tool| tool.name == call.name)
-        };
-        let calls_client =
-            |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if is_client(call));
-        if reply.parts.iter().any(calls_client) {
-            let ours = |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if !is_client(call));
-            let repeats = |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if reply.repeated_calls.contains(&call.id));
-            let mut content = reply.parts;
-            // hob's own tool calls of this answer are dropped: the client continues the
-            // conversation from here.
-            content.retain(|part| !ours(part) && !repeats(part));
+        if let Some(content) = self.client_turn(&reply) {
             self.content = content;
             return Ok(None);
         }
@@ -216,6 +204,25 @@ impl StatelessChat {
             effects.extend(self.step_turn(TurnEvent::Decided { call, allowed, at }));
         }
         Ok(Some(effects))
+    }
+
+    /// The parts of an answer that calls tools of the client. hob's own calls in it are dropped: the
+    /// client continues the conversation from here.
+    fn client_turn(&self, reply: &ModelReply) -> Option<Vec<ContentPart>> {
+        let is_client = |call: &ToolCall| {
+            let mut tools = self.params.client_tools.iter();
+            tools.any(|tool| tool.name == call.name)
+        };
+        let mut calls_client = false;
+        let mut content = reply.parts.clone();
+        content.retain(|part| match part {
+            ContentPart::ToolCall(call) => {
+                calls_client |= is_client(call);
+                is_client(call) && !reply.repeated_calls.contains(&call.id)
+            }
+            _ => true,
+        });
+        calls_client.then_some(content)
     }
 
     /// Gives every call a new id. Also returns the new ids of calls whose id the model used twice.

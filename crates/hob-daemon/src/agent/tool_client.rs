@@ -116,28 +116,10 @@ impl ToolClient {
                 reason: reason.to_owned(),
             };
         }
-        let unknown = || PermissionOutcome::Impossible {
-            reason: format!("There is no tool '{}' in this run.", call.name),
-        };
-        if !self.may_use(&call.name) {
-            return unknown();
-        }
-        let describe = ToolDescribeParams {
-            name: call.name.clone(),
-            wait: resumed,
-        };
-        let tool = match self.caller.call::<Describe>(&describe).await {
+        let tool = match self.find_tool(&call, resumed).await {
             Ok(tool) => tool,
-            Err(error) if error.code == ErrorCode::NotFound => return unknown(),
-            Err(error) => {
-                let reason = error.message;
-                return PermissionOutcome::Impossible { reason };
-            }
+            Err(reason) => return PermissionOutcome::Impossible { reason },
         };
-        // An alias may resolve to a tool that this run must not use.
-        if !self.is_open_to_run(&tool.name) {
-            return unknown();
-        }
         let context = self.context(&call);
         let question = PermissionAskParams {
             tool,
@@ -179,6 +161,28 @@ impl ToolClient {
                 PermissionOutcome::Unreachable(denied(error.code.as_str().to_owned(), reason, None))
             }
         }
+    }
+
+    /// The tool of a call, if this run may use it; else the reason for the model.
+    async fn find_tool(&self, call: &ToolCall, resumed: bool) -> Result<ToolSpec, String> {
+        let unknown = || format!("There is no tool '{}' in this run.", call.name);
+        if !self.may_use(&call.name) {
+            return Err(unknown());
+        }
+        let describe = ToolDescribeParams {
+            name: call.name.clone(),
+            wait: resumed,
+        };
+        let described = self.caller.call::<Describe>(&describe).await;
+        let tool = described.map_err(|error| match error.code {
+            ErrorCode::NotFound => unknown(),
+            _ => error.message,
+        })?;
+        // An alias may resolve to a tool that this run must not use.
+        if !self.is_open_to_run(&tool.name) {
+            return Err(unknown());
+        }
+        Ok(tool)
     }
 
     /// Executes a call.

@@ -10,6 +10,7 @@ use futures_util::{FutureExt, StreamExt};
 use hob_core::turn::{ProbeResult, TurnCallState, TurnEvent};
 use hob_store::StoreError;
 use hob_wire::ToolResult;
+use hob_wire::rooms::permission::PermissionDenial;
 use hob_wire::rooms::tool::ToolProbeResult;
 
 impl RunDriver {
@@ -94,19 +95,11 @@ impl RunDriver {
                 PermissionOutcome::Denied(denial) | PermissionOutcome::Unreachable(denial),
                 Some(TurnCallState::Asked | TurnCallState::Allowed),
             ) => {
-                let mut data = result_data(text_result(&call, denial.reason.as_str(), true));
-                data.denial = Some(*denial);
-                entries.push(JournalEntry::with_data(
-                    decided_event(call, false, at),
-                    data,
-                ));
+                let reason = denial.reason.clone();
+                entries.push(refused_entry(call, reason, Some(*denial), at));
             }
             (PermissionOutcome::Impossible { reason }, Some(TurnCallState::Allowed)) => {
-                let data = result_data(text_result(&call, reason, true));
-                entries.push(JournalEntry::with_data(
-                    decided_event(call, false, at),
-                    data,
-                ));
+                entries.push(refused_entry(call, reason, None, at));
             }
             (
                 PermissionOutcome::Denied(denial) | PermissionOutcome::Unreachable(denial),
@@ -129,16 +122,25 @@ impl RunDriver {
                 entries.push(tool_done_entry(text_result(&call, reason, true), at));
             }
             (PermissionOutcome::Impossible { reason }, Some(TurnCallState::Begun)) => {
-                entries.push(tool_ended_entry(
-                    call,
-                    ExecutionOutcome::Unanswered(reason),
-                    at,
-                ));
+                let outcome = ExecutionOutcome::Unanswered(reason);
+                entries.push(tool_ended_entry(call, outcome, at));
             }
             // The call was settled in the meantime; a late answer changes nothing.
             _ => {}
         }
     }
+}
+
+/// The journal entry of a call that does not begin.
+fn refused_entry(
+    call: String,
+    reason: String,
+    denial: Option<PermissionDenial>,
+    at: u64,
+) -> JournalEntry {
+    let mut data = result_data(text_result(&call, reason, true));
+    data.denial = denial;
+    JournalEntry::with_data(decided_event(call, false, at), data)
 }
 
 /// The journal entry of a tool call that ended.

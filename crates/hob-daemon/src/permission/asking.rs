@@ -6,8 +6,9 @@ use super::service::{CallContext, ClaimedLimits, OpenQuestion, PermissionService
 use super::tickets::{deny, overloaded_error};
 use hob_bus::RequestContext;
 use hob_core::permission::{
-    AskOutcome, PreparedCall, QuestionSubject, RuleVerdict, approval_sentence, call_preview,
-    call_tier, can_fail_without_asking, change_preview, offers, suggest_grant, tool_fingerprint,
+    AskOutcome, PermissionRequest, PreparedCall, QuestionSubject, RuleVerdict, approval_sentence,
+    call_preview, call_tier, can_fail_without_asking, change_preview, offers, suggest_grant,
+    tool_fingerprint,
 };
 use hob_store::AuditedDecision;
 use hob_wire::rooms::permission::{
@@ -80,9 +81,7 @@ impl PermissionService {
         // will see it.
         let mut previewed = ToolPreviewResult::default();
         if !is_pure {
-            previewed = self
-                .preview_call(&params.tool, &params.args, &params.context)
-                .await;
+            previewed = self.preview_of(&params).await;
         }
         call_context.asks_always = previewed.asks_always;
         let work = PreparedCall {
@@ -96,53 +95,39 @@ impl PermissionService {
         let call = call_context.to_call(&params.tool, &params.args, &params.context);
         let verdict = self.decide(&call, &call_context);
         if is_pure && matches!(verdict, RuleVerdict::Ask { .. }) {
-            previewed = self
-                .preview_call(&params.tool, &params.args, &params.context)
-                .await;
+            previewed = self.preview_of(&params).await;
         }
-        let by = match verdict {
-            RuleVerdict::Allow { rule } => rule,
-            RuleVerdict::Deny { rule, reason } => {
-                let no = deny(&rule, Some(reason));
-                return self.record_ruling(no, &params, &digest).await;
-            }
+        let ruling = match verdict {
+            RuleVerdict::Allow { rule } => allow(&rule),
+            RuleVerdict::Deny { rule, reason } => deny(&rule, Some(reason)),
             // Approved before a restart: the run's journal has the digest of exactly this call.
             RuleVerdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
-                BY_JOURNAL.to_owned()
+                allow(BY_JOURNAL)
             }
             RuleVerdict::Ask { .. } if previewed.cannot_run.is_some() => {
-                let no = deny(BY_CANNOT_RUN, previewed.cannot_run);
-                return self.record_ruling(no, &params, &digest).await;
+                deny(BY_CANNOT_RUN, previewed.cannot_run)
             }
             // The ticket is bound to the state that makes the call fail, so it can do nothing else.
             // A rule that a person stored is still asked.
             RuleVerdict::Ask { rule }
-                if rule.starts_with(BY_MODE)
-                    && previewed.would_fail.is_some()
-                    && previewed.state.is_some()
-                    && can_fail_without_asking(&call) =>
+                if rule.starts_with(BY_MODE) && may_fail_unasked(&previewed, &call) =>
             {
-                BY_NO_EFFECT.to_owned()
+                allow(BY_NO_EFFECT)
             }
-            RuleVerdict::Ask { .. } if call_context.unattended => {
-                let no = PermissionRuling {
-                    grant: suggest_grant(&call),
-                    ..deny(BY_UNATTENDED, Some(nobody_there_reason()))
-                };
-                return self.record_ruling(no, &params, &digest).await;
-            }
+            RuleVerdict::Ask { .. } if call_context.unattended => deny_unattended(&call),
             RuleVerdict::Ask { .. } => {
                 return self
                     .ask_person(params, call_context, digest, previewed.text)
                     .await;
             }
         };
-        // `record_ruling` adds the ticket once the record is written.
-        let yes = PermissionRuling {
-            decision: PermissionDecision::Allow,
-            ..deny(&by, None)
-        };
-        self.record_ruling(yes, &params, &digest).await
+        self.record_ruling(ruling, &params, &digest).await
+    }
+
+    /// The preview of a call as its tool would make it now.
+    async fn preview_of(&self, params: &PermissionAskParams) -> ToolPreviewResult {
+        self.preview_call(&params.tool, &params.args, &params.context)
+            .await
     }
 
     /// Records a decision made without a person. It holds only once it is recorded.
@@ -346,4 +331,26 @@ impl PermissionService {
 
 fn nobody_there_reason() -> String {
     "Nobody can be asked, and no stored rule allows this call, so it was denied. Continue without it, and say in your answer what you could not do.".to_owned()
+}
+
+/// The yes of a rule; its ticket is added once it is recorded.
+fn allow(by: &str) -> PermissionRuling {
+    PermissionRuling {
+        decision: PermissionDecision::Allow,
+        ..deny(by, None)
+    }
+}
+
+/// Returns true if the call can only fail as previewed, so that nobody needs to be asked: its
+/// ticket is bound to the state that makes it fail.
+fn may_fail_unasked(previewed: &ToolPreviewResult, call: &PermissionRequest<'_>) -> bool {
+    previewed.would_fail.is_some() && previewed.state.is_some() && can_fail_without_asking(call)
+}
+
+/// The denial where nobody can be asked, with the rule that would allow the call.
+fn deny_unattended(call: &PermissionRequest<'_>) -> PermissionRuling {
+    PermissionRuling {
+        grant: suggest_grant(call),
+        ..deny(BY_UNATTENDED, Some(nobody_there_reason()))
+    }
 }

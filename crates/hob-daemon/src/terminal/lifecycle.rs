@@ -137,25 +137,32 @@ impl TerminalContext {
                 tracing::info!(terminal = name, "a terminal was created");
                 self.spawn_owner(init)
             }
-            Err(error) => {
-                let message = match error {
-                    TmuxError::Gone(_) | TmuxError::NoSession(_) => format!(
-                        "The shell '{}' ended at once. Choose another with the setting terminal.shell.",
-                        row.shell
-                    ),
-                    other => other.to_string(),
-                };
-                self.record_lost(&row, &message).await;
-                let removed = remove_folder(&folder);
-                if let Err(error) = removed {
-                    tracing::debug!(
-                        terminal = name,
-                        "the terminal's folder was not removed: {error}"
-                    );
-                }
-                Err(WireError::new(ErrorCode::ServiceUnavailable, message))
-            }
+            Err(error) => Err(self.give_up_creation(&row, &folder, error).await),
         }
+    }
+
+    /// Records a terminal whose shell did not start as lost, and removes its folder.
+    async fn give_up_creation(
+        &self,
+        row: &TerminalRow,
+        folder: &Path,
+        error: TmuxError,
+    ) -> WireError {
+        let message = match error {
+            TmuxError::Gone(_) | TmuxError::NoSession(_) => format!(
+                "The shell '{}' ended at once. Choose another with the setting terminal.shell.",
+                row.shell
+            ),
+            other => other.to_string(),
+        };
+        self.record_lost(row, &message).await;
+        if let Err(error) = remove_folder(folder) {
+            tracing::debug!(
+                terminal = row.name,
+                "the terminal's folder was not removed: {error}"
+            );
+        }
+        WireError::new(ErrorCode::ServiceUnavailable, message)
     }
 
     /// Returns the folder that a shell starts in.

@@ -55,78 +55,84 @@ pub(crate) fn paths(schemas: &mut SchemaRegistry) -> Map<String, Value> {
 const ANY: &[u16] = &[403];
 
 /// The paths of one loop, below `/api` and `root`.
-fn loop_paths(root: &str, tag: &str, schemas: &mut SchemaRegistry) -> Vec<(String, Value)> {
-    let named = !root.is_empty();
-    let at = |what: &str, method: &str, operation: Value| {
+struct LoopPaths<'a> {
+    root: &'a str,
+    tag: &'a str,
+}
+
+impl LoopPaths<'_> {
+    fn at(&self, what: &str, method: &str, operation: Value) -> (String, Value) {
+        let root = self.root;
         let mut path = Map::new();
-        if named {
+        if !root.is_empty() {
             path.insert("parameters".to_owned(), id_parameter());
         }
         path.insert(method.to_owned(), operation);
         (format!("/api{root}/{what}"), Value::Object(path))
-    };
-    let get = |what: &str, answer: Value| {
-        let operation = operation(&format!("{tag}.{what}"), "read", &[403, 404], answer);
-        at(what, "get", operation)
-    };
-    let post = |what: &str, statuses: &[u16], answer: Value, body: Option<Value>| {
-        let id = format!("{tag}.{what}");
+    }
+
+    fn get(&self, what: &str, answer: Value) -> (String, Value) {
+        let id = format!("{}.{what}", self.tag);
+        self.at(what, "get", operation(&id, "read", &[403, 404], answer))
+    }
+
+    fn post(
+        &self,
+        what: &str,
+        statuses: &[u16],
+        answer: Value,
+        body: Option<Value>,
+    ) -> (String, Value) {
+        let id = format!("{}.{what}", self.tag);
         let mut operation = operation(&id, "control", statuses, answer);
         if let Some(body) = body {
             operation["requestBody"] = body;
         }
-        at(what, "post", operation)
-    };
+        self.at(what, "post", operation)
+    }
+}
+
+fn loop_paths(root: &str, tag: &str, schemas: &mut SchemaRegistry) -> Vec<(String, Value)> {
+    let paths = LoopPaths { root, tag };
+    let shown = "State and settings.";
+    let shown = answer(shown, &add_schema::<LoopRunnerSnapshot>(schemas));
+    let past = "The latest iterations, the oldest first.";
+    let past = answer(past, &list_of::<LoopRunnerIteration>(schemas));
+    let changed = "The settings as they are now.";
+    let changed = answer(changed, &add_schema::<LoopRunnerConfigReply>(schemas));
+    let change = body(&add_schema::<LoopRunnerConfigChange>(schemas));
+    let working = body(&add_schema::<WorkingBody>(schemas));
+    let persistent = body(&add_schema::<PersistentBody>(schemas));
     let done = add_schema::<LoopRunnerAck>(schemas);
     let wrong = &[400, 403, 404, 413, 415];
     vec![
-        get("events", events(schemas)),
-        get(
-            "state",
-            answer(
-                "State and settings.",
-                &add_schema::<LoopRunnerSnapshot>(schemas),
-            ),
-        ),
-        get(
-            "history",
-            answer(
-                "The latest iterations, the oldest first.",
-                &list_of::<LoopRunnerIteration>(schemas),
-            ),
-        ),
-        post(
-            "config",
-            wrong,
-            answer(
-                "The settings as they are now.",
-                &add_schema::<LoopRunnerConfigReply>(schemas),
-            ),
-            Some(body(&add_schema::<LoopRunnerConfigChange>(schemas))),
-        ),
-        post(
+        paths.get("events", events(schemas)),
+        paths.get("state", shown),
+        paths.get("history", past),
+        paths.post("config", wrong, changed, Some(change)),
+        paths.post(
             "start",
             &[400, 403, 404, 409, 415],
             answer("It runs; one that runs already is a conflict.", &done),
             None,
         ),
-        post(
+        paths.post(
             "stop",
             &[403, 404, 415],
             answer("Nothing of it works any more.", &done),
             None,
         ),
-        post(
+        paths.post(
             "working",
             wrong,
             answer("The next iteration is shown it.", &done),
-            Some(body(&add_schema::<WorkingBody>(schemas))),
+            Some(working),
         ),
-        post(
+        paths.post(
             "persistent",
             wrong,
             answer("Every iteration is shown it.", &done),
-            Some(body(&add_schema::<PersistentBody>(schemas))),
+            Some(persistent),
         ),
     ]
 }

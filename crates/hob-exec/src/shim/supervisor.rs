@@ -116,34 +116,24 @@ impl RunSupervisor {
             Some(policy) => PlaceholderSet::create(policy).map_err(failed)?,
             None => PlaceholderSet::default(),
         };
-        let script_watch = request
-            .policy
-            .as_ref()
-            .map(BoundFileWatch::start)
-            .transpose();
-        let script_watch = match script_watch {
+        let policy = request.policy.as_ref();
+        let script_watch = match policy.map(BoundFileWatch::start).transpose() {
             Ok(script_watch) => script_watch.flatten(),
             Err(error) => {
                 placeholders.remove();
                 return Err(failed(error));
             }
         };
-        if request.processes == ProcessLimiter::Watched {
+        let watched = request.processes == ProcessLimiter::Watched;
+        if watched {
             // The counter must not wait in the run queue behind the processes it counts. Only root
             // is counted like this, and root may raise its priority.
             let _ = rustix::process::setpriority_process(None, COUNTING_PRIORITY);
         }
         let counted = request.processes == ProcessLimiter::Cgroup;
         let cgroup = RunCgroup::create(counted.then_some(request.limits.processes));
-        let policy = request.policy.as_ref();
-        let started = start::start(
-            &request,
-            policy,
-            cgroup.as_ref(),
-            script_watch.as_ref(),
-            descriptors,
-        );
-        let started = match started {
+        let watch = script_watch.as_ref();
+        let started = match start::start(&request, policy, cgroup.as_ref(), watch, descriptors) {
             Ok(started) => started,
             Err(error) => {
                 placeholders.remove();
@@ -156,7 +146,6 @@ impl RunSupervisor {
         // If the daemon is gone, the wait loop notices it.
         let _ =
             shim_protocol::write_message(&mut control, &ShimReport::Started { pid: started.pid });
-        let watched = request.processes == ProcessLimiter::Watched;
         let task_counter =
             watched.then(|| TaskCounter::new(request.limits.processes, Instant::now()));
         let mut supervisor = RunSupervisor {

@@ -245,7 +245,7 @@ impl TmuxConnection {
         .await?;
         match tokio::time::timeout(ANSWER_MAX, answered).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(gone()),
+            Ok(Err(_)) => Err(gone_error()),
             Err(_) => Err(TmuxError::Silent),
         }
     }
@@ -254,11 +254,12 @@ impl TmuxConnection {
         // The queue fills up when tmux hangs, and a caller must not wait for it any longer than
         // this.
         let sent = tokio::time::timeout(ANSWER_MAX, self.0.requests.send(request)).await;
-        sent.map_err(|_| TmuxError::Silent)?.map_err(|_| gone())
+        sent.map_err(|_| TmuxError::Silent)?
+            .map_err(|_| gone_error())
     }
 }
 
-fn gone() -> TmuxError {
+fn gone_error() -> TmuxError {
     TmuxError::Gone("it was lost".to_owned())
 }
 

@@ -76,27 +76,30 @@ pub(crate) fn accept(
     batch.log_event(event, place)?;
     failpoint::reach("run.accept.written");
     Ok(AcceptedRun {
-        run: RunRow {
-            id: plan.id,
-            parent: plan
-                .parent_link
-                .as_ref()
-                .map(|parent_link| parent_link.parent),
-            session_id: session.identity.id,
-            session_key: session.identity.name().to_owned(),
-            task: plan.task.clone(),
-            limits: plan.limits,
-            queued_at: batch.now_ms,
-            journal_len: 0,
-            first_message: None,
-            last_message: None,
-            summary: RunSummary {
-                state: RunState::Queued,
-                ..RunSummary::default()
-            },
-        },
+        run: queued_row(plan, &session, batch.now_ms),
         duplicate: false,
     })
+}
+
+/// The row of a run that was just queued.
+fn queued_row(plan: &AcceptPlan, session: &SessionHead, now_ms: u64) -> RunRow {
+    let parent_link = plan.parent_link.as_ref();
+    RunRow {
+        id: plan.id,
+        parent: parent_link.map(|parent_link| parent_link.parent),
+        session_id: session.identity.id,
+        session_key: session.identity.name().to_owned(),
+        task: plan.task.clone(),
+        limits: plan.limits,
+        queued_at: now_ms,
+        journal_len: 0,
+        first_message: None,
+        last_message: None,
+        summary: RunSummary {
+            state: RunState::Queued,
+            ..RunSummary::default()
+        },
+    }
 }
 
 fn duplicate(run: RunRow) -> AcceptedRun {

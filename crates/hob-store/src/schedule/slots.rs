@@ -122,19 +122,7 @@ fn open_one(
         started_at: None,
         ended_at: is_over.then_some(batch.now_ms),
     };
-    if is_over {
-        batch.log_topic::<CronSlot>(&slot)?;
-    } else {
-        let trigger = CronTriggerPayload {
-            task_id: job.id.clone(),
-            task: new.task.clone(),
-            session_key: new.session_key.clone().unwrap_or_default(),
-            name: job.name.clone(),
-            slot: slot.number,
-            due_at: new.due_ms,
-        };
-        batch.log_topic::<CronTrigger>(&trigger)?;
-    }
+    announce_slot(batch, &slot, new)?;
     if is_trim_due(batch, job.row, slot.number)? {
         trim(batch, job.row)?;
     }
@@ -147,6 +135,28 @@ fn open_one(
         },
         duplicate: false,
     })
+}
+
+/// Logs the event of an opened slot: due now, or decided already.
+fn announce_slot(
+    batch: &mut WriteBatch<'_>,
+    slot: &JobSlot,
+    new: &NewSlot,
+) -> Result<(), QueryError> {
+    if slot.state != SlotState::Due {
+        batch.log_topic::<CronSlot>(slot)?;
+        return Ok(());
+    }
+    let trigger = CronTriggerPayload {
+        task_id: slot.task_id.clone(),
+        task: new.task.clone(),
+        session_key: new.session_key.clone().unwrap_or_default(),
+        name: slot.name.clone(),
+        slot: slot.number,
+        due_at: new.due_ms,
+    };
+    batch.log_topic::<CronTrigger>(&trigger)?;
+    Ok(())
 }
 
 /// Returns the existing slot for this opening, if there is one.

@@ -100,25 +100,13 @@ impl CommandScheduler {
                 let command = current.command;
                 // Withdrawn before its end is reported, so it cannot run afterwards.
                 out.push(SchedulerEffect::Withdraw);
-                self.current = None;
-                push_end(
-                    command,
-                    CommandEnd::new(CommandState::Lost, None, Some(reason)),
-                    out,
-                );
-                self.drop_chain(command, out);
+                self.end_untaken(command, CommandState::Lost, reason, out);
             }
             CommandStage::Withdrawn { until_ms } => {
                 if now_ms >= *until_ms {
                     let command = current.command;
-                    self.current = None;
-                    let end = CommandEnd::new(
-                        CommandState::Cancelled,
-                        None,
-                        Some(CommandEndReason::Dropped),
-                    );
-                    push_end(command, end, out);
-                    self.drop_chain(command, out);
+                    let reason = CommandEndReason::Dropped;
+                    self.end_untaken(command, CommandState::Cancelled, reason, out);
                 }
             }
             CommandStage::Taken { until_ms, cause } => {
@@ -133,6 +121,19 @@ impl CommandScheduler {
                 }
             }
         }
+    }
+
+    /// Ends the current command, which the shell did not take, and drops those that depend on it.
+    fn end_untaken(
+        &mut self,
+        command: QueuedCommand,
+        state: CommandState,
+        reason: CommandEndReason,
+        out: &mut Vec<SchedulerEffect>,
+    ) {
+        self.current = None;
+        push_end(command, CommandEnd::new(state, None, Some(reason)), out);
+        self.drop_chain(command, out);
     }
 
     /// Ends the current command, with this status if the shell reported one.
