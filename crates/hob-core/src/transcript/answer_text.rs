@@ -152,3 +152,7 @@ impl AnswerText {
         });
     }
 }
+
+#[cfg(test)]
+#[path = "answer_text_tests.rs"]
+mod tests;

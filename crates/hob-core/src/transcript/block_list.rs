@@ -9,7 +9,7 @@
 //! change is applied once; the changes kept and the blocks kept are bounded.
 
 use hob_wire::block::{Block, BlockChange, BlockOp, BlockStatus};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most changes kept behind a gap. Beyond it they are dropped, and a page is asked for.
 const KEPT_CHANGES_MAX: usize = 4_096;
@@ -62,6 +62,9 @@ pub struct BlockList {
     before: Option<u64>,
     /// Changes behind a gap, by their number.
     kept: BTreeMap<u64, BlockChange>,
+    /// Those that were kept when the open request was sent. Its answer has them, unless another
+    /// daemon sent them.
+    kept_before: BTreeSet<u64>,
     /// The blocks of a renewal so far, and the position of its first page.
     renewal: Option<Renewal>,
     is_asking: bool,
@@ -88,6 +91,7 @@ impl BlockList {
             position: None,
             before: None,
             kept: BTreeMap::new(),
+            kept_before: BTreeSet::new(),
             renewal: Some(Renewal::default()),
             is_asking: false,
             renews_again: false,
@@ -112,9 +116,12 @@ impl BlockList {
         }
         let renewal = self.renewal.as_ref()?;
         self.is_asking = true;
+        if renewal.position.is_none() {
+            self.kept_before = self.kept.keys().copied().collect();
+        }
         Some(match (renewal.after, self.position) {
             (Some(after), _) => BlockRequest::After(after),
-            (None, None) if self.blocks.is_empty() => BlockRequest::Latest,
+            (None, _) if self.blocks.is_empty() && self.settled == 0 => BlockRequest::Latest,
             (None, _) => BlockRequest::After(self.settled),
         })
     }
@@ -182,6 +189,9 @@ impl BlockList {
         let blocks = std::mem::take(&mut renewal.blocks);
         self.renewal = self.renews_again.then(Renewal::default);
         self.renews_again = false;
+        for kept in std::mem::take(&mut self.kept_before) {
+            self.kept.remove(&kept);
+        }
         self.replace_tail(blocks, out);
         self.settled = page.settled;
         self.position = Some(position);
@@ -417,3 +427,7 @@ fn append(block: &mut Block, change: &BlockChange) -> Option<String> {
     block.text.push_str(&text);
     Some(text)
 }
+
+#[cfg(test)]
+#[path = "block_list_tests.rs"]
+mod tests;

@@ -23,3 +23,6 @@ pub use block_list::{BlockList, BlockPage, BlockRequest, ListChange};
 pub use fold::TranscriptFold;
 pub use input::{CallOutcome, MessageOrigin, StepRef, StoredMessage, TranscriptInput};
 pub use markdown::{MarkdownSplitter, TextPiece};
+
+#[cfg(test)]
+mod scenario_tests;
