@@ -4,7 +4,7 @@
 use super::journal::{JournalEntry, SteeringText};
 use super::replayed_run::ReplayedRun;
 use hob_core::turn::{TurnEvent, TurnPhase};
-use hob_store::{LedgerWrite, NewMessage};
+use hob_store::{CallEnd, LedgerWrite, NewMessage, StepOrigin};
 use hob_wire::rooms::agent::{
     CallView, Cost, InlineImage, RunInDoubt, RunInDoubtPayload, RunPaused, RunPausedPayload,
     RunRef, RunStarted, RunStartedPayload, RunTool, RunToolPayload, ToolCallState, ToolPhase,
@@ -51,7 +51,9 @@ impl StepDraft {
         for view in newly_settled(before, after) {
             let result = view.result.clone().map(ContentPart::ToolResult);
             let content = MessageContent::Parts(result.into_iter().collect());
-            self.messages.push(NewMessage::new(Role::Tool, content));
+            let origin = result_origin(before, view);
+            let message = NewMessage::new(Role::Tool, content);
+            self.messages.push(message.of_step(origin));
         }
         let texts = after.due_steering.iter().map(steering_message);
         self.messages.extend(texts);
@@ -103,6 +105,21 @@ impl StepDraft {
                 message: self.message.clone().unwrap_or_default(),
             });
         }
+    }
+}
+
+/// The step that the result of a call belongs to.
+pub(crate) fn result_origin(before: &ReplayedRun, view: &CallView) -> StepOrigin {
+    // Before this write the run was still at the step of the call.
+    let (_, attempt) = before.turn.step_and_attempt();
+    let is_plain = view.state == ToolCallState::Done && view.denial.is_none();
+    StepOrigin {
+        step: view.step,
+        attempt,
+        call_end: (!is_plain).then(|| CallEnd {
+            state: view.state,
+            denial: view.denial.clone(),
+        }),
     }
 }
 
