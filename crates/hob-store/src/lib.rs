@@ -86,7 +86,7 @@ pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
 };
 pub use sessions::transcript::{
-    CallEnd, RunNotices, StepOrigin, TranscriptMessage, TranscriptPage, TranscriptPlace,
+    RunNotices, StepOrigin, TranscriptPage, TranscriptPlace, TranscriptTail,
 };
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};

@@ -91,7 +91,7 @@ impl RunDriver {
         draft.messages.push(message.of_step(StepOrigin {
             step,
             attempt,
-            call_end: None,
+            outcome: None,
         }));
         draft.ledger.push(LedgerWrite::Settle {
             call_key: call.key.clone(),

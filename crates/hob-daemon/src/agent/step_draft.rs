@@ -3,8 +3,9 @@
 
 use super::journal::{JournalEntry, SteeringText};
 use super::replayed_run::ReplayedRun;
+use hob_core::transcript::CallOutcome;
 use hob_core::turn::{TurnEvent, TurnPhase};
-use hob_store::{CallEnd, LedgerWrite, NewMessage, StepOrigin};
+use hob_store::{LedgerWrite, NewMessage, StepOrigin};
 use hob_wire::rooms::agent::{
     CallView, Cost, InlineImage, RunInDoubt, RunInDoubtPayload, RunPaused, RunPausedPayload,
     RunRef, RunStarted, RunStartedPayload, RunTool, RunToolPayload, ToolCallState, ToolPhase,
@@ -116,7 +117,7 @@ pub(crate) fn result_origin(before: &ReplayedRun, view: &CallView) -> StepOrigin
     StepOrigin {
         step: view.step,
         attempt,
-        call_end: (!is_plain).then(|| CallEnd {
+        outcome: (!is_plain).then(|| CallOutcome {
             state: view.state,
             denial: view.denial.clone(),
         }),
@@ -174,17 +175,22 @@ fn tool_payload(of: &RunRef, view: &CallView, phase: ToolPhase) -> RunToolPayloa
 
 fn doubt_payload(of: &RunRef, view: &CallView, after: &ReplayedRun) -> RunInDoubtPayload {
     let id = &view.call.id;
-    let known = after.known.get(id).cloned();
     RunInDoubtPayload {
         run: of.clone(),
         step: view.step,
         call: view.call.clone(),
         began_at: after.began.get(id).copied().unwrap_or(0),
-        known: known.unwrap_or_else(|| {
-            format!(
-                "'{}' started, but hob stopped or lost the tool before an answer was recorded. It may or may not have happened.",
-                view.call.name
-            )
-        }),
+        known: doubt_sentence(view, after),
     }
+}
+
+/// The known facts about a call in doubt, for people.
+pub(crate) fn doubt_sentence(view: &CallView, after: &ReplayedRun) -> String {
+    let known = after.known.get(&view.call.id).cloned();
+    known.unwrap_or_else(|| {
+        format!(
+            "'{}' started, but hob stopped or lost the tool before an answer was recorded. It may or may not have happened.",
+            view.call.name
+        )
+    })
 }

@@ -203,7 +203,7 @@ impl RunDriver {
             draft.messages.push(message.of_step(StepOrigin {
                 step,
                 attempt,
-                call_end: None,
+                outcome: None,
             }));
             draft.text = Some(text);
         }

@@ -66,7 +66,7 @@ pub(crate) static MESSAGES: CoveredTable = CoveredTable {
         column("run"),
         column("step"),
         column("attempt"),
-        column("call_end"),
+        column("outcome"),
     ],
     named_by: [
         "(SELECT s.key FROM sessions s WHERE s.row_id = t.session)",

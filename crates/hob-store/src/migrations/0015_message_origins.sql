@@ -6,5 +6,5 @@ ALTER TABLE messages ADD COLUMN run INTEGER;
 -- The step of the run, and the attempt that answered; only for answers and results of calls.
 ALTER TABLE messages ADD COLUMN step INTEGER;
 ALTER TABLE messages ADD COLUMN attempt INTEGER;
--- How the call of a result was settled (JSON), unless it simply ended.
-ALTER TABLE messages ADD COLUMN call_end TEXT;
+-- For the result of a call: how the call ended (JSON), unless it is done without a denial.
+ALTER TABLE messages ADD COLUMN outcome TEXT;

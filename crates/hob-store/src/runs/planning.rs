@@ -217,7 +217,7 @@ fn draft_origin(origin: &StepOrigin) -> Result<DraftOrigin, StoreError> {
     Ok(DraftOrigin {
         step: origin.step,
         attempt: origin.attempt,
-        call_end: origin.call_end.as_ref().map(to_json).transpose()?,
+        outcome: origin.outcome.as_ref().map(to_json).transpose()?,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The store's methods about sessions and messages.
 
 use super::read::{self, SessionListCursor};
-use super::transcript::{self, TranscriptPage, TranscriptPlace};
+use super::transcript::{self, TranscriptPage, TranscriptPlace, TranscriptTail};
 use super::write::{self, MessageDraft, NewSession};
 use crate::error::{QueryError, StoreError};
 use crate::store::{Store, to_json};
@@ -104,6 +104,12 @@ impl Store {
             self.shared().health.add_damaged_row(row);
         }
         Ok(page)
+    }
+
+    /// Returns where the messages of a session that are not final begin.
+    pub async fn transcript_tail(&self, session: &str) -> Result<TranscriptTail, StoreError> {
+        let session = validate::session_ref(session)?;
+        self.read(move |sql| transcript::tail(sql, &session)).await
     }
 
     /// Returns the number of the message with the answer of a run's step, or without a step, of the

@@ -12,48 +12,26 @@ use crate::checksums::damage::RowName;
 use crate::checksums::{MESSAGES, RUNS};
 use crate::error::QueryError;
 use crate::value::{int, number, optional_number, optional_uuid, parse_enum, parse_json};
+use hob_core::transcript::{CallOutcome, MessageOrigin, StepRef, StoredMessage};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rooms::agent::ToolCallState;
-use hob_wire::rooms::permission::PermissionDenial;
 use hob_wire::work::RunEndCause;
 use hob_wire::{ContentPart, DamagedRow, Message, MessageContent, MessageId, Role, RunId, SessionId};
 use rusqlite::{Connection, Row};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// Messages behind a page that are searched for results of its calls. Few stand between an answer
+/// Messages that are searched for an answer or its results. Few stand between an answer
 /// and its results: texts that came while the calls ran.
 const LOOK_AHEAD_ROWS: u64 = 1_024;
 
-/// The step that a message belongs to.
+/// The step that a message of a run belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepOrigin {
     pub step: u32,
     pub attempt: u32,
-    /// For a result: how its call was settled, unless it simply ended.
-    pub call_end: Option<CallEnd>,
-}
-
-/// How a call was settled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallEnd {
-    pub state: ToolCallState,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub denial: Option<PermissionDenial>,
-}
-
-/// A message of a transcript.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TranscriptMessage {
-    pub message: Message,
-    /// The run that added it.
-    pub run: Option<RunId>,
-    pub origin: Option<StepOrigin>,
-    /// True for a note in place of a damaged or missing message.
-    pub is_damaged: bool,
+    /// For a result: the end of its call; done without a denial when missing.
+    pub outcome: Option<CallOutcome>,
 }
 
 /// The end of a run.
@@ -77,7 +55,7 @@ pub struct TranscriptPage {
     /// The number of messages that the session has.
     pub message_count: u64,
     /// Oldest first. Results of calls may have higher numbers than the page that follows.
-    pub messages: Vec<TranscriptMessage>,
+    pub messages: Vec<StoredMessage>,
     pub runs: Vec<RunNotices>,
     /// The `before` of the page that precedes.
     pub before: Option<u64>,
@@ -91,8 +69,19 @@ pub struct TranscriptPage {
 pub enum TranscriptPlace {
     /// The groups before this message, the newest ones.
     Before(u64),
-    /// The groups after this message, the oldest ones.
-    After(u64),
+    /// The groups after this message, the oldest ones, that begin no later than the second one.
+    After(u64, u64),
+}
+
+/// Where the messages of a session that are not final begin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TranscriptTail {
+    pub session: SessionId,
+    pub session_key: String,
+    pub message_count: u64,
+    /// The unfinished run that has messages, and the number of the one that its last group begins
+    /// with.
+    pub run: Option<(RunId, u64)>,
 }
 
 pub(crate) fn page(
@@ -105,16 +94,9 @@ pub(crate) fn page(
     let mut reader = TranscriptReader::new(sql, &head, groups_max);
     let (before, after) = match place {
         TranscriptPlace::Before(before) => (reader.read_back(before)?, None),
-        TranscriptPlace::After(after) => (None, reader.read_on(after)?),
+        TranscriptPlace::After(after, until) => (None, reader.read_on(after, until)?),
     };
-    let (from, to) = match place {
-        TranscriptPlace::Before(end) => (before.unwrap_or(0), end),
-        TranscriptPlace::After(start) => (
-            start.saturating_add(1),
-            after.map_or(u64::MAX, |last| last + 1),
-        ),
-    };
-    let runs = reader.run_notices(from..to)?;
+    let runs = reader.run_notices()?;
     // A page that does not begin the session has one before it, and one that does not end it has
     // one behind it.
     let (before, after) = match place {
@@ -122,7 +104,7 @@ pub(crate) fn page(
             let last = (end <= head.message_count).then(|| end.saturating_sub(1));
             (before, last)
         }
-        TranscriptPlace::After(start) => (Some(start + 1).filter(|_| start > 0), after),
+        TranscriptPlace::After(start, _) => (Some(start.saturating_add(1)).filter(|_| start > 0), after),
     };
     Ok(TranscriptPage {
         session: head.identity.id,
@@ -133,6 +115,33 @@ pub(crate) fn page(
         before,
         after,
         damaged: reader.damaged,
+    })
+}
+
+/// Finds where the messages that are not final begin.
+pub(crate) fn tail(sql: &Connection, session: &SessionRef) -> Result<TranscriptTail, QueryError> {
+    let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
+    let mut select = sql.prepare_cached(BEGUN_RUN)?;
+    let mut rows = select.query([head.row_id])?;
+    let run = match rows.next()? {
+        None => None,
+        Some(row) => {
+            let run_row: i64 = row.get(0)?;
+            let last_message = number(row, 2)?;
+            let mut select = sql.prepare_cached(LAST_GROUP)?;
+            let from = last_message.saturating_sub(LOOK_AHEAD_ROWS);
+            let mut rows =
+                select.query((head.row_id, int(last_message), int(from), run_row))?;
+            let begins = rows.next()?.map(|row| number(row, 0)).transpose()?;
+            let run = RunId(crate::value::uuid(row, 1)?);
+            Some((run, begins.unwrap_or(last_message)))
+        }
+    };
+    Ok(TranscriptTail {
+        session: head.identity.id,
+        session_key: head.identity.name().to_owned(),
+        message_count: head.message_count,
+        run,
     })
 }
 
@@ -167,7 +176,7 @@ type StepKey = (i64, u32);
 
 /// A message and its step.
 struct ReadMessage {
-    read: TranscriptMessage,
+    read: StoredMessage,
     step: Option<StepKey>,
 }
 
@@ -184,7 +193,7 @@ struct TranscriptReader<'c> {
     head: &'c SessionHead,
     groups_max: usize,
     /// Oldest first at the end.
-    messages: Vec<TranscriptMessage>,
+    messages: Vec<StoredMessage>,
     groups: usize,
     bytes: usize,
     damaged: Vec<DamagedRow>,
@@ -253,7 +262,7 @@ impl<'c> TranscriptReader<'c> {
     }
 
     /// Reads on from `after`; returns where the page that follows begins.
-    fn read_on(&mut self, after: u64) -> Result<Option<u64>, QueryError> {
+    fn read_on(&mut self, after: u64, until: u64) -> Result<Option<u64>, QueryError> {
         let mut select = self.sql.prepare_cached(&SELECT_FORWARD)?;
         let mut rows = select.query((self.head.row_id, int(after)))?;
         let mut steps = BTreeSet::new();
@@ -261,7 +270,11 @@ impl<'c> TranscriptReader<'c> {
         let mut next = None;
         while let Some(row) = rows.next()? {
             let seq = number(row, 1)?;
-            if self.is_full() && !is_result(row)? {
+            let is_group = !is_result(row)?;
+            if is_group && seq > until {
+                break;
+            }
+            if is_group && self.is_full() {
                 next = Some(reached);
                 break;
             }
@@ -278,10 +291,10 @@ impl<'c> TranscriptReader<'c> {
                 }
             }
         }
-        match next {
-            Some(reached) => self.add_results_behind(reached + 1, &steps)?,
-            None => self.gap(reached + 1, self.head.message_count),
+        if next.is_none() {
+            self.gap(reached + 1, self.head.message_count.min(until));
         }
+        self.add_results_behind(reached + 1, &steps)?;
         Ok(next)
     }
 
@@ -345,22 +358,21 @@ impl<'c> TranscriptReader<'c> {
         self.run_rows.extend(run_row);
         let run = optional_uuid(row, 8)?.map(RunId);
         let step: Option<u32> = row.get(9)?;
-        let call_end: Option<String> = row.get(11)?;
-        let call_end = call_end.as_deref().map(parse_json).transpose()?;
+        let outcome: Option<String> = row.get(11)?;
+        let outcome = outcome.as_deref().map(parse_json).transpose()?;
         let attempt: Option<u32> = row.get(10)?;
-        let origin = run.and(step).map(|step| StepOrigin {
-            step,
-            attempt: attempt.unwrap_or(1),
-            call_end,
+        // A message of a run that belongs to no step has the number 0 for both.
+        let origin = run.map(|run| MessageOrigin {
+            step: StepRef {
+                run,
+                step: step.unwrap_or(0),
+                attempt: attempt.unwrap_or(0),
+            },
+            outcome,
         });
         Ok(ReadMessage {
-            step: origin.as_ref().and(run_row.zip(step)),
-            read: TranscriptMessage {
-                message,
-                run,
-                origin,
-                is_damaged: false,
-            },
+            step: run_row.zip(step),
+            read: StoredMessage::new(message, origin),
         })
     }
 
@@ -376,7 +388,7 @@ impl<'c> TranscriptReader<'c> {
         self.messages.push(note);
     }
 
-    fn note(&mut self, seq: u64, damaged: DamagedRow) -> TranscriptMessage {
+    fn note(&mut self, seq: u64, damaged: DamagedRow) -> StoredMessage {
         let message = Message {
             // The note is no stored message, so it has no id that could be looked up.
             id: MessageId(uuid::Uuid::nil()),
@@ -386,11 +398,9 @@ impl<'c> TranscriptReader<'c> {
             at: self.at,
         };
         self.damaged.push(damaged);
-        TranscriptMessage {
-            message,
-            run: None,
-            origin: None,
-            is_damaged: true,
+        StoredMessage {
+            damaged: true,
+            ..StoredMessage::new(message, None)
         }
     }
 
@@ -402,8 +412,9 @@ impl<'c> TranscriptReader<'c> {
         }
     }
 
-    /// The notices of the runs that ended with a message in this range.
-    fn run_notices(&self, range: std::ops::Range<u64>) -> Result<Vec<RunNotices>, QueryError> {
+    /// The notices of the runs that ended with one of the messages.
+    fn run_notices(&self) -> Result<Vec<RunNotices>, QueryError> {
+        let seqs: BTreeSet<u64> = self.messages.iter().map(|it| it.message.seq).collect();
         let mut select = self.sql.prepare_cached(&SELECT_ENDED_RUN)?;
         let mut found = Vec::new();
         for run_row in &self.run_rows {
@@ -414,7 +425,7 @@ impl<'c> TranscriptReader<'c> {
             // A damaged run is named by `agent.list` and `hob verify`; its messages are intact.
             let is_whole = RUNS.is_whole(self.sql, row, 6, (*run_row, 0))?;
             let last_message = number(row, 1)?;
-            if is_whole && range.contains(&last_message) {
+            if is_whole && seqs.contains(&last_message) {
                 let (notes, cause): (String, String) = (row.get(2)?, row.get(3)?);
                 found.push(RunNotices {
                     run: RunId(crate::value::uuid(row, 0)?),
@@ -461,7 +472,7 @@ fn parts_of(content: &MessageContent) -> &[ContentPart] {
 static COLUMNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {}, m.run, r.id, m.step, m.attempt,
-         m.call_end FROM messages m LEFT JOIN runs r ON r.row_id = m.run WHERE m.session = ?1",
+         m.outcome FROM messages m LEFT JOIN runs r ON r.row_id = m.run WHERE m.session = ?1",
         MESSAGES.checksum_state_sql("m")
     )
 });
@@ -485,4 +496,9 @@ static SELECT_ENDED_RUN: LazyLock<String> = LazyLock::new(|| {
 const ANSWER_OF: &str = "SELECT m.seq FROM runs r CROSS JOIN messages m
     ON m.session = ?1 AND m.seq BETWEEN r.first_message AND r.last_message
     WHERE r.id = ?2 AND m.run = r.row_id AND m.step = ?3 AND m.role = 'assistant' LIMIT 1";
+const BEGUN_RUN: &str = "SELECT row_id, id, last_message FROM runs INDEXED BY runs_live
+    WHERE session = ?1 AND state <> 'done' AND last_message IS NOT NULL ORDER BY row_id LIMIT 1";
+// The last message of a run may be the result of a call; its group begins with the answer.
+const LAST_GROUP: &str = "SELECT seq FROM messages WHERE session = ?1 AND seq <= ?2 AND seq > ?3
+    AND run = ?4 AND role <> 'tool' ORDER BY seq DESC LIMIT 1";
 const LAST_OF: &str = "SELECT last_message FROM runs WHERE id = ?1 AND session = ?2";

@@ -121,8 +121,8 @@ pub(crate) struct MessageDraft {
 pub(crate) struct DraftOrigin {
     pub(crate) step: u32,
     pub(crate) attempt: u32,
-    /// JSON text of a [`CallEnd`](super::transcript::CallEnd).
-    pub(crate) call_end: Option<String>,
+    /// JSON text of a `CallOutcome`.
+    pub(crate) outcome: Option<String>,
 }
 
 pub(crate) fn send(
@@ -185,7 +185,7 @@ pub(crate) fn append(
         run,
         origin.map(|origin| origin.step),
         origin.map(|origin| origin.attempt),
-        origin.and_then(|origin| origin.call_end.as_deref()),
+        origin.and_then(|origin| origin.outcome.as_deref()),
     ))?;
     batch
         .sql
@@ -393,7 +393,7 @@ static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
         "run",
         "step",
         "attempt",
-        "call_end",
+        "outcome",
     ])
 });
 static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {

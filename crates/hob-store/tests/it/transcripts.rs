@@ -3,10 +3,10 @@
 
 use crate::runs::rig::{run, step};
 use crate::support::{Home, Open, alter};
+use hob_core::transcript::{CallOutcome, StoredMessage};
 use hob_kit::randomness::Randomness;
 use hob_store::{
-    CallEnd, NewMessage, RunRow, StepOrigin, TranscriptMessage, TranscriptPage,
-    TranscriptPlace,
+    NewMessage, RunRow, StepOrigin, TranscriptPage, TranscriptPlace,
 };
 use hob_wire::rooms::agent::{RunState, ToolCallState};
 use hob_wire::rooms::session::SessionSendParams;
@@ -62,22 +62,22 @@ impl Conversation {
         self.write(message, RunState::Running).await;
     }
 
-    async fn result(&mut self, number: u32, call_end: Option<CallEnd>) {
+    async fn result(&mut self, number: u32, outcome: Option<CallOutcome>) {
         let result = ContentPart::ToolResult(ToolResult {
             id: format!("{}-{number}", self.step),
             content: Vec::new(),
-            is_error: call_end.is_some(),
+            is_error: outcome.is_some(),
         });
         let message = NewMessage::new(Role::Tool, MessageContent::Parts(vec![result]));
-        let message = message.of_step(self.origin(call_end));
+        let message = message.of_step(self.origin(outcome));
         self.write(message, RunState::Running).await;
     }
 
-    fn origin(&self, call_end: Option<CallEnd>) -> StepOrigin {
+    fn origin(&self, outcome: Option<CallOutcome>) -> StepOrigin {
         StepOrigin {
             step: self.step,
             attempt: 2,
-            call_end,
+            outcome,
         }
     }
 
@@ -110,7 +110,7 @@ impl Conversation {
     async fn read_on(&self, groups: usize) -> Vec<TranscriptPage> {
         let (mut pages, mut after) = (Vec::new(), Some(0));
         while let Some(start) = after {
-            let page = self.page(TranscriptPlace::After(start), groups).await;
+            let page = self.page(TranscriptPlace::After(start, u64::MAX), groups).await;
             after = page.after;
             pages.push(page);
         }
@@ -176,7 +176,7 @@ fn pages_of(pages: &[TranscriptPage]) -> BTreeMap<u64, usize> {
 }
 
 fn assert_groups_are_whole(page: &TranscriptPage) {
-    let step = |it: &TranscriptMessage| it.origin.as_ref().map(|origin| origin.step);
+    let step = |it: &StoredMessage| it.origin.as_ref().map(|origin| origin.step.step);
     for result in page.messages.iter().filter(|it| it.message.role == Role::Tool) {
         let mut answers = page.messages.iter().filter(|it| {
             it.message.role == Role::Assistant && it.message.seq < result.message.seq
@@ -190,7 +190,7 @@ async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
     let home = Home::new();
     let mut talk = Conversation::begin(&home).await;
     talk.answer(2).await;
-    let cancelled = CallEnd {
+    let cancelled = CallOutcome {
         state: ToolCallState::Cancelled,
         denial: None,
     };
@@ -204,16 +204,18 @@ async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
     let remains = home.remains();
     let reopened = remains.open();
     for store in [&talk.store, &reopened] {
-        let page = store.transcript(SESSION, TranscriptPlace::After(0), 100).await;
+        let page = store.transcript(SESSION, TranscriptPlace::After(0, u64::MAX), 100).await;
         let page = page.expect("it is read");
         let origin = |seq: usize| page.messages[seq - 1].origin.clone();
-        let runs: Vec<_> = page.messages.iter().map(|it| it.run.is_some()).collect();
+        let runs: Vec<_> = page.messages.iter().map(|it| it.origin.is_some()).collect();
         assert_eq!(runs, [true, true, true, true, false, true]);
-        assert_eq!((origin(1), origin(5)), (None, None));
+        assert_eq!(origin(1).expect("a run").step.step, 0);
         let answer = origin(2).expect("a step");
-        assert_eq!((answer.step, answer.attempt, answer.call_end), (1, 2, None));
-        assert_eq!(origin(3).expect("a step").call_end, Some(cancelled.clone()));
-        assert_eq!(origin(4).expect("a step").call_end, None);
+        let step = answer.step;
+        assert_eq!((step.run, step.step, step.attempt), (talk.run.id, 1, 2));
+        assert_eq!(answer.outcome, None);
+        assert_eq!(origin(3).expect("a step").outcome, Some(cancelled.clone()));
+        assert_eq!(origin(4).expect("a step").outcome, None);
         let [ended] = &page.runs[..] else {
             panic!("one run ended: {:?}", page.runs);
         };
@@ -238,10 +240,10 @@ async fn damaged_and_missing_messages_are_notes_at_their_place() {
     alter(&home, "UPDATE messages SET content = '\"other\"' WHERE seq = 2");
     alter(&home, "DELETE FROM messages WHERE seq IN (4, 5)");
     let store = home.open();
-    for place in [TranscriptPlace::After(0), TranscriptPlace::Before(u64::MAX)] {
+    for place in [TranscriptPlace::After(0, u64::MAX), TranscriptPlace::Before(u64::MAX)] {
         let page = store.transcript(SESSION, place, 100).await.expect("read");
         let seqs = |damaged: bool| -> Vec<u64> {
-            let those = page.messages.iter().filter(|it| it.is_damaged == damaged);
+            let those = page.messages.iter().filter(|it| it.damaged == damaged);
             those.map(|it| it.message.seq).collect()
         };
         assert_eq!(seqs(true), [2, 4]);
