@@ -51,10 +51,10 @@ pub enum BlockStatus {
 
 /// One block of a transcript.
 ///
-/// Its id is `RUN/STEP/ATTEMPT/NAME` for a block of a step, where NAME is `k` (thinking), `tN` (the
-/// N-th text), `cN` (the N-th tool call) or `oN` (the output of the N-th call); `RUN/nN` for the
-/// N-th note of a run, `RUN/end` for the reason of its end, `RUN/qID` for a question; and `mSEQ/N`
-/// for the N-th block of a message that belongs to no step. Clients need not parse it.
+/// Its id is `RUN/STEP/ATTEMPT/NAME` in a step of a run and `mSEQ/NAME` in any other message. NAME is
+/// `k` (thinking), `tN` (the N-th text), `cN` (the N-th tool call) or `oN` (the output of the N-th
+/// call). A notice of a run is `RUN/nN` or, for the reason of its end, `RUN/end`; a question is
+/// `RUN/qID`. Clients need not parse it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
@@ -82,8 +82,9 @@ pub struct BlockDetails {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The position in the session: the `seq` of its message; for the output of a call, of the
-    /// message with the call; for a notice of a run, of the run's last message. Missing as long as
-    /// that message is not stored. If one block of a step gets it, it holds for all blocks of it.
+    /// message with the call; for a notice of a run, of the step or message before it. Missing as
+    /// long as that message is not stored. If a change gives it to one block of a step, it holds for
+    /// all blocks of that step, and so does `createdAt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The author of a text.
@@ -195,6 +196,9 @@ pub struct BlockChange {
     /// With `open` and `close`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<BlockDetails>,
+    /// If it grew: the blocks with at most this `seq` are final now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<u64>,
 }
 
 #[expect(
