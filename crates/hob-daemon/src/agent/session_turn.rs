@@ -230,6 +230,7 @@ pub(super) async fn fail_unreadable(
     // ended.
     write.events = draft.events;
     shared.deps.store.write_step(write).await?;
+    shared.deps.transcripts.reset(&row.session_key);
     Ok(views::run_view(&row, Vec::new()))
 }
 

@@ -80,9 +80,10 @@ events! { "sessions";
     SessionMessage = "session.message" {
         payload: SessionMessagePayload, scope: Read, durability: Logged,
     }
-    /// A block of a session's transcript changed; see `session.blocks`.
+    /// A block of a session's transcript changed; see `session.blocks`. Only a subscription that
+    /// names this topic receives it: `session.*` and `*` do not.
     SessionBlock = "session.block" {
-        payload: SessionBlockPayload, scope: Read, durability: Volatile,
+        payload: SessionBlockPayload, scope: Read, durability: Volatile, only_named: true,
     }
     /// A session was deleted.
     SessionDeleted = "session.deleted" {
