@@ -65,7 +65,7 @@ pub struct BlockList {
     /// Those that were kept when the open request was sent. Its answer has them, unless another
     /// daemon sent them.
     kept_before: BTreeSet<u64>,
-    /// The blocks of a renewal so far, and the position of its first page.
+    /// The pages of a renewal so far.
     renewal: Option<Renewal>,
     is_asking: bool,
     /// Another renewal was asked for during this one.
@@ -74,11 +74,11 @@ pub struct BlockList {
     blocks_max: usize,
 }
 
-/// Pages that replace everything that is not final.
+/// Pages that replace everything that is not final. Only the last one has blocks that may change, so
+/// its position is that of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Renewal {
     blocks: Vec<Block>,
-    position: Option<u64>,
     after: Option<u64>,
 }
 
@@ -116,9 +116,7 @@ impl BlockList {
         }
         let renewal = self.renewal.as_ref()?;
         self.is_asking = true;
-        if renewal.position.is_none() {
-            self.kept_before = self.kept.keys().copied().collect();
-        }
+        self.kept_before = self.kept.keys().copied().collect();
         Some(match (renewal.after, self.position) {
             (Some(after), _) => BlockRequest::After(after),
             (None, _) if self.blocks.is_empty() && self.settled == 0 => BlockRequest::Latest,
@@ -176,8 +174,7 @@ impl BlockList {
         let Some(renewal) = &mut self.renewal else {
             return;
         };
-        let is_first = renewal.position.is_none();
-        let position = *renewal.position.get_or_insert(page.position);
+        let is_first = renewal.after.is_none();
         renewal.blocks.extend(page.blocks);
         renewal.after = page.after;
         if is_first && self.blocks.is_empty() {
@@ -194,7 +191,7 @@ impl BlockList {
         }
         self.replace_tail(blocks, out);
         self.settled = page.settled;
-        self.position = Some(position);
+        self.position = Some(page.position);
         self.apply_kept(out);
     }
 
@@ -230,6 +227,7 @@ impl BlockList {
     fn apply_next(&mut self, change: BlockChange, out: &mut Vec<ListChange>) {
         let settled = change.settled;
         let stored = change.details.as_ref().and_then(|details| details.seq);
+        let created_at = change.details.as_ref().and_then(|it| it.created_at);
         let step = change
             .details
             .as_ref()
@@ -252,6 +250,7 @@ impl BlockList {
             let is_near = |block: &&mut Block| block.details.seq.is_none_or(|it| it >= seq);
             for block in tail.take_while(is_near).filter(of_step) {
                 block.details.seq = Some(seq);
+                block.details.created_at = created_at;
             }
         }
         if let Some(settled) = settled {

@@ -11,6 +11,7 @@ use super::tool_client::{ExecutionOutcome, PermissionOutcome};
 use super::tool_results::tool_ended_entry;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
+use hob_core::transcript::STOPPED_MARK;
 use hob_core::turn::{TurnEvent, TurnPhase};
 use hob_store::{LedgerWrite, NewMessage, StepOrigin};
 use hob_wire::rooms::agent::CallView;
@@ -24,8 +25,6 @@ use std::time::Duration;
 pub(super) const STOP_WAIT: Duration = Duration::from_millis(800);
 /// Note about steering text that came after the last step.
 const UNSEEN_STEERING: &str = "Text added to the run came too late for its last step. It is in the conversation, and the next run sees it.";
-/// Appended to an answer that was cut off.
-const CUT_MARK: &str = "\n[The answer was stopped here.]";
 
 impl RunDriver {
     /// True if hob is stopping: nothing new begins, and the stop itself may cause failures.
@@ -197,7 +196,7 @@ impl RunDriver {
         let in_model = *self.replayed.turn.phase() == TurnPhase::Model;
         let text = self.live_view.deltas().text();
         if in_model && cause != RunEndCause::Answered && !text.is_empty() && draft.text.is_none() {
-            let content = MessageContent::Text(format!("{text}{CUT_MARK}"));
+            let content = MessageContent::Text(format!("{text}{STOPPED_MARK}"));
             let (step, attempt) = self.replayed.turn.step_and_attempt();
             let message = NewMessage::new(Role::Assistant, content);
             draft.messages.push(message.of_step(StepOrigin {

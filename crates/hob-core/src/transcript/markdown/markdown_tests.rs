@@ -52,7 +52,7 @@ const CASES: &[&str] = &[
     "text\n2. no list here\n1985. nor here\n§1. a list",
     "text\n-\n§under the heading",
     "- a\n  - b\n\n    deep\n\n- c\n\n      code in c\n\n§out",
-    "10. ten\n\n    in ten\n\n   §not in ten",
+    "10. ten\n\n    in ten\n\n§   not in ten",
     "> a quote\nlazy\n> more\n\n§> another\n§# Title",
     "text\n§> quote\n> ```\n> code\n§not in the code",
     "    code\n\n    code\n\n§text\n    no code here",
