@@ -14,13 +14,14 @@ use hob_wire::block::Block;
 use hob_wire::rooms::agent::RunCompleted;
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use hob_wire::rooms::session::{Blocks, SessionBlock, SessionBlocks, SessionBlocksParams};
-use hob_wire::{ErrorCode, EventTopic};
+use hob_wire::{ErrorCode, EventTopic, RunId};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The most blocks kept by default; older ones are read again with [`SessionFollower::older`].
+/// The most blocks kept by default; older ones are read again with
+/// [`SessionFollower::read_older`].
 const BLOCKS_MAX: usize = 10_000;
 /// The pause before a failed request is sent again.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
@@ -49,7 +50,8 @@ impl FollowOptions {
 /// Something that happened in the session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FollowItem {
-    /// The blocks changed; [`SessionFollower::blocks`] has them as they are after it.
+    /// The blocks changed; [`SessionFollower::blocks`] has them as they are after it. After a page
+    /// it may be empty: nothing was missing.
     Blocks(Vec<ListChange>),
     /// An event of another topic.
     Event(BusEvent),
@@ -57,8 +59,11 @@ pub enum FollowItem {
     Gap(GapRange),
 }
 
-/// The answer to a request, and whether it is an older page.
-type PendingPage = BoxFuture<'static, Result<SessionBlocks, ClientError>>;
+/// A request on its way.
+struct PendingPage {
+    is_older: bool,
+    answer: BoxFuture<'static, Result<SessionBlocks, ClientError>>,
+}
 
 /// Follows one session until it is dropped.
 pub struct SessionFollower {
@@ -67,7 +72,11 @@ pub struct SessionFollower {
     stream: EventStream,
     state: watch::Receiver<ConnectionState>,
     list: BlockList,
+    /// The run whose blocks are read from its first one on.
+    run: Option<RunId>,
     pending: Option<PendingPage>,
+    /// Changes of pages that are shown once the run is whole.
+    held: Vec<ListChange>,
     /// Items that were made together.
     ready: VecDeque<FollowItem>,
 }
@@ -105,9 +114,17 @@ impl SessionFollower {
             client,
             options,
             list: BlockList::new(BLOCKS_MAX),
+            run: None,
             pending: None,
+            held: Vec::new(),
             ready: VecDeque::new(),
         })
+    }
+
+    /// Reads the blocks of this run from its first one on, however many pages they fill. Call it
+    /// before the first [`SessionFollower::next`].
+    pub fn read_whole_run(&mut self, run: RunId) {
+        self.run = Some(run);
     }
 
     /// The blocks in order, as far as they are known.
@@ -117,7 +134,7 @@ impl SessionFollower {
 
     /// Returns true if nothing is known to be missing.
     pub fn is_current(&self) -> bool {
-        self.list.is_current()
+        self.list.is_current() && self.pending.is_none()
     }
 
     /// Returns a watch on the state of the connection.
@@ -135,7 +152,7 @@ impl SessionFollower {
             let pending = &mut self.pending;
             let page = async move {
                 match pending {
-                    Some(pending) => pending.await,
+                    Some(pending) => (&mut pending.answer).await,
                     None => std::future::pending().await,
                 }
             };
@@ -157,8 +174,9 @@ impl SessionFollower {
                     }
                 }
                 Wakeup::Page(page) => {
-                    self.pending = None;
-                    if let Err(error) = self.read_page(page) {
+                    let pending = self.pending.take();
+                    let is_older = pending.is_some_and(|pending| pending.is_older);
+                    if let Err(error) = self.read_page(page, is_older) {
                         return Some(Err(error));
                     }
                 }
@@ -166,17 +184,13 @@ impl SessionFollower {
         }
     }
 
-    /// Reads the page before the first block; returns false if there is none.
-    pub async fn older(&mut self) -> Result<bool, ClientError> {
-        let Some(request) = self.list.older_request() else {
-            return Ok(false);
-        };
-        let params = self.params(request);
-        let page = self.client.call_with_retry::<Blocks>(&params).await?;
-        let mut changes = Vec::new();
-        self.list.apply_older(page_of(page), &mut changes);
-        self.ready.push_back(FollowItem::Blocks(changes));
-        Ok(true)
+    /// Asks for the page before the first block; returns false if there is none.
+    pub fn read_older(&mut self) -> bool {
+        let request = self.list.older_request();
+        if let Some(request) = request.filter(|_| self.pending.is_none()) {
+            self.pending = Some(self.ask(request, true));
+        }
+        request.is_some()
     }
 
     fn read_item(&mut self, item: StreamItem) {
@@ -206,7 +220,11 @@ impl SessionFollower {
         self.ready.push_back(FollowItem::Event(event));
     }
 
-    fn read_page(&mut self, page: Result<SessionBlocks, ClientError>) -> Result<(), ClientError> {
+    fn read_page(
+        &mut self,
+        page: Result<SessionBlocks, ClientError>,
+        is_older: bool,
+    ) -> Result<(), ClientError> {
         let page = match page {
             Ok(page) => page_of(page),
             // The session does not exist yet, or any more. A change shows that it does.
@@ -217,14 +235,27 @@ impl SessionFollower {
                 BlockPage::default()
             }
             Err(error) if error.is_transient() => {
-                self.list.request_failed();
+                if is_older {
+                    self.read_older();
+                } else {
+                    self.list.request_failed();
+                }
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
-        let mut changes = Vec::new();
-        self.list.apply_page(page, &mut changes);
-        self.push_changes(changes);
+        if is_older {
+            self.list.apply_older(page, &mut self.held);
+        } else {
+            self.list.apply_page(page, &mut self.held);
+        }
+        let first = self.list.blocks().first();
+        let is_cut = self.run.is_some() && first.is_some_and(|first| first.run_id == self.run);
+        if !is_cut || !self.read_older() {
+            let changes = std::mem::take(&mut self.held);
+            // Also without a change: the follower is current now.
+            self.ready.push_back(FollowItem::Blocks(changes));
+        }
         Ok(())
     }
 
@@ -244,21 +275,27 @@ impl SessionFollower {
     }
 
     fn send_request(&mut self) {
-        if self.pending.is_some() {
-            return;
+        if self.pending.is_none()
+            && let Some(request) = self.list.next_request()
+        {
+            self.pending = Some(self.ask(request, false));
         }
-        let Some(request) = self.list.next_request() else {
-            return;
-        };
+    }
+
+    fn ask(&self, request: BlockRequest, is_older: bool) -> PendingPage {
         let params = self.params(request);
         let client = self.client.clone();
-        self.pending = Some(Box::pin(async move {
+        let answer = async move {
             let answer = client.call_with_retry::<Blocks>(&params).await;
             if answer.is_err() {
                 tokio::time::sleep(RETRY_WAIT).await;
             }
             answer
-        }));
+        };
+        PendingPage {
+            is_older,
+            answer: Box::pin(answer),
+        }
     }
 
     fn params(&self, request: BlockRequest) -> SessionBlocksParams {
