@@ -5,9 +5,10 @@ use crate::daemon::{BenchHome, ServerProcess, SimProcess};
 use crate::measure::LatencySamples;
 use crate::peer::{BusPeer, request};
 use crate::report::{BenchGoal, BenchRow};
+use crate::stream::wall_us;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 pub(crate) const NOTE: &str = "The first page is session.blocks with 50 blocks. Each message is a paragraph and a list. Streamed tokens say when they were sent; both rows read one scripted server in a process of its own, at 50 tokens a second.";
 
@@ -170,8 +171,7 @@ async fn read(
         if frame["event"] != of.topic || role == "user" {
             continue;
         }
-        let now_us = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-        let now_us = u64::try_from(now_us.as_micros())?;
+        let now_us = wall_us();
         let text = payload[of.field].as_str().unwrap_or_default();
         for stamp in text.split_ascii_whitespace() {
             let sent_us: u64 = stamp.parse().context("a stamp")?;

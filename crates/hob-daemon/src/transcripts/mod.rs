@@ -504,7 +504,3 @@ fn named(session: &str) -> SessionTag {
         key: None,
     }
 }
-
-#[cfg(test)]
-#[path = "transcripts_tests.rs"]
-mod tests;
