@@ -100,7 +100,7 @@ impl Transcripts {
     /// Registers a run that is about to be driven. Its inputs go to the feed.
     pub(crate) fn feed(&self, run: RunId, session: SessionId, session_key: &str) -> TranscriptFeed {
         let tag = tag_of(session, session_key);
-        let transcript = self.0.lock().entry(&self.0, &tag, session, session_key);
+        let transcript = self.entry(&tag, session, session_key);
         TranscriptFeed::new(self.clone(), transcript, run)
     }
 
@@ -117,10 +117,7 @@ impl Transcripts {
         let tag = tag_of(page.session, &page.session_key);
         let found = page.messages.into_iter().find(|it| it.message.seq == seq);
         if let Some(message) = found {
-            let registry = &self.0;
-            let mut live = registry.lock();
-            let transcript = live.entry(registry, &tag, page.session, &page.session_key);
-            drop(live);
+            let transcript = self.entry(&tag, page.session, &page.session_key);
             self.apply(&transcript, [TranscriptInput::Message(message)]);
         }
     }
@@ -184,6 +181,18 @@ impl Transcripts {
         let live = self.0.lock();
         let id = live.ids.get(session).map_or(session, |id| id);
         live.by_id.get(id).cloned()
+    }
+
+    /// The transcript of a session, created if it is missing.
+    fn entry(
+        &self,
+        tag: &SessionTag,
+        session: SessionId,
+        session_key: &str,
+    ) -> Arc<SessionTranscript> {
+        let registry = &self.0;
+        let mut live = registry.lock();
+        live.entry(registry, tag, session, session_key)
     }
 
     fn is_followed(&self, session: &SessionTag) -> bool {
@@ -288,10 +297,7 @@ impl Transcripts {
         if !is_live && !self.is_followed(&tag) {
             return self.view_stored(&tail).await;
         }
-        let registry = &self.0;
-        let mut live = registry.lock();
-        let transcript = live.entry(registry, &tag, tail.session, &tail.session_key);
-        drop(live);
+        let transcript = self.entry(&tag, tail.session, &tail.session_key);
         self.start(&transcript).await?;
         match self.view_of(&transcript) {
             Some(view) => Ok(view),
@@ -498,7 +504,3 @@ fn named(session: &str) -> SessionTag {
         key: None,
     }
 }
-
-#[cfg(test)]
-#[path = "transcripts_tests.rs"]
-mod tests;

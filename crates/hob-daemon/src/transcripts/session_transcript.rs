@@ -363,3 +363,7 @@ fn join_pieces(last: &mut TranscriptInput, next: TranscriptInput) -> Option<Tran
         None => Some(next),
     }
 }
+
+#[cfg(test)]
+#[path = "session_transcript_tests.rs"]
+mod tests;
