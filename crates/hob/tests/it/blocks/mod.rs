@@ -1,6 +1,7 @@
 //! Blocks through the built binary: a client that knows only the wire, and a daemon that is killed
 //! at any moment of an answer.
 
+mod asking;
 mod raw_client;
 
 use crate::conformance::wire::Peer;
