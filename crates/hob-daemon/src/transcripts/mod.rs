@@ -269,12 +269,19 @@ impl Transcripts {
 
     /// Tells followers that they missed changes, as soon as the bus has room for it.
     fn retry_missed(&self, transcript: &Arc<SessionTranscript>) {
+        if transcript.is_retrying.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let (transcripts, transcript) = (self.clone(), Arc::clone(transcript));
         let retry = async move {
             loop {
                 tokio::time::sleep(RETRY_WAIT).await;
+                // Before the position is taken: a change that fails from now on is another one.
+                transcript.is_retrying.store(false, Ordering::Relaxed);
                 let position = transcript.skip_position();
-                if transcripts.tell_missed(&transcript, position) {
+                if transcripts.tell_missed(&transcript, position)
+                    || transcript.is_retrying.swap(true, Ordering::Relaxed)
+                {
                     return;
                 }
             }

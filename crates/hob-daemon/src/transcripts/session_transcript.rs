@@ -9,6 +9,7 @@ use hob_core::transcript::{StepRef, StoredMessage, TranscriptFold, TranscriptInp
 use hob_wire::block::BlockChange;
 use hob_wire::{Role, RunId, SessionId};
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Inputs that wait for a message that another task is about to report. Beyond it the message counts
@@ -19,6 +20,8 @@ pub(super) struct SessionTranscript {
     pub(super) tag: SessionTag,
     pub(super) session: SessionId,
     pub(super) session_key: String,
+    /// True while a task tells followers that they missed changes.
+    pub(super) is_retrying: AtomicBool,
     // A std mutex: held while inputs are folded and their events handed to the bus, which never
     // waits. Events leave under the lock, so that they are in order.
     state: Mutex<TranscriptState>,
@@ -47,6 +50,7 @@ impl SessionTranscript {
             tag,
             session,
             session_key: session_key.to_owned(),
+            is_retrying: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
