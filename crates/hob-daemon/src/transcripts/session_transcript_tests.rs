@@ -129,16 +129,21 @@ fn what_follows_a_message_waits_for_it() {
 }
 
 #[test]
-fn a_message_that_is_never_reported_leaves_a_gap_in_the_positions() {
+fn a_message_that_is_never_reported_makes_the_fold_begin_anew() {
     let transcript = transcript();
-    let first = apply(&transcript, true, [message(1, Role::User, None)]);
-    let last = first.last().expect("changes").position;
+    apply(&transcript, true, [message(1, Role::User, None)]);
     let later = (3..3 + HELD_MAX as u64 + 1).map(|seq| message(seq, Role::User, None));
-    let changes = apply(&transcript, true, later);
-    assert_eq!(opened(&changes).len(), HELD_MAX + 1);
-    assert_eq!(changes[0].position, last + 2, "one position has no change");
-    let last = changes.last().expect("many").position;
-    assert_eq!(look(&transcript).1, last);
+    let is_told = transcript.apply(later, true, || BEGIN, |_| true);
+    assert!(!is_told && transcript.is_lost());
+    // Nothing is shown before what is stored was read.
+    let held = [message(900, Role::User, None)];
+    assert!(!transcript.apply(held, true, || BEGIN, |_| panic!("no change")));
+    assert!(transcript.begin_load());
+    let fold = TranscriptFold::new(900, 2 * BEGIN);
+    transcript.start(fold, 901, Vec::new(), true, |_| panic!("no change"));
+    assert!(!transcript.is_lost());
+    let next = apply(&transcript, true, [message(901, Role::User, None)]);
+    assert_eq!(next[0].position, 2 * BEGIN + 1);
 }
 
 #[test]
