@@ -22,7 +22,6 @@ impl TranscriptFeed {
         transcript: Arc<SessionTranscript>,
         run: RunId,
     ) -> Self {
-        transcript.add_feed();
         TranscriptFeed {
             transcripts,
             transcript,

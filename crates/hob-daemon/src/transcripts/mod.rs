@@ -100,7 +100,12 @@ impl Transcripts {
     /// Registers a run that is about to be driven. Its inputs go to the feed.
     pub(crate) fn feed(&self, run: RunId, session: SessionId, session_key: &str) -> TranscriptFeed {
         let tag = tag_of(session, session_key);
-        let transcript = self.entry(&tag, session, session_key);
+        let registry = &self.0;
+        let mut live = registry.lock();
+        let transcript = live.entry(registry, &tag, session, session_key);
+        // Under the mutex, so that nobody removes it as one without a run.
+        transcript.add_feed();
+        drop(live);
         TranscriptFeed::new(self.clone(), transcript, run)
     }
 
@@ -267,14 +272,27 @@ impl Transcripts {
         self.emit(transcript, change)
     }
 
-    /// Tells followers that they missed changes, as soon as the bus has room for it.
+    /// Tells followers that they missed changes, as soon as the bus has room for it. Before that, a
+    /// transcript that lost a message begins anew.
     fn retry_missed(&self, transcript: &Arc<SessionTranscript>) {
+        if transcript.is_retrying.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let (transcripts, transcript) = (self.clone(), Arc::clone(transcript));
         let retry = async move {
             loop {
                 tokio::time::sleep(RETRY_WAIT).await;
+                // Before the position is taken: a change that fails from now on is another one.
+                transcript.is_retrying.store(false, Ordering::Relaxed);
+                if transcript.is_lost()
+                    && let Err(error) = transcripts.start(&transcript).await
+                {
+                    tracing::debug!("a transcript cannot be read yet: {error}");
+                }
                 let position = transcript.skip_position();
-                if transcripts.tell_missed(&transcript, position) {
+                if transcripts.tell_missed(&transcript, position)
+                    || transcript.is_retrying.swap(true, Ordering::Relaxed)
+                {
                     return;
                 }
             }
@@ -404,8 +422,9 @@ impl Transcripts {
 
     /// Forgets a transcript if nobody needs it.
     fn release(&self, transcript: &Arc<SessionTranscript>) {
+        let mut live = self.0.lock();
         if transcript.is_idle() && !self.is_followed(&transcript.tag) {
-            self.0.remove(&mut self.0.lock(), transcript);
+            self.0.remove(&mut live, transcript);
         }
     }
 }

@@ -9,16 +9,19 @@ use hob_core::transcript::{StepRef, StoredMessage, TranscriptFold, TranscriptInp
 use hob_wire::block::BlockChange;
 use hob_wire::{Role, RunId, SessionId};
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Inputs that wait for a message that another task is about to report. Beyond it the message counts
-/// as lost, and followers ask again.
-const HELD_MAX: usize = 1_024;
+/// as lost: what is stored is read again, and followers ask again.
+const HELD_MAX: usize = 256;
 
 pub(super) struct SessionTranscript {
     pub(super) tag: SessionTag,
     pub(super) session: SessionId,
     pub(super) session_key: String,
+    /// True while a task tells followers that they missed changes.
+    pub(super) is_retrying: AtomicBool,
     // A std mutex: held while inputs are folded and their events handed to the bus, which never
     // waits. Events leave under the lock, so that they are in order.
     state: Mutex<TranscriptState>,
@@ -29,6 +32,8 @@ struct TranscriptState {
     /// Missing before the first message, and while what is stored is read.
     fold: Option<TranscriptFold>,
     is_loading: bool,
+    /// True if a message was never reported: the fold must begin anew with what is stored.
+    is_lost: bool,
     /// Positions that no change has, so that followers ask again.
     skipped: u64,
     /// The number of the next message for the fold.
@@ -47,12 +52,13 @@ impl SessionTranscript {
             tag,
             session,
             session_key: session_key.to_owned(),
+            is_retrying: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
 
     /// Applies inputs; `emit` gets the changes if the session is followed. Returns false if one of
-    /// them could not be emitted.
+    /// them could not be emitted, or if the fold must begin anew.
     pub(super) fn apply(
         &self,
         inputs: impl IntoIterator<Item = TranscriptInput>,
@@ -67,6 +73,7 @@ impl SessionTranscript {
             state.note_run(&input);
             if state.fold.is_none()
                 && !state.is_loading
+                && !state.is_lost
                 && let TranscriptInput::Message(first) = &input
                 && let Some(position) = position.take()
             {
@@ -77,7 +84,7 @@ impl SessionTranscript {
             }
             state.take(input, followed, &mut changes);
         }
-        state.emit(changes, followed, emit)
+        state.emit(changes, followed, emit) && !state.is_lost
     }
 
     /// Folds what was deferred, then shows the fold, if it has begun.
@@ -101,11 +108,16 @@ impl SessionTranscript {
         let mut state = self.lock();
         let begins = state.fold.is_none() && !state.is_loading;
         state.is_loading |= begins;
+        state.is_lost &= !begins;
         begins
     }
 
     pub(super) fn end_load(&self) {
         self.lock().is_loading = false;
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock().is_lost
     }
 
     /// Begins the fold with what is stored; messages from `next_seq` on follow.
@@ -251,11 +263,10 @@ impl TranscriptState {
                 if self.held.len() <= HELD_MAX {
                     return;
                 }
-                // A message was never reported. Its gap in the positions makes followers ask.
-                let seqs = self.held.iter().filter_map(seq_of);
-                self.next_seq = seqs.min().unwrap_or(next_seq + 1);
-                self.skipped += 1;
-                continue;
+                self.fold = None;
+                self.is_lost = true;
+                self.held.clear();
+                return;
             };
             if let Some(seq) = seq_of(&input) {
                 if seq < self.next_seq {
