@@ -253,7 +253,9 @@ impl TerminalSession {
             command.output = Some(text);
             command.truncated = truncated;
             command.output_bytes = current.printed.bytes();
-            command.recorded = Some(self.recorded_range(current.from, Some(self.applied_offset)));
+            // What belongs to a line that never began is mixed with the echo of the shell.
+            let to = current.began_us.map(|_| self.applied_offset);
+            command.recorded = to.map(|to| self.recorded_range(current.from, Some(to)));
             let ended_us = mark.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
             // Both times come from the machine's clock, which may be set back in between.
             let took_us = current.began_us.map(|began| ended_us.saturating_sub(began));

@@ -121,6 +121,9 @@ impl TerminalContext {
                 });
             }
             changes = Some(view);
+        }
+        // Looked up again: it may have ended before the view was taken, or with its terminal.
+        if !command.state.is_final() {
             command = self.deps.store.command(id).await?;
         }
         let has_ended = command.state.is_final();
