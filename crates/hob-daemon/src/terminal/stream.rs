@@ -49,7 +49,8 @@ impl TerminalContext {
                 Some(id) => self.command_source(id).await?,
                 None => self.terminal_source(&params).await?,
             };
-            if params.recording.is_some() && params.recording != source.recording {
+            let recordings = params.recording.as_ref().zip(source.recording.as_ref());
+            if recordings.is_some_and(|(wanted, found)| wanted != found) {
                 return Err(gone(&source.name));
             }
             let page = self.page(&source, &params).await?;

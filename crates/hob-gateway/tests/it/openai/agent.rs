@@ -73,6 +73,7 @@ impl Agent {
         let say = |offset, text: &str| self.say(&format!("chat:{id}"), id, offset, text);
         let mut reply = AgentChatResult {
             content: vec![text("Hello")],
+            earlier: Vec::new(),
             success: true,
             cause: RunEndCause::Answered,
             message: None,

@@ -194,7 +194,9 @@ impl<'c> FollowedCommand<'c> {
         self.state = page.state.unwrap_or(self.state);
         self.has_gaps |= page.skipped > 0;
         self.params.since = page.next;
-        self.params.recording.clone_from(&page.recording);
+        if page.recording.is_some() {
+            self.params.recording.clone_from(&page.recording);
+        }
         let bytes = page_bytes(page)?;
         if bytes.is_empty() {
             return Ok(());
