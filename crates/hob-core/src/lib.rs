@@ -18,6 +18,7 @@
 //! - [`terminal`]: shell marks, the screen, command output and the command scheduler of a terminal
 //! - [`text_calls`]: tool calls written as plain text
 //! - [`tool_traits`]: what is special about a built-in tool
+//! - [`transcript`]: the blocks of a session, on both sides of the wire
 //! - [`turn`]: the state machine of an agent run
 //! - [`unattended`]: the outcome of work that nobody watches
 //! - [`visible_text`]: escapes hidden and look-alike characters in untrusted text
@@ -44,6 +45,7 @@ pub mod speech;
 pub mod terminal;
 pub mod text_calls;
 pub mod tool_traits;
+pub mod transcript;
 pub mod turn;
 pub mod unattended;
 pub mod visible_text;

@@ -5,6 +5,7 @@
 //! - [`rooms`]: the declarations themselves, one file per service
 //! - [`catalog`]: all declarations in one list; CLI, REST, OpenAPI and docs derive from it
 //! - [`content`]: messages and their parts
+//! - [`block`]: the blocks of a transcript and their changes
 //! - [`work`]: tool specs, idempotency, run budgets and end causes, permission decisions
 //! - [`rule`]: stored permission rules and audit entries
 //! - [`loop_config`]: the settings, phases and end causes of a loop
@@ -22,6 +23,7 @@
 //! an older reader keeps working.
 
 pub mod analysis;
+pub mod block;
 pub mod catalog;
 pub mod content;
 pub mod damage;

@@ -120,6 +120,21 @@ impl RuleTerms {
     }
 }
 
+/// A denied call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionDenial {
+    /// The id of the call within its run.
+    pub call_id: String,
+    pub tool: String,
+    /// The decider, as in the result of `permission.ask`; `unattended` if nobody could be asked.
+    pub by: String,
+    pub reason: String,
+    /// The rule that would have allowed it, if nobody could be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<RuleTerms>,
+}
+
 /// An entry of the audit log. Its hash covers all other fields, including `previous`, the hash of
 /// the previous entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

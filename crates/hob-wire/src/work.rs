@@ -80,6 +80,22 @@ pub enum DoubtAnswer {
     GiveUp,
 }
 
+/// The state of a tool call of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolCallState {
+    /// Requested by the model; not begun.
+    Asked,
+    /// Begun; the outcome is unknown so far.
+    Begun,
+    Done,
+    Denied,
+    /// Begun before a crash; the outcome is unknown.
+    InDoubt,
+    /// Never begun, or stopped while it ran.
+    Cancelled,
+}
+
 /// The declaration of a tool. The approval question, schemas and lists derive from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,7 +11,7 @@ pub use crate::rooms::chat::{
 };
 use crate::rooms::permission::PermissionDenial;
 use crate::rooms::tool::Tier;
-pub use crate::work::{Budget, DoubtAnswer, RunEndCause};
+pub use crate::work::{Budget, DoubtAnswer, RunEndCause, ToolCallState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -324,21 +324,6 @@ pub struct CallView {
     pub denial: Option<PermissionDenial>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ToolCallState {
-    /// Requested by the model; not begun.
-    Asked,
-    /// Begun; the outcome is unknown so far.
-    Begun,
-    Done,
-    Denied,
-    /// Begun before a crash; the outcome is unknown.
-    InDoubt,
-    /// Never begun, or stopped while it ran.
-    Cancelled,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

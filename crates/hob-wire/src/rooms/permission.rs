@@ -5,7 +5,7 @@ use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{CliExposure, methods};
-pub use crate::rule::{PermissionAddParams, PermissionRule, RuleTerms};
+pub use crate::rule::{PermissionAddParams, PermissionDenial, PermissionRule, RuleTerms};
 pub use crate::work::{AnswerReach, PermissionDecision, PermissionMode, RuleDecision};
 use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
@@ -121,21 +121,6 @@ pub struct PermissionRuling {
     /// The reason for a denial, for the model and for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The rule that would have allowed it, if nobody could be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant: Option<RuleTerms>,
-}
-
-/// A denied call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PermissionDenial {
-    /// The id of the call within its run.
-    pub call_id: String,
-    pub tool: String,
-    /// The decider, as in the result of `permission.ask`; `unattended` if nobody could be asked.
-    pub by: String,
-    pub reason: String,
     /// The rule that would have allowed it, if nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<RuleTerms>,

@@ -1,6 +1,9 @@
 //! `session.*`: conversations. Creating an existing session never erases it. Messages are
 //! append-only.
 
+pub use crate::block::{
+    Block, BlockChange, BlockContent, BlockDetails, BlockKind, BlockOp, BlockStatus, QuestionKind,
+};
 use crate::content::{Message, MessageContent, Role};
 use crate::damage::DamagedRow;
 use crate::event::events;
@@ -29,6 +32,14 @@ methods! { "sessions";
     /// Pages backward through the messages of a session. Each page is oldest first.
     History = "session.history" {
         params: SessionHistoryParams, result: SessionMessages, scope: Read, effect: Pure,
+        cli: CliExposure::Verb(&["sessionKey"]),
+    }
+    /// Shows a session as blocks, oldest first: from stored messages, and from runs in progress.
+    ///
+    /// To follow a session, subscribe to `session.block` first, then ask. Apply the events whose
+    /// `position` is above the result's.
+    Blocks = "session.blocks" {
+        params: SessionBlocksParams, result: SessionBlocks, scope: Read, effect: Pure,
         cli: CliExposure::Verb(&["sessionKey"]),
     }
     /// Adds a message to a session. The answer confirms that it is on disk.
@@ -68,6 +79,10 @@ events! { "sessions";
     /// A message was added to a session.
     SessionMessage = "session.message" {
         payload: SessionMessagePayload, scope: Read, durability: Logged,
+    }
+    /// A block of a session's transcript changed; see `session.blocks`.
+    SessionBlock = "session.block" {
+        payload: SessionBlockPayload, scope: Read, durability: Volatile,
     }
     /// A session was deleted.
     SessionDeleted = "session.deleted" {
@@ -184,6 +199,46 @@ pub struct SessionMessages {
     pub damaged: Vec<DamagedRow>,
 }
 
+/// Selects blocks: a page before or after a stored position, or single blocks. Without `before`,
+/// `after` and `ids`, the last page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionBlocksParams {
+    /// The session's key or id.
+    pub session_key: String,
+    /// Only blocks before this `seq`: the `before` of the page that follows. The page ends there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// Only blocks after this `seq`, and those that are not stored yet: the `after` of the page that
+    /// precedes, or `settled`. The page begins there. Not together with `before`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// The number of blocks to return; 50 when missing, at most 500. A page has whole messages, with
+    /// the outputs of their calls, so it may have more. It always has at least one message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Exactly these blocks, as far as they exist. Not together with the other fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+}
+
+/// A page of blocks, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBlocks {
+    pub blocks: Vec<Block>,
+    /// The `before` of the previous page; missing on the first page of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// The `after` of the next page; missing if the page reaches the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// Blocks with at most this `seq` are final: they are neither changed nor dropped.
+    pub settled: u64,
+    /// The last change that the page contains. Later changes have a higher `position`.
+    pub position: u64,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionSendParams {
@@ -268,6 +323,15 @@ pub struct SessionMessagePayload {
     pub session_id: SessionId,
     #[serde(flatten)]
     pub message: Message,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBlockPayload {
+    pub session_key: String,
+    pub session_id: SessionId,
+    #[serde(flatten)]
+    pub change: BlockChange,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
