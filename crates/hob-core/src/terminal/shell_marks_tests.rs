@@ -199,10 +199,17 @@ fn masked_marks_keep_their_length_and_are_no_marks_any_more() {
     let mut masked = whole.clone();
     mask_keys(&mut masked, KEY.len());
     assert_eq!(masked.len(), whole.len());
-    assert!(!masked.windows(8).any(|piece| KEY.as_bytes().windows(8).any(|key| key == piece)));
+    assert!(
+        !masked
+            .windows(8)
+            .any(|piece| KEY.as_bytes().windows(8).any(|key| key == piece))
+    );
     assert_eq!(scan([masked.as_slice()]), [Out::Data(masked.clone())]);
     let text = String::from_utf8(masked).expect("text");
-    assert!(text.contains(";I\x07\x1b[1mtext\x1b\x1b]7717;000"), "{text:?}");
+    assert!(
+        text.contains(";I\x07\x1b[1mtext\x1b\x1b]7717;000"),
+        "{text:?}"
+    );
     assert!(text.ends_with(";C;p1.1;1.5\x1b\\"), "{text:?}");
     // Cut anywhere, the part with the head of a mark before it has no digit of the key.
     let one = mark("I");

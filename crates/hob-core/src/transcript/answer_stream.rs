@@ -88,7 +88,9 @@ impl AnswerStream {
             has_gap: false,
         };
         // Nothing precedes the step, so the list is complete from the beginning.
-        stream.list.apply_page(BlockPage::default(), &mut Vec::new());
+        stream
+            .list
+            .apply_page(BlockPage::default(), &mut Vec::new());
         stream.feed(TranscriptInput::RunBegun { run }, &mut Vec::new());
         stream
     }

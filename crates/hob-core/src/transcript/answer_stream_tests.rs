@@ -107,7 +107,10 @@ fn a_step_waits_for_the_end_of_the_one_before_unless_there_is_none() {
     stream.apply_delta(piece(5, 1, 0, "fi"), &mut out);
     stream.apply_run_end("five", &mut out);
     let steps = [(1, "one!"), (2, "two"), (3, "three"), (5, "five")];
-    assert_eq!(shown(&out), steps.map(|(step, text)| (step, text.to_owned())));
+    assert_eq!(
+        shown(&out),
+        steps.map(|(step, text)| (step, text.to_owned()))
+    );
 }
 
 #[test]
@@ -129,7 +132,11 @@ fn reasoning_goes_on_behind_a_gap() {
         assert!(!stream.apply_delta(thought(offset, text), &mut out));
     }
     let texts = out.iter().map(|output| match output {
-        AnswerOutput::Show { kind: BlockKind::Thinking, text, .. } => text.as_str(),
+        AnswerOutput::Show {
+            kind: BlockKind::Thinking,
+            text,
+            ..
+        } => text.as_str(),
         other => panic!("{other:?}"),
     });
     assert_eq!(texts.collect::<String>(), "so then");

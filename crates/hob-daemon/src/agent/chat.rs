@@ -23,7 +23,9 @@ use hob_core::failover::ModelFailover;
 use hob_core::turn::{TurnEffect, TurnEvent, TurnMachine};
 use hob_models::ModelCandidate;
 use hob_store::LedgerWrite;
-use hob_wire::rooms::agent::{AgentChatParams, AgentChatResult, ChatMessage, ChatStep, Cost, RunRef};
+use hob_wire::rooms::agent::{
+    AgentChatParams, AgentChatResult, ChatMessage, ChatStep, Cost, RunRef,
+};
 use hob_wire::work::RunEndCause;
 use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, RunId, TokenUsage, WireError};
 use std::collections::BTreeSet;

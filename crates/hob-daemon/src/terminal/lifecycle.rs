@@ -322,13 +322,15 @@ impl TerminalContext {
     /// Removes the folder of an ended terminal after [`KEPT_AFTER_END`]. At a stop of the daemon it
     /// stays, and the next daemon removes it as an orphan.
     pub(super) fn remove_folder_later(&self, folder: PathBuf) {
-        self.deps.tasks.spawn_until_stop("ended terminal", async move {
-            tokio::time::sleep(KEPT_AFTER_END).await;
-            let removed = tokio::task::spawn_blocking(move || remove_folder(&folder)).await;
-            if let Ok(Err(error)) = removed {
-                tracing::debug!("the folder of an ended terminal was not removed: {error}");
-            }
-        });
+        self.deps
+            .tasks
+            .spawn_until_stop("ended terminal", async move {
+                tokio::time::sleep(KEPT_AFTER_END).await;
+                let removed = tokio::task::spawn_blocking(move || remove_folder(&folder)).await;
+                if let Ok(Err(error)) = removed {
+                    tracing::debug!("the folder of an ended terminal was not removed: {error}");
+                }
+            });
     }
 }
 

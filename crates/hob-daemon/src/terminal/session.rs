@@ -20,7 +20,8 @@ use hob_exec::tmux::shells::{CommandHandoff, ShellKind};
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{
-    CommandState, RecordedRange, TerminalCommand, TerminalInfo, TerminalState};
+    CommandState, RecordedRange, TerminalCommand, TerminalInfo, TerminalState,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

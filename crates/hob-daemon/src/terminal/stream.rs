@@ -162,7 +162,9 @@ impl TerminalContext {
                     };
                     Ok((end, read_masked(&folder, since, end, limit)?))
                 });
-                let read = read.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+                let read = read
+                    .await
+                    .unwrap_or_else(|error| Err(io::Error::other(error)));
                 read.map_err(|error: io::Error| match error.kind() {
                     io::ErrorKind::NotFound => gone(&source.name),
                     _ => WireError::new(ErrorCode::Internal, format!("Not read: {error}.")),
@@ -212,12 +214,15 @@ fn read_masked(folder: &Path, since: u64, until: u64, limit: usize) -> io::Resul
 fn check_recording(id: &str) -> Result<(), WireError> {
     let fits = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
     if id.is_empty() || !id.bytes().all(fits) {
-        return Err(invalid("`recording` is not the id of a recording.".to_owned()));
+        return Err(invalid(
+            "`recording` is not the id of a recording.".to_owned(),
+        ));
     }
     Ok(())
 }
 
 fn gone(name: &str) -> WireError {
-    let message = format!("The recording is gone: the terminal '{name}' has ended or is a new one.");
+    let message =
+        format!("The recording is gone: the terminal '{name}' has ended or is a new one.");
     WireError::new(ErrorCode::NotFound, message)
 }

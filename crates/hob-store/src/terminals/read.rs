@@ -5,8 +5,8 @@ use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number, optional_uuid, uuid};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::terminal::{
-    CommandOrigin, CommandState, RecordedRange, TerminalCommand, TerminalHistoryParams, TerminalHistoryResult,
-    TerminalState,
+    CommandOrigin, CommandState, RecordedRange, TerminalCommand, TerminalHistoryParams,
+    TerminalHistoryResult, TerminalState,
 };
 use hob_wire::{CommandId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row};

@@ -193,7 +193,11 @@ fn pages_are_read_from_anywhere_and_begin_after_what_is_missing() {
     let read = page(5, 2_500_000, 10);
     assert_eq!((read.offset, read.bytes.len()), (SEGMENT_BYTES, 10));
     let none = page(5, 100, 10);
-    assert_eq!((none.offset, none.bytes.len()), (100, 0), "all of it is gone");
+    assert_eq!(
+        (none.offset, none.bytes.len()),
+        (100, 0),
+        "all of it is gone"
+    );
     // As after a time without room on the disk: the page ends before the gap.
     std::fs::write(segment_path(folder.path(), 2_500_025), b"after").expect("written");
     assert_eq!(page(2_499_990, 2_500_030, 100).bytes.len(), 10);

@@ -17,8 +17,7 @@ use crate::terminal::Terminal;
 use hob_client::{ClientError, ConnectionState};
 use hob_wire::rooms::terminal::{
     Cancel, Command, CommandState, Execute, TerminalCancelParams, TerminalCommand,
-    TerminalCommandParams, TerminalExecuteParams, TerminalStreamParams,
-    TerminalStreamResult,
+    TerminalCommandParams, TerminalExecuteParams, TerminalStreamParams, TerminalStreamResult,
 };
 use hob_wire::{CommandId, ErrorCode};
 use std::pin::Pin;

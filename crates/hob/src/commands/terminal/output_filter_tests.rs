@@ -49,7 +49,8 @@ fn nothing_moves_the_cursor_or_grows_without_end() {
 
 #[test]
 fn control_sequences_are_removed_wherever_the_bytes_are_cut() {
-    let bytes = "\u{1b}[31mr\u{e9}d\u{1b}[0m \u{1b}]52;c;eA==\u{7}\u{1b}]7717;0;C;x\u{1b}\\ok\r\n".as_bytes();
+    let bytes = "\u{1b}[31mr\u{e9}d\u{1b}[0m \u{1b}]52;c;eA==\u{7}\u{1b}]7717;0;C;x\u{1b}\\ok\r\n"
+        .as_bytes();
     for size in 1..bytes.len() {
         let mut filter = OutputFilter::new(true);
         let pieces = bytes.chunks(size).map(|piece| filter.push_bytes(piece));

@@ -39,7 +39,10 @@ fn kill_at_random(house: &mut House, randomness: &Randomness, kills: u64) {
 fn begin(house: &House, args: &[&str], out: &str) -> Child {
     let out = File::create(house.work().join(out)).expect("a file");
     let mut command = house.command(args);
-    command.current_dir(house.work()).stdin(Stdio::null()).stdout(out);
+    command
+        .current_dir(house.work())
+        .stdin(Stdio::null())
+        .stdout(out);
     command.spawn().expect("hob starts")
 }
 
@@ -61,7 +64,15 @@ fn a_killed_daemon_repeats_and_loses_nothing_of_a_command() {
         house.work().join("go").display()
     );
     let whole = begin(&house, &["terminal", "stream", "--follow"], "stream");
-    let mut run = begin(&house, &["terminal", "run", &format!("cd '{}'; {line}", house.work().display())], "run");
+    let mut run = begin(
+        &house,
+        &[
+            "terminal",
+            "run",
+            &format!("cd '{}'; {line}", house.work().display()),
+        ],
+        "run",
+    );
     kill_at_random(&mut house, &randomness, kills);
     let ended = run.wait().expect("ends");
     assert_eq!(ended.code(), Some(7));
@@ -87,14 +98,21 @@ fn end_stream(house: &House, mut follower: Child) {
     house.hob(&["terminal", "close", "--yes"]).success();
     assert!(follower.wait().expect("ends").success());
     let followed = text_of(house, "stream");
-    assert!(followed.starts_with(&once), "{} and {} bytes", followed.len(), once.len());
+    assert!(
+        followed.starts_with(&once),
+        "{} and {} bytes",
+        followed.len(),
+        once.len()
+    );
 }
 
 #[test]
 fn a_daemon_that_is_restarted_in_order_is_waited_for() {
     let mut house = House::start();
     let line = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two";
-    house.hob(&["terminal", "run", "cd", &house.work().display().to_string()]).success();
+    house
+        .hob(&["terminal", "run", "cd", &house.work().display().to_string()])
+        .success();
     let mut run = begin(&house, &["terminal", "run", line], "run");
     wait_until("it has printed", || text_of(&house, "run") == b"one\n");
     assert!(house.terminate().success());
@@ -107,17 +125,25 @@ fn a_daemon_that_is_restarted_in_order_is_waited_for() {
 #[test]
 fn control_sequences_reach_a_terminal_only_when_asked_for() {
     let house = House::start();
-    house.hob(&["terminal", "run", "printf '\\033]0;title\\007'"]).success();
+    house
+        .hob(&["terminal", "run", "printf '\\033]0;title\\007'"])
+        .success();
     let tty = Tty::start(&house, "terminal stream");
     let (code, seen) = tty.end();
     assert_eq!(code, Some(2), "{seen}");
-    assert!(seen.contains("--raw") && !seen.contains("title\u{7}"), "{seen:?}");
+    assert!(
+        seen.contains("--raw") && !seen.contains("title\u{7}"),
+        "{seen:?}"
+    );
     let tty = Tty::start(&house, "terminal stream --raw");
     let (code, seen) = tty.end();
     assert_eq!(code, Some(0), "{seen}");
     let page = json_of(&house, &["terminal", "stream", "--since", "5"]);
     assert_eq!(page["offset"], 5, "{page}");
-    assert!(page["next"] == page["end"] && page["skipped"] == 0, "{page}");
+    assert!(
+        page["next"] == page["end"] && page["skipped"] == 0,
+        "{page}"
+    );
     let none = house.hob(&["terminal", "stream", "other"]);
     assert_eq!(none.code, Some(5), "{none:?}");
 }
