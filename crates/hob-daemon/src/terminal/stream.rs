@@ -17,12 +17,17 @@ use hob_wire::rooms::terminal::{CommandState, TerminalStreamParams, TerminalStre
 use hob_wire::{CommandId, ErrorCode, WireError};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Bytes of a page.
 const PAGE_BYTES_MAX: usize = 256 * 1024;
 /// Bytes before a page in which a mark may begin whose key reaches into it.
 const BYTES_BEFORE: u64 = mark_head_bytes(KEY_DIGITS) as u64 - 1;
+
+/// Time until a command is looked up again whose terminal is not recovered yet.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The part of a recording that a request is about, as it is now.
 struct StreamSource {
@@ -54,16 +59,22 @@ impl TerminalContext {
                 return Err(gone(&source.name));
             }
             let page = self.page(&source, &params).await?;
-            let (Some(until), Some(mut changes)) = (until, source.changes) else {
+            let Some(until) = until.filter(|until| *until > Instant::now()) else {
                 return Ok(page);
             };
             if page.next > page.offset || page.skipped > 0 || page.ended {
                 return Ok(page);
             }
+            let changed = async {
+                match source.changes {
+                    // An error means that the owner is gone; then the source is another one.
+                    Some(mut changes) => drop(changes.changed().await),
+                    None => tokio::time::sleep(ASK_AGAIN_AFTER).await,
+                }
+            };
             tokio::select! {
-                changed = tokio::time::timeout_at(until, changes.changed()) => if changed.is_err() {
-                    return Ok(page);
-                },
+                // After a timeout the page is read once more.
+                _ = tokio::time::timeout_at(until, changed) => {}
                 // Nobody gets the answer, and a waiting request takes the place of another.
                 () = call.abandoned.cancelled() => return Ok(page),
                 () = self.stopping.cancelled() => return Err(stopping()),

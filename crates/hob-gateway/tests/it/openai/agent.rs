@@ -90,6 +90,14 @@ impl Agent {
                 say(0, "Hel");
                 say(3, "lo");
             }
+            // Not a single delta arrives.
+            "lost" => {
+                reply.earlier = vec![agent::ChatStep {
+                    step: 1,
+                    attempt: 1,
+                    text: "First.".to_owned(),
+                }];
+            }
             "call" => reply.content = vec![call("one"), call("two")],
             "hang" => {
                 let stopped = self.stop.notified();

@@ -1,39 +1,13 @@
 //! Following a terminal while the daemon is killed: nothing twice, nothing missing.
 
 use super::json_of;
-use crate::support::{House, Tty, wait_until};
-use hob_kit::randomness::Randomness;
+use crate::support::{House, RandomKills, Tty, wait_until};
 use std::fs::File;
 use std::io::Read;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
-/// Kills of one test; `HOB_FOLLOW_KILLS` sets another number.
+/// Kills of one test.
 const KILLS: u64 = 12;
-
-/// The seed and the number of kills.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a tester repeats a seed by the environment"
-)]
-fn trial() -> (Randomness, u64) {
-    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let seed = number("HOB_FOLLOW_SEED").unwrap_or_else(|| Randomness::system().u64() >> 16);
-    println!("HOB_FOLLOW_SEED={seed}");
-    let kills = number("HOB_FOLLOW_KILLS").unwrap_or(KILLS);
-    (Randomness::seeded(seed), kills)
-}
-
-/// Kills the daemon at random points until enough, and then makes the file that ends the command.
-fn kill_at_random(house: &mut House, randomness: &Randomness, kills: u64) {
-    for _ in 0..kills {
-        std::thread::sleep(Duration::from_millis(randomness.below(300)));
-        house.kill();
-        std::thread::sleep(Duration::from_millis(randomness.below(100)));
-        house.start_daemon();
-    }
-    std::fs::write(house.work().join("go"), "").expect("writes");
-}
 
 /// `hob ARGS` with its output in a file.
 fn begin(house: &House, args: &[&str], out: &str) -> Child {
@@ -55,7 +29,7 @@ fn text_of(house: &House, file: &str) -> Vec<u8> {
 
 #[test]
 fn a_killed_daemon_repeats_and_loses_nothing_of_a_command() {
-    let (randomness, kills) = trial();
+    let kills = RandomKills::new(KILLS);
     let mut house = House::start();
     house.hob(&["terminal", "run", "true"]).success();
     let line = format!(
@@ -73,7 +47,11 @@ fn a_killed_daemon_repeats_and_loses_nothing_of_a_command() {
         ],
         "run",
     );
-    kill_at_random(&mut house, &randomness, kills);
+    for _ in 0..kills.count {
+        kills.kill(&mut house, 300);
+        house.start_daemon();
+    }
+    std::fs::write(house.work().join("go"), "").expect("writes");
     let ended = run.wait().expect("ends");
     assert_eq!(ended.code(), Some(7));
     let count = String::from_utf8(text_of(&house, "count")).expect("text");
