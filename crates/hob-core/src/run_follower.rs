@@ -6,39 +6,12 @@
 //! and in order by the end of that step, whatever order the deltas arrive in; a delta of an older
 //! attempt is never shown after one of a newer attempt; the text held back is bounded.
 
+pub use crate::transcript::{StepText, StreamKind, TextDelta};
 use std::collections::BTreeMap;
 
 /// The bytes of deltas held back until the text before them is known. Beyond it they are dropped:
 /// the requested status contains them too.
 pub const HELD_BYTES_MAX: usize = 256 * 1_024;
-
-/// The stream of a step that a delta belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    Text,
-    Thinking,
-    /// The arguments of a tool call as the model writes them.
-    Tool,
-}
-
-/// A delta as it arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextDelta<'a> {
-    pub step: u32,
-    pub attempt: u32,
-    /// The byte offset of `text` in this attempt's text of this kind.
-    pub offset: u64,
-    pub kind: StreamKind,
-    pub text: &'a str,
-}
-
-/// The text of one attempt so far, from a status or from the end of its step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StepText<'a> {
-    pub step: u32,
-    pub attempt: u32,
-    pub text: &'a str,
-}
 
 /// The next action of a user interface.
 #[derive(Clone, Debug, PartialEq, Eq)]

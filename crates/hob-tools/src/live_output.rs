@@ -1,7 +1,7 @@
 //! The output of a tool while it runs, on its way to the watchers.
 //!
 //! Invariants: a tool never waits for its watchers; the pending output is bounded; dropped pieces
-//! are counted and reported with the next piece.
+//! are counted and reported with the next piece; offsets count every printed byte, dropped or not.
 
 use hob_wire::rooms::tool::OutputStream;
 use std::collections::VecDeque;
@@ -26,6 +26,8 @@ struct LiveOutputShared {
 struct PendingOutput {
     printed: VecDeque<OutputChunk>,
     bytes: usize,
+    /// All bytes printed so far.
+    total: u64,
     /// Pieces that did not fit since the last one that did.
     dropped: u64,
 }
@@ -34,6 +36,8 @@ struct PendingOutput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputChunk {
     pub stream: OutputStream,
+    /// The bytes printed before it, on both streams.
+    pub offset: u64,
     pub text: String,
     /// Pieces dropped before it.
     pub dropped: u64,
@@ -55,6 +59,7 @@ impl LiveOutput {
         if fits.len() < text.len() {
             pending.dropped += 1;
         }
+        pending.total += text.len() as u64;
         drop(pending);
         self.0.ready.notify_one();
     }
@@ -75,16 +80,23 @@ impl LiveOutput {
     /// empty text.
     pub fn finish(&self) -> VecDeque<OutputChunk> {
         let mut printed = self.take();
-        let dropped = std::mem::take(&mut self.pending().dropped);
+        let mut pending = self.pending();
+        let dropped = std::mem::take(&mut pending.dropped);
         if dropped > 0 {
             let last = printed.back().map(|last| last.stream);
             printed.push_back(OutputChunk {
                 stream: last.unwrap_or(OutputStream::Stdout),
+                offset: pending.total,
                 text: String::new(),
                 dropped,
             });
         }
         printed
+    }
+
+    /// Returns the number of bytes printed so far.
+    pub fn total(&self) -> u64 {
+        self.pending().total
     }
 
     fn pending(&self) -> MutexGuard<'_, PendingOutput> {
@@ -101,6 +113,7 @@ impl PendingOutput {
             Some(last) if last.stream == stream && dropped == 0 => last.text.push_str(text),
             _ => self.printed.push_back(OutputChunk {
                 stream,
+                offset: self.total,
                 text: text.to_owned(),
                 dropped,
             }),

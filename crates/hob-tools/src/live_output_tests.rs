@@ -3,10 +3,11 @@
 use super::*;
 use OutputStream::{Stderr, Stdout};
 
-fn printed(stream: OutputStream, text: &str, dropped: u64) -> OutputChunk {
+fn printed(stream: OutputStream, offset: u64, text: &str, dropped: u64) -> OutputChunk {
     let text = text.to_owned();
     OutputChunk {
         stream,
+        offset,
         text,
         dropped,
     }
@@ -19,9 +20,9 @@ fn pieces_of_a_stream_become_one_and_order_stays() {
         live_output.print(stream, text);
     }
     let expected = [
-        printed(Stdout, "ab", 0),
-        printed(Stderr, "c", 0),
-        printed(Stdout, "d", 0),
+        printed(Stdout, 0, "ab", 0),
+        printed(Stderr, 2, "c", 0),
+        printed(Stdout, 3, "d", 0),
     ];
     assert_eq!(live_output.take(), expected);
     assert!(live_output.take().is_empty());
@@ -41,8 +42,12 @@ fn what_does_not_fit_is_counted_and_told_with_the_next() {
     assert_eq!(after.len(), 1);
     assert!(after[0].dropped >= 2, "{after:?}");
     assert_eq!(after[0].text, "after");
+    let before = 3 * WAITING_BYTES_MAX as u64 + 6;
+    assert_eq!(after[0].offset, before, "what was dropped counts");
     live_output.print(Stdout, "plain");
-    assert_eq!(live_output.take(), [printed(Stdout, "plain", 0)]);
+    let plain = printed(Stdout, before + 5, "plain", 0);
+    assert_eq!(live_output.take(), [plain]);
+    assert_eq!(live_output.total(), before + 10);
 }
 
 #[test]
@@ -52,7 +57,8 @@ fn what_is_left_out_at_the_end_is_told() {
     live_output.print(Stderr, "lost");
     let last = live_output.finish();
     assert_eq!(last.len(), 2);
-    assert_eq!(last[1], printed(Stderr, "", 1));
+    let total = WAITING_BYTES_MAX as u64 + 4;
+    assert_eq!(last[1], printed(Stderr, total, "", 1));
     assert!(live_output.finish().is_empty());
 }
 

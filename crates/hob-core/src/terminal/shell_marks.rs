@@ -19,6 +19,30 @@ pub fn may_end_mark(byte: u8) -> bool {
     matches!(byte, BELL | b'\\')
 }
 
+/// The bytes every mark begins with, before its key.
+const INTRODUCER: &[u8] = b"\x1b]7717;";
+
+/// The number of bytes of a mark up to the end of its key.
+pub const fn mark_head_bytes(key_digits: usize) -> usize {
+    INTRODUCER.len() + key_digits
+}
+
+/// Overwrites the keys in marks with zeros, so that nobody who replays the bytes forges a mark.
+/// Every byte keeps its place.
+pub fn mask_keys(bytes: &mut [u8], key_digits: usize) {
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(|byte| *byte == ESCAPE) {
+        at += found;
+        if bytes[at..].starts_with(INTRODUCER) {
+            let after = bytes[at..].iter_mut().skip(INTRODUCER.len());
+            let key = after.take(key_digits);
+            key.take_while(|byte| byte.is_ascii_hexdigit())
+                .for_each(|digit| *digit = b'0');
+        }
+        at += 1;
+    }
+}
+
 /// A piece of a terminal's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ScannedPiece<'a> {
@@ -64,7 +88,7 @@ pub struct MarkScanner {
 impl MarkScanner {
     pub fn new(key: &str) -> Self {
         Self {
-            prefix: format!("\x1b]7717;{key};").into_bytes(),
+            prefix: [INTRODUCER, key.as_bytes(), b";"].concat(),
             matched: 0,
             body: Vec::new(),
         }

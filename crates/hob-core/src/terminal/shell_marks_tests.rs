@@ -1,6 +1,6 @@
 //! Marks and what only looks like one, cut anywhere.
 
-use super::{MARK_BYTES_MAX, MarkScanner, ScannedPiece, ShellMark};
+use super::{MARK_BYTES_MAX, MarkScanner, ScannedPiece, ShellMark, mark_head_bytes, mask_keys};
 use proptest::prelude::*;
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -191,6 +191,33 @@ fn an_endless_mark_is_data_and_holds_a_bound() {
         assert!(scanner.body.capacity() <= 2 * MARK_BYTES_MAX);
     }
     assert!(passed >= 1_000_000, "{passed}");
+}
+
+#[test]
+fn masked_marks_keep_their_length_and_are_no_marks_any_more() {
+    let whole = [mark("I"), b"\x1b[1mtext\x1b".to_vec(), calm("C;p1.1;1.5")].concat();
+    let mut masked = whole.clone();
+    mask_keys(&mut masked, KEY.len());
+    assert_eq!(masked.len(), whole.len());
+    assert!(
+        !masked
+            .windows(8)
+            .any(|piece| KEY.as_bytes().windows(8).any(|key| key == piece))
+    );
+    assert_eq!(scan([masked.as_slice()]), [Out::Data(masked.clone())]);
+    let text = String::from_utf8(masked).expect("text");
+    assert!(
+        text.contains(";I\x07\x1b[1mtext\x1b\x1b]7717;000"),
+        "{text:?}"
+    );
+    assert!(text.ends_with(";C;p1.1;1.5\x1b\\"), "{text:?}");
+    // Cut anywhere, the part with the head of a mark before it has no digit of the key.
+    let one = mark("I");
+    for cut in 1..mark_head_bytes(KEY.len()) {
+        let mut head = one[..cut].to_vec();
+        mask_keys(&mut head, KEY.len());
+        assert!(head.iter().skip(7).all(|byte| *byte == b'0'), "{head:?}");
+    }
 }
 
 proptest! {

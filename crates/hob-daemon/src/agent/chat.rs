@@ -23,7 +23,9 @@ use hob_core::failover::ModelFailover;
 use hob_core::turn::{TurnEffect, TurnEvent, TurnMachine};
 use hob_models::ModelCandidate;
 use hob_store::LedgerWrite;
-use hob_wire::rooms::agent::{AgentChatParams, AgentChatResult, ChatMessage, Cost, RunRef};
+use hob_wire::rooms::agent::{
+    AgentChatParams, AgentChatResult, ChatMessage, ChatStep, Cost, RunRef,
+};
 use hob_wire::work::RunEndCause;
 use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, RunId, TokenUsage, WireError};
 use std::collections::BTreeSet;
@@ -121,6 +123,10 @@ pub(super) struct StatelessChat {
     /// Ledger key and reserved amount of the call in progress.
     pub(super) reserved: Option<(String, Option<u64>)>,
     pub(super) content: Vec<ContentPart>,
+    /// The texts of the answered steps, the last one included.
+    pub(super) steps: Vec<ChatStep>,
+    /// The step and attempt of the last model call.
+    pub(super) attempt: (u32, u32),
     pub(super) cut: bool,
     pub(super) model: Option<String>,
     pub(super) message: Option<String>,
@@ -189,6 +195,8 @@ impl StatelessChat {
             cost: Cost::default(),
             reserved: None,
             content: Vec::new(),
+            steps: Vec::new(),
+            attempt: (0, 0),
             cut: false,
             model: None,
             message: None,
@@ -252,8 +260,11 @@ impl StatelessChat {
             self.content = vec![ContentPart::Text { text }];
         }
         let success = cause == RunEndCause::Answered;
+        let (last, _) = self.attempt;
+        self.steps.retain(|earlier| earlier.step < last);
         Ok(AgentChatResult {
             content: self.content,
+            earlier: self.steps,
             success,
             cause,
             message: self

@@ -12,6 +12,7 @@ use hob_core::permission::canonical_json;
 use hob_core::turn::{CallSpec, ModelAnswer, TurnEffect, TurnEvent};
 use hob_models::{ModelError, ModelReply, ReplyDelta, StopReason, ToolDefinition};
 use hob_store::{CostReservation, LedgerEntry, LedgerWrite, StoreError};
+use hob_wire::rooms::agent::ChatStep;
 use hob_wire::work::Idempotency as EffectClass;
 use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, TokenUsage, ToolCall, WireError};
 use std::collections::BTreeSet;
@@ -33,6 +34,7 @@ impl StatelessChat {
             self.reserve(&model_call, &key).await?;
         }
         tokio::time::sleep(Duration::from_millis(std::mem::take(&mut self.wait_ms))).await;
+        self.attempt = (step, attempt);
         self.deltas.begin_attempt(step, attempt);
         let deltas = Arc::clone(&self.deltas);
         let mut received = false;
@@ -161,6 +163,12 @@ impl StatelessChat {
             return Ok(None);
         }
         let text = text_of(&reply.parts);
+        let (step, attempt) = self.attempt;
+        self.steps.push(ChatStep {
+            step,
+            attempt,
+            text: text.clone(),
+        });
         let (parts, specs, repeated) =
             self.assign_call_ids(model_call, reply.parts, &reply.repeated_calls);
         let unfit = match &self.params.schema {

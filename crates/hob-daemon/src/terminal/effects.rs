@@ -147,23 +147,33 @@ impl TerminalSession {
         let (columns, _) = self.screen.size();
         RunningCommand {
             id,
+            from: self.applied_offset,
             printed: CommandOutput::new(columns, OUTPUT_BYTES_MAX),
             began_us,
         }
     }
 
+    /// Returns the offset from which the next daemon reads the recording. What the current command
+    /// printed is read again, because its output is stored only at its end.
+    fn restart_offset(&self) -> u64 {
+        let current = self.current.as_ref();
+        current.map_or(self.applied_offset, |current| current.from)
+    }
+
     fn record_start(&mut self, id: CommandId, mark: &MarkFields) {
         self.current = Some(self.start_capture(id, mark.at_us));
+        let recorded = self.recorded_range(self.applied_offset, None);
         let Some(command) = self.open_commands.get_mut(&id) else {
             return;
         };
+        command.recorded = Some(recorded);
         command.state = CommandState::Running;
         command.started_at = mark.at_us.map(|at_us| at_us / 1_000);
         let write = CommandWrite {
             command: command.clone(),
             shell_id: None,
         };
-        self.write_buffer.push_command(write, self.applied_offset);
+        self.write_buffer.push_command(write, self.restart_offset());
     }
 
     fn record_end(&mut self, id: CommandId, end: CommandEnd, mark: &MarkFields) {
@@ -177,7 +187,7 @@ impl TerminalSession {
             command,
             shell_id: None,
         };
-        self.write_buffer.push_command(write, self.applied_offset);
+        self.write_buffer.push_command(write, self.restart_offset());
     }
 
     /// Stores that a line which the user typed began.
@@ -200,6 +210,7 @@ impl TerminalSession {
             ended_at: None,
             output: None,
             output_bytes: 0,
+            recorded: Some(self.recorded_range(self.applied_offset, None)),
             truncated: false,
             detail: None,
         };
@@ -208,7 +219,7 @@ impl TerminalSession {
             shell_id: Some(mark.id.clone()),
         };
         self.person_line = Some((line, mark.id.clone()));
-        self.write_buffer.push_command(write, self.applied_offset);
+        self.write_buffer.push_command(write, self.restart_offset());
     }
 
     fn record_line_end(&mut self, end: CommandEnd, mark: &MarkFields) {
@@ -223,7 +234,7 @@ impl TerminalSession {
             command: line,
             shell_id: Some(shell_id),
         };
-        self.write_buffer.push_command(write, self.applied_offset);
+        self.write_buffer.push_command(write, self.restart_offset());
     }
 
     /// Fills in a command's end and its output.
@@ -242,6 +253,9 @@ impl TerminalSession {
             command.output = Some(text);
             command.truncated = truncated;
             command.output_bytes = current.printed.bytes();
+            // What belongs to a line that never began is mixed with the echo of the shell.
+            let to = current.began_us.map(|_| self.applied_offset);
+            command.recorded = to.map(|to| self.recorded_range(current.from, Some(to)));
             let ended_us = mark.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
             // Both times come from the machine's clock, which may be set back in between.
             let took_us = current.began_us.map(|began| ended_us.saturating_sub(began));

@@ -1,6 +1,7 @@
 //! The handle to a terminal's owner task, and the requests it takes.
 
 use super::messages::stopping;
+use super::session::RecordingView;
 use hob_exec::tmux::TmuxConnection;
 use hob_store::CommandRow;
 use hob_wire::rooms::terminal::{
@@ -57,6 +58,7 @@ pub(super) struct TerminalHandle {
     pub(super) id: String,
     pub(super) requests: mpsc::Sender<OwnerRequest>,
     pub(super) view: watch::Receiver<TerminalInfo>,
+    pub(super) recording: watch::Receiver<RecordingView>,
 }
 
 impl TerminalHandle {

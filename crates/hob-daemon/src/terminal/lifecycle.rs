@@ -16,11 +16,18 @@ use hob_store::{NewTerminal, TerminalRow, TerminalWrite};
 use hob_wire::limits::TERMINALS_MAX;
 use hob_wire::rooms::terminal::{TerminalCreateParams, TerminalInfo, TerminalState};
 use hob_wire::{ErrorCode, WireError};
+use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Time for those who follow a terminal to read the end of its recording, also after the daemon
+/// was started again.
+const KEPT_AFTER_END: Duration = Duration::from_secs(10);
 
 impl TerminalContext {
     /// Returns the tmux server, running or not. The error says that tmux is missing.
@@ -304,24 +311,38 @@ impl TerminalContext {
     async fn remove_orphan_folders(&self, known: &[TerminalRow]) {
         let known: Vec<String> = known.iter().map(|row| row.id.clone()).collect();
         let folder = self.deps.home.terminals();
-        let swept = tokio::task::spawn_blocking(move || -> io::Result<()> {
-            for entry in std::fs::read_dir(folder)? {
-                let entry = entry?;
-                let name = entry.file_name();
-                if !known.iter().any(|id| **id == *name) {
-                    remove_folder(&entry.path())?;
-                }
-            }
-            Ok(())
+        let found = tokio::task::spawn_blocking(move || -> io::Result<Vec<PathBuf>> {
+            let entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+            let is_known = |name: &OsStr| known.iter().any(|id| **id == *name);
+            let orphans = entries.iter().filter(|entry| !is_known(&entry.file_name()));
+            Ok(orphans.map(DirEntry::path).collect())
         });
-        if let Ok(Err(error)) = swept.await {
-            tracing::debug!("folders of ended terminals were not removed: {error}");
+        match found.await {
+            Ok(Ok(orphans)) => orphans
+                .into_iter()
+                .for_each(|folder| self.remove_folder_later(folder)),
+            Ok(Err(error)) => tracing::debug!("the terminals' folders were not listed: {error}"),
+            Err(_) => {}
         }
+    }
+
+    /// Removes the folder of an ended terminal after [`KEPT_AFTER_END`]. At a stop of the daemon it
+    /// stays, and the next daemon removes it as an orphan.
+    pub(super) fn remove_folder_later(&self, folder: PathBuf) {
+        self.deps
+            .tasks
+            .spawn_until_stop("ended terminal", async move {
+                tokio::time::sleep(KEPT_AFTER_END).await;
+                let removed = tokio::task::spawn_blocking(move || remove_folder(&folder)).await;
+                if let Ok(Err(error)) = removed {
+                    tracing::debug!("the folder of an ended terminal was not removed: {error}");
+                }
+            });
     }
 }
 
 /// Removes the folder of an ended terminal, and its command file, which may lie in memory.
-pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+fn remove_folder(folder: &Path) -> io::Result<()> {
     shells::discard(folder)?;
     std::fs::remove_dir_all(folder)
 }

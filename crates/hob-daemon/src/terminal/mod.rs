@@ -5,7 +5,7 @@
 //!   `hob_core::terminal`; `effects`: carries out what the scheduler decides; `handle`: the way to
 //!   reach an owner; `tmux_link`: the connection to tmux
 //! - `write_buffer`: batches changes for the store; `output_feed`: output events for watchers
-//! - `requests`: the methods of the room; `windows`: desktop windows on a terminal; `counters`:
+//! - `requests`, `stream`: the methods of the room; `windows`: desktop windows on a terminal; `counters`:
 //!   metrics
 //! - `messages`: checks and sentences; `settings`: config keys
 //!
@@ -23,6 +23,7 @@ mod owner;
 mod requests;
 mod session;
 mod settings;
+mod stream;
 mod tmux_link;
 mod windows;
 mod write_buffer;
@@ -39,6 +40,7 @@ use hob_wire::WireError;
 use hob_wire::analysis::OutputAnalysis;
 use hob_wire::rooms::terminal::{
     Analyze, Cancel, Capture, Close, Command, Create, EVENTS, Execute, History, Keys, List, Open,
+    Stream,
 };
 pub use settings::KEYS;
 use std::collections::BTreeMap;
@@ -133,6 +135,7 @@ pub fn serve(
         .method(Keys, TerminalContext::keys)
         .method(Capture, TerminalContext::capture)
         .method(Command, TerminalContext::command)
+        .method(Stream, TerminalContext::stream)
         .method(History, TerminalContext::history)
         .method(Cancel, TerminalContext::cancel)
         .method(Open, TerminalContext::open_window)

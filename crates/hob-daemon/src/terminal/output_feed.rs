@@ -1,7 +1,8 @@
 //! Output events of a terminal: plain text, paced and bounded.
 //!
 //! Invariants: emitting never waits; bytes that do not fit between two emissions are counted, and
-//! the count goes out with the next piece.
+//! the count goes out with the next piece. A piece begins at the offset where the one before ended,
+//! unless something between them is missing.
 
 use hob_bus::EventEmitter;
 use hob_core::terminal::escape_stripper::EscapeStripper;
@@ -24,11 +25,14 @@ pub(super) struct OutputFeed {
     pieces: Vec<TerminalOutputPayload>,
     bytes: usize,
     dropped: u64,
+    /// The offset in the recording after the last piece, and after what was dropped since.
+    offset: u64,
     last_emitted: Option<Instant>,
 }
 
 impl OutputFeed {
-    pub(super) fn new(emitter: EventEmitter, name: String) -> OutputFeed {
+    /// Creates a feed of what follows an offset in the recording.
+    pub(super) fn new(emitter: EventEmitter, name: String, offset: u64) -> OutputFeed {
         OutputFeed {
             emitter,
             name,
@@ -36,15 +40,18 @@ impl OutputFeed {
             pieces: Vec::new(),
             bytes: 0,
             dropped: 0,
+            offset,
             last_emitted: None,
         }
     }
 
-    /// Adds output of a command, or of the shell itself when there is none.
-    pub(super) fn feed(&mut self, command: Option<CommandId>, bytes: &[u8]) {
+    /// Adds output of a command, or of the shell itself when there is none. It lies in the
+    /// recording before `end`.
+    pub(super) fn feed(&mut self, command: Option<CommandId>, bytes: &[u8], end: u64) {
         // Counted but not parsed: parsing costs most exactly when a program floods the terminal.
         if self.bytes >= BYTES_MAX || self.pieces.len() >= PIECES_MAX {
             self.dropped += bytes.len() as u64;
+            self.offset = end;
             return;
         }
         let text = self.plain.feed(bytes);
@@ -52,14 +59,20 @@ impl OutputFeed {
             return;
         }
         self.bytes += text.len();
+        let offset = std::mem::replace(&mut self.offset, end);
         // A piece that follows dropped bytes must carry their count, so it is never merged.
         match self.pieces.last_mut() {
-            Some(last) if last.command == command && self.dropped == 0 => last.text.push_str(&text),
+            Some(last) if last.command == command && self.dropped == 0 => {
+                last.text.push_str(&text);
+                last.end = end;
+            }
             _ => {
                 let dropped = std::mem::take(&mut self.dropped);
                 self.pieces.push(TerminalOutputPayload {
                     name: self.name.clone(),
                     command,
+                    offset,
+                    end,
                     text,
                     dropped: Some(dropped).filter(|count| *count > 0),
                 });
@@ -67,9 +80,10 @@ impl OutputFeed {
         }
     }
 
-    /// Counts bytes that are missing in the recording.
-    pub(super) fn skip(&mut self, bytes: u64) {
+    /// Counts bytes before `end` that are missing in the recording.
+    pub(super) fn skip(&mut self, bytes: u64, end: u64) {
         self.dropped += bytes;
+        self.offset = end;
         // The gap may have cut a control sequence in two, so the parser starts afresh.
         self.plain = EscapeStripper::default();
     }
@@ -100,6 +114,8 @@ impl OutputFeed {
             self.pieces.push(TerminalOutputPayload {
                 name: self.name.clone(),
                 command: None,
+                offset: self.offset,
+                end: self.offset,
                 text: String::new(),
                 dropped: Some(left),
             });

@@ -6,7 +6,6 @@
 
 use super::TerminalContext;
 use super::handle::{OWNER_REQUESTS_MAX, OwnerRequest, TerminalHandle};
-use super::lifecycle::remove_folder;
 use super::session::TerminalSession;
 use super::tmux_link::{self, TmuxLink};
 use hob_core::terminal::command_scheduler::SchedulerEvent;
@@ -74,12 +73,13 @@ impl TerminalOwner {
             Some(link) => (Some(link.notices), Some(link.control)),
             None => (None, None),
         };
-        let (session, view) = TerminalSession::new(context, init.row, control, init.commands);
+        let (session, views) = TerminalSession::new(context, init.row, control, init.commands);
         let handle = TerminalHandle {
             row_id,
             id,
             requests: sender,
-            view,
+            view: views.info,
+            recording: views.recording,
         };
         let owner = TerminalOwner {
             context: Arc::clone(context),
@@ -297,13 +297,7 @@ impl TerminalOwner {
         let row = &self.session.row;
         self.context.remove_handle(&row.name, row.row_id);
         let folder = self.context.deps.home.terminal(&row.id);
-        let removed = tokio::task::spawn_blocking(move || remove_folder(&folder)).await;
-        if let Ok(Err(error)) = removed {
-            tracing::debug!(
-                terminal = row.name,
-                "the terminal's folder was not removed: {error}"
-            );
-        }
+        self.context.remove_folder_later(folder);
         for closer in self.close_replies {
             let _ = closer.send(());
         }

@@ -449,7 +449,7 @@ fn command_origin(call: &RequestContext, run: Option<RunId>) -> Result<CommandOr
     }
 }
 
-fn wait_until(wait_ms: Option<u64>) -> Instant {
+pub(super) fn wait_until(wait_ms: Option<u64>) -> Instant {
     Instant::now() + Duration::from_millis(wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX))
 }
 

@@ -19,7 +19,9 @@ use hob_exec::tmux::TmuxConnection;
 use hob_exec::tmux::shells::{CommandHandoff, ShellKind};
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
-use hob_wire::rooms::terminal::{CommandState, TerminalCommand, TerminalInfo, TerminalState};
+use hob_wire::rooms::terminal::{
+    CommandState, RecordedRange, TerminalCommand, TerminalInfo, TerminalState,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub(super) struct TerminalSession {
     pub(super) screen: TerminalScreen,
     /// The offset in the recording up to which everything was processed.
     pub(super) applied_offset: u64,
+    /// The offset after the last byte that the scanner passed on.
+    scanned_offset: u64,
     pub(super) shell: ShellKind,
     /// The file through which commands are handed to the shell; none when the folder is gone.
     pub(super) handoff: Option<CommandHandoff>,
@@ -54,11 +58,32 @@ pub(super) struct TerminalSession {
     /// The way the terminal ended, with a reason for people.
     pub(super) over: Option<(TerminalEnd, Option<String>)>,
     view: watch::Sender<TerminalInfo>,
+    recording: watch::Sender<RecordingView>,
+}
+
+/// The views of a terminal that its handle has.
+#[derive(Debug)]
+pub(super) struct SessionViews {
+    pub(super) info: watch::Receiver<TerminalInfo>,
+    pub(super) recording: watch::Receiver<RecordingView>,
+}
+
+/// The state of a recording, for those who follow it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordingView {
+    /// The offset up to which the recording was processed.
+    pub(super) end: u64,
+    /// The command that runs, and the offset of its output.
+    pub(super) running: Option<(CommandId, u64)>,
+    /// Counts the writes to the store, because ends of commands are told after them.
+    pub(super) writes: u64,
 }
 
 /// The command whose output is being captured.
 pub(super) struct RunningCommand {
     pub(super) id: CommandId,
+    /// The offset in the recording of the first byte.
+    pub(super) from: u64,
     pub(super) printed: CommandOutput,
     pub(super) began_us: Option<u64>,
 }
@@ -77,7 +102,7 @@ impl TerminalSession {
         row: TerminalRow,
         control: Option<TmuxConnection>,
         commands: Vec<CommandRow>,
-    ) -> (TerminalSession, watch::Receiver<TerminalInfo>) {
+    ) -> (TerminalSession, SessionViews) {
         let deps = &context.deps;
         let folder = deps.home.terminal(&row.id);
         let session = control.as_ref().map(TmuxConnection::session);
@@ -97,7 +122,8 @@ impl TerminalSession {
             attached: session.map_or(0, |it| it.attached),
             created_at: row.created_at,
         };
-        let (view, seen) = watch::channel(status.clone());
+        let (view, info) = watch::channel(status.clone());
+        let (recording, recording_view) = watch::channel(RecordingView::default());
         let lines = context.settings().usize("terminal.history_lines");
         let name = row.name.clone();
         let mut session = TerminalSession {
@@ -106,23 +132,29 @@ impl TerminalSession {
             write_buffer: WriteBuffer::new(deps.store.clone(), row.row_id, status),
             screen: TerminalScreen::new(columns, rows, lines),
             applied_offset: row.reached,
+            scanned_offset: row.reached,
             shell: ShellKind::of(Path::new(&row.shell)),
             handoff: CommandHandoff::open(&folder).ok(),
             // Replaced by `restore`, which needs the rest of the session.
             scheduler: CommandScheduler::new(ResumePoint::Prompt, Vec::new(), 0),
             effects: Vec::new(),
             scanner: MarkScanner::new(&row.key),
-            output_feed: OutputFeed::new(context.emitter.clone(), name),
+            output_feed: OutputFeed::new(context.emitter.clone(), name, row.reached),
             open_commands: BTreeMap::new(),
             person_line: None,
             current: None,
             interrupted: None,
             over: None,
             view,
+            recording,
             row,
         };
         session.restore(commands);
-        (session, seen)
+        let views = SessionViews {
+            info,
+            recording: recording_view,
+        };
+        (session, views)
     }
 
     /// Restores the state that the previous daemon stored.
@@ -141,6 +173,11 @@ impl TerminalSession {
             if row.command.state == CommandState::Running {
                 let began_ms = row.command.started_at.unwrap_or(row.command.queued_at);
                 self.current = Some(self.start_capture(id, Some(began_ms.saturating_mul(1_000))));
+                // What it printed before the stored offset is in the recording too.
+                if let (Some(current), Some(recorded)) = (&mut self.current, &row.command.recorded)
+                {
+                    current.from = recorded.from;
+                }
                 // Only lines that the user typed have an id from the shell.
                 before = match row.shell_id.clone() {
                     Some(shell_id) => {
@@ -188,6 +225,7 @@ impl TerminalSession {
                 screen,
                 output_feed,
                 current,
+                scanned_offset,
                 ..
             } = self;
             scanner.feed(slice, &mut |piece| match piece {
@@ -198,12 +236,14 @@ impl TerminalSession {
                     }
                     // Until its start mark, the shell prints its prompt and the echoed line.
                     let begun = current.as_ref().filter(|it| it.began_us.is_some());
-                    output_feed.feed(begun.map(|it| it.id), bytes);
+                    *scanned_offset += bytes.len() as u64;
+                    output_feed.feed(begun.map(|it| it.id), bytes, *scanned_offset);
                 }
                 ScannedPiece::Mark(found) => mark = Some(found),
             });
             self.applied_offset += slice.len() as u64;
             if let Some(mark) = mark {
+                self.scanned_offset = self.applied_offset;
                 self.handle_mark(mark).await;
             }
         }
@@ -214,7 +254,8 @@ impl TerminalSession {
         self.applied_offset += bytes;
         // A mark that was half read before the gap will never be completed.
         self.scanner = MarkScanner::new(&self.row.key);
-        self.output_feed.skip(bytes);
+        self.scanned_offset = self.applied_offset;
+        self.output_feed.skip(bytes, self.scanned_offset);
         self.handle_event(SchedulerEvent::RecordingGap).await;
     }
 
@@ -297,8 +338,18 @@ impl TerminalSession {
             command.output = Some(text);
             command.truncated = truncated;
             command.output_bytes = current.printed.bytes();
+            command.recorded = Some(self.recorded_range(current.from, None));
         }
         Some(command)
+    }
+
+    /// Returns a part of this terminal's recording.
+    pub(super) fn recorded_range(&self, from: u64, to: Option<u64>) -> RecordedRange {
+        RecordedRange {
+            recording: self.row.id.clone(),
+            from,
+            to,
+        }
     }
 
     /// Returns when the next timer of the terminal is due.
@@ -318,6 +369,17 @@ impl TerminalSession {
         self.view.send_if_modified(|seen| {
             let is_new = *seen != status;
             seen.clone_from(&status);
+            is_new
+        });
+        let running = self.current.as_ref().filter(|it| it.began_us.is_some());
+        let recording = RecordingView {
+            end: self.applied_offset,
+            running: running.map(|it| (it.id, it.from)),
+            writes: self.write_buffer.writes(),
+        };
+        self.recording.send_if_modified(|seen| {
+            let is_new = *seen != recording;
+            *seen = recording;
             is_new
         });
         self.write_buffer.set_status(status, self.over.is_some());

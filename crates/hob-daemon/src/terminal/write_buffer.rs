@@ -30,6 +30,8 @@ pub(super) struct WriteBuffer {
     last_status: TerminalInfo,
     due: Option<Instant>,
     in_flight: Option<(InFlightWrite, Arc<TerminalWrite>)>,
+    /// Successful writes.
+    writes: u64,
     waiters: Vec<CommandEndWaiter>,
 }
 
@@ -49,6 +51,7 @@ impl WriteBuffer {
             last_status: status,
             due: None,
             in_flight: None,
+            writes: 0,
             waiters: Vec::new(),
         }
     }
@@ -121,6 +124,11 @@ impl WriteBuffer {
         all.any(|write| write.command.id == id && write.command.state.is_final())
     }
 
+    /// Returns the number of successful writes.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes
+    }
+
     /// Returns when the next write is due; none while one is in flight.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.filter(|_| self.in_flight.is_none())
@@ -155,6 +163,7 @@ impl WriteBuffer {
         let (_, write) = self.in_flight.take()?;
         match written {
             Ok(()) => {
+                self.writes += 1;
                 self.notify_waiters(&write);
                 Some(write)
             }

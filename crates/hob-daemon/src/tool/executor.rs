@@ -86,7 +86,7 @@ impl ToolExecutor {
         let approved = self.approve(&call, &tool, params).await?;
         let events = ToolEvents::begin(&self.shared, approved.call()).await;
         let context = approved.call().context.clone();
-        let done = match &tool.origin {
+        let (done, output_bytes) = match &tool.origin {
             ToolOrigin::Builtin(entry) => {
                 let live_output = LiveOutput::default();
                 let tool_env = self
@@ -99,15 +99,15 @@ impl ToolExecutor {
                     never = events.relay_output(&live_output) => never,
                     never = stop_if_abandoned(&call, call_guard.stop()) => never,
                 };
-                events.flush_output(&live_output);
-                done
+                (done, events.flush_output(&live_output))
             }
             ToolOrigin::Service(service) => {
                 let work = approved.into_call();
-                tokio::select! {
+                let done = tokio::select! {
                     done = self.run_in_service(&tool, service, work, call_guard.stop()) => done,
                     never = stop_if_abandoned(&call, call_guard.stop()) => never,
-                }
+                };
+                (done, 0)
             }
         };
         // Masked here once, before the model, the journal and the stored output get it.
@@ -122,7 +122,7 @@ impl ToolExecutor {
                 Err(error)
             }
         };
-        events.finish(&done);
+        events.finish(&done, output_bytes);
         done
     }
 

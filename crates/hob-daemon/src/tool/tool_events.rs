@@ -78,10 +78,11 @@ impl ToolEvents {
         }
     }
 
-    /// Emits the remaining output.
-    pub(super) fn flush_output(&self, live_output: &LiveOutput) {
+    /// Emits the remaining output. Returns the number of bytes printed.
+    pub(super) fn flush_output(&self, live_output: &LiveOutput) -> u64 {
         let last = live_output.finish().into_iter();
         last.for_each(|piece| self.emit_output(piece));
+        live_output.total()
     }
 
     fn emit_output(&self, printed: OutputChunk) {
@@ -91,14 +92,15 @@ impl ToolEvents {
         let payload = ToolOutputPayload {
             call: self.of.clone(),
             stream: printed.stream,
+            offset: printed.offset,
             text: printed.text,
             dropped: Some(printed.dropped).filter(|count| *count > 0),
         };
         self.emitter.emit::<ToolOutput>(self.tag.clone(), &payload);
     }
 
-    /// Emits the end of the call.
-    pub(super) fn finish(self, done: &Result<ToolExecuteResult, WireError>) {
+    /// Emits the end of the call, with the number of bytes that it printed.
+    pub(super) fn finish(self, done: &Result<ToolExecuteResult, WireError>, output_bytes: u64) {
         let cut = done.as_ref().err().map(|error| match error.code {
             ErrorCode::Cancelled => "stopped".to_owned(),
             ErrorCode::Timeout => "deadline".to_owned(),
@@ -107,6 +109,7 @@ impl ToolEvents {
         let payload = ToolFinishedPayload {
             is_error: done.as_ref().map_or(true, |executed| executed.is_error),
             duration_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            output_bytes,
             cut,
             call: self.of,
         };

@@ -6,7 +6,7 @@
 use crate::agentloop::types::{
     AgentLoopEvent, AgentLoopSessionState, AgentLoopToolCall, AgentLoopToolStatus,
 };
-use hob_core::run_follower::StepText;
+use hob_core::transcript::StepText;
 use hob_gateway::openai::BorrowedDelta;
 use hob_gateway::openai::{AnswerChunk, ChunkBuilder};
 use hob_wire::content::{ContentPart, Role, ToolResult};

@@ -24,6 +24,7 @@ fn command(state: CommandState, exit_code: Option<i32>) -> TerminalCommand {
         ended_at: Some(14),
         output: Some("/dev/sda 95%\n".to_owned()),
         output_bytes: 13,
+        recorded: None,
         truncated: false,
         detail: None,
     }

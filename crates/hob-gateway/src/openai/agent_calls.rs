@@ -88,6 +88,7 @@ pub(crate) fn reply_of_completed(completed: RunCompletedPayload) -> AgentChatRes
         content: vec![ContentPart::Text {
             text: completed.response,
         }],
+        earlier: Vec::new(),
         success: completed.success,
         cause: completed.cause,
         message: completed.message,
@@ -101,6 +102,7 @@ pub(crate) fn reply_of_view(view: RunView) -> AgentChatResult {
     let cause = view.cause.unwrap_or(agent::RunEndCause::Aborted);
     AgentChatResult {
         content: vec![ContentPart::Text { text: view.text }],
+        earlier: Vec::new(),
         success: cause == agent::RunEndCause::Answered,
         cause,
         message: view.notes.into_iter().next_back(),

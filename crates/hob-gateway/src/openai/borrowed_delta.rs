@@ -1,6 +1,6 @@
 //! The payload of `run.delta`, parsed without copying its text: an answer has thousands of them.
 
-use hob_core::run_follower::{StreamKind, TextDelta};
+use hob_core::transcript::{StreamKind, TextDelta};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::DeltaKind;
 use serde::Deserialize;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::openai::error::OpenaiError;
+use hob_core::transcript::StreamKind;
 
 fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
     TextDelta {
@@ -108,13 +109,13 @@ fn another_attempt_that_says_something_else_ends_the_stream() {
         .piece(piece(1, 1, 0, "Hello"), true, &mut chunks)
         .unwrap();
     let error = builder.piece(piece(1, 2, 0, "Good day"), true, &mut chunks);
-    assert_eq!(error, Err(BrokenAnswer::Diverged));
-    assert_eq!(OpenaiError::from(BrokenAnswer::Diverged).status, 502);
+    assert_eq!(error, Err(DivergedAnswer));
+    assert_eq!(OpenaiError::from(DivergedAnswer).status, 502);
     assert_eq!(sent(&chunks), "Hello");
 }
 
 #[test]
-fn a_hole_that_nothing_fills_is_not_passed_over() {
+fn what_is_lost_of_a_chat_is_not_passed_over_and_comes_with_its_reply() {
     let (mut builder, mut chunks) = (ChunkBuilder::default(), Vec::new());
     builder
         .piece(piece(1, 1, 0, "a"), true, &mut chunks)
@@ -123,11 +124,18 @@ fn a_hole_that_nothing_fills_is_not_passed_over() {
         .piece(piece(1, 1, 2, "c"), true, &mut chunks)
         .unwrap();
     assert!(chunks.contains(&AnswerChunk::AskStatus));
-    assert!(
-        builder
-            .piece(piece(2, 1, 0, "next"), true, &mut chunks)
-            .is_err()
-    );
+    builder
+        .piece(piece(2, 1, 0, "next"), true, &mut chunks)
+        .unwrap();
+    assert_eq!(sent(&chunks), "a");
+    let first = StepText {
+        step: 1,
+        attempt: 1,
+        text: "abc",
+    };
+    builder.step_ended(first, &mut chunks).unwrap();
+    builder.finish("next one", &mut chunks).unwrap();
+    assert_eq!(sent(&chunks), "abc\n\nnext one");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The agent's answer as a stream of chunks. Without a session the client sends the whole
 //! conversation (`agent.chat`); with one, the last message runs on hob's session (`agent.run`).
 //!
-//! Invariant: the subscription precedes the call, so no delta is missed. The end comes after every
-//! delta that was emitted before it.
+//! Invariants: the subscription precedes the call, so no delta is missed; the answer does not depend
+//! on the deltas, because the ends of the steps and the reply have all of its text.
 
 use crate::bus_connection::{self, BusConnection, BusMessage, decode};
 use crate::http::HttpState;
@@ -21,19 +21,17 @@ use crate::openai::silence_timer::SilenceTimer;
 use crate::token_cache::Principal;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use hob_core::run_follower::StepText;
+use hob_core::transcript::StepText;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     self, AgentChatParams, AgentChatResult, AgentRunParams, RunCompletedPayload, RunDelta,
     RunPaused, RunPausedPayload, RunState, RunStep, RunStepPayload, RunView,
 };
-use hob_wire::rooms::gateway::{GatewayUnsubscribeParams, Unsubscribe};
 use hob_wire::{ErrorCode, EventTopic, Method, WireError};
 use std::sync::Arc;
 
 const CHAT: &str = agent::Chat::SPEC.name;
 const STATUS: &str = agent::Status::SPEC.name;
-const BARRIER: &str = Unsubscribe::SPEC.name;
 const DELTA: &str = RunDelta::SPEC.topic;
 const STEP: &str = RunStep::SPEC.topic;
 const PAUSED: &str = RunPaused::SPEC.topic;
@@ -67,11 +65,8 @@ pub(crate) struct CompletionStream {
 /// The work that the stream follows.
 #[derive(Debug)]
 enum CompletionSource {
-    /// A conversation. The agent's reply is held until all deltas before it have arrived.
-    Chat {
-        is_subscribed: bool,
-        reply: Option<Box<AgentChatResult>>,
-    },
+    /// A conversation.
+    Chat,
     Run(RunId),
     /// A run that had already ended when it was requested again.
     Past(Option<Box<AgentChatResult>>),
@@ -174,10 +169,7 @@ impl CompletionStream {
         Ok(CompletionStream {
             connection,
             abort_on_drop,
-            source: CompletionSource::Chat {
-                is_subscribed: request.stream,
-                reply: None,
-            },
+            source: CompletionSource::Chat,
             chunk_builder: ChunkBuilder::default(),
             tools: ClientToolNames {
                 names,
@@ -300,7 +292,7 @@ impl CompletionStream {
         delta: &BorrowedDelta<'_>,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<(), OpenaiError> {
-        let is_chat = matches!(self.source, CompletionSource::Chat { .. });
+        let is_chat = matches!(self.source, CompletionSource::Chat);
         // A session may have other runs; a chat's subscription has only its own deltas.
         if !is_chat && !self.follows(delta.run_id) {
             return Ok(());
@@ -323,14 +315,8 @@ impl CompletionStream {
         outcome: Result<&str, WireError>,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<Option<CompletionReply>, OpenaiError> {
-        match (id, &mut self.source) {
-            (
-                CHAT,
-                CompletionSource::Chat {
-                    is_subscribed,
-                    reply,
-                },
-            ) => {
+        match (id, &self.source) {
+            (CHAT, CompletionSource::Chat) => {
                 let given = match outcome {
                     Ok(payload) => decode::<AgentChatResult>(payload)?,
                     Err(error) => {
@@ -341,23 +327,8 @@ impl CompletionStream {
                         return Err(agent_error(&error, &self.model));
                     }
                 };
-                self.abort_on_drop.disarm();
-                if !*is_subscribed {
-                    return self.finish(given, chunks).map(Some);
-                }
-                *reply = Some(Box::new(given));
-                // Events and responses take different queues. This response is queued behind the
-                // events, so it arrives after all deltas.
-                let all = GatewayUnsubscribeParams::default();
-                self.connection
-                    .send_request::<Unsubscribe>(BARRIER, &all)
-                    .await?;
-                Ok(None)
+                self.finish(given, chunks).map(Some)
             }
-            (BARRIER, CompletionSource::Chat { reply, .. }) => match reply.take() {
-                Some(given) => self.finish(*given, chunks).map(Some),
-                None => Ok(None),
-            },
             (STATUS, CompletionSource::Run(_)) => {
                 match outcome.and_then(decode::<RunView>) {
                     Ok(view) => {
@@ -382,6 +353,15 @@ impl CompletionStream {
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<CompletionReply, OpenaiError> {
         self.abort_on_drop.disarm();
+        // Events take another queue than the reply, so deltas may still be on their way.
+        for earlier in &given.earlier {
+            let text = StepText {
+                step: earlier.step,
+                attempt: earlier.attempt,
+                text: &earlier.text,
+            };
+            self.chunk_builder.step_ended(text, chunks)?;
+        }
         let reply = CompletionReply::from_agent(given, &self.tools)?;
         self.chunk_builder.finish(&reply.text, chunks)?;
         Ok(reply)

@@ -6,7 +6,7 @@
 //! clients retry every 429 and 5xx by themselves.
 
 use crate::http_error::HttpError;
-use crate::openai::chunk_builder::BrokenAnswer;
+use crate::openai::chunk_builder::DivergedAnswer;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -170,16 +170,11 @@ impl From<HttpError> for OpenaiError {
     }
 }
 
-impl From<BrokenAnswer> for OpenaiError {
-    fn from(broken: BrokenAnswer) -> Self {
-        match broken {
-            BrokenAnswer::Diverged => OpenaiError::model_failed(
-                "The model's answer broke off and another one began differently; ask again.",
-            ),
-            BrokenAnswer::Lost => OpenaiError::internal(
-                "The client read too slowly and a part of the answer is lost to it; ask again.",
-            ),
-        }
+impl From<DivergedAnswer> for OpenaiError {
+    fn from(_: DivergedAnswer) -> Self {
+        OpenaiError::model_failed(
+            "The model's answer broke off and another one began differently; ask again.",
+        )
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 fn given(content: Vec<ContentPart>, cause: RunEndCause) -> AgentChatResult {
     AgentChatResult {
         content,
+        earlier: Vec::new(),
         success: cause == RunEndCause::Answered,
         cause,
         message: None,

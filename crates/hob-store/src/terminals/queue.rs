@@ -119,6 +119,7 @@ fn waiting_command(
         ended_at: None,
         output: None,
         output_bytes: 0,
+        recorded: None,
         truncated: false,
         detail: None,
     }

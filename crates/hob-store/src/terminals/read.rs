@@ -5,8 +5,8 @@ use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number, optional_uuid, uuid};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::terminal::{
-    CommandOrigin, CommandState, TerminalCommand, TerminalHistoryParams, TerminalHistoryResult,
-    TerminalState,
+    CommandOrigin, CommandState, RecordedRange, TerminalCommand, TerminalHistoryParams,
+    TerminalHistoryResult, TerminalState,
 };
 use hob_wire::{CommandId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -17,7 +17,7 @@ const LIVE_ROWS_MAX: i64 = 1_024;
 /// Selects a command with its terminal's name, for `command_row`.
 pub(super) const COMMAND: &str = "SELECT c.number, c.id, t.name, c.by, c.run, c.command, c.reason,
      c.state, c.exit_code, c.duration_ms, c.queued_at, c.started_at, c.ended_at, c.output_bytes,
-     c.truncated, c.detail, c.timeout_ms, c.chain, c.shell_id
+     c.truncated, c.detail, c.timeout_ms, c.chain, c.shell_id, t.id, c.output_from, c.output_to
      FROM commands c JOIN terminals t ON t.row_id = c.terminal";
 
 const TERMINAL: &str = "SELECT row_id, id, key, name, shell, folder, columns, rows, state, detail,
@@ -172,6 +172,17 @@ fn terminal_row(row: &Row<'_>) -> rusqlite::Result<TerminalRow> {
     })
 }
 
+fn recorded_range(row: &Row<'_>) -> rusqlite::Result<Option<RecordedRange>> {
+    let Some(from) = optional_number(row, 20)? else {
+        return Ok(None);
+    };
+    Ok(Some(RecordedRange {
+        recording: row.get(19)?,
+        from,
+        to: optional_number(row, 21)?,
+    }))
+}
+
 pub(super) fn command_row(row: &Row<'_>) -> rusqlite::Result<CommandRow> {
     Ok(CommandRow {
         number: number(row, 0)?,
@@ -189,6 +200,7 @@ pub(super) fn command_row(row: &Row<'_>) -> rusqlite::Result<CommandRow> {
             ended_at: optional_number(row, 12)?,
             output: None,
             output_bytes: number(row, 13)?,
+            recorded: recorded_range(row)?,
             truncated: row.get(14)?,
             detail: row.get(15)?,
         },

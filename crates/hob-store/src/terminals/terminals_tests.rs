@@ -130,6 +130,7 @@ fn typed(id: u128, shell_id: &str) -> CommandWrite {
             ended_at: None,
             output: None,
             output_bytes: 0,
+            recorded: None,
             truncated: false,
             detail: None,
         },

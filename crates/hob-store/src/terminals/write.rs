@@ -143,6 +143,7 @@ fn write_command(
 ) -> Result<(), QueryError> {
     let command = &write.command;
     let id = &command.id.0.as_bytes()[..];
+    let recorded = command.recorded.as_ref();
     let is_over = command.state.is_final();
     let ended_at = is_over.then(|| int(command.ended_at.unwrap_or(batch.now_ms)));
     let mut number: Option<i64> = batch
@@ -160,6 +161,8 @@ fn write_command(
                 int(command.output_bytes),
                 command.truncated,
                 command.detail,
+                recorded.map(|it| int(it.from)),
+                recorded.and_then(|it| it.to).map(int),
             ],
             |row| row.get(0),
         )
@@ -198,6 +201,7 @@ fn insert_typed(
     ended_at: Option<i64>,
 ) -> Result<Option<i64>, QueryError> {
     let command = &write.command;
+    let recorded = command.recorded.as_ref();
     let inserted = batch
         .sql
         .prepare_cached(TYPED)?
@@ -217,6 +221,8 @@ fn insert_typed(
                 command.truncated,
                 command.detail,
                 write.shell_id,
+                recorded.map(|it| int(it.from)),
+                recorded.and_then(|it| it.to).map(int),
             ],
             |row| row.get(0),
         )
@@ -231,10 +237,10 @@ const STATUS: &str = "UPDATE terminals SET state = ?2, detail = ?3, folder = ?4,
      rows = ?6, ended_at = ?7 WHERE row_id = ?1 AND ended_at IS NULL";
 const CHANGE: &str = "UPDATE commands SET state = ?2, command = ifnull(?3, command),
      exit_code = ?4, duration_ms = ?5, started_at = ifnull(?6, started_at), ended_at = ?7,
-     output_bytes = ?8, truncated = ?9, detail = ?10
+     output_bytes = ?8, truncated = ?9, detail = ?10, output_from = ?11, output_to = ?12
      WHERE id = ?1 AND ended_at IS NULL AND state <> ?2 RETURNING number";
 const TYPED: &str = "INSERT INTO commands
      (id, terminal, by, command, state, exit_code, duration_ms, queued_at, started_at, ended_at,
-      output_bytes, truncated, detail, shell_id)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      output_bytes, truncated, detail, shell_id, output_from, output_to)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
      ON CONFLICT (id) DO NOTHING RETURNING number";

@@ -29,6 +29,7 @@ fn command(state: CommandState, exit_code: Option<i32>, output: &str) -> Termina
         ended_at: None,
         output: Some(output.to_owned()),
         output_bytes: 0,
+        recorded: None,
         truncated: false,
         detail: None,
     }

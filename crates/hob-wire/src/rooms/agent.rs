@@ -6,8 +6,8 @@ use crate::event::events;
 use crate::id::RunId;
 use crate::method::{CliExposure, methods};
 pub use crate::rooms::chat::{
-    AgentChatParams, AgentChatResult, ChatMessage, ClientTool, SamplingParams, ThinkingLevel,
-    ToolChoice,
+    AgentChatParams, AgentChatResult, ChatMessage, ChatStep, ClientTool, SamplingParams,
+    ThinkingLevel, ToolChoice,
 };
 use crate::rooms::permission::PermissionDenial;
 use crate::rooms::tool::Tier;

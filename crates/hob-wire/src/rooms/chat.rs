@@ -93,11 +93,25 @@ pub enum ToolChoice {
     Named(String),
 }
 
+/// The text of one step of a chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatStep {
+    pub step: u32,
+    /// The attempt whose text it is.
+    pub attempt: u32,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentChatResult {
     /// Text and calls of client tools, in order.
     pub content: Vec<ContentPart>,
+    /// The texts of the steps before this answer, after which hob ran tools. With them the result
+    /// has all text that `run.delta` told of, so no client depends on a delta.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<ChatStep>,
     pub success: bool,
     pub cause: RunEndCause,
     /// The cause as a sentence; missing if the model answered.

@@ -45,6 +45,13 @@ methods! { "terminal";
         params: TerminalCaptureParams, result: TerminalCaptureResult, scope: Admin, effect: Pure,
         cli: CliExposure::Hidden,
     }
+    /// Reads the bytes that a terminal printed, or those of one command, from an offset on. With
+    /// `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
+    /// sequences: whoever shows them filters them or lets a terminal emulator draw them.
+    Stream = "terminal.stream" {
+        params: TerminalStreamParams, result: TerminalStreamResult, scope: Admin, effect: Pure,
+        cli: CliExposure::Hidden,
+    }
     /// Shows one command. With `waitMs`, waits for its end or for that time.
     Command = "terminal.command" {
         params: TerminalCommandParams, result: TerminalCommand, scope: Admin, effect: Pure,
@@ -259,12 +266,29 @@ pub struct TerminalCommand {
     /// The size of the output in bytes, including control sequences.
     #[serde(default)]
     pub output_bytes: u64,
+    /// The place of the output in the terminal's recording; missing until the command has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedRange>,
     /// True if the middle of `output` is left out.
     #[serde(default)]
     pub truncated: bool,
     /// The reason for its end as a sentence, if the exit code does not show it.
     #[serde(default)]
     pub detail: Option<String>,
+}
+
+/// A part of a terminal's recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedRange {
+    /// The id of the recording. Each terminal has its own, also one that is created again under
+    /// the same name.
+    pub recording: String,
+    /// The offset of the first byte.
+    pub from: u64,
+    /// The offset after the last byte; missing while the command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
 }
 
 /// The origin of a command.
@@ -329,6 +353,59 @@ pub struct TerminalCaptureResult {
     pub full_screen: bool,
     /// The number of available scrollback lines.
     pub past_lines: u32,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TerminalStreamParams {
+    /// The terminal; `main` when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Only the output of this command, in the terminal where it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandId>,
+    /// The offset of the first byte to read: the `next` of the page before; the oldest byte when
+    /// missing.
+    #[serde(default)]
+    pub since: u64,
+    /// The `recording` of the page before. If the terminal has another one by now, the call fails
+    /// with `NOT_FOUND`, because the offsets have no meaning there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<String>,
+    /// The most bytes to return, at most and by default 262144.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// The time to wait for a byte if there is none yet, at most 240000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+/// A page of a terminal's recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TerminalStreamResult {
+    pub name: String,
+    /// The id of the recording; missing if the command has not begun.
+    #[serde(default)]
+    pub recording: Option<String>,
+    /// The offset of the first byte of `data`.
+    pub offset: u64,
+    /// The bytes, in base64. The key in the marks of hob's shell hooks is overwritten with zeros,
+    /// so that nobody who replays them can forge a mark.
+    pub data: String,
+    /// The offset after `data`, for the next call.
+    pub next: u64,
+    /// The offset after the last byte there is.
+    pub end: u64,
+    /// Bytes between `since` and `offset` that are gone: the recording keeps the last 16 MiB.
+    #[serde(default)]
+    pub skipped: u64,
+    /// No byte will ever follow `next`: the command or the terminal has ended.
+    #[serde(default)]
+    pub ended: bool,
+    /// The state of the command, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<CommandState>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -473,6 +550,14 @@ pub struct TerminalOutputPayload {
     /// The running command; missing for the prompt and for typed text.
     #[serde(default)]
     pub command: Option<CommandId>,
+    /// The place in the terminal's recording of the bytes that `text` was made of. Where it is not
+    /// the `end` of the piece before, something is missing; `terminal.stream` has it.
+    #[serde(default)]
+    pub offset: u64,
+    /// The offset after those bytes. A character or control sequence that is unfinished there is
+    /// part of the next piece.
+    #[serde(default)]
+    pub end: u64,
     /// Plain text. Newlines, tabs and returns are its only control characters.
     pub text: String,
     /// Bytes that were dropped before this piece, because they came too fast.

@@ -108,6 +108,10 @@ pub struct ToolOutputPayload {
     #[serde(flatten)]
     pub call: ToolCallRef,
     pub stream: OutputStream,
+    /// The place of `text` in the call's output, in bytes. Both streams are counted together, in
+    /// the order of the events, with what was dropped.
+    #[serde(default)]
+    pub offset: u64,
     pub text: String,
     /// Pieces that were dropped before this one, because they came too fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +132,9 @@ pub struct ToolFinishedPayload {
     pub call: ToolCallRef,
     pub is_error: bool,
     pub duration_ms: u64,
+    /// The length of the output that `tool.output` told of, in bytes, with what was dropped.
+    #[serde(default)]
+    pub output_bytes: u64,
     /// The reason why it did not answer: `stopped`, `deadline`, or the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,

@@ -39,6 +39,7 @@ fn of(number: u8, by: CommandOrigin, state: CommandState) -> TerminalCommand {
         ended_at: None,
         output: Some("one\r\ntwo\u{1b}]0;x\u{7}\n".to_owned()),
         output_bytes: 2_048,
+        recorded: None,
         truncated: false,
         detail: None,
     }

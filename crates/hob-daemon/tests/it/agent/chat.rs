@@ -105,6 +105,28 @@ async fn a_clients_tool_ends_the_answer_and_ours_is_run_here() {
 }
 
 #[tokio::test]
+async fn a_reply_has_the_texts_of_the_steps_before_it() {
+    let (folder, world) = (folder(), World::default());
+    let sim = thinking(|asked| match results(asked) {
+        0 => Answer::words("Let me look.").call("pure", json!({})),
+        1 => Answer::asks("pure", json!({})),
+        _ => Answer::words("Done."),
+    });
+    let house = house(folder.path(), &sim);
+    bench::serve(&house, &world).await;
+    let params = AgentChatParams {
+        tools: vec!["pure".to_owned()],
+        ..asking(1, "Go")
+    };
+    let reply = chat(&house, params).await;
+    let earlier = reply.earlier.iter();
+    let earlier: Vec<_> = earlier.map(|it| (it.step, &*it.text)).collect();
+    assert_eq!(earlier, [(1, "Let me look."), (2, "")]);
+    assert_eq!(text(&reply), "Done.");
+    house.close().await;
+}
+
+#[tokio::test]
 async fn a_conversation_is_stopped_by_its_id() {
     let (folder, gate) = (folder(), Gate::new());
     let held = gate.clone();

@@ -6,6 +6,7 @@ mod ending;
 mod loss;
 mod people;
 mod restarts;
+mod streaming;
 mod watching;
 
 use crate::fixture::room_context;

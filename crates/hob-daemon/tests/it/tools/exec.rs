@@ -322,9 +322,12 @@ async fn watchers_hear_of_a_call_in_order() {
     assert_eq!(started["callId"], "c1");
     assert_eq!(started["args"]["command"], command);
     let (mut out, mut err) = (String::new(), String::new());
+    let mut printed = 0;
     while err != "err\n" {
         let (_, piece) = house.fixture.heard("tool.output").await;
         let text = piece["text"].as_str().expect("is a text");
+        assert_eq!(piece["offset"], printed, "{piece}");
+        printed += text.len();
         assert!(piece["dropped"].is_null());
         match piece["stream"].as_str() {
             Some("stdout") => out.push_str(text),
@@ -334,6 +337,7 @@ async fn watchers_hear_of_a_call_in_order() {
     assert_eq!(out, "out 1\nout 2\nout 3\n");
     let (_, finished) = house.fixture.heard("tool.finished").await;
     assert_eq!(finished["isError"], false);
+    assert_eq!(finished["outputBytes"], printed);
     assert!(finished["durationMs"].as_u64() >= Some(500));
     running.await.expect("ends").expect("is answered");
     house.fixture.close().await;

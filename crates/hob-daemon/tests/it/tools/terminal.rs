@@ -117,6 +117,7 @@ impl Played {
             ended_at: None,
             output: None,
             output_bytes: 0,
+            recorded: None,
             truncated: false,
             detail: None,
         };

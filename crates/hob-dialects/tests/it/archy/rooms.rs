@@ -334,6 +334,7 @@ fn begun(terminal: &str, line: &str) -> TerminalCommand {
         started_at: Some(1),
         ended_at: None,
         output_bytes: 0,
+        recorded: None,
         truncated: false,
         detail: None,
     };

@@ -3,6 +3,7 @@
 //! - [`recorder`]: `hob record FOLDER`, the small program that receives the output from tmux; tmux
 //!   owns it, so it keeps running without the daemon
 //! - [`reader`]: reads from any offset and waits for more
+//! - [`page`]: reads a part without waiting
 //!
 //! ```text
 //! FOLDER/out.0000000000000000   a segment, named by the offset of its first byte
@@ -13,9 +14,11 @@
 //! Invariants: an offset always means the same byte; a missing byte (removed as too old, or never
 //! written because the disk was full) is counted by the offsets and reported as skipped.
 
+mod page;
 mod reader;
 mod recorder;
 
+pub use page::{RecordedPage, read_page, recording_end};
 pub use reader::{PIECE_BYTES_MAX, RecordedPiece, RecordingReader};
 pub use recorder::{SUBCOMMAND, main, own_recorder};
 

@@ -163,3 +163,44 @@ async fn the_files_are_the_persons_own() {
         assert_eq!(mode & 0o777, 0o600, "{:?}", entry.file_name());
     }
 }
+
+#[test]
+fn pages_are_read_from_anywhere_and_begin_after_what_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = |since, until, most| read_page(folder.path(), since, until, most).expect("read");
+    assert_eq!(recording_end(folder.path()).expect("read"), 0);
+    let written = text(2_500_000);
+    recorded(folder.path(), &written);
+    assert_eq!(recording_end(folder.path()).expect("read"), 2_500_000);
+    for (since, until, most) in [
+        (0, 2_500_000, 3_000_000),
+        (1_048_575, 2_500_000, 2),
+        (1_048_576, 2_500_000, 1_048_577),
+        (7, 1_048_580, 2_000_000),
+        (2_499_999, 2_500_000, 10),
+    ] {
+        let read = page(since, until, most);
+        let end = until.min(since + most as u64);
+        let wanted = &written[usize::try_from(since).unwrap()..usize::try_from(end).unwrap()];
+        assert!(read.offset == since && read.bytes == wanted, "{since}");
+    }
+    // Behind the end, and behind what the caller may see.
+    for (since, until) in [(2_500_000, 2_500_000), (2_600_000, 2_500_000), (50, 40)] {
+        let read = page(since, until, 10);
+        assert_eq!((read.offset, read.bytes.len()), (since, 0));
+    }
+    std::fs::remove_file(segment_path(folder.path(), 0)).expect("removed");
+    let read = page(5, 2_500_000, 10);
+    assert_eq!((read.offset, read.bytes.len()), (SEGMENT_BYTES, 10));
+    let none = page(5, 100, 10);
+    assert_eq!(
+        (none.offset, none.bytes.len()),
+        (100, 0),
+        "all of it is gone"
+    );
+    // As after a time without room on the disk: the page ends before the gap.
+    std::fs::write(segment_path(folder.path(), 2_500_025), b"after").expect("written");
+    assert_eq!(page(2_499_990, 2_500_030, 100).bytes.len(), 10);
+    let after = page(2_500_000, 2_500_030, 100);
+    assert_eq!((after.offset, &after.bytes[..]), (2_500_025, &b"after"[..]));
+}

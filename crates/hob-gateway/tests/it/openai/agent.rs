@@ -73,6 +73,7 @@ impl Agent {
         let say = |offset, text: &str| self.say(&format!("chat:{id}"), id, offset, text);
         let mut reply = AgentChatResult {
             content: vec![text("Hello")],
+            earlier: Vec::new(),
             success: true,
             cause: RunEndCause::Answered,
             message: None,
@@ -88,6 +89,14 @@ impl Agent {
             "hello" => {
                 say(0, "Hel");
                 say(3, "lo");
+            }
+            // Not a single delta arrives.
+            "lost" => {
+                reply.earlier = vec![agent::ChatStep {
+                    step: 1,
+                    attempt: 1,
+                    text: "First.".to_owned(),
+                }];
             }
             "call" => reply.content = vec![call("one"), call("two")],
             "hang" => {

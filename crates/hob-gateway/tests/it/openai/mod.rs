@@ -101,6 +101,17 @@ async fn a_completion_comes_whole_or_as_a_stream() {
 }
 
 #[tokio::test]
+async fn a_stream_whose_deltas_are_all_lost_is_whole() {
+    let house = House::new().await;
+    Agent::move_in(&house);
+    let (_, token) = house.token("chat", None).await;
+    let body = wish("lost", &json!({ "stream": true }));
+    let streamed = events(&ask(&house, &token, &body).await);
+    assert_eq!(contents(&streamed), "First.\n\nHello");
+    house.stop().await;
+}
+
+#[tokio::test]
 async fn hob_has_tools_of_its_own_as_far_as_the_token_reaches() {
     let house = House::new().await;
     let agent = Agent::move_in(&house);

@@ -29,6 +29,7 @@ pub enum TerminalSubcommand {
     #[command(after_help = examples(&["hob terminal attach", "hob terminal attach build"]))]
     Attach(TerminalName),
     Capture(TerminalCaptureArgs),
+    Stream(TerminalStreamArgs),
     History(TerminalHistoryArgs),
     Keys(TerminalKeysArgs),
     Cancel(TerminalCancelArgs),
@@ -93,6 +94,31 @@ pub struct TerminalCaptureArgs {
     #[arg(long, short = 'n', value_name = "N",
         value_parser = value_parser!(u32).range(..=i64::from(TERMINAL_CAPTURE_LINES_MAX)))]
     pub(super) lines: Option<u32>,
+}
+
+/// Writes the bytes that a terminal printed to stdout, as they are.
+///
+/// With colours and all other control sequences, such as for a file or another program. The last
+/// 16 MiB are kept. They can take over a terminal that shows them, so stdout must not be one, unless
+/// --raw is given. With --json, prints pages with their offsets.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob terminal stream > main.log",
+    "hob terminal stream build --follow | grep -a error",
+    "hob --json terminal stream --since 4096",
+]))]
+pub struct TerminalStreamArgs {
+    #[command(flatten)]
+    pub(super) terminal: TerminalName,
+    /// The offset of the first byte; the oldest kept byte if missing.
+    #[arg(long, value_name = "N")]
+    pub(super) since: Option<u64>,
+    /// Continues with what is printed from now on, until the terminal ends.
+    #[arg(long, short)]
+    pub(super) follow: bool,
+    /// Writes the control sequences to this terminal too.
+    #[arg(long)]
+    pub(super) raw: bool,
 }
 
 /// Lists the commands of a terminal, newest last.

@@ -1,34 +1,35 @@
 //! `hob terminal run`: runs a command, prints its output and exits with its exit code.
 //!
-//! Invariants: the output is subscribed to before the command is sent; the stored record decides how
-//! the command ended, whatever events were missed; the first Ctrl-C ends the command, the second
-//! exits without waiting for it.
+//! Invariants: the output is read from the terminal's recording by its offsets, so neither a killed
+//! daemon nor a lost connection repeats or loses any of it; the stored record decides how the
+//! command ended; the first Ctrl-C ends the command, the second exits without waiting for it.
 
 use super::TerminalCommands;
 use super::args::TerminalRunArgs;
 use super::output_filter::OutputFilter;
+use super::recording_page::{page_bytes, read_page};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::{one_line, wrap};
 use crate::render::{ScreenStyle, TextTone, terminals};
 use crate::run_ui::follow_run::InterruptSignals;
 use crate::run_ui::run_request::fresh_id;
 use crate::terminal::Terminal;
-use hob_client::{Client, ClientError, ConnectionState, EventStream, StreamItem, SubscribeOptions};
+use hob_client::{ClientError, ConnectionState};
 use hob_wire::rooms::terminal::{
     Cancel, Command, CommandState, Execute, TerminalCancelParams, TerminalCommand,
-    TerminalCommandChanged, TerminalCommandParams, TerminalExecuteParams, TerminalOutput,
+    TerminalCommandParams, TerminalExecuteParams, TerminalStreamParams, TerminalStreamResult,
 };
-use hob_wire::{CommandId, EventTopic};
+use hob_wire::{CommandId, ErrorCode};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The duration of one long poll for the command's end.
+/// The duration of one long poll for output.
 const LONG_POLL_MS: u64 = 60_000;
-/// The time the last output may take to arrive after the command's end is known.
-const TAIL_WAIT: Duration = Duration::from_secs(1);
 /// The time in the queue after which the user gets a notice.
 const QUEUED_NOTICE_AFTER: Duration = Duration::from_secs(1);
+/// The duration of a poll in the queue: the answer says if the command waits.
+const QUEUED_POLL_MS: u64 = 1_000;
 /// The time without output after which the user gets a hint to attach.
 const SILENCE_NOTICE_AFTER: Duration = Duration::from_secs(15);
 /// The time between two checks for a notice.
@@ -36,7 +37,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// The exit code of a command that reached its timeout, as of the program `timeout`.
 const TIMEOUT_EXIT_CODE: u8 = 124;
 
-type OptionalCall<'c, T> = Option<Pin<Box<dyn Future<Output = Result<T, ClientError>> + 'c>>>;
+type PendingCall<'c, T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + 'c>>;
 
 pub(super) async fn run(
     commands: &TerminalCommands<'_>,
@@ -44,18 +45,10 @@ pub(super) async fn run(
 ) -> Result<(), CommandFailure> {
     let mut interrupts = InterruptSignals::listen()?;
     commands.ensure().await?;
-    let topics = [
-        TerminalOutput::SPEC.topic,
-        TerminalCommandChanged::SPEC.topic,
-    ];
-    let stream = commands
-        .client
-        .subscribe(SubscribeOptions::to(topics))
-        .await?;
     let params = TerminalExecuteParams {
         name: commands.name.clone(),
         command: Some(args.command.join(" ")),
-        // The call returns at once; the end is polled for, so a lost connection does not lose it.
+        // The call returns at once; the output is polled for, so a lost connection loses nothing.
         detach: true,
         timeout_ms: args.timeout,
         // A retry must not type the command twice.
@@ -74,40 +67,32 @@ pub(super) async fn run(
             .terminal
             .print_result(&command, terminals::queued)?);
     }
-    let mut followed = FollowedCommand::new(commands, stream, command);
-    let ended = followed.wait_for_end(&mut interrupts).await?;
+    let mut followed = FollowedCommand::new(commands, command);
+    followed.wait_for_end(&mut interrupts).await?;
+    let params = TerminalCommandParams {
+        id: followed.id,
+        wait_ms: None,
+    };
+    let ended = commands.client.call_with_retry::<Command>(&params).await?;
     followed.finish(&ended)
 }
 
 /// A command whose output is followed.
 struct FollowedCommand<'c> {
     commands: &'c TerminalCommands<'c>,
-    stream: EventStream,
     id: CommandId,
     terminal: String,
     filter: OutputFilter,
-    /// The pending call for the command's stored end.
-    end: OptionalCall<'c, TerminalCommand>,
-    cancel: OptionalCall<'c, ()>,
+    /// The next read of the recording.
+    params: TerminalStreamParams,
+    cancel: Option<PendingCall<'c, ()>>,
     began: Instant,
     printed_at: Instant,
-    phase: CommandPhase,
+    state: CommandState,
     notices: NoticesShown,
-    /// Some output did not arrive.
+    /// Some output was too old when it was asked for.
     has_gaps: bool,
-    /// The connection was lost. The daemon may repeat output after that, so the rest is taken from
-    /// the stored record at the end.
-    was_disconnected: bool,
     interrupted: bool,
-}
-
-/// The command's state according to the events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CommandPhase {
-    Queued,
-    Running,
-    /// The last event has arrived, and all output with it.
-    Ended,
 }
 
 /// The notices that were shown already.
@@ -118,8 +103,7 @@ struct NoticesShown {
 }
 
 enum FollowInput {
-    Item(Option<Result<StreamItem, ClientError>>),
-    Ended(Result<TerminalCommand, ClientError>),
+    Page(Result<TerminalStreamResult, ClientError>),
     Cancelled(Result<(), ClientError>),
     Interrupted,
     Link(ConnectionState),
@@ -127,55 +111,59 @@ enum FollowInput {
 }
 
 impl<'c> FollowedCommand<'c> {
-    fn new(
-        commands: &'c TerminalCommands<'c>,
-        stream: EventStream,
-        command: TerminalCommand,
-    ) -> Self {
+    fn new(commands: &'c TerminalCommands<'c>, command: TerminalCommand) -> Self {
         let now = Instant::now();
         FollowedCommand {
-            stream,
             id: command.id,
             terminal: command.terminal,
             filter: OutputFilter::new(commands.context.terminal.is_terminal()),
-            end: Some(Box::pin(poll_end(commands.client, command.id))),
+            params: TerminalStreamParams {
+                command: Some(command.id),
+                ..TerminalStreamParams::default()
+            },
             cancel: None,
             began: now,
             printed_at: now,
-            phase: CommandPhase::Queued,
+            state: CommandState::Queued,
             notices: NoticesShown::default(),
             has_gaps: false,
-            was_disconnected: false,
             interrupted: false,
             commands,
         }
     }
 
+    /// Prints the output until the command has ended.
     async fn wait_for_end(
         &mut self,
         interrupts: &mut InterruptSignals,
-    ) -> Result<TerminalCommand, CommandFailure> {
-        let mut connection = self.stream.state();
+    ) -> Result<(), CommandFailure> {
+        let mut connection = self.commands.client.state();
+        let mut page = self.read_next();
         loop {
             self.commands.context.terminal.flush()?;
             let input = tokio::select! {
-                item = self.stream.next() => FollowInput::Item(item),
-                ended = await_call(&mut self.end) => FollowInput::Ended(ended),
+                read = &mut page => FollowInput::Page(read),
                 done = await_call(&mut self.cancel) => FollowInput::Cancelled(done),
                 () = interrupts.next() => FollowInput::Interrupted,
                 Ok(()) = connection.changed() => FollowInput::Link(*connection.borrow_and_update()),
                 () = tokio::time::sleep(TICK) => FollowInput::Tick,
             };
             match input {
-                FollowInput::Item(Some(Ok(item))) => self.handle_item(&item)?,
-                FollowInput::Item(Some(Err(error))) => return Err(error.into()),
-                FollowInput::Item(None) => return Err(ClientError::Closed.into()),
-                FollowInput::Ended(ended) => {
-                    self.end = None;
-                    let ended = ended?;
-                    self.take_tail(&ended).await?;
-                    return Ok(ended);
+                FollowInput::Page(Ok(read)) => {
+                    self.apply_page(&read)?;
+                    if read.ended {
+                        return Ok(());
+                    }
+                    page = self.read_next();
                 }
+                // The terminal has ended, and its recording with it.
+                FollowInput::Page(Err(ClientError::Wire(error)))
+                    if error.code == ErrorCode::NotFound =>
+                {
+                    self.has_gaps = true;
+                    return Ok(());
+                }
+                FollowInput::Page(Err(error)) => return Err(error.into()),
                 FollowInput::Cancelled(done) => {
                     self.cancel = None;
                     if let Err(error) = done {
@@ -189,61 +177,40 @@ impl<'c> FollowedCommand<'c> {
         }
     }
 
-    /// Waits for the last output. Output events are paced, so they may arrive after the end is known.
-    async fn take_tail(&mut self, ended: &TerminalCommand) -> Result<(), CommandFailure> {
-        if self.commands.context.terminal.json || self.was_disconnected {
-            return Ok(());
-        }
-        let output = ended.output.as_deref().unwrap_or_default();
-        let last = output.trim_end().lines().next_back().unwrap_or_default();
-        let until = Instant::now() + TAIL_WAIT;
-        while self.phase != CommandPhase::Ended || !self.filter.ends_with_line(last) {
-            match tokio::time::timeout_at(until, self.stream.next()).await {
-                Ok(Some(Ok(item))) => self.handle_item(&item)?,
-                Ok(Some(Err(_)) | None) | Err(_) => break,
-            }
-        }
-        Ok(())
-    }
-
-    fn handle_item(&mut self, item: &StreamItem) -> Result<(), CommandFailure> {
-        // A gap may have held output of this command.
-        let StreamItem::Event(event) = item else {
-            self.has_gaps = true;
-            return Ok(());
+    fn read_next(&self) -> PendingCall<'c, TerminalStreamResult> {
+        let wait_ms = match self.state {
+            CommandState::Queued => QUEUED_POLL_MS,
+            _ => LONG_POLL_MS,
         };
-        if let Some(output) = event.read::<TerminalOutput>() {
-            if output.command == Some(self.id) {
-                self.has_gaps |= output.dropped.is_some_and(|bytes| bytes > 0);
-                self.printed_at = Instant::now();
-                if self.phase == CommandPhase::Queued {
-                    self.phase = CommandPhase::Running;
-                }
-                if !self.was_disconnected {
-                    self.print(&output.text)?;
-                }
-            }
-            return Ok(());
-        }
-        if let Some(changed) = event.read::<TerminalCommandChanged>()
-            && changed.id == self.id
-        {
-            self.phase = match changed.state {
-                CommandState::Queued => CommandPhase::Queued,
-                CommandState::Running => CommandPhase::Running,
-                _ => CommandPhase::Ended,
-            };
-        }
-        Ok(())
+        let params = TerminalStreamParams {
+            wait_ms: Some(wait_ms),
+            ..self.params.clone()
+        };
+        Box::pin(read_page(self.commands.client, params))
     }
 
-    fn print(&mut self, text: &str) -> Result<(), CommandFailure> {
+    fn apply_page(&mut self, page: &TerminalStreamResult) -> Result<(), CommandFailure> {
+        self.state = page.state.unwrap_or(self.state);
+        self.has_gaps |= page.skipped > 0;
+        self.params.since = page.next;
+        if page.recording.is_some() {
+            self.params.recording.clone_from(&page.recording);
+        }
+        let bytes = page_bytes(page)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.printed_at = Instant::now();
+        let text = self.filter.push_bytes(&bytes);
+        self.print(&text)
+    }
+
+    fn print(&self, text: &str) -> Result<(), CommandFailure> {
         let terminal = &self.commands.context.terminal;
         if terminal.json {
             return Ok(());
         }
-        let out = self.filter.push(text);
-        Ok(terminal.bytes(out.as_bytes())?)
+        Ok(terminal.bytes(text.as_bytes())?)
     }
 
     fn interrupt(&mut self) -> Result<(), CommandFailure> {
@@ -272,12 +239,9 @@ impl<'c> FollowedCommand<'c> {
     fn note_connection(&mut self, state: ConnectionState) {
         match state {
             ConnectionState::Searching => {
-                self.was_disconnected = true;
                 self.note("The daemon is away; the command keeps running.");
             }
-            ConnectionState::Connected => {
-                self.note("The daemon is back; the rest of the output is shown at the end.");
-            }
+            ConnectionState::Connected => self.note("The daemon is back."),
             ConnectionState::Ended => {}
         }
     }
@@ -285,7 +249,7 @@ impl<'c> FollowedCommand<'c> {
     fn note_waiting(&mut self) {
         let name = one_line(&self.terminal);
         let waits =
-            self.phase == CommandPhase::Queued && self.began.elapsed() >= QUEUED_NOTICE_AFTER;
+            self.state == CommandState::Queued && self.began.elapsed() >= QUEUED_NOTICE_AFTER;
         if waits && !self.notices.queued {
             self.notices.queued = true;
             self.note(&format!(
@@ -293,7 +257,7 @@ impl<'c> FollowedCommand<'c> {
             ));
         }
         let silent = self.printed_at.elapsed() >= SILENCE_NOTICE_AFTER;
-        if self.phase == CommandPhase::Running && silent && !self.notices.silent {
+        if self.state == CommandState::Running && silent && !self.notices.silent {
             self.notices.silent = true;
             self.note(&format!(
                 "(no output; if it waits for input, answer it in `hob terminal attach {name}`)"
@@ -319,19 +283,17 @@ impl<'c> FollowedCommand<'c> {
             terminal.document(ended)?;
             return exit_result(ended, terminal.stderr_screen());
         }
-        let output = ended.output.as_deref().unwrap_or_default();
+        // The recording is gone, or says nothing of a line that never began.
         if !self.filter.has_output() {
-            self.print(output)?;
-        } else if self.was_disconnected {
-            match self.filter.unprinted_rest(output) {
-                Some(rest) => self.print(rest)?,
-                None => self.has_gaps = true,
-            }
+            self.has_gaps = false;
+            let output = ended.output.as_deref().unwrap_or_default();
+            let output = self.filter.push(output);
+            self.print(&output)?;
         }
         let rest = self.filter.finish();
         terminal.bytes(rest.as_bytes())?;
         terminal.flush()?;
-        if self.has_gaps && self.filter.has_output() {
+        if self.has_gaps {
             let id = terminals::short_id(ended.id);
             Terminal::note(format!(
                 "Some output is missing above; see it all: hob terminal history --id {id}"
@@ -341,21 +303,7 @@ impl<'c> FollowedCommand<'c> {
     }
 }
 
-/// Polls until the command has ended.
-async fn poll_end(client: &Client, id: CommandId) -> Result<TerminalCommand, ClientError> {
-    let params = TerminalCommandParams {
-        id,
-        wait_ms: Some(LONG_POLL_MS),
-    };
-    loop {
-        let command = client.call_with_retry::<Command>(&params).await?;
-        if command.state.is_final() {
-            return Ok(command);
-        }
-    }
-}
-
-async fn await_call<T>(slot: &mut OptionalCall<'_, T>) -> Result<T, ClientError> {
+async fn await_call<T>(slot: &mut Option<PendingCall<'_, T>>) -> Result<T, ClientError> {
     match slot {
         Some(future) => future.await,
         None => std::future::pending().await,

@@ -1,12 +1,15 @@
 //! `hob terminal`: the shells in tmux that the user shares with hob.
 //!
 //! - `follow_command`: runs a command and prints its output through `output_filter`
+//! - `stream_recording`: writes the raw bytes to stdout; `recording_page`: reads pages of them
 //! - `attach`: hands this terminal over to tmux
 
 mod args;
 mod attach;
 mod follow_command;
 mod output_filter;
+mod recording_page;
+mod stream_recording;
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
@@ -34,6 +37,9 @@ pub async fn run(
     if let TerminalSubcommand::Attach(terminal) = &command {
         attach::check(context, terminal.name.as_deref())?;
     }
+    if let TerminalSubcommand::Stream(args) = &command {
+        stream_recording::check(context, args)?;
+    }
     let client = &context.client().await?;
     let named = |name: Option<String>| TerminalCommands {
         context,
@@ -47,6 +53,9 @@ pub async fn run(
         }
         TerminalSubcommand::Attach(terminal) => attach::run(&named(terminal.name)).await,
         TerminalSubcommand::Capture(args) => named(args.terminal.name).capture(args.lines).await,
+        TerminalSubcommand::Stream(args) => {
+            stream_recording::run(&named(args.terminal.name.clone()), &args).await
+        }
         TerminalSubcommand::History(args) => match args.id {
             Some(id) => named(args.name).history_command(&id).await,
             None => named(args.name).history(args.lines).await,

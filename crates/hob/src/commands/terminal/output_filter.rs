@@ -5,13 +5,10 @@
 //! tabs and, on a screen, carriage returns move the cursor.
 
 use crate::render::text::replace_hidden;
+use hob_core::terminal::escape_stripper::EscapeStripper;
 
 /// The bytes of an unfinished line that are held back for a program.
 const LINE_CHARS_MAX: usize = 64 * 1024;
-
-/// The bytes of the output's end that are remembered: as many as the store keeps of a command's
-/// output.
-const TAIL_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct OutputFilter {
@@ -21,10 +18,8 @@ pub(super) struct OutputFilter {
     line: String,
     /// A carriage return was read; a newline may follow.
     returned: bool,
-    /// The bytes received.
-    printed: usize,
-    /// The last bytes received.
-    tail: String,
+    has_output: bool,
+    plain: EscapeStripper,
     /// The last line has text and no newline yet.
     is_open: bool,
 }
@@ -37,29 +32,20 @@ impl OutputFilter {
         }
     }
 
-    /// Returns true if anything was printed.
+    /// Returns true if anything was received.
     pub(super) fn has_output(&self) -> bool {
-        self.printed > 0
+        self.has_output
     }
 
-    /// Returns true if the output so far ends with this line.
-    pub(super) fn ends_with_line(&self, line: &str) -> bool {
-        self.tail.trim_end().ends_with(line)
-    }
-
-    /// Returns the part of the whole output that was not printed yet; `None` if that is unknown.
-    pub(super) fn unprinted_rest<'o>(&self, output: &'o str) -> Option<&'o str> {
-        let is_whole = self.printed == self.tail.len();
-        let printed = self.tail.replace("\r\n", "\n");
-        is_whole.then(|| output.strip_prefix(&printed)).flatten()
+    /// Takes bytes of the recording; returns the text to write.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> String {
+        let text = self.plain.feed(bytes);
+        self.push(&text)
     }
 
     /// Takes a piece of output; returns the text to write.
     pub(super) fn push(&mut self, text: &str) -> String {
-        self.printed = self.printed.saturating_add(text.len());
-        self.tail.push_str(text);
-        let cut = self.tail.len().saturating_sub(TAIL_BYTES_MAX);
-        self.tail.drain(..self.tail.ceil_char_boundary(cut));
+        self.has_output |= !text.is_empty();
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
             self.push_char(letter, &mut out);

@@ -48,28 +48,12 @@ fn nothing_moves_the_cursor_or_grows_without_end() {
 }
 
 #[test]
-fn the_last_line_is_known_when_it_has_come() {
-    let mut filter = OutputFilter::new(false);
-    assert!(filter.ends_with_line("") && !filter.ends_with_line("done"));
-    filter.push(&"é".repeat(TAIL_BYTES_MAX));
-    filter.push("\r\nall do");
-    assert!(!filter.ends_with_line("all done"));
-    filter.push("ne\r\n");
-    assert!(filter.ends_with_line("all done") && filter.tail.len() <= TAIL_BYTES_MAX);
-}
-
-#[test]
-fn the_rest_is_what_follows_what_was_printed() {
-    let mut filter = OutputFilter::new(true);
-    assert_eq!(filter.unprinted_rest("one\n"), Some("one\n"));
-    filter.push("one\r");
-    filter.push("\ntw");
-    assert_eq!(filter.unprinted_rest("one\ntwo\n"), Some("o\n"));
-    assert_eq!(filter.unprinted_rest("other\n"), None);
-    filter.push(&"x".repeat(TAIL_BYTES_MAX));
-    assert_eq!(
-        filter.unprinted_rest("one\ntwo\n"),
-        None,
-        "too much to compare"
-    );
+fn control_sequences_are_removed_wherever_the_bytes_are_cut() {
+    let bytes = "\u{1b}[31mr\u{e9}d\u{1b}[0m \u{1b}]52;c;eA==\u{7}\u{1b}]7717;0;C;x\u{1b}\\ok\r\n"
+        .as_bytes();
+    for size in 1..bytes.len() {
+        let mut filter = OutputFilter::new(true);
+        let pieces = bytes.chunks(size).map(|piece| filter.push_bytes(piece));
+        assert_eq!(pieces.collect::<String>(), "r\u{e9}d ok\n", "{size}");
+    }
 }

@@ -3,6 +3,7 @@
 
 mod clients;
 mod conversations;
+mod kills;
 mod local_model;
 
 use crate::support::House;

@@ -2,8 +2,10 @@
 
 mod house;
 mod pane;
+mod random_kills;
 mod tty;
 
 pub(crate) use house::{House, HouseBuilder, hob_path, wait_until};
 pub(crate) use pane::Pane;
+pub(crate) use random_kills::RandomKills;
 pub(crate) use tty::Tty;

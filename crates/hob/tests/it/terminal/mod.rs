@@ -2,10 +2,12 @@
 //!
 //! - `running`: commands from outside, their output and their exit codes
 //! - `sharing`: the person at it: attached, typing, and marked as the one who did
+//! - `following`: output by offsets, while the daemon is killed
 //! - `lasting`: the daemon goes and comes back; terminals close
 //! - `missing`: without tmux, without a terminal, on a narrow screen
 //! - `windows`: on a real display
 
+mod following;
 mod lasting;
 mod missing;
 mod running;

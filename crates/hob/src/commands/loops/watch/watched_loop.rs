@@ -5,7 +5,8 @@
 use crate::run_ui::followed_event::text_delta;
 use crate::run_ui::lines;
 use hob_client::BusEvent;
-use hob_core::run_follower::{FollowOutput, RunFollower, StepText, StreamKind};
+use hob_core::transcript::{AnswerOutput, AnswerStream, StepText};
+use hob_wire::block::BlockKind;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     Cost, RunDelta, RunRef, RunStep, RunTool, RunToolPayload, RunView, ToolPhase,
@@ -71,7 +72,7 @@ pub(super) struct WatchedLoop {
     /// Counts the loop's events, so that a reading older than an event is detected.
     pub(super) changes: u64,
     run: Option<RunId>,
-    follow: RunFollower,
+    stream: AnswerStream,
     /// The offset of the current step's text in the answer.
     step_at: usize,
     step: u32,
@@ -117,7 +118,7 @@ impl WatchedLoop {
             began_at: None,
             changes: 0,
             run: None,
-            follow: RunFollower::default(),
+            stream: AnswerStream::default(),
             step_at: 0,
             step: 1,
         }
@@ -178,7 +179,7 @@ impl WatchedLoop {
     fn join_run(&mut self, view: &RunView) {
         if self.run != Some(view.run_id) {
             self.begin_run(Some(view.run_id));
-            self.follow = RunFollower::from_step(view.step);
+            self.stream = AnswerStream::from_step(view.step);
             self.step = view.step;
         }
         self.model = view.model.clone().or(self.model.take());
@@ -188,14 +189,14 @@ impl WatchedLoop {
             text: &view.text,
         };
         let mut out = Vec::new();
-        self.follow.apply_status(text, &mut out);
-        self.apply_follow_output(out);
+        self.stream.apply_status(text, &mut out);
+        self.apply_outputs(out);
     }
 
     fn begin_run(&mut self, run: Option<RunId>) {
         self.run = run;
         self.answer.clear();
-        self.follow = RunFollower::default();
+        self.stream = AnswerStream::default();
         self.step = 1;
         self.step_at = 0;
     }
@@ -302,11 +303,9 @@ impl WatchedLoop {
 
     fn apply_response(&mut self, iteration: u32, response: &str, now_ms: u64) {
         let summary = crate::render::work_terms::first_line(response);
-        // Only the text of the last step is replaced; earlier steps and tool lines stay.
-        if !self.answer.ends_with(response) {
-            self.answer.truncate(self.step_at);
-            self.append(response);
-        }
+        let mut out = Vec::new();
+        self.stream.apply_run_end(response, &mut out);
+        self.apply_outputs(out);
         self.record_past(PastIteration {
             iteration,
             ok: true,
@@ -354,8 +353,9 @@ impl WatchedLoop {
             self.begin_run(Some(of.run_id));
         }
         let mut out = Vec::new();
+        let mut wants_reading = false;
         if let Some(delta) = event.read::<RunDelta>() {
-            self.follow.apply_delta(text_delta(&delta), &mut out);
+            wants_reading = self.stream.apply_delta(text_delta(&delta), &mut out);
         } else if let Some(step) = event.read::<RunStep>() {
             self.model = Some(step.model.clone());
             let text = StepText {
@@ -363,13 +363,14 @@ impl WatchedLoop {
                 attempt: step.attempt,
                 text: &step.text,
             };
-            self.follow.apply_step_end(text, &mut out);
+            self.stream.apply_step_end(text, &mut out);
         } else if let Some(tool) = event.read::<RunTool>() {
             self.append_tool_line(&tool);
         }
+        self.apply_outputs(out);
         WatchEffect {
             is_about_loop: true,
-            wants_reading: self.apply_follow_output(out),
+            wants_reading,
         }
     }
 
@@ -396,28 +397,24 @@ impl WatchedLoop {
         }
     }
 
-    /// Applies the follower's output to the answer; returns true if it requests a reading.
-    fn apply_follow_output(&mut self, outputs: Vec<FollowOutput>) -> bool {
-        let mut asks = false;
+    fn apply_outputs(&mut self, outputs: Vec<AnswerOutput>) {
         for output in outputs {
             match output {
-                FollowOutput::Show {
+                AnswerOutput::Show {
                     step,
-                    kind: StreamKind::Text,
+                    kind: BlockKind::Text,
                     text,
                 } => {
                     self.enter_step(step);
                     self.append(&text);
                 }
-                FollowOutput::Restart { step, .. } => {
+                AnswerOutput::Replaced { step } => {
                     self.enter_step(step);
                     self.answer.truncate(self.step_at);
                 }
-                FollowOutput::Show { .. } | FollowOutput::Missing { .. } => {}
-                FollowOutput::RequestStatus => asks = true,
+                AnswerOutput::Show { .. } => {}
             }
         }
-        asks
     }
 
     fn enter_step(&mut self, step: u32) {
