@@ -16,7 +16,7 @@
 //! - `next_call`: choice of the next model; `model_call`, `conversation`, `history`,
 //!   `system_prompt`, `schema`: its prompt
 //! - `tool_client`: tools and permissions over the bus
-//! - `live_runs`, `views`: runs as watchers see them
+//! - `live_runs`, `views`: runs as watchers see them; `folder_runs`: the runs of a folder
 //! - `settings`: settings of runs and budgets
 //!
 //! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing of it
@@ -35,6 +35,7 @@ mod commands;
 mod conversation;
 mod driver;
 mod effects;
+mod folder_runs;
 mod handlers;
 mod history;
 mod journal;
