@@ -30,7 +30,7 @@ impl<'c> RunDisplay<'c> {
         RunDisplay {
             terminal,
             follow: RunFollower::from_step(step),
-            page: RunTranscript::new(terminal.screen()),
+            page: RunTranscript::new(terminal.screen()).sharing_stderr(terminal.shares_stderr()),
             tail: OutputTail::default(),
             asks: false,
         }
@@ -112,6 +112,9 @@ impl<'c> RunDisplay<'c> {
     ) -> Result<(), CommandFailure> {
         self.apply(|follow, out| follow.apply_run_end(&completed.response, out))?;
         self.print(RunTranscript::step_ended)?;
+        if !completed.notes.is_empty() {
+            self.break_line()?;
+        }
         for note in &completed.notes {
             self.aside(format!("note: {}", lines::sentence(note)))?;
         }

@@ -41,6 +41,31 @@ const RESTART: FollowOutput = FollowOutput::Restart {
 };
 
 #[test]
+fn a_note_never_runs_into_the_answer_where_both_go_to_one_place() {
+    let piped = ScreenStyle {
+        width: None,
+        ..ScreenStyle::plain(0)
+    };
+    let show = |shares: bool| {
+        let mut transcript = RunTranscript::new(&piped).sharing_stderr(shares);
+        let mut out = Vec::new();
+        let text = FollowOutput::Show {
+            step: 1,
+            kind: StreamKind::Text,
+            text: "half a line".to_owned(),
+        };
+        transcript.show(vec![text], &mut out);
+        transcript.aside("a note".to_owned(), &mut out);
+        out
+    };
+    let words = |text: &str| PrintOp::Words(text.to_owned());
+    let note = || PrintOp::Aside("a note".to_owned());
+    assert_eq!(show(true), [words("half a line\n"), note()]);
+    // A file of its own gets the answer unchanged.
+    assert_eq!(show(false), [words("half a line"), note()]);
+}
+
+#[test]
 fn a_new_attempt_that_says_the_same_goes_on_where_the_former_stopped() {
     let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![

@@ -61,7 +61,9 @@ async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandF
         }
         failure
     })?;
-    Ok(context.terminal.print_result(&job, jobs::added)?)
+    context.terminal.print_result(&job, jobs::added)?;
+    super::autostart::note_if_off(context);
+    Ok(())
 }
 
 /// Returns all jobs, read page by page.

@@ -175,10 +175,12 @@ impl<'c> LoopCommands<'c> {
         let started = self.client.call::<Start>(&self.params()).await?;
         match watch {
             Some(watch) => watch.run().await,
-            None => Ok(self
-                .context
-                .terminal
-                .print_result(&started, loops::started)?),
+            None => {
+                let terminal = &self.context.terminal;
+                terminal.print_result(&started, loops::started)?;
+                super::autostart::note_if_off(self.context);
+                Ok(())
+            }
         }
     }
 
