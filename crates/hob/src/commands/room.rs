@@ -3,7 +3,7 @@
 use super::latest;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::render;
+use crate::render::{self, TextTone};
 use crate::run_ui::name_check;
 use crate::terminal::Terminal;
 use crate::tree::derive;
@@ -73,6 +73,16 @@ pub async fn run(context: &CommandContext, line: RoomCall) -> Result<(), Command
         Terminal::note(format!(
             "No model was asked. To ask one: hob ask --session {key} \"…\""
         ));
+    }
+    if spec.name == Add::SPEC.name
+        && !context.terminal.json
+        && let Some(name) = params["name"].as_str()
+    {
+        let client = context.client().await?;
+        if let Some(problem) = name_check::provider_problem(&client, name).await {
+            let screen = context.terminal.stderr_screen();
+            Terminal::note(screen.paint(TextTone::Warning, &problem));
+        }
     }
     Ok(())
 }

@@ -73,6 +73,17 @@ pub async fn model(client: &Client, wanted: &str) -> Result<(), CommandFailure> 
     }
 }
 
+/// Asks a provider for its models; returns the reason if it does not answer. One that lacks its key
+/// has said so already.
+pub async fn provider_problem(client: &Client, provider: &str) -> Option<String> {
+    let before = list(client, Some(provider), true).await.ok()?;
+    let asked = list(client, Some(provider), false).await.ok()?;
+    let was_ready = before.providers.first().is_some_and(|it| it.ready);
+    let problem = asked.providers.into_iter().next().filter(|it| !it.ready)?;
+    let message = problem.message.filter(|_| was_ready)?;
+    Some(format!("It is stored, but does not answer: {}", one_line(&message)))
+}
+
 fn check_short_name(listed: &ModelListResult, wanted: &str) -> Result<(), CommandFailure> {
     let mut known = listed.aliases.iter().map(|it| it.alias.as_str());
     if known.any(|alias| alias == wanted) {

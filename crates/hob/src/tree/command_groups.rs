@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// The commands to start with, and what each does. `hob` alone on a terminal names them too.
 pub const FIRST_STEPS: [(&str, &str); 3] = [
-    ("ask \"what is the capital of France?\"", "ask a model"),
+    ("ask \"what time is it?\"", "ask a model"),
     ("chat", "talk with one, in this folder"),
     ("cron add --help", "have work done every morning"),
 ];

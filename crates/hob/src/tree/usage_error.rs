@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
 /// From this many words on, a line whose first word is nearly a command is a question all the same.
-const QUESTION_WORDS_MIN: usize = 4;
+const QUESTION_WORDS_MIN: usize = 3;
 
 /// The failure of a command line. Words without quotes get the line that asks a model with them.
 pub fn failure_of(error: &clap::Error, arguments: &[OsString]) -> CommandFailure {

@@ -68,6 +68,8 @@ fn misspelt_names_are_answered_with_the_right_ones() {
         "hob model add x --kind openai --url 127.0.0.1:1/v1",
         "Did you mean 'http://127.0.0.1:1/v1'?",
     );
+    let away = house.shell("hob model add away --kind openai --url http://127.0.0.1:1/v1");
+    assert!(away.stderr.contains("does not answer"), "{away:?}");
     wrong("hob what is my uptime", "hob \"what is my uptime\"");
     assert_eq!(sim.asked().len(), 0, "no model was asked");
 }
