@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
         out: target.join("packages"),
         is_trial: false,
     })?;
-    shell::say(&shell::output(shell::program("ls").arg("-l").arg(&packages.folder))?);
+    shell::say(&shell::output(
+        shell::program("ls").arg("-l").arg(&packages.folder),
+    )?);
     Ok(true)
 }
 
@@ -64,10 +66,14 @@ pub(crate) fn pack(plan: &DistPlan) -> Result<Packages> {
     let level = if plan.is_trial { "-1" } else { "-9" };
     let mut tar = shell::program("tar");
     tar.arg("-C").arg(plan.out.join("tree"));
-    tar.args(["--owner=0", "--group=0", "--sort=name", "-I"]).arg(format!("gzip -n {level}"));
+    tar.args(["--owner=0", "--group=0", "--sort=name", "-I"])
+        .arg(format!("gzip -n {level}"));
     must(tar.arg("-cf").arg(&tarball).arg(&name))?;
     let deb = deb(plan, &tree, &version)?;
-    std::fs::copy(shell::root().join(INSTALL_SCRIPT), plan.out.join("install.sh"))?;
+    std::fs::copy(
+        shell::root().join(INSTALL_SCRIPT),
+        plan.out.join("install.sh"),
+    )?;
     std::fs::remove_dir_all(plan.out.join("tree"))?;
     let mut sums = shell::program("sha256sum");
     sums.current_dir(&plan.out).arg("install.sh");
@@ -106,10 +112,17 @@ fn deb(plan: &DistPlan, tree: &Path, version: &str) -> Result<PathBuf> {
     let arch = arch.trim();
     let root = plan.out.join("tree/deb");
     std::fs::create_dir_all(root.join("DEBIAN"))?;
-    must(shell::program("cp").arg("-a").arg(tree).arg(root.join("usr")))?;
-    must(shell::program("find").arg(root.join("usr/share/man")).args([
-        "-type", "f", "-exec", "gzip", "-n9", "{}", "+",
-    ]))?;
+    must(
+        shell::program("cp")
+            .arg("-a")
+            .arg(tree)
+            .arg(root.join("usr")),
+    )?;
+    must(
+        shell::program("find")
+            .arg(root.join("usr/share/man"))
+            .args(["-type", "f", "-exec", "gzip", "-n9", "{}", "+"]),
+    )?;
     let size = shell::output(shell::program("du").args(["-sk"]).arg(root.join("usr")))?;
     let size = size.split_whitespace().next().unwrap_or("0");
     let control = format!(
@@ -123,8 +136,15 @@ fn deb(plan: &DistPlan, tree: &Path, version: &str) -> Result<PathBuf> {
     std::fs::write(root.join("DEBIAN/control"), control)?;
     let deb = plan.out.join(format!("hob_{version}_{arch}.deb"));
     let mut build = shell::program("dpkg-deb");
-    build.args(if plan.is_trial { ["-Zgzip", "-z1"] } else { ["-Zxz", "-z9"] });
-    build.args(["--root-owner-group", "--build"]).arg(&root).arg(&deb);
+    build.args(if plan.is_trial {
+        ["-Zgzip", "-z1"]
+    } else {
+        ["-Zxz", "-z9"]
+    });
+    build
+        .args(["--root-owner-group", "--build"])
+        .arg(&root)
+        .arg(&deb);
     shell::output(&mut build)?;
     Ok(deb)
 }

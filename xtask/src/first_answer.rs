@@ -50,7 +50,15 @@ pub(crate) fn run(target: &Path) -> Result<bool> {
 fn installs(target: &Path) -> Result<bool> {
     let root = target.join("installed");
     let mut install = shell::cargo();
-    install.args(["install", "--quiet", "--locked", "--force", "--path", "crates/hob", "--root"]);
+    install.args([
+        "install",
+        "--quiet",
+        "--locked",
+        "--force",
+        "--path",
+        "crates/hob",
+        "--root",
+    ]);
     let installed = shell::succeeds(install.arg(&root))?;
     let answers = installed && shell::quietly(shell::program(root.join("bin/hob")).arg("version"));
     let _ = std::fs::remove_dir_all(&root);

@@ -43,7 +43,9 @@ fn try_tarball(packages: &Packages, home: &Path) -> Result<()> {
     std::fs::create_dir_all(home)?;
     let install = |arguments: &[&str]| {
         let mut script = shell::program("sh");
-        script.arg(packages.folder.join("install.sh")).args(arguments);
+        script
+            .arg(packages.folder.join("install.sh"))
+            .args(arguments);
         in_home(&mut script, home);
         script
     };
@@ -54,18 +56,31 @@ fn try_tarball(packages: &Packages, home: &Path) -> Result<()> {
         !shell::quietly(&mut install(&["--sha256", &wrong, &tarball])),
         "a wrong checksum was accepted"
     );
-    ensure!(!home.join(".local").exists(), "a refused tarball left files");
+    ensure!(
+        !home.join(".local").exists(),
+        "a refused tarball left files"
+    );
     shell::output(&mut install(&[&tarball]))?;
     check(&home.join(".local"), home)?;
     let unit = std::fs::read_to_string(home.join(".local/lib/systemd/user/hob.service"))?;
     let program = home.join(".local/bin/hob").display().to_string();
-    ensure!(unit.contains(&program), "the unit starts another program:\n{unit}");
+    ensure!(
+        unit.contains(&program),
+        "the unit starts another program:\n{unit}"
+    );
     verify_unit(&home.join(".local/lib/systemd/user/hob.service"))?;
     // Once more over itself, as an update does.
     shell::output(&mut install(&[&tarball]))?;
     shell::output(&mut install(&["--uninstall"]))?;
-    let left = shell::output(shell::program("find").arg(home.join(".local")).args(["-type", "f"]));
-    ensure!(left.is_err() || left.is_ok_and(|left| left.is_empty()), "files are left");
+    let left = shell::output(
+        shell::program("find")
+            .arg(home.join(".local"))
+            .args(["-type", "f"]),
+    );
+    ensure!(
+        left.is_err() || left.is_ok_and(|left| left.is_empty()),
+        "files are left"
+    );
     shell::say("tarball               installed and removed");
     Ok(())
 }
@@ -88,17 +103,29 @@ fn try_deb(packages: &Packages, root: &Path) -> Result<()> {
     let dpkg = |arguments: &[&str]| {
         let mut dpkg = shell::program("dpkg");
         // The root is bare: it holds no other package.
-        dpkg.arg(format!("--root={}", root.display())).arg("--force-depends").args(arguments);
+        dpkg.arg(format!("--root={}", root.display()))
+            .arg("--force-depends")
+            .args(arguments);
         shell::output(dpkg.env("DEBIAN_FRONTEND", "noninteractive"))
     };
     dpkg(&["-i", &packages.deb.display().to_string()])?;
     check(&root.join("usr"), root)?;
     let man = root.join("usr/share/man/man1/hob-ask.1.gz");
     let page = shell::output(shell::program("gzip").arg("-dc").arg(man))?;
-    ensure!(page.starts_with(".TH \"HOB"), "the man page is odd:\n{page}");
+    ensure!(
+        page.starts_with(".TH \"HOB"),
+        "the man page is odd:\n{page}"
+    );
     dpkg(&["-P", "hob"])?;
-    let left = shell::output(shell::program("find").arg(root.join("usr")).args(["-type", "f"]));
-    ensure!(left.is_err() || left.is_ok_and(|left| left.is_empty()), "files are left");
+    let left = shell::output(
+        shell::program("find")
+            .arg(root.join("usr"))
+            .args(["-type", "f"]),
+    );
+    ensure!(
+        left.is_err() || left.is_ok_and(|left| left.is_empty()),
+        "files are left"
+    );
     shell::say("deb                   installed and removed");
     Ok(())
 }
@@ -123,18 +150,29 @@ fn verify_unit(unit: &Path) -> Result<()> {
     let mut verify = shell::program("systemd-analyze");
     verify.args(["verify", "--user", "--man=no"]).arg(unit);
     verify.env("XDG_RUNTIME_DIR", std::env::temp_dir());
-    let verified = verify.output().context("systemd-analyze cannot be started")?;
+    let verified = verify
+        .output()
+        .context("systemd-analyze cannot be started")?;
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     // Units of the machine have findings of their own.
     let ours = said.lines().any(|line| line.contains("hob.service"));
-    ensure!(verified.status.success() && !ours, "systemd-analyze says:\n{said}");
+    ensure!(
+        verified.status.success() && !ours,
+        "systemd-analyze says:\n{said}"
+    );
     Ok(())
 }
 
 /// Sets an empty home.
 fn in_home<'c>(command: &'c mut Command, home: &Path) -> &'c mut Command {
-    for name in shell::names().iter().filter(|name| name.starts_with("HOB_")) {
+    for name in shell::names()
+        .iter()
+        .filter(|name| name.starts_with("HOB_"))
+    {
         command.env_remove(name);
     }
-    command.env("HOME", home).env_remove("PREFIX").env("HOB_AUTOSTART", "0")
+    command
+        .env("HOME", home)
+        .env_remove("PREFIX")
+        .env("HOB_AUTOSTART", "0")
 }

@@ -23,11 +23,15 @@ const MARGIN: f64 = 18.0;
 /// A step of the session takes no longer.
 const STEP_MAX: Duration = Duration::from_mins(1);
 /// What the scripted model does and says.
-const CALL: &str = r##"write={"path":"notes.txt","content":"# Server\nPort: 8080\nHost: localhost\n"}"##;
+const CALL: &str =
+    r##"write={"path":"notes.txt","content":"# Server\nPort: 8080\nHost: localhost\n"}"##;
 const WORDS: &str = "Done: notes.txt has the port now.";
 /// What is typed, and what then stands on the screen.
 const STEPS: [(&str, &str); 4] = [
-    ("hob ask 'note the port of server.toml in notes.txt'\n", "don't ask again"),
+    (
+        "hob ask 'note the port of server.toml in notes.txt'\n",
+        "don't ask again",
+    ),
     ("y", "calls"),
     ("hob undo\n", "restored"),
     ("hob run show | tail -n 3\n", "notes.txt has the port"),
@@ -68,7 +72,9 @@ impl Stage {
         std::fs::write(work.join("server.toml"), "port = 8080\n")?;
         let programs = target.join("debug");
         let mut model = shell::program(programs.join("hob-sim"));
-        model.args(["--call", CALL, "--say", WORDS]).stdout(Stdio::piped());
+        model
+            .args(["--call", CALL, "--say", WORDS])
+            .stdout(Stdio::piped());
         let mut model = model.spawn().context("hob-sim cannot be started")?;
         let out = model.stdout.take().context("its output is piped")?;
         let lines = BufReader::new(out).lines().map_while(Result::ok);
@@ -98,7 +104,15 @@ impl Stage {
              exec env -u NO_COLOR '{home}' '{path}' PS1='$ ' bash --norc --noprofile",
             self.folder.join("work").display()
         );
-        self.tmux(&["new-session", "-d", "-x", &columns, "-y", &rows, &shell_line])?;
+        self.tmux(&[
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            &shell_line,
+        ])?;
         self.wait_for("$")?;
         for (keys, shown) in STEPS {
             let (text, enter) = match keys.strip_suffix('\n') {
@@ -131,7 +145,8 @@ impl Stage {
 
     fn tmux(&self, arguments: &[&str]) -> Result<String> {
         let mut tmux = shell::program("tmux");
-        tmux.args(["-u", "-f", "/dev/null", "-S"]).arg(self.folder.join("tmux"));
+        tmux.args(["-u", "-f", "/dev/null", "-S"])
+            .arg(self.folder.join("tmux"));
         shell::output(tmux.env("LC_ALL", "C.UTF-8").args(arguments))
     }
 
@@ -148,7 +163,9 @@ impl Stage {
 /// The picture of a screen.
 fn svg(screen: &str) -> String {
     let lines: Vec<&str> = screen.trim_end().lines().collect();
-    let size = |count: usize, each: f64| 2.0 * MARGIN + each * f64::from(u32::try_from(count).unwrap_or(0));
+    let size = |count: usize, each: f64| {
+        2.0 * MARGIN + each * f64::from(u32::try_from(count).unwrap_or(0))
+    };
     let (width, height) = (size(COLUMNS, LETTER), size(lines.len(), LINE));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -181,7 +198,10 @@ fn spans(line: &str) -> String {
             }
             _ => piece,
         };
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
         let text = text.replace('\u{f}', "");
         if style.is_empty() || text.is_empty() {
             out.push_str(&text);

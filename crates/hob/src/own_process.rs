@@ -49,7 +49,10 @@ pub(crate) async fn run(
     }
     let child = spawner.spawn(plan).await;
     let child = child.map_err(|error| failed(error.to_string()))?;
-    let exit = child.wait().await.map_err(|error| failed(error.to_string()))?;
+    let exit = child
+        .wait()
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     Ok(ProcessResult {
         is_success: exit.is_success(),
         stdout: exit.stdout.text(),

@@ -71,7 +71,9 @@ impl VoiceList {
             return Ok(voice.to_owned());
         }
         let shown: String = asked.chars().take(64).collect();
-        let near = self.near(name).map_or(String::new(), |near| format!(" Did you mean '{near}'?"));
+        let near = self
+            .near(name)
+            .map_or(String::new(), |near| format!(" Did you mean '{near}'?"));
         Err(format!(
             "There is no voice '{shown}'.{near} Use one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
         ))

@@ -102,13 +102,15 @@ impl AutostartFiles {
     }
 
     /// Returns true if the user's services run without a login.
-    pub fn lingers(&self) -> bool {
+    fn lingers(&self) -> bool {
         let user = self.user.as_deref().filter(|user| !user.contains('/'));
         user.is_some_and(|user| Path::new(LINGER_FOLDER).join(user).exists())
     }
 
     fn unit_text(&self) -> Option<String> {
-        let packaged = PACKAGED_UNITS.iter().map(|folder| Path::new(folder).join(&self.unit_name));
+        let packaged = PACKAGED_UNITS
+            .iter()
+            .map(|folder| Path::new(folder).join(&self.unit_name));
         std::iter::once(self.unit.clone())
             .chain(packaged)
             .find_map(|file| read(&file))

@@ -33,17 +33,16 @@ impl<'c> Systemctl<'c> {
         }
         let what = arguments.join(" ");
         let said = result.stderr.lines().next().unwrap_or_default().to_owned();
-        Err(CommandFailure::failed(format!("systemctl --user {what} failed: {said}")))
-    }
-
-    /// Returns true if the unit's daemon runs.
-    pub async fn is_active(&self, unit: &str) -> bool {
-        let result = self.call(&["is-active", "--quiet", unit]).await;
-        result.is_ok_and(|result| result.is_success)
+        Err(CommandFailure::failed(format!(
+            "systemctl --user {what} failed: {said}"
+        )))
     }
 
     async fn call(&self, arguments: &[&str]) -> Result<ProcessResult, CommandFailure> {
-        let mut argv = vec![self.program.clone().into_os_string(), OsString::from("--user")];
+        let mut argv = vec![
+            self.program.clone().into_os_string(),
+            OsString::from("--user"),
+        ];
         argv.extend(arguments.iter().map(OsString::from));
         own_process::run(self.context, argv, REASON).await
     }

@@ -54,7 +54,10 @@ pub fn unit(parts: &UnitParts<'_>) -> String {
 pub fn desktop_entry(parts: &UnitParts<'_>) -> String {
     let program = entry_word(parts.program);
     let command = match parts.home {
-        Some(home) => format!("env {} {program} up", entry_word(&format!("HOB_HOME={home}"))),
+        Some(home) => format!(
+            "env {} {program} up",
+            entry_word(&format!("HOB_HOME={home}"))
+        ),
         None => format!("{program} up"),
     };
     format!(
@@ -67,7 +70,10 @@ pub fn desktop_entry(parts: &UnitParts<'_>) -> String {
 pub fn program(text: &str) -> Option<PathBuf> {
     let lines = text.lines();
     let line = lines
-        .filter_map(|line| line.strip_prefix("ExecStart=").or_else(|| line.strip_prefix("Exec=")))
+        .filter_map(|line| {
+            line.strip_prefix("ExecStart=")
+                .or_else(|| line.strip_prefix("Exec="))
+        })
         .next()?;
     let words = split_quoted(line);
     let mut words = words.iter().map(String::as_str);
@@ -76,7 +82,9 @@ pub fn program(text: &str) -> Option<PathBuf> {
         "env" => words.find(|word| !word.contains('='))?,
         program => program,
     };
-    Path::new(program).is_absolute().then(|| PathBuf::from(program))
+    Path::new(program)
+        .is_absolute()
+        .then(|| PathBuf::from(program))
 }
 
 /// Quotes a word for a unit file. In a command `$` begins a variable.

@@ -18,7 +18,12 @@ fn the_unit_is_as_it_was_approved() {
 
 #[test]
 fn odd_paths_survive_the_quoting() {
-    for odd in ["/opt/my hob/hob", "/opt/100%/h\"ob", "/opt/$x/hob", "/o/`a`/hob"] {
+    for odd in [
+        "/opt/my hob/hob",
+        "/opt/100%/h\"ob",
+        "/opt/$x/hob",
+        "/o/`a`/hob",
+    ] {
         let parts = UnitParts {
             program: odd,
             home: Some("/home/a b"),
@@ -32,6 +37,9 @@ fn odd_paths_survive_the_quoting() {
         home: Some("/home/a b/50%"),
         path: None,
     });
-    assert!(text.contains("Environment=\"HOB_HOME=/home/a b/50%%\""), "{text}");
+    assert!(
+        text.contains("Environment=\"HOB_HOME=/home/a b/50%%\""),
+        "{text}"
+    );
     assert_eq!(program("[Service]\nType=notify\n"), None);
 }

@@ -58,7 +58,9 @@ async fn turn_on(context: &CommandContext, files: &AutostartFiles) -> Result<(),
     })?;
     let program = program.display().to_string();
     let env = &context.host.env;
-    let home = env.os("HOB_HOME").map(|_| context.host.home.root().display().to_string());
+    let home = env
+        .os("HOB_HOME")
+        .map(|_| context.host.home.root().display().to_string());
     let parts = UnitParts {
         program: &program,
         home: home.as_deref(),
@@ -160,7 +162,10 @@ fn lines(files: &AutostartFiles, state: &AutostartState) -> Vec<(TextTone, Strin
         )],
         Some(Starter::Entry) => vec![(
             TextTone::Good,
-            format!("Autostart is on: your desktop starts hob ({}).", files.entry.display()),
+            format!(
+                "Autostart is on: your desktop starts hob ({}).",
+                files.entry.display()
+            ),
         )],
         Some(Starter::Unit) => {
             let unit = &files.unit_name;
@@ -169,7 +174,10 @@ fn lines(files: &AutostartFiles, state: &AutostartState) -> Vec<(TextTone, Strin
                 format!("Autostart is on: the user unit {unit} starts hob."),
             )];
             lines.push(if state.lingers {
-                (TextTone::Quiet, "It starts at boot, before you log in.".to_owned())
+                (
+                    TextTone::Quiet,
+                    "It starts at boot, before you log in.".to_owned(),
+                )
             } else {
                 let line = "It starts at your first login after a reboot. To start it at boot: \
                             loginctl enable-linger";
@@ -202,7 +210,8 @@ pub(super) fn note_if_off(context: &CommandContext) {
         return;
     }
     let screen = context.terminal.stderr_screen();
-    let line = "After a reboot this runs only once hob is started. Start it at login: hob autostart on";
+    let line =
+        "After a reboot this runs only once hob is started. Start it at login: hob autostart on";
     for line in wrap(line, screen.width.unwrap_or(usize::MAX)) {
         Terminal::note(screen.paint(TextTone::Quiet, &line));
     }

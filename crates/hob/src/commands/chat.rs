@@ -68,7 +68,9 @@ pub async fn run(context: &CommandContext, args: ChatArgs) -> Result<(), Command
             person: person.as_ref(),
         },
         params: AgentRunParams {
-            session_key: args.session.unwrap_or_else(|| session_here(context, &params)),
+            session_key: args
+                .session
+                .unwrap_or_else(|| session_here(context, &params)),
             unattended: person.is_none(),
             ..params
         },

@@ -93,10 +93,14 @@ fn kind_at(words: &[&str]) -> Option<NameKind> {
 
 /// Returns the flag with this name, if it takes a value.
 fn flag_of<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
-    let found = command.get_arguments().find(|argument| match name.strip_prefix('-') {
-        Some(long) => argument.get_long() == Some(long),
-        None => argument.get_short().is_some_and(|short| name.ends_with(short)),
-    });
+    let found = command
+        .get_arguments()
+        .find(|argument| match name.strip_prefix('-') {
+            Some(long) => argument.get_long() == Some(long),
+            None => argument
+                .get_short()
+                .is_some_and(|short| name.ends_with(short)),
+        });
     found.filter(|argument| argument.get_action().takes_values())
 }
 
@@ -116,9 +120,14 @@ fn kind_of(path: &[&str], argument: &str) -> Option<NameKind> {
 async fn names(client: &Client, kind: NameKind) -> Option<Vec<String>> {
     Some(match kind {
         NameKind::Model => {
-            let found = client.call::<Models>(&ModelListParams::default()).await.ok()?;
+            let found = client
+                .call::<Models>(&ModelListParams::default())
+                .await
+                .ok()?;
             let aliases = found.aliases.into_iter().map(|it| it.alias);
-            aliases.chain(found.models.into_iter().map(|it| it.id)).collect()
+            aliases
+                .chain(found.models.into_iter().map(|it| it.id))
+                .collect()
         }
         NameKind::Session => {
             let params = SessionListParams {
@@ -126,7 +135,11 @@ async fn names(client: &Client, kind: NameKind) -> Option<Vec<String>> {
                 ..SessionListParams::default()
             };
             let found = client.call::<Sessions>(&params).await.ok()?;
-            found.sessions.into_iter().map(|it| it.session_key).collect()
+            found
+                .sessions
+                .into_iter()
+                .map(|it| it.session_key)
+                .collect()
         }
         NameKind::Run => {
             let params = AgentListParams {
@@ -138,18 +151,28 @@ async fn names(client: &Client, kind: NameKind) -> Option<Vec<String>> {
         }
         NameKind::Service => {
             let found = client.call::<Services>(&ServiceListParams {}).await.ok()?;
-            found.services.into_iter().map(|it| it.status.name).collect()
+            found
+                .services
+                .into_iter()
+                .map(|it| it.status.name)
+                .collect()
         }
         NameKind::Job => {
             let found = super::cron::list_all(client).await.ok()?;
             found.jobs.into_iter().map(|it| it.terms.name).collect()
         }
         NameKind::Loop => {
-            let found = client.call::<Loops>(&LoopListParams::default()).await.ok()?;
+            let found = client
+                .call::<Loops>(&LoopListParams::default())
+                .await
+                .ok()?;
             found.loops.into_iter().map(|it| it.name).collect()
         }
         NameKind::Terminal => {
-            let found = client.call::<Terminals>(&TerminalListParams {}).await.ok()?;
+            let found = client
+                .call::<Terminals>(&TerminalListParams {})
+                .await
+                .ok()?;
             found.terminals.into_iter().map(|it| it.name).collect()
         }
     })

@@ -35,7 +35,9 @@ pub(super) async fn run_here(
     let Some(run) = page.runs.into_iter().next() else {
         let sentence = format!("Nothing was asked in {} yet.", one_line(&folder));
         let failure = CommandFailure::new(ExitStatus::NotFound, "NOT_FOUND", sentence);
-        return Err(failure.next("`hob run list` and `hob session list` show those of all folders."));
+        return Err(
+            failure.next("`hob run list` and `hob session list` show those of all folders.")
+        );
     };
     if !context.terminal.json {
         let task = truncate(&one_line(run.task.trim()), TASK_COLUMNS);

@@ -115,7 +115,9 @@ async fn consent(
 }
 
 async fn ask(person: &TerminalUser, question: &str) -> Result<bool, CommandFailure> {
-    let key = person.key(&format!("{question} [y] yes  [n] no  "), &['y', 'n']).await?;
+    let key = person
+        .key(&format!("{question} [y] yes  [n] no  "), &['y', 'n'])
+        .await?;
     // The terminal does not echo in key mode.
     Terminal::note(key);
     Ok(key == 'y')
@@ -129,7 +131,11 @@ async fn terminals(
     report: &mut UninstallReport,
 ) -> Result<(), CommandFailure> {
     let open = tmux(context, &["list-sessions", "-F", "#S"]).await;
-    let open: Vec<String> = open.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
+    let open: Vec<String> = open
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(str::to_owned)
+        .collect();
     if open.is_empty() {
         return Ok(());
     }
@@ -183,7 +189,9 @@ fn purge(home: &Home, report: &mut UninstallReport) -> Result<(), CommandFailure
         // Fails if something else is in it, which stays and is listed.
         let _ = std::fs::remove_dir(folder);
     }
-    report.done.push("Removed everything that hob stored.".to_owned());
+    report
+        .done
+        .push("Removed everything that hob stored.".to_owned());
     Ok(())
 }
 
@@ -206,7 +214,12 @@ fn stored_entries(home: &Home, has_terminals: bool) -> Vec<PathBuf> {
     entries.extend(DATABASE_FILES.map(|name| home.root().join(name)));
     entries.extend(OTHER_ENTRIES.map(|name| home.root().join(name)));
     if !has_terminals {
-        entries.extend([home.terminals(), home.run(), home.socket(), home.tmux_socket()]);
+        entries.extend([
+            home.terminals(),
+            home.run(),
+            home.socket(),
+            home.tmux_socket(),
+        ]);
     }
     entries
 }
@@ -239,7 +252,9 @@ fn add_left(context: &CommandContext, report: &mut UninstallReport) {
     } else {
         format!("rm {}", quoted(&path))
     };
-    report.left.push(format!("the program; remove it with: {how}"));
+    report
+        .left
+        .push(format!("the program; remove it with: {how}"));
 }
 
 fn print(context: &CommandContext, report: &UninstallReport) -> Result<(), CommandFailure> {

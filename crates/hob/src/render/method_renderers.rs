@@ -89,7 +89,13 @@ fn sessions(page: &SessionListResult, screen: &ScreenStyle) -> Vec<String> {
         table.row(vec![
             one_line(&session.session_key),
             // A label is the person's own title.
-            one_line(session.label.as_deref().or(session.title.as_deref()).unwrap_or_default()),
+            one_line(
+                session
+                    .label
+                    .as_deref()
+                    .or(session.title.as_deref())
+                    .unwrap_or_default(),
+            ),
             time::short(session.updated_at, screen),
             session.messages.to_string(),
             one_line(&session.kind),

@@ -152,9 +152,9 @@ impl TextTable {
 
 /// The width of a line with these columns and the gaps between them.
 fn line_width(widths: impl Iterator<Item = Option<usize>>) -> usize {
-    let (count, sum) = widths.flatten().fold((0, 0), |(count, sum), width| {
-        (count + 1, sum + width)
-    });
+    let (count, sum) = widths
+        .flatten()
+        .fold((0, 0), |(count, sum), width| (count + 1, sum + width));
     sum + GAP * usize::saturating_sub(count, 1)
 }
 

@@ -19,9 +19,15 @@ fn table() -> TextTable {
         .lesser()
         .column("TASK");
     table.row(
-        ["tidy", "running", "anthropic/claude-opus", "$0.0012", "Sort what lies in the inbox"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "tidy",
+            "running",
+            "anthropic/claude-opus",
+            "$0.0012",
+            "Sort what lies in the inbox",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     );
     table
 }
@@ -50,6 +56,9 @@ fn forty_columns_keep_what_matters() {
 fn without_lesser_columns_the_last_ones_go() {
     let mut table = TextTable::new().number("ONE").number("TWO").number("THREE");
     table.row(["111111", "222222", "333333"].map(str::to_owned).to_vec());
-    assert_eq!(table.lines(&screen(15)), ["   ONE     TWO", "111111  222222"]);
+    assert_eq!(
+        table.lines(&screen(15)),
+        ["   ONE     TWO", "111111  222222"]
+    );
     assert_eq!(table.lines(&screen(3)), ["   ONE", "111111"]);
 }

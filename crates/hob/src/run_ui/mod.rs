@@ -16,9 +16,9 @@
 //!
 //! Invariant: the model's text goes to stdout, everything else to stderr.
 
+pub mod folder_session;
 pub mod follow_run;
 pub mod followed_event;
-pub mod folder_session;
 pub mod line_editor;
 pub mod lines;
 pub mod local_model_offer;

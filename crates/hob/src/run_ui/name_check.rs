@@ -16,7 +16,10 @@ pub async fn tools(client: &Client, wanted: &[String]) -> Result<(), CommandFail
     if wanted.is_empty() {
         return Ok(());
     }
-    let Ok(listed) = client.call_with_retry::<Tools>(&ToolListParams::default()).await else {
+    let Ok(listed) = client
+        .call_with_retry::<Tools>(&ToolListParams::default())
+        .await
+    else {
         return Ok(());
     };
     let builtin = listed.tools.iter().map(|tool| tool.name.as_str());
@@ -81,7 +84,10 @@ pub async fn provider_problem(client: &Client, provider: &str) -> Option<String>
     let was_ready = before.providers.first().is_some_and(|it| it.ready);
     let problem = asked.providers.into_iter().next().filter(|it| !it.ready)?;
     let message = problem.message.filter(|_| was_ready)?;
-    Some(format!("It is stored, but does not answer: {}", one_line(&message)))
+    Some(format!(
+        "It is stored, but does not answer: {}",
+        one_line(&message)
+    ))
 }
 
 fn check_short_name(listed: &ModelListResult, wanted: &str) -> Result<(), CommandFailure> {
@@ -91,7 +97,12 @@ fn check_short_name(listed: &ModelListResult, wanted: &str) -> Result<(), Comman
     }
     let known = listed.aliases.iter().map(|it| it.alias.as_str());
     let all = "A model is written PROVIDER/MODEL; `hob model list` lists them.";
-    Err(unknown("model or alias", wanted, nearest(wanted, known), all))
+    Err(unknown(
+        "model or alias",
+        wanted,
+        nearest(wanted, known),
+        all,
+    ))
 }
 
 /// Checks the address of a server. The most common slip is a missing scheme.

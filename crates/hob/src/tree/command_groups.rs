@@ -16,7 +16,10 @@ pub const FIRST_STEPS: [(&str, &str); 3] = [
 
 /// The groups by task. A command may be missing here, but not in the program's own list.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Ask and talk", &["onboard", "ask", "chat", "terminal", "say"]),
+    (
+        "Ask and talk",
+        &["onboard", "ask", "chat", "terminal", "say"],
+    ),
     (
         "See what was done",
         &["run", "undo", "session", "cost", "events"],
@@ -27,7 +30,15 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look after hob",
         &[
-            "status", "doctor", "config", "up", "down", "restart", "logs", "verify", "daemon",
+            "status",
+            "doctor",
+            "config",
+            "up",
+            "down",
+            "restart",
+            "logs",
+            "verify",
+            "daemon",
             "uninstall",
         ],
     ),
@@ -44,13 +55,13 @@ pub fn template(command: &Command) -> String {
     section("Start here", &lines.collect::<Vec<_>>(), 0, &mut text);
     let is_in = |name: &str, group: &[&str]| group.contains(&name);
     for (heading, group) in GROUPS {
-        let listed = group.iter().filter_map(|wanted| {
-            visible(command).find(|(name, _)| name == wanted)
-        });
+        let listed = group
+            .iter()
+            .filter_map(|wanted| visible(command).find(|(name, _)| name == wanted));
         section(heading, &listed.collect::<Vec<_>>(), widest, &mut text);
     }
-    let rest = visible(command)
-        .filter(|(name, _)| !GROUPS.iter().any(|(_, group)| is_in(name, group)));
+    let rest =
+        visible(command).filter(|(name, _)| !GROUPS.iter().any(|(_, group)| is_in(name, group)));
     section(LAST_GROUP, &rest.collect::<Vec<_>>(), widest, &mut text);
     text.push_str("\nOptions:\n{options}{after-help}");
     text

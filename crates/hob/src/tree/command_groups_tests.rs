@@ -14,7 +14,11 @@ fn every_visible_command_is_in_one_group() {
         });
         assert_eq!(lines.count(), 1, "{name}:\n{page}");
     }
-    let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, group)| *group).copied().collect();
+    let mut grouped: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|(_, group)| *group)
+        .copied()
+        .collect();
     let all = grouped.len();
     grouped.sort_unstable();
     grouped.dedup();

@@ -111,9 +111,9 @@ fn with_params(command: Command, spec: &MethodSpec) -> Command {
                 return argument;
             }
             let help = help_text::sentence(&field.help);
-            argument
-                .required(false)
-                .help(format!("{help}; that of the latest run in this folder if missing"))
+            argument.required(false).help(format!(
+                "{help}; that of the latest run in this folder if missing"
+            ))
         }))
 }
 

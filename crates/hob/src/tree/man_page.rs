@@ -10,7 +10,10 @@ pub fn pages() -> Vec<(String, String)> {
     let mut command = super::command().term_width(help_text::COLUMNS);
     command.build();
     let mut pages = vec![("hob".to_owned(), main_page(&mut command))];
-    for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
+    for sub in command
+        .get_subcommands_mut()
+        .filter(|sub| !sub.is_hide_set())
+    {
         let name = format!("hob-{}", sub.get_name());
         pages.push((name.clone(), page(&name, sub)));
     }
@@ -28,16 +31,26 @@ fn main_page(command: &mut Command) -> String {
 fn page(name: &str, command: &mut Command) -> String {
     let mut text = page_head(name, command);
     section("DESCRIPTION", &command.render_help().to_string(), &mut text);
-    for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
+    for sub in command
+        .get_subcommands_mut()
+        .filter(|sub| !sub.is_hide_set())
+    {
         let heading = format!("{} {}", name.replacen('-', " ", 1), sub.get_name());
-        section(&heading.to_uppercase(), &sub.render_help().to_string(), &mut text);
+        section(
+            &heading.to_uppercase(),
+            &sub.render_help().to_string(),
+            &mut text,
+        );
     }
     section("SEE ALSO", "hob(1)", &mut text);
     text
 }
 
 fn page_head(name: &str, command: &Command) -> String {
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let about = command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let (version, title) = (env!("CARGO_PKG_VERSION"), name.to_uppercase());
     format!(
         ".TH \"{title}\" \"1\" \"\" \"hob {version}\" \"hob\"\n.SH NAME\n{} \\- {}\n",

@@ -18,7 +18,11 @@ fn every_visible_command_has_a_page_that_troff_reads_as_text() {
         let odd = odd.find(|line| !known.iter().any(|known| line.starts_with(known)));
         assert_eq!(odd, None, "{name}");
     }
-    let session = &pages.iter().find(|(name, _)| name == "hob-session").expect("a page").1;
+    let session = &pages
+        .iter()
+        .find(|(name, _)| name == "hob-session")
+        .expect("a page")
+        .1;
     assert!(session.contains(".SH \"HOB SESSION HISTORY\""), "{session}");
     assert_eq!(escaped(".a \\n-x"), "\\&.a \\en\\-x");
 }

@@ -37,7 +37,8 @@ fn unquoted_question(arguments: &[OsString], is_near_a_command: bool) -> Option<
         return None;
     }
     let question = words.join(" ");
-    let is_special = |letter: char| matches!(letter, '"' | '$' | '`' | '\\' | '!') || letter.is_control();
+    let is_special =
+        |letter: char| matches!(letter, '"' | '$' | '`' | '\\' | '!') || letter.is_control();
     Some(if question.contains(is_special) {
         help_text::quoted(&one_line(&question))
     } else {

@@ -17,7 +17,9 @@ const OF_XTASK: [&str; 3] = [
 
 /// A page's blocks of code: their language and their lines.
 fn blocks(page: &str) -> Vec<(String, Vec<String>)> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(page);
     let text = std::fs::read_to_string(&file).expect("the page");
     let mut blocks: Vec<(String, Vec<String>)> = Vec::new();
     let mut is_code = false;
@@ -51,14 +53,20 @@ fn run_page(page: &str, commands_min: usize) {
         "[model]\ndefault = [\"sim/sim-small\"]\n[models.sim]\nkind = \"openai\"\nurl = \"{}\"\n",
         sim.url(Dialect::OpenaiChat)
     );
-    let house = House::builder().config(&config).env("HOB_AUTOSTART", "1").build();
+    let house = House::builder()
+        .config(&config)
+        .env("HOB_AUTOSTART", "1")
+        .build();
     let _stops = StopsDaemon(&house);
     let mut run = 0;
     for (language, lines) in blocks(page) {
         if language != "sh" {
             assert_eq!(language, "", "{page}: only commands have a language");
             for line in &lines {
-                assert!(OF_XTASK.contains(&line.as_str()), "{page}: nobody runs `{line}`");
+                assert!(
+                    OF_XTASK.contains(&line.as_str()),
+                    "{page}: nobody runs `{line}`"
+                );
             }
             continue;
         }

@@ -51,7 +51,11 @@ pub async fn run(
         }
         TerminalSubcommand::History(args) => match args.id {
             Some(id) => named(None).history_command(&id).await,
-            None => named(args.name.or(args.bare_name)).history(args.lines).await,
+            None => {
+                named(args.name.or(args.bare_name))
+                    .history(args.lines)
+                    .await
+            }
         },
         TerminalSubcommand::Keys(args) => {
             named(args.terminal.name).keys(args.text, args.keys).await

@@ -46,12 +46,19 @@ impl Unit {
         let socket = house.work().join("notify");
         let _ = fs::remove_file(&socket);
         let heard = UnixDatagram::bind(&socket).expect("a socket");
-        heard.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
-        let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="));
+        heard
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .expect("a socket");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("ExecStart="));
         let mut words = line.expect("a command").split(' ');
         let program = words.next().expect("a program").trim_matches('"');
         let mut command = house.command_of(program, &words.collect::<Vec<_>>());
-        for pair in text.lines().filter_map(|line| line.strip_prefix("Environment=")) {
+        for pair in text
+            .lines()
+            .filter_map(|line| line.strip_prefix("Environment="))
+        {
             let (name, value) = pair.trim_matches('"').split_once('=').expect("a pair");
             command.env(name, value);
         }
@@ -66,14 +73,20 @@ impl Unit {
 
     fn hear(&self) -> String {
         let mut bytes = [0; 1_024];
-        let length = self.heard.recv(&mut bytes).expect("the daemon tells its manager");
+        let length = self
+            .heard
+            .recv(&mut bytes)
+            .expect("the daemon tells its manager");
         String::from_utf8_lossy(&bytes[..length]).into_owned()
     }
 
     fn wait_ready(&self) {
         let told = self.hear();
         assert!(told.starts_with("READY=1\n"), "{told}");
-        assert!(told.contains(&format!("MAINPID={}", self.daemon.id())), "{told}");
+        assert!(
+            told.contains(&format!("MAINPID={}", self.daemon.id())),
+            "{told}"
+        );
     }
 }
 
@@ -98,7 +111,10 @@ fn the_unit_starts_the_daemon_and_jobs_go_on_after_a_kill() {
     assert!(status.contains("Autostart is off"), "{status}");
     let on = house.hob(&["autostart", "on"]).success();
     assert!(on.contains("Autostart is on"), "{on}");
-    assert!(on.contains("loginctl enable-linger"), "lingering is explained: {on}");
+    assert!(
+        on.contains("loginctl enable-linger"),
+        "lingering is explained: {on}"
+    );
     let log = fs::read_to_string(house.home().join("systemctl.log")).expect("it was asked");
     for asked in ["daemon-reload", "enable hob-", "start hob-"] {
         assert!(log.contains(asked), "{log}");
@@ -106,7 +122,10 @@ fn the_unit_starts_the_daemon_and_jobs_go_on_after_a_kill() {
     let unit = fs::read_dir(units(&house)).expect("a folder").flatten();
     let unit = unit.map(|entry| entry.path()).find(|path| path.is_file());
     let text = fs::read_to_string(unit.expect("a unit")).expect("readable");
-    assert!(text.contains(&format!("HOB_HOME={}", house.home().display())), "{text}");
+    assert!(
+        text.contains(&format!("HOB_HOME={}", house.home().display())),
+        "{text}"
+    );
 
     let mut first = Unit::start(&house, &text);
     first.wait_ready();
@@ -130,7 +149,10 @@ fn the_unit_starts_the_daemon_and_jobs_go_on_after_a_kill() {
     let off = house.hob(&["autostart", "off"]).success();
     assert!(off.contains("Autostart is off"), "{off}");
     let left = fs::read_dir(units(&house)).expect("a folder").flatten();
-    let left: Vec<PathBuf> = left.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    let left: Vec<PathBuf> = left
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
     assert_eq!(left, Vec::<PathBuf>::new());
 }
 
@@ -144,10 +166,17 @@ fn without_a_service_manager_the_desktop_starts_it() {
     let entry = fs::read_dir(house.home().join(".config/autostart")).expect("a folder");
     let entry = entry.flatten().next().expect("an entry").path();
     let text = fs::read_to_string(&entry).expect("readable");
-    assert!(text.contains("HOB_HOME=") && text.contains(" up\n"), "{text}");
-    let told: Value = serde_json::from_str(&house.hob(&["--json", "autostart"
-        , "status"]).success()).expect("one document");
-    assert_eq!((told["on"].as_bool(), told["by"].as_str()), (Some(true), Some("desktop")));
+    assert!(
+        text.contains("HOB_HOME=") && text.contains(" up\n"),
+        "{text}"
+    );
+    let told: Value =
+        serde_json::from_str(&house.hob(&["--json", "autostart", "status"]).success())
+            .expect("one document");
+    assert_eq!(
+        (told["on"].as_bool(), told["by"].as_str()),
+        (Some(true), Some("desktop"))
+    );
     house.hob(&["autostart", "off"]).success();
     assert!(!entry.exists());
 }
@@ -167,20 +196,27 @@ fn scheduled_work_says_that_a_reboot_would_stop_it() {
 #[test]
 fn uninstall_stops_everything_and_lists_what_is_left() {
     let mut house = House::start();
-    house.hob(&["terminal", "run", "--detach", "sleep", "600"]).success();
+    house
+        .hob(&["terminal", "run", "--detach", "sleep", "600"])
+        .success();
     let unasked = house.hob(&["uninstall"]);
     assert_eq!(unasked.code, Some(2), "{unasked:?}");
     assert!(unasked.stderr.contains("--yes"), "{unasked:?}");
     let done = house.hob(&["uninstall", "--yes"]).success();
     assert!(done.contains("Stopped the daemon"), "{done}");
     // A yes for the daemon is none for what the person runs.
-    assert!(done.contains("the terminals main; close them with: tmux -S"), "{done}");
+    assert!(
+        done.contains("the terminals main; close them with: tmux -S"),
+        "{done}"
+    );
     assert!(done.contains(&house.home().display().to_string()), "{done}");
     assert!(done.contains("the program; remove it with: rm "), "{done}");
     assert!(house.wait_exit(Duration::from_secs(10)).success());
     assert!(house.home().join("hob.db").exists(), "the data stays");
 
-    let purged = house.hob(&["uninstall", "--yes", "--purge", "--close-terminals"]).success();
+    let purged = house
+        .hob(&["uninstall", "--yes", "--purge", "--close-terminals"])
+        .success();
     assert!(purged.contains("Closed the terminals: main."), "{purged}");
     let mut left: Vec<String> = names(house.home());
     // The shell in the terminal wrote its history.
@@ -190,5 +226,7 @@ fn uninstall_stops_everything_and_lists_what_is_left() {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
 }

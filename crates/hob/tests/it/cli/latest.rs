@@ -16,7 +16,10 @@ fn without_a_name_the_latest_run_of_this_folder_is_meant() {
     let house = house_with(&sim);
     let nothing = house.shell("mkdir a b; cd a && hob run show");
     assert_eq!(nothing.code, Some(5), "{nothing:?}");
-    assert!(nothing.stderr.contains("Nothing was asked in"), "{nothing:?}");
+    assert!(
+        nothing.stderr.contains("Nothing was asked in"),
+        "{nothing:?}"
+    );
     house.shell("cd a && hob ask 'from a'").success();
     house.shell("cd b && hob ask 'from b'").success();
     house.shell("cd b && hob 'plain words from b?'").success();
@@ -44,11 +47,17 @@ fn sessions_have_titles_and_send_says_what_it_does() {
     assert!(sent.stderr.contains("No model was asked."), "{sent:?}");
     assert!(sent.stderr.contains("hob ask --session k"), "{sent:?}");
     let list = house.hob(&["session", "list"]).success();
-    assert!(list.contains("TITLE") && list.contains("Plan the garden"), "{list}");
+    assert!(
+        list.contains("TITLE") && list.contains("Plan the garden"),
+        "{list}"
+    );
     assert!(!list.contains("roses"), "one line: {list}");
     house.hob(&["session", "label", "k", "Roses"]).success();
     let list = house.hob(&["session", "list"]).success();
-    assert!(list.contains("Roses") && !list.contains("Plan"), "a label is the title: {list}");
+    assert!(
+        list.contains("Roses") && !list.contains("Plan"),
+        "a label is the title: {list}"
+    );
 }
 
 #[test]
@@ -61,9 +70,18 @@ fn misspelt_names_are_answered_with_the_right_ones() {
         assert!(done.stderr.contains(said), "{line}: {done:?}");
     };
     wrong("hob ask --tools raed,write hi", "Did you mean 'read'?");
-    wrong("hob model set defualt sim/sim-small", "Did you mean 'default'?");
-    wrong("hob model set default sim/sim-smal", "Did you mean 'sim/sim-small'?");
-    wrong("hob model set default smi/sim-small", "There is no provider 'smi'.");
+    wrong(
+        "hob model set defualt sim/sim-small",
+        "Did you mean 'default'?",
+    );
+    wrong(
+        "hob model set default sim/sim-smal",
+        "Did you mean 'sim/sim-small'?",
+    );
+    wrong(
+        "hob model set default smi/sim-small",
+        "There is no provider 'smi'.",
+    );
     wrong(
         "hob model add x --kind openai --url 127.0.0.1:1/v1",
         "Did you mean 'http://127.0.0.1:1/v1'?",
@@ -77,7 +95,9 @@ fn misspelt_names_are_answered_with_the_right_ones() {
 #[test]
 fn config_unset_resets_a_setting() {
     let house = House::start();
-    house.hob(&["config", "set", "log.level", "debug"]).success();
+    house
+        .hob(&["config", "set", "log.level", "debug"])
+        .success();
     let unset = house.hob(&["config", "unset", "log.level"]).success();
     assert!(unset.starts_with("log.level = info"), "{unset}");
 }
@@ -105,7 +125,11 @@ fn a_shell_completes_names_that_the_daemon_knows() {
     let house = house_with(&sim);
     house.hob(&["session", "create", "chat:garden"]).success();
     house.hob(&["session", "create", "chat:house"]).success();
-    let names = |words: &[&str]| house.hob(&[&["complete-names", "--"], words].concat()).success();
+    let names = |words: &[&str]| {
+        house
+            .hob(&[&["complete-names", "--"], words].concat())
+            .success()
+    };
     assert_eq!(names(&["ask", "--session", "chat:g"]), "chat:garden\n");
     assert!(names(&["model", "test", ""]).contains("sim/sim-small"));
     assert!(names(&["service", "start", ""]).contains("llm"));
@@ -117,7 +141,15 @@ fn a_shell_completes_names_that_the_daemon_knows() {
                   COMP_LINE='hob sess'; COMP_POINT=8; COMP_WORDS=(hob sess); COMP_CWORD=1; \
                   _hob_names hob sess hob; echo \"${COMPREPLY[@]}\"";
     let mut bash = house.command_of("bash", &["-c", script]);
-    let done = bash.env("PATH", crate::support::hob_path()).output().expect("bash runs");
+    let done = bash
+        .env("PATH", crate::support::hob_path())
+        .output()
+        .expect("bash runs");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert_eq!(said, "garden\nsession\n", "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(
+        said,
+        "garden\nsession\n",
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }

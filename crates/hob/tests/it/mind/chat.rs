@@ -16,7 +16,10 @@ fn a_conversation_goes_on_and_is_remembered() {
     let mut tty = Tty::start(&house, "chat");
     // Each folder has a session of its own.
     let folder = house.work().file_name().expect("a name").to_string_lossy();
-    let name: String = folder.chars().filter(|letter| letter.is_alphanumeric()).collect();
+    let name: String = folder
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect();
     tty.wait_for(&format!("hob chat · chat:{name}-"));
     tty.wait_for(&format!("sim/sim-small · {}", house.work().display()));
     tty.press("/model sim/sim-lrage\r");
