@@ -91,8 +91,8 @@ fn forty_columns_keep_the_session_and_its_title() {
     assert_eq!(
         lines,
         [
-            "SESSION    TITLE              LAST USED",
-            "chat:main  What is filling…   21:37",
+            "SESSION    TITLE               LAST USED",
+            "chat:main  What is filling m…  21:37",
         ]
     );
 }
