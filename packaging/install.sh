@@ -11,7 +11,7 @@
 set -eu
 
 PREFIX="${PREFIX:-${HOME:?HOME is not set}/.local}"
-LIST="$PREFIX/share/hob/installed-files"
+LIST="$PREFIX/share/doc/hob/installed-files"
 
 fail() {
     echo "error: $1" >&2
@@ -33,7 +33,7 @@ uninstall() {
         done
     done < "$LIST"
     rm -f "$LIST"
-    rmdir "$PREFIX/share/hob" "$PREFIX/share" "$PREFIX" 2>/dev/null || true
+    rmdir -p "$PREFIX/share/doc/hob" 2>/dev/null || true
     echo "Removed hob from $PREFIX."
 }
 
@@ -68,7 +68,6 @@ mkdir "$WORK/tree"
 tar -xzf "$WORK/$NAME" -C "$WORK/tree" --strip-components=1
 # An earlier version is replaced; its daemon goes on until 'hob restart'.
 [ ! -f "$LIST" ] || uninstall --keep-running > /dev/null
-mkdir -p "$PREFIX/share/hob"
 (cd "$WORK/tree" && find bin lib share -type f) > "$WORK/files"
 while IFS= read -r file; do
     mkdir -p "$PREFIX/$(dirname "$file")"
@@ -76,6 +75,7 @@ while IFS= read -r file; do
     cp "$WORK/tree/$file" "$PREFIX/$file.new"
     mv -f "$PREFIX/$file.new" "$PREFIX/$file"
 done < "$WORK/files"
+mkdir -p "$(dirname "$LIST")"
 cp "$WORK/files" "$LIST"
 UNIT="$PREFIX/lib/systemd/user/hob.service"
 sed "s|/usr/bin/hob|$PREFIX/bin/hob|" "$UNIT" > "$UNIT.new" && mv "$UNIT.new" "$UNIT"

@@ -123,7 +123,7 @@ fn run_packages(arguments: &[String]) -> Result<bool> {
     }
     let mut build = shell::cargo();
     build.args(["build", "--quiet", "--workspace", "--bins", "--locked"]);
-    Ok(shell::succeeds(&mut build)? && package_check::run(&Workspace::load()?.target)?)
+    Ok(shell::succeeds(&mut build)? && package_check::run(&Workspace::load()?.target))
 }
 
 /// Builds hob and the scripted model server with the `dist` profile, then runs the benchmarks. Each

@@ -14,6 +14,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 const PICTURE: &str = "docs/session.svg";
+/// The folder of the session.
+const WORK: &str = "/tmp/hob-picture/shop";
 const COLUMNS: usize = 80;
 const ROWS: usize = 30;
 /// Pixels of one letter, of one line, and around all of them.
@@ -34,7 +36,7 @@ const STEPS: [(&str, &str); 4] = [
     ),
     ("y", "calls"),
     ("hob undo\n", "restored"),
-    ("hob run show | tail -n 3\n", "notes.txt has the port"),
+    ("cat notes.txt\n", "Host: localhost\n$"),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
@@ -66,7 +68,9 @@ impl Stage {
     fn set(target: &Path) -> Result<Stage> {
         let folder = target.join("picture");
         let _ = std::fs::remove_dir_all(&folder);
-        let work = folder.join("work");
+        // Its path is in the picture, so it is not one of this machine.
+        let work = PathBuf::from(WORK);
+        let _ = std::fs::remove_dir_all(&work);
         std::fs::create_dir_all(&work)?;
         std::fs::write(work.join("notes.txt"), "# Server\nHost: localhost\n")?;
         std::fs::write(work.join("server.toml"), "port = 8080\n")?;
@@ -102,7 +106,7 @@ impl Stage {
         let shell_line = format!(
             "cd {} && env '{home}' '{path}' NO_COLOR= hob up >/dev/null 2>&1; \
              exec env -u NO_COLOR '{home}' '{path}' PS1='$ ' bash --norc --noprofile",
-            self.folder.join("work").display()
+            WORK
         );
         self.tmux(&[
             "new-session",
@@ -157,6 +161,7 @@ impl Stage {
         let _ = self.model.kill();
         let _ = self.model.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(WORK);
     }
 }
 

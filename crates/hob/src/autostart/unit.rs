@@ -68,13 +68,10 @@ pub fn desktop_entry(parts: &UnitParts<'_>) -> String {
 
 /// Returns the program that a unit or an entry starts.
 pub fn program(text: &str) -> Option<PathBuf> {
-    let lines = text.lines();
-    let line = lines
-        .filter_map(|line| {
-            line.strip_prefix("ExecStart=")
-                .or_else(|| line.strip_prefix("Exec="))
-        })
-        .next()?;
+    let line = text.lines().find_map(|line| {
+        line.strip_prefix("ExecStart=")
+            .or_else(|| line.strip_prefix("Exec="))
+    })?;
     let words = split_quoted(line);
     let mut words = words.iter().map(String::as_str);
     let first = words.next()?;

@@ -82,6 +82,6 @@ else
     compdef _hob_names hob
 fi
 "#;
-const FISH_NAMES: &str = r#"
+const FISH_NAMES: &str = r"
 complete -c hob -a '(hob complete-names -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-"#;
+";

@@ -4,16 +4,16 @@
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::render::runs;
 use crate::render::text::{one_line, truncate};
+use crate::render::{TextTone, runs};
 use crate::run_ui::run_request;
 use crate::terminal::Terminal;
 use crate::tree::help_text::quoted;
 use hob_client::Client;
 use hob_wire::rooms::agent::{AgentListParams, List, RunView};
 
-/// The columns of the task in the note about the run.
-const TASK_COLUMNS: usize = 40;
+/// The columns of the note about the run when stderr is not a terminal.
+const NOTE_COLUMNS: usize = 120;
 
 /// Returns the latest run that was asked in the current folder, and notes it on stderr.
 pub(super) async fn run_here(
@@ -40,9 +40,14 @@ pub(super) async fn run_here(
         );
     };
     if !context.terminal.json {
-        let task = truncate(&one_line(run.task.trim()), TASK_COLUMNS);
-        let (id, session) = (runs::short_id(run.run_id), one_line(&run.session_key));
-        Terminal::note(format!("The latest run here is {id} of {session}: {task}"));
+        let screen = context.terminal.stderr_screen();
+        let task = one_line(run.task.trim());
+        let line = format!(
+            "The latest run here, {}: {task}",
+            runs::short_id(run.run_id)
+        );
+        let line = truncate(&line, screen.width.unwrap_or(NOTE_COLUMNS));
+        Terminal::note(screen.paint(TextTone::Quiet, &line));
     }
     Ok(run)
 }

@@ -238,10 +238,17 @@ fn remove(entry: &Path) -> io::Result<()> {
 
 fn add_left(context: &CommandContext, report: &mut UninstallReport) {
     let home = &context.host.home;
-    let mut folders = home.folders();
-    folders.dedup();
-    for folder in folders.into_iter().filter(|folder| folder.exists()) {
-        report.left.push(format!("the folder {}", folder.display()));
+    let folders = home.folders();
+    let is_inner = |folder: &Path| {
+        let mut outer = folders.iter().filter(|outer| **outer != folder);
+        outer.any(|outer| folder.starts_with(outer))
+    };
+    let mut named: Vec<&Path> = Vec::new();
+    for folder in &folders {
+        if folder.exists() && !is_inner(folder) && !named.contains(folder) {
+            named.push(folder);
+            report.left.push(format!("the folder {}", folder.display()));
+        }
     }
     let Ok(program) = std::env::current_exe() else {
         return;

@@ -39,10 +39,10 @@ const LATEST_SESSION: [&str; 3] = ["session.get", "session.history", "session.ex
 /// The verb of a method on the command line.
 pub fn verb(spec: &MethodSpec) -> String {
     let (_, name) = spec.name.split_once('.').unwrap_or(("", spec.name));
-    match SHOWN.contains(&spec.name) {
-        true => "show".to_owned(),
-        false => kebab(name),
+    if SHOWN.contains(&spec.name) {
+        return "show".to_owned();
     }
+    kebab(name)
 }
 
 /// Returns true if the session of this method may be missing on the command line.

@@ -176,15 +176,13 @@ impl<'c> LoopCommands<'c> {
         };
         // Not retried: if only the answer was lost, a retry would fail with a conflict.
         let started = self.client.call::<Start>(&self.params()).await?;
-        match watch {
-            Some(watch) => watch.run().await,
-            None => {
-                let terminal = &self.context.terminal;
-                terminal.print_result(&started, loops::started)?;
-                super::autostart::note_if_off(self.context);
-                Ok(())
-            }
+        if let Some(watch) = watch {
+            return watch.run().await;
         }
+        let terminal = &self.context.terminal;
+        terminal.print_result(&started, loops::started)?;
+        super::autostart::note_if_off(self.context);
+        Ok(())
     }
 
     async fn once(&self, watched: bool) -> Result<(), CommandFailure> {

@@ -25,7 +25,7 @@ fn without_a_name_the_latest_run_of_this_folder_is_meant() {
     house.shell("cd b && hob 'plain words from b?'").success();
     let shown = house.shell("cd a && hob run show");
     assert!(shown.stdout.contains("You said: from a"), "{shown:?}");
-    assert!(shown.stderr.contains("The latest run here is"), "{shown:?}");
+    assert!(shown.stderr.contains("The latest run here, "), "{shown:?}");
     let shown = house.shell("cd b && hob run show").success();
     assert!(shown.contains("plain words from b?"), "{shown}");
     let history = house.shell("cd a && hob session history").success();
