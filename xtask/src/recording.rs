@@ -81,9 +81,16 @@ impl Stage {
             .stdout(Stdio::piped());
         let mut model = model.spawn().context("hob-sim cannot be started")?;
         let out = model.stdout.take().context("its output is piped")?;
-        let lines = BufReader::new(out).lines().map_while(Result::ok);
-        let url = lines.filter_map(|line| line.strip_prefix("OpenaiChat: ").map(str::to_owned));
-        let url = url.take(1).last().context("hob-sim names no address")?;
+        // Read to its last line: a pipe that is closed earlier would end the model.
+        let mut url = None;
+        for line in BufReader::new(out).lines() {
+            let line = line?;
+            url = url.or_else(|| line.strip_prefix("OpenaiChat: ").map(str::to_owned));
+            if line.starts_with("Stamps: ") {
+                break;
+            }
+        }
+        let url = url.context("hob-sim names no address")?;
         let config = format!(
             "[model]\ndefault = [\"sim/small\"]\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n"
         );

@@ -2,7 +2,7 @@
 //! jobs go on after the daemon was killed. The manager is a script that does to files what the real
 //! one does.
 
-use crate::support::{House, hob_path, wait_until};
+use crate::support::{House, Tty, hob_path, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -222,6 +222,31 @@ fn uninstall_stops_everything_and_lists_what_is_left() {
     // The shell in the terminal wrote its history.
     left.retain(|name| name != ".bash_history");
     assert_eq!(left, ["test-stderr.txt"], "only what is not hob's");
+}
+
+#[test]
+fn uninstall_asks_on_a_terminal_and_asks_again_about_terminals() {
+    let mut house = House::start();
+    house
+        .hob(&["terminal", "run", "--detach", "sleep", "600"])
+        .success();
+    let mut tty = Tty::start(&house, "uninstall");
+    tty.wait_for("Go on? [y] yes  [n] no");
+    tty.press("n");
+    let (code, seen) = tty.end();
+    assert_eq!(code, Some(1), "{seen}");
+    assert!(seen.contains("Nothing was changed."), "{seen}");
+    house.hob(&["status"]).success();
+
+    let mut tty = Tty::start(&house, "uninstall");
+    tty.wait_for("Go on?");
+    tty.press("y");
+    tty.wait_for("Close your terminals (main) and what runs in them?");
+    tty.press("n");
+    let (code, seen) = tty.end();
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains("kill-server"), "they are left: {seen}");
+    assert!(house.wait_exit(Duration::from_secs(10)).success());
 }
 
 fn names(folder: &Path) -> Vec<String> {
