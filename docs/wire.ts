@@ -93,6 +93,8 @@ export interface Methods {
   /**
    * Adds a message to a session. The answer confirms that it is on disk.
    *
+   * No model is asked; `agent.run` (`hob ask --session KEY`) asks one.
+   *
    * With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
    */
   "session.send": { params: SessionSendParams; result: SessionSendResult };
@@ -469,6 +471,11 @@ export interface AgentChatResult {
 export interface AgentListParams {
   /** Only runs of this session. */
   sessionKey?: string | null;
+  /**
+   * Only runs whose tools worked in this folder, or that were asked from it. Of the newest runs
+   * only: an older one is not found.
+   */
+  folder?: string | null;
   state?: RunState | null;
   /** The most runs to return; 50 when missing, at most 500. */
   limit?: number | null;
@@ -520,6 +527,11 @@ export interface AgentRunParams {
   tools?: string[] | null;
   /** The working folder of the tools. */
   workspace?: string | null;
+  /**
+   * The folder that the person asks from, by which `agent.list` finds the run; `workspace` when
+   * missing. It allows nothing.
+   */
+  folder?: string | null;
   /** The highest allowed tier. A call above it is denied without asking. */
   ceiling?: Tier | null;
   /** True if nobody can be asked: calls that no stored rule allows are denied at once. */
@@ -2934,6 +2946,8 @@ export interface Session {
   /** `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes. */
   kind: string;
   label?: string | null;
+  /** The first words of its first user message; only in `session.get` and `session.list`. */
+  title?: string | null;
   metadata?: Record<string, unknown>;
   parent?: SessionId | null;
   /** The number of messages. */
@@ -2971,6 +2985,8 @@ export interface SessionCreateResult {
   /** `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes. */
   kind: string;
   label?: string | null;
+  /** The first words of its first user message; only in `session.get` and `session.list`. */
+  title?: string | null;
   metadata?: Record<string, unknown>;
   parent?: SessionId | null;
   /** The number of messages. */

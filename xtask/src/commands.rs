@@ -1,6 +1,7 @@
 //! The command table. The help is derived from it.
 
-use crate::{faults, shell, suite, tidy};
+use crate::workspace::Workspace;
+use crate::{dist, faults, package_check, recording, shell, suite, tidy};
 use anyhow::{Result, bail};
 
 struct XtaskCommand {
@@ -41,6 +42,24 @@ const COMMANDS: &[XtaskCommand] = &[
         usage: "",
         summary: "Write the generated pages under docs/ anew",
         run: run_docs,
+    },
+    XtaskCommand {
+        name: "picture",
+        usage: "",
+        summary: "Record the session of the README's picture, docs/session.svg",
+        run: recording::run,
+    },
+    XtaskCommand {
+        name: "dist",
+        usage: "",
+        summary: "Make the packages: a tarball, a .deb, checksums and the install script",
+        run: dist::run,
+    },
+    XtaskCommand {
+        name: "packages",
+        usage: "",
+        summary: "Install and remove the packages of the debug build below a bare root",
+        run: run_packages,
     },
     XtaskCommand {
         name: "bench",
@@ -95,6 +114,16 @@ fn run_docs(arguments: &[String]) -> Result<bool> {
     let mut tests = shell::cargo();
     tests.args(["test", "--quiet", "--workspace", "--test", "it", "docs::"]);
     shell::succeeds(tests.env("HOB_UPDATE_DOCS", "1"))
+}
+
+/// Tries the packages of a debug build.
+fn run_packages(arguments: &[String]) -> Result<bool> {
+    if !arguments.is_empty() {
+        bail!("packages takes no arguments");
+    }
+    let mut build = shell::cargo();
+    build.args(["build", "--quiet", "--workspace", "--bins", "--locked"]);
+    Ok(shell::succeeds(&mut build)? && package_check::run(&Workspace::load()?.target))
 }
 
 /// Builds hob and the scripted model server with the `dist` profile, then runs the benchmarks. Each

@@ -1,4 +1,4 @@
-//! The README's first command as a newcomer types it: an empty home, no key, no account. It builds
+//! The README's first command and its install line, as a newcomer types it: an empty home, no key, no account. It builds
 //! hob as it is shipped, installs the local model and must end with an answer of that model.
 
 use crate::shell;
@@ -43,7 +43,29 @@ pub(crate) fn run(target: &Path) -> Result<bool> {
         shell::warn("the daemon did not stop");
     }
     let _ = std::fs::remove_dir_all(&home);
-    Ok(answer.contains(KNOWN) && stopped)
+    Ok(answer.contains(KNOWN) && stopped && installs(target)?)
+}
+
+/// Runs the README's install line. It finds everything built by the first command.
+fn installs(target: &Path) -> Result<bool> {
+    let root = target.join("installed");
+    let mut install = shell::cargo();
+    install.args([
+        "install",
+        "--quiet",
+        "--locked",
+        "--force",
+        "--path",
+        "crates/hob",
+        "--root",
+    ]);
+    let installed = shell::succeeds(install.arg(&root))?;
+    let answers = installed && shell::quietly(shell::program(root.join("bin/hob")).arg("version"));
+    let _ = std::fs::remove_dir_all(&root);
+    if !answers {
+        shell::warn("the README's install line failed");
+    }
+    Ok(answers)
 }
 
 /// Sets an empty home and removes provider keys from the environment, so that only the local

@@ -4,7 +4,7 @@
 use crate::sabotage::{self, PatchSelection};
 use crate::tools::Toolbox;
 use crate::workspace::Workspace;
-use crate::{first_answer, shell, tidy};
+use crate::{first_answer, package_check, shell, tidy};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,12 +34,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     for line in reports.not_run() {
         shell::warn(&line);
     }
+    let packed = package_check::run(&target);
     let answered = !with_first_answer || first_answer::run(&target)?;
     let steps = [
         ("tidy", tidy),
         ("sabotage patches", sabotage),
         ("doc tests", doc_tests),
         ("tests", passed),
+        ("packages", packed),
         ("first answer", answered),
     ];
     for (step, _) in steps.iter().filter(|(_, is_well)| !is_well) {

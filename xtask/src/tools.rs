@@ -78,6 +78,18 @@ const TOOLS: &[TestTool] = &[
         needed_by: "the ordinary story in a real terminal, and terminals",
     },
     TestTool {
+        name: "systemd-analyze",
+        probe: ToolProbe::Program(&["systemd-analyze"]),
+        package: SystemPackage::Apt("systemd"),
+        needed_by: "the check of the systemd unit",
+    },
+    TestTool {
+        name: "dpkg-deb",
+        probe: ToolProbe::Program(&["dpkg-deb"]),
+        package: SystemPackage::Apt("dpkg"),
+        needed_by: "the packages",
+    },
+    TestTool {
         name: "zsh",
         probe: ToolProbe::Program(&["zsh"]),
         package: SystemPackage::Apt("zsh"),

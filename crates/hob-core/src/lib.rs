@@ -14,6 +14,7 @@
 //! - [`run_follower`]: rebuilds a run's text from a lossy stream
 //! - [`schedule`]: due times of jobs, and the decision about each of them
 //! - [`service`]: supervision of a local service, and the start order of services
+//! - [`session_title`]: the title of a session, from its first message
 //! - [`speech`]: splits a text for speech synthesis and joins WAV files
 //! - [`terminal`]: shell marks, the screen, command output and the command scheduler of a terminal
 //! - [`text_calls`]: tool calls written as plain text
@@ -41,6 +42,7 @@ pub mod retention;
 pub mod run_follower;
 pub mod schedule;
 pub mod service;
+pub mod session_title;
 pub mod speech;
 pub mod terminal;
 pub mod text_calls;

@@ -6,7 +6,8 @@ use hob_client::launcher::DaemonLauncher;
 use hob_client::{Client, ClientError, ConnectOptions, DaemonTarget};
 use hob_kit::host_environment::HostEnvironment;
 use hob_kit::last_down;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
 pub struct CommandContext {
@@ -15,12 +16,15 @@ pub struct CommandContext {
     /// The mark of the last `hob down` when this command began. The command starts no daemon after a
     /// later `hob down` unless it was its own. A std mutex: it is never held across an await.
     last_down: Mutex<String>,
+    /// The note about the daemon's start was printed.
+    is_start_noted: Arc<AtomicBool>,
 }
 
 impl CommandContext {
     pub fn new(host: HostEnvironment, terminal: Terminal) -> CommandContext {
         CommandContext {
             last_down: Mutex::new(last_down::read(&host.home)),
+            is_start_noted: Arc::default(),
             host,
             terminal,
         }
@@ -119,8 +123,12 @@ impl CommandContext {
         })?;
         let last_down = self.last_down.lock();
         let last_down = last_down.unwrap_or_else(PoisonError::into_inner).clone();
-        let launch = DaemonLauncher::new(&self.host, executable, |line| {
-            Terminal::note(line);
+        let is_noted = Arc::clone(&self.is_start_noted);
+        let launch = DaemonLauncher::new(&self.host, executable, move |line| {
+            // One command may start the daemon more than once; the line says nothing new then.
+            if !is_noted.swap(true, Ordering::Relaxed) {
+                Terminal::note(line);
+            }
         });
         Ok(launch.with_last_down(last_down))
     }

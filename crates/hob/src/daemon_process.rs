@@ -5,6 +5,7 @@
 //! token, socket and state file exist, and stdout carries nothing else; after the first signal
 //! the process ends within ten seconds, after the second at once.
 
+mod readiness;
 mod rooms;
 
 use crate::settings::catalog;
@@ -180,8 +181,10 @@ impl DaemonProcess<'_> {
             if let Some(served_rooms) = &served_rooms {
                 served_rooms.services.open();
             }
+            readiness::announce_ready(&self.host.env);
             let cause = signals.next().await;
             tracing::info!("stopping on {cause}");
+            readiness::announce_stopping(&self.host.env);
         }
         tokio::select! {
             () = self.stop(&gateway, &bus, &groups, served_rooms.as_ref()) => {}

@@ -6,6 +6,7 @@
 //! - [`run_ui`]: the terminal UI of a run, for `ask` and `chat`
 //! - [`service_install`]: plan, consent and progress of a service installation; [`progress_line`]:
 //!   one status line that is redrawn in place
+//! - [`autostart`]: the start at login; [`own_process`]: runs a short program of the system
 //! - [`daemon_process`]: composes the rooms into a daemon
 //! - [`doctor`]: the checks of `hob doctor`; [`offline`]: the store without a daemon
 //! - [`failure`]: exit codes and error messages; `private_memory`: keeps other processes from
@@ -15,6 +16,7 @@
 //! Invariants: stdout carries results and nothing else; every outcome has its exit code;
 //! `status, down, doctor, config, token, completions, help, version` never start the daemon.
 
+pub mod autostart;
 pub mod commands;
 pub mod context;
 pub mod daemon_process;
@@ -22,6 +24,7 @@ pub mod doctor;
 pub mod failure;
 mod memory_trim;
 pub mod offline;
+mod own_process;
 mod private_memory;
 pub mod progress_line;
 pub mod render;
@@ -78,9 +81,9 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
     let arguments = tree::implicit_ask::insert_ask(arguments);
-    let line = match tree::parse(arguments) {
+    let line = match tree::parse(arguments.clone()) {
         Ok(line) => line,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &arguments),
     };
     let host =
         HostEnvironment::capture().map_err(|error| CommandFailure::failed(error.to_string()))?;
@@ -125,7 +128,7 @@ async fn until_interrupted(
 }
 
 /// Prints help to stdout, or returns the usage error.
-fn usage(error: &clap::Error) -> Result<(), CommandFailure> {
+fn usage(error: &clap::Error, arguments: &[std::ffi::OsString]) -> Result<(), CommandFailure> {
     match error.kind() {
         _ if tree::usage_error::is_help_page(error) => {
             Ok(Terminal::page(&EnvVars::capture(), &error.render())?)
@@ -134,7 +137,7 @@ fn usage(error: &clap::Error) -> Result<(), CommandFailure> {
             Terminal::note(error.render().to_string().trim_end());
             Err(CommandFailure::quiet(ExitStatus::Usage))
         }
-        _ => Err(tree::usage_error::failure(error)),
+        _ => Err(tree::usage_error::failure_of(error, arguments)),
     }
 }
 

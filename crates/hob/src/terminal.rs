@@ -21,6 +21,7 @@ pub struct Terminal {
     asides: ScreenStyle,
     /// Stdout is a terminal.
     watched: bool,
+    shares_stderr: bool,
     pub json: bool,
 }
 
@@ -47,6 +48,7 @@ impl Terminal {
             screen,
             asides,
             watched: is_terminal,
+            shares_stderr: is_same_file(),
             json,
         }
     }
@@ -74,6 +76,11 @@ impl Terminal {
     /// Returns true when stdout is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.watched
+    }
+
+    /// Returns true when stdout and stderr are the same file, pipe or terminal.
+    pub fn shares_stderr(&self) -> bool {
+        self.shares_stderr
     }
 
     /// Prints a line of the result.
@@ -145,6 +152,13 @@ impl std::fmt::Debug for Terminal {
             .field("screen", &self.screen)
             .finish_non_exhaustive()
     }
+}
+
+fn is_same_file() -> bool {
+    let identity = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
+    let out = rustix::fs::fstat(io::stdout()).map(identity);
+    let err = rustix::fs::fstat(io::stderr()).map(identity);
+    out.is_ok() && out == err
 }
 
 fn wants_colour(env: &EnvVars) -> bool {

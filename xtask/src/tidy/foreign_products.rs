@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 /// The parent of the dialects' folders.
 const DIALECTS: &str = "crates/hob-dialects/src/";
 
+/// Pages for everybody, which name no product: its own page does.
+const PAGES: &[&str] = &["README.md", "docs/getting-started.md", "docs/tour.md"];
 /// Folders that may name a product.
 const EXEMPT: &[&str] = &[
     "crates/hob-dialects/",
@@ -20,7 +22,9 @@ const EXEMPT: &[&str] = &[
 pub(super) fn check(_: &Workspace, pages: &[ProjectFile]) -> Vec<TidyFinding> {
     let products: BTreeSet<&str> = pages.iter().filter_map(product_of_dialect).collect();
     let is_checked = |page: &&ProjectFile| {
-        page.path.starts_with("crates/") && !EXEMPT.iter().any(|it| page.path.starts_with(it))
+        let is_page = PAGES.contains(&page.path.as_str());
+        let is_code = page.path.starts_with("crates/") || is_page;
+        is_code && !EXEMPT.iter().any(|it| page.path.starts_with(it))
     };
     let mut findings = Vec::new();
     for page in pages.iter().filter(is_checked) {

@@ -3,6 +3,7 @@
 use super::agent_context::AgentContext;
 use super::authority;
 use super::child_runs::{end_children, end_run};
+use super::folder_runs;
 use super::live_runs::{RunAction, WaitOutcome};
 use super::queue::RunQueue;
 use super::views;
@@ -129,7 +130,11 @@ impl AgentHandlers {
     }
 
     pub(crate) async fn list(&self, params: AgentListParams) -> Result<AgentListResult, WireError> {
-        let page = self.shared.deps.store.list_runs(params).await?;
+        let store = &self.shared.deps.store;
+        let page = match params.folder.clone() {
+            Some(folder) => folder_runs::find(store, params, &folder).await?,
+            None => store.list_runs(params).await?,
+        };
         let view = |row: &RunRow| {
             let live = self.shared.live.find(&row.id).and_then(|live| live.view());
             let mut view = live.unwrap_or_else(|| RunView {

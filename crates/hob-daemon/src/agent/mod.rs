@@ -16,8 +16,8 @@
 //! - `next_call`: choice of the next model; `model_call`, `conversation`, `history`,
 //!   `system_prompt`, `schema`: its prompt
 //! - `tool_client`: tools and permissions over the bus
-//! - `live_runs`, `views`: runs as watchers see them; `transcript_inputs`: what they tell the
-//!   transcript of their session
+//! - `live_runs`, `views`: runs as watchers see them; `folder_runs`: the runs of a folder;
+//!   `transcript_inputs`: what runs tell the transcript of their session
 //! - `settings`: settings of runs and budgets
 //!
 //! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing of it
@@ -36,6 +36,7 @@ mod commands;
 mod conversation;
 mod driver;
 mod effects;
+mod folder_runs;
 mod handlers;
 mod history;
 mod journal;

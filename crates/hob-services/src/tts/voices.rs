@@ -17,6 +17,8 @@ const OPENAI: &[(&str, &str)] = &[
     ("verse", "en-us+m1"),
 ];
 const VOICE: &str = "en-us";
+/// The letters that a suggested voice has in common with the one asked for.
+const NEAR_LETTERS: usize = 2;
 /// The columns of names in a line of the list.
 const LANGUAGE_COLUMN: usize = 1;
 const NAME_COLUMN: usize = 3;
@@ -69,9 +71,20 @@ impl VoiceList {
             return Ok(voice.to_owned());
         }
         let shown: String = asked.chars().take(64).collect();
+        let near = self
+            .near(name)
+            .map_or(String::new(), |near| format!(" Did you mean '{near}'?"));
         Err(format!(
-            "There is no voice '{shown}'. Use one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
+            "There is no voice '{shown}'.{near} Use one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
         ))
+    }
+
+    /// The first voice that begins with the same letters: `english` stands for none, but near `en`.
+    fn near(&self, asked: &str) -> Option<&str> {
+        let letters: String = asked.chars().take(NEAR_LETTERS).collect();
+        let whole = letters.chars().count() == NEAR_LETTERS;
+        let mut names = self.names.iter().filter(|name| name.starts_with(&letters));
+        names.next().filter(|_| whole).map(String::as_str)
     }
 }
 

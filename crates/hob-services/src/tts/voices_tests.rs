@@ -42,4 +42,8 @@ fn a_voice_is_one_of_the_list() {
         let refused = voices.choose(Some(asked)).unwrap_err();
         assert!(refused.contains("espeak-ng --voices"), "{refused}");
     }
+    let near = voices.choose(Some("deutsch")).unwrap_err();
+    assert!(near.contains("Did you mean 'de'?"), "{near}");
+    let far = voices.choose(Some("klingon")).unwrap_err();
+    assert!(!far.contains("Did you mean"), "{far}");
 }

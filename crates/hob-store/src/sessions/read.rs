@@ -6,6 +6,7 @@ use crate::checksums::MESSAGES;
 use crate::checksums::damage::RowName;
 use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, uuid as read_uuid};
+use hob_core::session_title;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::session::{Session, SessionListResult, SessionMessages};
@@ -14,9 +15,31 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use std::sync::LazyLock;
 
+/// The title is looked for among this many messages; a session begins with its user's words.
+const TITLE_SEQ_MAX: u64 = 8;
+
 pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, QueryError> {
     let found = row::find(sql, session)?;
-    Ok(found.ok_or_else(|| row::missing(session))?.session)
+    let found = found.ok_or_else(|| row::missing(session))?;
+    let title = title(sql, found.row_id)?;
+    Ok(Session {
+        title,
+        ..found.session
+    })
+}
+
+/// Returns the title of a session. It is computed, so that older homes have titles too. A damaged
+/// message gives none: its words are never shown as whole.
+fn title(sql: &Connection, session: i64) -> Result<Option<String>, QueryError> {
+    let mut select = sql.prepare_cached(&SELECT_FIRST)?;
+    let mut rows = select.query((session, int(TITLE_SEQ_MAX)))?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    if !MESSAGES.is_whole(sql, row, 6, (row.get(5)?, 0))? {
+        return Ok(None);
+    }
+    Ok(session_title::title(&message(row)?.content))
 }
 
 pub(crate) fn count(sql: &Connection) -> Result<u64, QueryError> {
@@ -96,7 +119,11 @@ pub(crate) fn list(
             return Ok(SessionListResult { sessions, next });
         }
         last = SessionListCursor::after(&found);
-        sessions.push(found.session);
+        let title = title(sql, found.row_id)?;
+        sessions.push(Session {
+            title,
+            ..found.session
+        });
     }
     Ok(SessionListResult {
         sessions,
@@ -246,6 +273,14 @@ impl<'c> MessagePage<'c> {
     }
 }
 
+/// The first message of the user, if it is among the first of the session.
+static SELECT_FIRST: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m
+         WHERE m.session = ?1 AND m.seq <= ?2 AND m.role = 'user' ORDER BY m.seq LIMIT 1",
+        MESSAGES.checksum_state_sql("m")
+    )
+});
 static SELECT_BACKWARD: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m

@@ -18,6 +18,8 @@ fn listings_histories_and_exports_are_index_scans() {
          ORDER BY updated_at DESC, row_id DESC LIMIT ?3",
         "SELECT id FROM messages WHERE session = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
         "SELECT id FROM messages WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        "SELECT id FROM messages WHERE session = ?1 AND seq <= ?2 AND role = 'user'
+         ORDER BY seq LIMIT 1",
         "SELECT id FROM messages WHERE session = ?1 AND idempotency_key = ?2",
         "SELECT id FROM sessions WHERE key = ?1",
         "SELECT id FROM sessions WHERE id = ?1",

@@ -86,6 +86,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         session_key: key.unwrap_or_else(|| id.to_string()),
         kind: row.get(3)?,
         label: row.get(4)?,
+        title: None,
         metadata: serde_json::from_str(metadata)
             .map_err(|error| FromSqlError::Other(Box::new(error)))?,
         parent: optional_uuid(row, 5)?.map(SessionId),

@@ -151,6 +151,10 @@ pub struct AgentRunParams {
     /// The working folder of the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// The folder that the person asks from, by which `agent.list` finds the run; `workspace` when
+    /// missing. It allows nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The highest allowed tier. A call above it is denied without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Tier>,
@@ -332,6 +336,10 @@ pub struct AgentListParams {
     /// Only runs of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
+    /// Only runs whose tools worked in this folder, or that were asked from it. Of the newest runs
+    /// only: an older one is not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<RunState>,
     /// The most runs to return; 50 when missing, at most 500.

@@ -44,6 +44,8 @@ methods! { "sessions";
     }
     /// Adds a message to a session. The answer confirms that it is on disk.
     ///
+    /// No model is asked; `agent.run` (`hob ask --session KEY`) asks one.
+    ///
     /// With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
     Send = "session.send" {
         params: SessionSendParams, result: SessionSendResult, scope: Chat, effect: Keyed,
@@ -102,6 +104,9 @@ pub struct Session {
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The first words of its first user message; only in `session.get` and `session.list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     #[serde(default)]
     pub metadata: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

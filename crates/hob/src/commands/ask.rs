@@ -7,7 +7,7 @@ use crate::run_ui::follow_run::{InterruptSignals, RunUiContext};
 use crate::run_ui::local_model_offer::{self, LocalModelArgs};
 use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{lines, no_model, plain_language};
+use crate::run_ui::{lines, name_check, no_model, plain_language};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_wire::rooms::agent::{AgentRunParams, ContextPolicy};
@@ -23,7 +23,7 @@ use hob_wire::rooms::agent::{AgentRunParams, ContextPolicy};
 /// terminal after you say yes, and is explained from its actual output.
 ///
 /// If a tool call needs approval, hob asks on the terminal; without a terminal the call is denied at
-/// once and the exit code is 3.
+/// once. After a denied call the exit code is 3.
 ///
 /// With no model configured, hob offers to install a small one on this machine and then answers;
 /// --yes accepts.
@@ -69,6 +69,7 @@ pub async fn run(context: &CommandContext, args: AskArgs) -> Result<(), CommandF
         () = interrupts.next() => return Err(CommandFailure::quiet(crate::failure::ExitStatus::Interrupted)),
     };
     let client = context.client().await?;
+    name_check::tools(&client, &args.task.tools).await?;
     // With --json a program reads the output, so nobody can be asked.
     let person = if context.terminal.json {
         None
@@ -106,7 +107,11 @@ pub async fn run(context: &CommandContext, args: AskArgs) -> Result<(), CommandF
         Terminal::note(footer);
     }
     local_model_offer::show_modest_notice(setting, &ending).await;
-    ending.result().map_err(no_model::with_first_steps)
+    let result = match person {
+        Some(_) => ending.attended_result(),
+        None => ending.result(),
+    };
+    result.map_err(no_model::with_first_steps)
 }
 
 async fn params(

@@ -12,17 +12,19 @@ use crate::run_ui::outcome::FollowOutcome;
 use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::slash_command::{self, ChatInput};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{lines, no_model};
+use crate::run_ui::{folder_session, lines, name_check, no_model};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_client::{Client, ClientError};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::agent::{Abort, AgentRunParams, RunSelector, RunState, RunView, Status};
 use hob_wire::rooms::cost::{CostSummaryParams, Summary};
+use hob_wire::rooms::model::{List, ModelListParams};
 use hob_wire::rooms::session::{History, SessionHistoryParams};
+use std::path::{Path, PathBuf};
 
-/// The session without `--session`.
-const DEFAULT_SESSION: &str = "chat:main";
+/// The alias of the model that answers unless another is chosen.
+const DEFAULT_ALIAS: &str = "default";
 /// Earlier messages shown when a session is continued.
 const EARLIER_MESSAGES: u32 = 6;
 /// The days of the ledger that `/cost` sums.
@@ -31,7 +33,8 @@ const PROMPT: &str = "> ";
 
 /// Talks with a model at a prompt.
 ///
-/// Continues the session chat:main unless another is named. Ctrl-C stops the run, a second Ctrl-C
+/// Each folder has a session of its own, which goes on where it was left; your home folder has
+/// chat:main. Ctrl-C stops the run, a second Ctrl-C
 /// exits. /help lists the commands of the prompt.
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
@@ -52,6 +55,7 @@ pub struct ChatArgs {
 pub async fn run(context: &CommandContext, args: ChatArgs) -> Result<(), CommandFailure> {
     let params = args.task.params(context)?;
     let client = context.client().await?;
+    name_check::tools(&client, &args.task.tools).await?;
     let person = if context.terminal.json {
         None
     } else {
@@ -64,7 +68,9 @@ pub async fn run(context: &CommandContext, args: ChatArgs) -> Result<(), Command
             person: person.as_ref(),
         },
         params: AgentRunParams {
-            session_key: args.session.unwrap_or_else(|| DEFAULT_SESSION.to_owned()),
+            session_key: args
+                .session
+                .unwrap_or_else(|| session_here(context, &params)),
             unattended: person.is_none(),
             ..params
         },
@@ -135,10 +141,13 @@ impl ChatSession<'_> {
                 self.params.session_key = key;
                 self.show_greeting().await?;
             }
-            ChatInput::Model(Some(model)) => {
-                self.note(&format!("Using {model} from now on."));
-                self.params.model = Some(model);
-            }
+            ChatInput::Model(Some(model)) => match name_check::model(self.client(), &model).await {
+                Ok(()) => {
+                    self.note(&format!("Using {model} from now on."));
+                    self.params.model = Some(model);
+                }
+                Err(failure) => self.report_failure(failure)?,
+            },
             ChatInput::Model(None) => {
                 let model = self.params.model.as_deref();
                 let model = model.unwrap_or("the default model");
@@ -222,7 +231,11 @@ impl ChatSession<'_> {
         let earlier = found_or_none(client.call_with_retry::<History>(&params).await)?;
         if !self.editor.is_script() {
             let screen = self.ui.context.terminal.stderr_screen();
-            let page = chat::greeting(&self.params, earlier.as_ref(), screen);
+            let place = chat::ChatPlace {
+                model: self.shown_model().await,
+                folder: shown_folder(self.ui.context, &self.params),
+            };
+            let page = chat::greeting(&self.params, &place, earlier.as_ref(), screen);
             page.iter().for_each(Terminal::note);
             if let Some(note) = run_request::wide_workspace_warning(self.ui.context, &self.params) {
                 self.note(&note);
@@ -238,6 +251,21 @@ impl ChatSession<'_> {
             return self.report_end(ended);
         }
         Ok(())
+    }
+
+    /// The model that answers: the chosen one, or what the default stands for.
+    async fn shown_model(&self) -> Option<String> {
+        if self.params.model.is_some() {
+            return self.params.model.clone();
+        }
+        let params = ModelListParams {
+            provider: None,
+            names_only: true,
+        };
+        let listed = self.client().call_with_retry::<List>(&params).await.ok()?;
+        let mut aliases = listed.aliases.into_iter();
+        let default = aliases.find(|it| it.alias == DEFAULT_ALIAS)?;
+        default.models.into_iter().next()
     }
 
     /// Returns the session's run if it has not ended.
@@ -295,6 +323,26 @@ impl ChatSession<'_> {
         let screen = self.ui.context.terminal.stderr_screen();
         Terminal::note(screen.paint(TextTone::Quiet, text));
     }
+}
+
+/// The session of the folder that the tools work in.
+fn session_here(context: &CommandContext, params: &AgentRunParams) -> String {
+    folder_session::key(params.workspace.as_deref(), home_folder(context).as_deref())
+}
+
+fn home_folder(context: &CommandContext) -> Option<PathBuf> {
+    let home = context.host.env.os("HOME")?;
+    std::fs::canonicalize(home).ok()
+}
+
+/// The folder as a person writes it: `~/work`.
+fn shown_folder(context: &CommandContext, params: &AgentRunParams) -> Option<String> {
+    let folder = Path::new(params.workspace.as_deref()?);
+    let below = home_folder(context).and_then(|home| {
+        let below = folder.strip_prefix(home).ok()?;
+        Some(Path::new("~").join(below))
+    });
+    Some(below.as_deref().unwrap_or(folder).display().to_string())
 }
 
 /// Returns the result, or `None` if the named thing does not exist yet.

@@ -47,7 +47,7 @@ pub enum ConfigSubcommand {
     #[command(after_help = examples(&[
         "hob config set log.level debug",
         "hob config set gateway.ping_interval 10s",
-        "hob config set log.level --default",
+        "hob config unset log.level",
     ]))]
     Set {
         /// The setting, such as log.level.
@@ -55,9 +55,17 @@ pub enum ConfigSubcommand {
         /// The new value; separate list items with commas.
         #[arg(required_unless_present = "default", allow_hyphen_values = true)]
         value: Option<String>,
-        /// Resets to the default.
-        #[arg(long, conflicts_with = "value")]
+        /// Resets to the default, as `config unset` does.
+        #[arg(long, conflicts_with = "value", hide = true)]
         default: bool,
+    },
+    /// Resets one setting to its default.
+    ///
+    /// Removes the setting from the config file. An environment variable still overrides it.
+    #[command(after_help = examples(&["hob config unset log.level"]))]
+    Unset {
+        /// The setting, such as log.level.
+        key: String,
     },
 }
 
@@ -76,6 +84,7 @@ pub async fn run(
         ConfigSubcommand::Show { key } => show(context, key).await,
         ConfigSubcommand::Get { key } => get(context, &key).await,
         ConfigSubcommand::Set { key, value, .. } => set(context, &key, value.as_deref()).await,
+        ConfigSubcommand::Unset { key } => set(context, &key, None).await,
     }
 }
 
@@ -89,7 +98,9 @@ async fn show(context: &CommandContext, prefix: Option<String>) -> Result<(), Co
         .column("KEY")
         .column("VALUE")
         .column("FROM")
-        .column("CHANGES");
+        .lesser()
+        .column("CHANGES")
+        .lesser();
     for setting in &settings.settings {
         let origin = match setting.origin {
             ConfigOrigin::Default => "default",

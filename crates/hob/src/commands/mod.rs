@@ -3,7 +3,9 @@
 
 pub mod ask;
 pub mod audit;
+pub mod autostart;
 pub mod chat;
+pub mod complete_names;
 pub mod completions;
 pub mod config;
 pub mod cost;
@@ -13,8 +15,10 @@ pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod help;
+mod latest;
 pub mod logs;
 pub mod loops;
+pub mod package_files;
 pub mod permission;
 pub mod restart;
 pub mod room;
@@ -29,6 +33,7 @@ pub mod token;
 pub mod trace;
 pub mod unattended_flags;
 pub mod undo;
+pub mod uninstall;
 pub mod up;
 pub mod value_parsers;
 pub mod verify;
@@ -87,7 +92,12 @@ pub enum ClientCommand {
     Config(config::ConfigSubcommand),
     #[command(subcommand)]
     Token(token::TokenSubcommand),
+    #[command(subcommand)]
+    Autostart(autostart::AutostartSubcommand),
+    Uninstall(uninstall::UninstallArgs),
     Completions(completions::CompletionsArgs),
+    CompleteNames(complete_names::CompleteNamesArgs),
+    PackageFiles(package_files::PackageFilesArgs),
     Version(version::VersionArgs),
     Help(help::HelpArgs),
 }
@@ -133,7 +143,11 @@ impl ClientCommand {
             ClientCommand::Verify(_) => verify::run(context).await,
             ClientCommand::Config(command) => config::run(context, command).await,
             ClientCommand::Token(command) => token::run(context, command).await,
+            ClientCommand::Autostart(command) => autostart::run(context, command).await,
+            ClientCommand::Uninstall(args) => uninstall::run(context, args).await,
             ClientCommand::Completions(args) => completions::run(context, &args),
+            ClientCommand::CompleteNames(args) => complete_names::run(context, args).await,
+            ClientCommand::PackageFiles(args) => package_files::run(context, &args),
             ClientCommand::Version(_) => version::run(context),
             ClientCommand::Help(args) => help::run(context, &args),
         }

@@ -1,15 +1,19 @@
 //! `hob ROOM VERB`: calls the wire method ROOM.VERB and prints the result.
 
+use super::latest;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::render;
+use crate::render::{self, TextTone};
+use crate::run_ui::name_check;
+use crate::terminal::Terminal;
 use crate::tree::derive;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use hob_client::CallOptions;
-use hob_wire::rooms::model::{ModelTestResult, Test};
-use hob_wire::rooms::session::{Export, SessionExportParams};
+use hob_wire::rooms::model::{Add, ModelSetParams, ModelTestResult, Set, Test};
+use hob_wire::rooms::session::{Export, Send, SessionExportParams};
 use hob_wire::{Method, MethodSpec};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A command line `hob ROOM VERB` whose arguments are the params of a method.
@@ -56,11 +60,68 @@ pub async fn run(context: &CommandContext, line: RoomCall) -> Result<(), Command
     let params = tokio::task::spawn_blocking(read).await.map_err(|error| {
         CommandFailure::failed(format!("Reading the command line failed: {error}."))
     })??;
+    let params = with_latest_session(context, spec, params).await?;
+    check(context, spec, &params).await?;
     // An export prints all pages as one stream of lines.
     if spec.name == Export::SPEC.name {
         return export(context, params).await;
     }
-    call(context, spec, &params).await
+    call(context, spec, &params).await?;
+    if spec.name == Send::SPEC.name && !context.terminal.json {
+        let key = params[derive::SESSION_KEY].as_str().unwrap_or_default();
+        let key = latest::session_word(key);
+        Terminal::note(format!(
+            "No model was asked. To ask one: hob ask --session {key} \"…\""
+        ));
+    }
+    if spec.name == Add::SPEC.name
+        && !context.terminal.json
+        && let Some(name) = params["name"].as_str()
+    {
+        let client = context.client().await?;
+        if let Some(problem) = name_check::provider_problem(&client, name).await {
+            let screen = context.terminal.stderr_screen();
+            Terminal::note(screen.paint(TextTone::Warning, &problem));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the session of the latest run in this folder, where the command line may leave it out.
+async fn with_latest_session(
+    context: &CommandContext,
+    spec: &MethodSpec,
+    mut params: Value,
+) -> Result<Value, CommandFailure> {
+    if derive::defaults_to_latest(spec) && params.get(derive::SESSION_KEY).is_none() {
+        let client = context.client().await?;
+        let run = latest::run_here(context, &client).await?;
+        params[derive::SESSION_KEY] = run.session_key.into();
+    }
+    Ok(params)
+}
+
+/// Checks names that a typo would make useless, before anything is changed.
+async fn check(
+    context: &CommandContext,
+    spec: &MethodSpec,
+    params: &Value,
+) -> Result<(), CommandFailure> {
+    if spec.name == Set::SPEC.name
+        && let Ok(wanted) = ModelSetParams::deserialize(params)
+    {
+        let client = context.client().await?;
+        name_check::alias(&client, &wanted.alias).await?;
+        for model in &wanted.models {
+            name_check::model(&client, model).await?;
+        }
+    }
+    if spec.name == Add::SPEC.name
+        && let Some(url) = params.get("url").and_then(Value::as_str)
+    {
+        name_check::url(url)?;
+    }
+    Ok(())
 }
 
 /// Calls a method and prints its result.

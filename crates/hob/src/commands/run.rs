@@ -1,5 +1,6 @@
 //! `hob run`: lists, shows and stops runs, and answers what they wait for.
 
+use super::latest;
 use super::value_parsers::wire_name;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
@@ -26,14 +27,15 @@ const ANSWERS: [&str; 3] = ["happened", "did-not", "give-up"];
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = examples(&[
     "hob run list",
-    "hob run show chat:main",
+    "hob run show",
     "hob run abort chat:main",
 ]))]
 pub enum RunSubcommand {
     List(RunListArgs),
     /// Shows a run: its steps, calls, text and cost.
     #[command(after_help = examples(&[
-        "hob run show 0190163d-8694-739b-aea5-966c26f8ad91",
+        "hob run show",
+        "hob run show 26f8ad91",
         "hob run show chat:main --json",
     ]))]
     Show(RunName),
@@ -71,6 +73,14 @@ pub struct RunListArgs {
 /// The name of a run.
 #[derive(Debug, clap::Args)]
 pub struct RunName {
+    /// The run's id, the end of its id, or a session key for its latest run; the latest run of this
+    /// folder if missing.
+    run: Option<String>,
+}
+
+/// The name of a run that must be given.
+#[derive(Debug, clap::Args)]
+pub struct NamedRun {
     /// The run's id, the end of its id, or a session key for its latest run.
     run: String,
 }
@@ -86,7 +96,7 @@ pub struct RunName {
 ]))]
 pub struct RunResolveArgs {
     #[command(flatten)]
-    name: RunName,
+    name: NamedRun,
     /// The call in doubt.
     call: String,
     /// What happened to the call.
@@ -113,15 +123,21 @@ pub async fn run(context: &CommandContext, command: RunSubcommand) -> Result<(),
     match command {
         RunSubcommand::List(args) => list(context, &client, args).await,
         RunSubcommand::Show(RunName { run }) => {
-            let selector = selector(&client, run).await?;
+            let selector = selector_or_latest(context, &client, run).await?;
             let view = client.call::<Status>(&selector).await;
             print(context, &view.map_err(|error| suggest_list(error.into()))?)
         }
-        RunSubcommand::Abort(RunName { run }) => abort(context, &client, run).await,
+        RunSubcommand::Abort(RunName { run }) => {
+            let selector = selector_or_latest(context, &client, run).await?;
+            abort(context, &client, selector).await
+        }
         RunSubcommand::Resolve(args) => resolve(context, &client, args).await,
         RunSubcommand::Allow(args) => {
             let params = AgentAllowParams {
-                run_id: run_id(&client, args.name.run).await?,
+                run_id: match args.name.run {
+                    Some(run) => run_id(&client, run).await?,
+                    None => latest::run_here(context, &client).await?.run_id,
+                },
                 micro_dollars: args.dollars,
             };
             print(context, &client.call_with_retry::<Allow>(&params).await?)
@@ -136,6 +152,7 @@ async fn list(
 ) -> Result<(), CommandFailure> {
     let params = AgentListParams {
         session_key: args.session,
+        folder: None,
         state: args.state,
         limit: Some(args.limit.unwrap_or(DEFAULT_PAGE)),
         before: args.before,
@@ -152,9 +169,9 @@ async fn list(
 async fn abort(
     context: &CommandContext,
     client: &Client,
-    run: String,
+    selector: RunSelector,
 ) -> Result<(), CommandFailure> {
-    let stopped = client.call::<Abort>(&selector(client, run).await?).await;
+    let stopped = client.call::<Abort>(&selector).await;
     let stopped = stopped.map_err(|error| suggest_list(error.into()))?;
     let terminal = &context.terminal;
     if terminal.json {
@@ -195,6 +212,22 @@ fn print(context: &CommandContext, view: &RunView) -> Result<(), CommandFailure>
         return Ok(terminal.document(view)?);
     }
     Ok(terminal.lines(runs::show(view, terminal.screen()))?)
+}
+
+/// Resolves a run that was named, or the latest of this folder.
+pub(super) async fn selector_or_latest(
+    context: &CommandContext,
+    client: &Client,
+    word: Option<String>,
+) -> Result<RunSelector, CommandFailure> {
+    if let Some(word) = word {
+        return selector(client, word).await;
+    }
+    let run = latest::run_here(context, client).await?;
+    Ok(RunSelector {
+        run_id: Some(run.run_id),
+        session_key: None,
+    })
 }
 
 /// Resolves a run named by its id, by the end of its id as `hob run list` shows it, or by its session.

@@ -150,8 +150,10 @@ async fn list(context: &CommandContext) -> Result<(), CommandFailure> {
     let mut table = TextTable::new()
         .column("NAME")
         .column("ID")
+        .lesser()
         .column("SCOPES")
         .column("MADE")
+        .lesser()
         .column("STATE");
     let screen = terminal.screen();
     for token in &tokens.tokens {

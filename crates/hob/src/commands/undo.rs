@@ -13,16 +13,16 @@ use hob_wire::rooms::tool::{ToolUndoParams, ToolUndoResult, Undo, UndoneChange};
 /// Files that were changed after the run are left as they are and listed. Effects of commands are
 /// not undone. Runs can be undone for 30 days.
 #[derive(Debug, clap::Args)]
-#[command(after_help = examples(&["hob run list", "hob undo work"]))]
+#[command(after_help = examples(&["hob undo", "hob run list", "hob undo work"]))]
 pub struct UndoArgs {
     /// The run's id, the end of its id as 'hob run list' shows it, or a session key for its latest
-    /// run.
-    run: String,
+    /// run; the latest run of this folder if missing.
+    run: Option<String>,
 }
 
 pub async fn run(context: &CommandContext, args: UndoArgs) -> Result<(), CommandFailure> {
     let client = context.client().await?;
-    let named = super::run::selector(&client, args.run).await?;
+    let named = super::run::selector_or_latest(context, &client, args.run).await?;
     let run_id = match named.run_id {
         Some(run_id) => run_id,
         None => client.call::<Status>(&named).await?.run_id,

@@ -7,6 +7,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::text::pad;
 use crate::render::{ScreenStyle, TextTone};
 use crate::tree;
+use crate::tree::command_groups::FIRST_STEPS;
 use hob_wire::rooms::daemon::DaemonStatus;
 use std::path::Path;
 
@@ -60,8 +61,8 @@ pub fn lines(view: &WelcomeScreen, screen: &ScreenStyle) -> Vec<String> {
             .map(|line| format!("  {line}")),
     );
     lines.push(String::new());
-    lines.push(screen.paint(TextTone::Heading, "Try"));
-    let steps = suggestions(view);
+    lines.push(screen.paint(TextTone::Heading, "Start here"));
+    let steps = suggestions();
     let widest = steps.iter().map(|(line, _)| line.chars().count()).max();
     for (line, what) in &steps {
         let line = pad(
@@ -99,22 +100,9 @@ fn state_lines(view: &WelcomeScreen, screen: &ScreenStyle) -> Vec<String> {
     }
 }
 
-fn suggestions(view: &WelcomeScreen) -> Vec<(&'static str, &'static str)> {
-    let mut steps = vec![
-        ("ask \"what time is it?\"", "ask a model"),
-        ("chat", "talk with one"),
-        ("model list", "list the models"),
-        ("service list", "list local services"),
-        ("session list", "list your conversations"),
-        ("events", "watch what happens"),
-        ("gateway describe", "list every method and event"),
-        ("doctor", "check this machine"),
-        ("help", "list every command"),
-    ];
-    // Without a daemon, starting it comes first.
-    if !matches!(view.status, Ok(Some(_))) {
-        steps.insert(0, ("up", "start the daemon"));
-    }
+fn suggestions() -> Vec<(&'static str, &'static str)> {
+    let mut steps = FIRST_STEPS.to_vec();
+    steps.push(("help", "list every command"));
     steps
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a check changes nothing and leaves nothing running; a check that cannot run says so.
 
+mod autostart;
 mod daemon;
 mod disk;
 mod home;
@@ -104,9 +105,13 @@ async fn examine_home(context: &CommandContext) -> Vec<Finding> {
         None => findings.extend(port::configured_port(context)),
     }
     findings.extend(store::examine(home, running.as_ref()));
-    if running.is_some() {
+    if running.is_none() {
+        findings.extend(autostart::examine(&context.host, false));
+    } else {
         findings.extend(services::examine(context).await);
-        findings.extend(work::examine(context).await);
+        let (has_work, found) = work::examine(context).await;
+        findings.extend(found);
+        findings.extend(autostart::examine(&context.host, has_work));
     }
     findings
 }

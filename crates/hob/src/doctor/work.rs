@@ -12,9 +12,10 @@ use hob_wire::rooms::loops::{List, Loop, LoopEnd, LoopListParams};
 /// The file that the heartbeat reads, in the home.
 const PAGE: &str = "HEARTBEAT.md";
 
-pub(super) async fn examine(context: &CommandContext) -> Vec<Finding> {
+/// Returns whether anything is scheduled or running by itself, and what was found.
+pub(super) async fn examine(context: &CommandContext) -> (bool, Vec<Finding>) {
     let Ok(Some(client)) = context.home_client().await else {
-        return Vec::new();
+        return (false, Vec::new());
     };
     let listed = client
         .call_with_retry::<List>(&LoopListParams::default())
@@ -23,6 +24,7 @@ pub(super) async fn examine(context: &CommandContext) -> Vec<Finding> {
     let jobs = cron::list_all(&client).await;
     let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
     let mut findings = work_findings(&loops, &jobs);
+    let has_work = loops.iter().any(|it| it.state.running) || jobs.iter().any(|job| job.enabled);
     if jobs
         .iter()
         .any(|job| matches!(job.terms.work, JobWork::Heartbeat(_)))
@@ -31,7 +33,7 @@ pub(super) async fn examine(context: &CommandContext) -> Vec<Finding> {
         let text = std::fs::read_to_string(&page).unwrap_or_default();
         findings.extend(heartbeat_finding(&text, &page.display().to_string()));
     }
-    findings
+    (has_work, findings)
 }
 
 /// A heartbeat with an empty file does nothing and costs nothing, which may not be intended.

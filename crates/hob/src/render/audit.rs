@@ -16,8 +16,10 @@ pub fn list(page: &AuditListResult, screen: &ScreenStyle) -> Vec<String> {
     let mut table = TextTable::new()
         .number("SEQ")
         .column("AT")
+        .lesser()
         .column("WHAT")
         .column("BY")
+        .lesser()
         .column("CALL OR RULE");
     for entry in &page.entries {
         table.row(vec![

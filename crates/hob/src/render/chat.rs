@@ -1,6 +1,6 @@
-//! The header of a chat: its session and the latest messages.
+//! The header of a chat: its session, model and folder, and the latest messages.
 
-use super::text::{one_line, prose_line, truncate};
+use super::text::{one_line, prose_line, truncate, wrap};
 use super::{ScreenStyle, TextTone};
 use hob_wire::content::{ContentPart, MessageContent, Role};
 use hob_wire::rooms::agent::AgentRunParams;
@@ -9,19 +9,31 @@ use hob_wire::rooms::session::SessionMessages;
 /// The columns of the speaker before an earlier line.
 const SPEAKER: usize = 5;
 
+/// The model and the folder of a chat, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct ChatPlace {
+    pub model: Option<String>,
+    pub folder: Option<String>,
+}
+
 pub fn greeting(
     params: &AgentRunParams,
+    place: &ChatPlace,
     earlier: Option<&SessionMessages>,
     screen: &ScreenStyle,
 ) -> Vec<String> {
     let key = one_line(&params.session_key);
-    let model = params.model.as_deref().map(one_line);
-    let model = model.map_or_else(String::new, |model| format!(" with {model}"));
-    let title = screen.paint(TextTone::Heading, &format!("hob chat · {key}{model}"));
+    let title = screen.paint(TextTone::Heading, &format!("hob chat · {key}"));
     let mut out = vec![format!(
         "{title}  {}",
         screen.paint(TextTone::Quiet, "/help lists commands")
     )];
+    let model = place.model.as_deref().map(one_line);
+    let mut facts = vec![model.unwrap_or_else(|| "no model yet".to_owned())];
+    facts.extend(place.folder.as_deref().map(one_line));
+    let room = screen.width.unwrap_or(80);
+    let facts = wrap(&facts.join(" · "), room).into_iter();
+    out.extend(facts.map(|line| screen.paint(TextTone::Quiet, &line)));
     let Some(page) = earlier else {
         return out;
     };

@@ -28,7 +28,9 @@ pub fn list(found: &CronListResult, screen: &ScreenStyle) -> Vec<String> {
         .column("NEXT")
         .column("LAST")
         .column("SCHEDULE")
-        .column("WORK");
+        .lesser()
+        .column("WORK")
+        .lesser();
     for job in &found.jobs {
         table.row(vec![
             one_line(&job.terms.name),

@@ -24,8 +24,10 @@ pub fn list(found: &LoopListResult, screen: &ScreenStyle) -> Vec<String> {
         .column("NAME")
         .column("STATE")
         .number("ITERATION")
+        .lesser()
         .column("NEXT")
         .number("COST")
+        .lesser()
         .column("TASK");
     for one in &found.loops {
         let next = one.state.next_at.filter(|_| one.state.running);
@@ -302,9 +304,12 @@ pub fn history(name: &str, page: &LoopHistoryResult, screen: &ScreenStyle) -> Ve
     let mut table = TextTable::new()
         .number("ITERATION")
         .column("BEGAN")
+        .lesser()
         .number("TOOK")
+        .lesser()
         .column("OUTCOME")
         .number("COST")
+        .lesser()
         .column("ANSWER");
     for one in &page.iterations {
         let took = one.ended_at.map(|at| at.saturating_sub(one.started_at));

@@ -75,21 +75,30 @@ fn deleted(deleted: &SessionDeleteResult, _: &ScreenStyle) -> Vec<String> {
 
 fn sessions(page: &SessionListResult, screen: &ScreenStyle) -> Vec<String> {
     if page.sessions.is_empty() {
-        return vec!["No sessions yet. Make one: hob session create chat:main".to_owned()];
+        return vec!["No sessions yet. Begin one: hob chat".to_owned()];
     }
     let mut table = TextTable::new()
         .column("SESSION")
-        .column("KIND")
-        .number("MESSAGES")
+        .column("TITLE")
         .column("LAST USED")
-        .column("LABEL");
+        .number("MESSAGES")
+        .lesser()
+        .column("KIND")
+        .lesser();
     for session in &page.sessions {
         table.row(vec![
             one_line(&session.session_key),
-            one_line(&session.kind),
-            session.messages.to_string(),
+            // A label is the person's own title.
+            one_line(
+                session
+                    .label
+                    .as_deref()
+                    .or(session.title.as_deref())
+                    .unwrap_or_default(),
+            ),
             time::short(session.updated_at, screen),
-            one_line(session.label.as_deref().unwrap_or_default()),
+            session.messages.to_string(),
+            one_line(&session.kind),
         ]);
     }
     let mut lines = table.lines(screen);

@@ -24,8 +24,11 @@ pub fn list(found: &ModelListResult, screen: &ScreenStyle) -> Vec<String> {
         let mut table = TextTable::new()
             .column("MODEL")
             .number("WINDOW")
+            .lesser()
             .number("$/M IN")
+            .lesser()
             .number("$/M OUT")
+            .lesser()
             .column("ALIAS");
         for model in &found.models {
             let price = |amount: fn(&ModelPrice) -> u64| {

@@ -77,6 +77,27 @@ fn sessions_fit_the_screen_whatever_their_names() {
 }
 
 #[test]
+fn forty_columns_keep_the_session_and_its_title() {
+    let session = json!({
+        "id": "0190163d-8694-739b-aea5-966c26f8ad91", "sessionKey": "chat:main", "kind": "main",
+        "title": "What is filling my disk?", "messages": 12, "createdAt": 0, "updatedAt": NOW,
+    });
+    let screen = ScreenStyle {
+        width: Some(40),
+        ..ScreenStyle::plain(NOW)
+    };
+    let page = json!({ "sessions": [session] });
+    let lines = result("session.list", &page, &screen);
+    assert_eq!(
+        lines,
+        [
+            "SESSION    TITLE               LAST USED",
+            "chat:main  What is filling m…  21:37",
+        ]
+    );
+}
+
+#[test]
 fn names_in_a_list_cannot_pass_for_others() {
     let session = |key: &str, kind: &str, label: &str| {
         json!({

@@ -27,15 +27,16 @@ pub fn list(page: &PermissionListResult, screen: &ScreenStyle) -> Vec<String> {
     let mut table = TextTable::new()
         .column("RULE")
         .column("SAYS")
-        .column("CALLS")
         .column("WHERE")
-        .column("EXPIRES");
+        .column("CALLS")
+        .column("EXPIRES")
+        .lesser();
     for rule in &page.rules {
         table.row(vec![
             one_line(&rule.id).chars().take(letters).collect(),
             rule.terms.decision.name().to_owned(),
-            calls(&rule.terms),
             reach(&rule.terms),
+            calls(&rule.terms),
             expires(rule, screen),
         ]);
     }
@@ -96,8 +97,28 @@ fn sentence(rule: &PermissionRule, screen: &ScreenStyle) -> String {
     out
 }
 
-/// The calls a rule covers, without its scope: `exec command='cargo test'`.
+/// The calls a rule covers, without its scope: `exec command='cargo test'`. What limits it to a
+/// session or job comes first, where no narrow screen cuts it off: `in cron:tidy: write`.
 pub fn calls(terms: &RuleTerms) -> String {
+    let limits = limits(terms);
+    if limits.is_empty() {
+        return covered(terms);
+    }
+    format!("{}: {}", limits.join(" "), covered(terms))
+}
+
+/// The sessions and the channel that a rule is limited to.
+fn limits(terms: &RuleTerms) -> Vec<String> {
+    let sessions = terms.sessions.as_deref().map(one_line);
+    let sessions = sessions.map(|keys| format!("in {keys}"));
+    let kind = terms.kind.as_deref().map(one_line);
+    let kind = kind.map(|kind| format!("of {kind} sessions"));
+    let channel = terms.channel.as_deref().map(one_line);
+    let channel = channel.map(|channel| format!("by {channel}"));
+    [sessions, kind, channel].into_iter().flatten().collect()
+}
+
+fn covered(terms: &RuleTerms) -> String {
     let tool = match terms.tool.as_str() {
         "*" => "every tool".to_owned(),
         name => one_line(name),
@@ -116,12 +137,6 @@ pub fn calls(terms: &RuleTerms) -> String {
         "*" => "at any host".to_owned(),
         host => format!("at {}", one_line(host)),
     }));
-    let sessions = terms.sessions.as_deref().map(one_line);
-    words.extend(sessions.map(|keys| format!("in {keys}")));
-    let kind = terms.kind.as_deref().map(one_line);
-    words.extend(kind.map(|kind| format!("of {kind} sessions")));
-    let channel = terms.channel.as_deref().map(one_line);
-    words.extend(channel.map(|channel| format!("by {channel}")));
     words.join(" ")
 }
 

@@ -62,6 +62,33 @@ fn a_list_fits_the_screen_and_tells_its_rules_apart() {
 }
 
 #[test]
+fn a_limit_to_a_job_comes_first_on_the_narrowest_screen() {
+    let granted = terms(&json!({
+        "tool": "exec", "match": { "command": "tar czf backup.tgz notes" },
+        "sessions": "cron:backup",
+    }));
+    assert_eq!(
+        calls(&granted),
+        "in cron:backup: exec command='tar czf backup.tgz notes'"
+    );
+    let page = PermissionListResult {
+        damaged: Vec::new(),
+        mode: PermissionMode::Ask,
+        rules: vec![rule("0190163d-8694-7001", granted)],
+        notes: BTreeMap::new(),
+        more: false,
+    };
+    let screen = ScreenStyle {
+        width: Some(40),
+        ..ScreenStyle::plain(NOW)
+    };
+    let lines = list(&page, &screen);
+    let row = lines.last().expect("a row");
+    assert!(row.contains("in cron:b"), "{lines:#?}");
+    assert!(!lines.concat().contains("EXPIRES"), "{lines:#?}");
+}
+
+#[test]
 fn what_was_stored_is_said_whole() {
     let stored = rule(
         "r1",

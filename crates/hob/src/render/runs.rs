@@ -20,7 +20,9 @@ pub fn list(page: &AgentListResult, screen: &ScreenStyle) -> Vec<String> {
         .column("RUN")
         .column("STATE")
         .column("MODEL")
+        .lesser()
         .number("COST")
+        .lesser()
         .number("AGE")
         .column("TASK");
     for run in &page.runs {

@@ -22,8 +22,11 @@ pub fn list(found: &ServiceListResult, screen: &ScreenStyle) -> Vec<String> {
         .column("NAME")
         .column("STATE")
         .number("PORT")
+        .lesser()
         .number("PID")
+        .lesser()
         .number("RESTARTS")
+        .lesser()
         .column("ABOUT");
     let is_broken = |name: &str| found.broken.iter().any(|broken| broken.name == name);
     for service in &found.services {

@@ -11,7 +11,8 @@ pub fn list(found: &ToolListResult, screen: &ScreenStyle) -> Vec<String> {
     let mut table = TextTable::new()
         .column("TOOL")
         .column("REACHES")
-        .column("WHAT IT DOES");
+        .column("WHAT IT DOES")
+        .lesser();
     for tool in &found.tools {
         let first = tool.description.lines().next().unwrap_or_default();
         table.row(vec![

@@ -8,17 +8,21 @@
 //!   the screen; `output_tail`: the output of tools; [`lines`]: lines about the run
 //! - [`question`]: questions to the person; `permission`: the permission prompt; [`terminal_user`]:
 //!   reads the person's keys
+//! - [`folder_session`]: the session of a chat in a folder; [`name_check`]: checks names of models
+//!   and tools
 //! - [`line_editor`]: line input of a chat; [`slash_command`]: its commands
 //! - [`no_model`]: first steps without a model; [`local_model_offer`]: the offer of a local one
 //! - [`outcome`]: the outcome of a run and its exit status
 //!
 //! Invariant: the model's text goes to stdout, everything else to stderr.
 
+pub mod folder_session;
 pub mod follow_run;
 pub mod followed_event;
 pub mod line_editor;
 pub mod lines;
 pub mod local_model_offer;
+pub mod name_check;
 pub mod no_model;
 pub mod outcome;
 mod output_tail;

@@ -97,6 +97,17 @@ impl FollowOutcome {
         }
     }
 
+    /// The result of a command whose run a person watched: after a denied call its exit code says
+    /// so, even if the model answered without the call. The denial was shown when it happened.
+    pub fn attended_result(&self) -> Result<(), CommandFailure> {
+        self.result()?;
+        let denied = self.completed.iter().any(|it| !it.denied.is_empty());
+        if denied {
+            return Err(CommandFailure::quiet(ExitStatus::Denied));
+        }
+        Ok(())
+    }
+
     /// The failure for calls that were denied because nobody could be asked. It is reported even if
     /// the model answered without them.
     fn unattended(&self) -> Option<CommandFailure> {

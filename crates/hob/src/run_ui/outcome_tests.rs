@@ -36,6 +36,24 @@ fn exit(ending: &FollowOutcome) -> ExitStatus {
 }
 
 #[test]
+fn a_denial_by_the_person_has_its_code_though_the_model_answered() {
+    let mut ending = ended(RunEndCause::Answered);
+    assert!(ending.attended_result().is_ok());
+    if let Some(completed) = &mut ending.completed {
+        completed.denied = vec![PermissionDenial {
+            call_id: "c1".to_owned(),
+            tool: "write".to_owned(),
+            by: "owner".to_owned(),
+            reason: "no".to_owned(),
+            grant: None,
+        }];
+    }
+    assert_eq!(exit(&ending), ExitStatus::Done, "a chat goes on");
+    let failure = ending.attended_result().expect_err("it was denied");
+    assert_eq!((failure.exit, failure.silent), (ExitStatus::Denied, true));
+}
+
+#[test]
 fn every_end_has_its_code() {
     assert_eq!(exit(&ended(RunEndCause::Answered)), ExitStatus::Done);
     assert_eq!(exit(&ended(RunEndCause::Denied)), ExitStatus::Denied);

@@ -11,6 +11,7 @@ pub fn configure_run(params: &mut AgentRunParams) {
         return;
     };
     let stands = params.workspace.take();
+    params.folder.clone_from(&stands);
     let stands = stands.map(|folder| {
         format!(
             "The person stands in {folder}. The terminal may be elsewhere: name that folder in a \

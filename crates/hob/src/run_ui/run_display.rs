@@ -41,7 +41,7 @@ impl<'c> RunDisplay<'c> {
             terminal,
             run,
             answer: AnswerText::new(run, step),
-            page: RunTranscript::new(terminal.screen()),
+            page: RunTranscript::new(terminal.screen()).sharing_stderr(terminal.shares_stderr()),
             tail: OutputTail::default(),
             first_step: step,
             step,
@@ -89,6 +89,9 @@ impl<'c> RunDisplay<'c> {
         self.answer.finish(blocks, &mut outputs);
         self.show(outputs, blocks)?;
         self.calls(blocks, u32::MAX)?;
+        if !notes.is_empty() {
+            self.break_line()?;
+        }
         for note in notes {
             self.aside(format!("note: {}", lines::sentence(note)))?;
         }

@@ -118,6 +118,10 @@ impl<'c> RunWatcher<'c> {
         interrupts: &mut InterruptSignals,
     ) -> Result<FollowOutcome, CommandFailure> {
         let ended = self.until_end(interrupts).await;
+        if ended.is_err() {
+            // The error comes next, and must not run into the answer. A closed stdout has no line.
+            let _ = self.display.break_line();
+        }
         if let Err(failure) = &ended
             && failure.exit == ExitStatus::Done
         {

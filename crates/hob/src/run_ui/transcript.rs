@@ -26,6 +26,8 @@ pub struct RunTranscript {
     screen: ScreenStyle,
     /// Thinking is shown on a terminal only.
     shows_thinking: bool,
+    /// Stdout and stderr go to the same place, so a note must not run into a line of the answer.
+    shares_stderr: bool,
     flow: StreamWrapper,
     kind: BlockKind,
     /// The step of the printed text.
@@ -36,11 +38,19 @@ impl RunTranscript {
     pub fn new(screen: &ScreenStyle) -> Self {
         RunTranscript {
             shows_thinking: screen.width.is_some(),
+            shares_stderr: screen.width.is_some(),
             flow: StreamWrapper::new(screen.width),
             screen: screen.clone(),
             kind: BlockKind::Text,
             step: None,
         }
+    }
+
+    /// Tells that stderr goes where stdout goes, as after `2>&1`.
+    #[must_use]
+    pub fn sharing_stderr(mut self, shares: bool) -> Self {
+        self.shares_stderr |= shares;
+        self
     }
 
     /// Prints what there is to show.
@@ -68,9 +78,9 @@ impl RunTranscript {
         self.print(&end, out);
     }
 
-    /// Ends the current line before a note, when both appear on the same screen.
+    /// Ends the current line before a note, when both appear in the same place.
     pub fn make_room(&mut self, out: &mut Vec<PrintOp>) {
-        if self.screen.width.is_some() {
+        if self.shares_stderr {
             self.break_line(out);
         }
     }

@@ -37,6 +37,26 @@ fn text(out: Vec<PrintOp>) -> String {
 }
 
 #[test]
+fn a_note_never_runs_into_the_answer_where_both_go_to_one_place() {
+    let piped = ScreenStyle {
+        width: None,
+        ..ScreenStyle::plain(0)
+    };
+    let show = |shares: bool| {
+        let mut transcript = RunTranscript::new(&piped).sharing_stderr(shares);
+        let mut out = Vec::new();
+        transcript.show(words(1, "half a line"), &mut out);
+        transcript.aside("a note".to_owned(), &mut out);
+        out
+    };
+    let printed = |text: &str| PrintOp::Words(text.to_owned());
+    let note = || PrintOp::Aside("a note".to_owned());
+    assert_eq!(show(true), [printed("half a line\n"), note()]);
+    // A file of its own gets the answer unchanged.
+    assert_eq!(show(false), [printed("half a line"), note()]);
+}
+
+#[test]
 fn another_text_replaces_the_former_behind_a_note() {
     let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![

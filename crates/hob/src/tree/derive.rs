@@ -29,12 +29,32 @@ pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
     rooms
 }
 
+/// The param that names a session.
+pub const SESSION_KEY: &str = "sessionKey";
+/// Methods that show one thing. Their verb is `show`, as everywhere; their own name is an alias.
+const SHOWN: [&str; 2] = ["session.get", "tool.describe"];
+/// Methods whose session is that of the latest run in this folder if the command line names none.
+const LATEST_SESSION: [&str; 3] = ["session.get", "session.history", "session.export"];
+
+/// The verb of a method on the command line.
+pub fn verb(spec: &MethodSpec) -> String {
+    let (_, name) = spec.name.split_once('.').unwrap_or(("", spec.name));
+    if SHOWN.contains(&spec.name) {
+        return "show".to_owned();
+    }
+    kebab(name)
+}
+
+/// Returns true if the session of this method may be missing on the command line.
+pub fn defaults_to_latest(spec: &MethodSpec) -> bool {
+    LATEST_SESSION.contains(&spec.name)
+}
+
 /// The method behind `hob ROOM VERB`.
-pub fn method(room: &str, verb: &str) -> Option<&'static MethodSpec> {
+pub fn method(room: &str, name: &str) -> Option<&'static MethodSpec> {
     catalog::methods().find(|spec| {
-        let name = spec.name.split_once('.');
-        spec.cli != CliExposure::Hidden
-            && name.is_some_and(|(its_room, its_verb)| its_room == room && kebab(its_verb) == verb)
+        let its_room = spec.name.split_once('.').map(|(room, _)| room);
+        spec.cli != CliExposure::Hidden && its_room == Some(room) && verb(spec) == name
     })
 }
 
@@ -51,9 +71,11 @@ pub fn add_rooms(command: Command) -> Command {
 }
 
 fn verb_command(spec: &'static MethodSpec) -> Command {
-    let (_, verb) = spec.name.split_once('.').unwrap_or(("", spec.name));
+    let (_, name) = spec.name.split_once('.').unwrap_or(("", spec.name));
+    let own_name = SHOWN.contains(&spec.name).then(|| kebab(name));
     let about = spec.summary.split("\n\n").next().unwrap_or_default();
-    Command::new(kebab(verb))
+    Command::new(verb(spec))
+        .aliases(own_name)
         .display_name(spec.name)
         .about(help_text::sentence(&about.replace('\n', " ")))
         .long_about(spec.summary)
@@ -83,7 +105,20 @@ fn with_params(command: Command, spec: &MethodSpec) -> Command {
     let (name, scope) = (spec.name, spec.scope.as_str());
     command
         .after_help(format!("{examples}\n\nCalls {name} (scope {scope})."))
-        .args(fields.iter().map(argument))
+        .args(fields.iter().map(|field| {
+            let argument = argument(field);
+            if !may_be_missing(spec, field) {
+                return argument;
+            }
+            let help = help_text::sentence(&field.help);
+            argument.required(false).help(format!(
+                "{help}; that of the latest run in this folder if missing"
+            ))
+        }))
+}
+
+fn may_be_missing(spec: &MethodSpec, field: &ParamField) -> bool {
+    defaults_to_latest(spec) && field.name == SESSION_KEY
 }
 
 fn argument(field: &ParamField) -> Arg {
@@ -193,7 +228,7 @@ fn read_text(stdin: &mut dyn Read) -> Result<String, CommandFailure> {
 
 /// An example command line from the required and the first positional params.
 fn example(spec: &MethodSpec, fields: &[ParamField]) -> String {
-    let (room, verb) = spec.name.split_once('.').unwrap_or(("rpc", spec.name));
+    let room = spec.name.split_once('.').map_or("rpc", |(room, _)| room);
     let needed = fields
         .iter()
         .filter(|field| field.required || field.position == Some(0));
@@ -207,7 +242,7 @@ fn example(spec: &MethodSpec, fields: &[ParamField]) -> String {
             None => format!("--{} {value}", kebab(&field.name)),
         }
     });
-    let mut line = format!("hob {room} {}", kebab(verb));
+    let mut line = format!("hob {room} {}", verb(spec));
     for word in words {
         line.push(' ');
         line.push_str(&word);

@@ -2,7 +2,7 @@
 
 use super::schema::{ParamField, ParamKind};
 use crate::failure::ExitStatus;
-use crate::render::text::{kebab, screaming_snake, wrap};
+use crate::render::text::{screaming_snake, wrap};
 use hob_wire::MethodSpec;
 use std::fmt::Write;
 
@@ -43,8 +43,7 @@ pub fn room_about(room: &str, specs: &[&MethodSpec]) -> String {
     if let Some((_, about)) = listed {
         return (*about).to_owned();
     }
-    let verbs = specs.iter().filter_map(|spec| spec.name.split_once('.'));
-    let verbs: Vec<String> = verbs.map(|(_, verb)| kebab(verb)).collect();
+    let verbs: Vec<String> = specs.iter().map(|spec| super::derive::verb(spec)).collect();
     format!("Commands of the {room} room: {}", verbs.join(", "))
 }
 

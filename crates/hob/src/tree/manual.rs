@@ -35,7 +35,10 @@ fn section(command: &mut Command, path: &str, depth: usize, manual: &mut String)
         "\n{marks} {path}\n\n```text\n{}\n```\n",
         page.trim_end()
     );
-    for sub in command.get_subcommands_mut() {
+    for sub in command
+        .get_subcommands_mut()
+        .filter(|sub| !sub.is_hide_set())
+    {
         let path = format!("{path} {}", sub.get_name());
         section(sub, &path, (depth + 1).min(4), manual);
     }

@@ -4,9 +4,11 @@
 //! Invariant: a subcommand is completed, and the schema of its method read, only when the command
 //! line names it or the whole tree is built.
 
+pub mod command_groups;
 pub mod derive;
 pub mod help_text;
 pub mod implicit_ask;
+pub mod man_page;
 pub mod manual;
 pub mod schema;
 pub mod usage_error;
@@ -20,11 +22,10 @@ const LAST: usize = 900;
 
 const MAIN_HELP: &str = "\
 EXAMPLES
-  hob \"what is filling my disk?\"
-  hob terminal run make test
   git diff | hob ask \"review this\"
-  hob chat
-  hob session history chat:main
+  hob terminal run make test
+  hob run show
+  hob undo
   hob events 'run.*'
 
 See also: hob help exit-codes, hob help environment";
@@ -70,9 +71,13 @@ fn complete(command: Command) -> Command {
     // clap would render a second, longer page for a long description, so it goes into the template.
     let description = command.get_long_about().map(ToString::to_string);
     let details = description.as_deref().and_then(|it| it.split_once("\n\n"));
+    let template = match command.get_name() {
+        "hob" => command_groups::template(&command),
+        _ => help_text::template(details.map(|(_, details)| details)),
+    };
     command
         .long_about(None::<&str>)
-        .help_template(help_text::template(details.map(|(_, details)| details)))
+        .help_template(template)
         .disable_help_flag(true)
         .disable_help_subcommand(true)
         .arg(help_flag())

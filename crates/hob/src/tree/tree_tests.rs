@@ -79,11 +79,52 @@ fn a_slip_is_answered_with_the_nearest_command() {
     assert!(text.contains("See hob session --help"), "{text}");
     let text = usage_text(&["hob", "session", "send", "k", "x", "--rol", "user"]);
     assert!(text.contains("--role"), "{text}");
-    let text = usage_text(&["hob", "session", "get"]);
+    let text = usage_text(&["hob", "session", "label"]);
     assert!(text.contains("<SESSION_KEY>"), "{text}");
     let text = usage_text(&["hob", "token", "create", "--name", "x"]);
     assert!(text.contains("not provided: --scope <SCOPE>"), "{text}");
     let text = usage_text(&["hob", "session", "list", "--limit", "many"]);
     assert!(text.contains("expected a whole number."), "{text}");
     assert!(text.contains("--help"), "{text}");
+}
+
+#[test]
+fn words_without_quotes_are_answered_with_quotes() {
+    let usage_text = |line: &[&str]| {
+        let error = command().try_get_matches_from(line).expect_err("a mistake");
+        let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+        usage_error::failure_of(&error, &line).text()
+    };
+    let text = usage_text(&["hob", "what", "is", "my", "uptime"]);
+    assert!(text.contains("hob \"what is my uptime\""), "{text}");
+    // A command's name may begin a question too.
+    let text = usage_text(&["hob", "run", "the", "tests", "please"]);
+    assert!(text.contains("hob \"run the tests please\""), "{text}");
+    let text = usage_text(&["hob", "what", "costs", "$5?"]);
+    assert!(text.contains("hob 'what costs $5?'"), "{text}");
+    let slip = usage_text(&["hob", "sesion", "list"]);
+    assert!(!slip.contains("quote"), "{slip}");
+    let flag = usage_text(&["hob", "whatever", "x", "--flag"]);
+    assert!(!flag.contains("quote"), "{flag}");
+}
+
+#[test]
+fn old_names_are_hidden_aliases() {
+    for line in [
+        &["hob", "session", "get", "chat:main"][..],
+        &["hob", "session", "show"],
+        &["hob", "tool", "describe", "read"],
+        &["hob", "tool", "show", "read"],
+        &["hob", "terminal", "capture", "build"],
+        &["hob", "terminal", "capture", "-t", "build"],
+        &["hob", "terminal", "history", "--terminal", "build"],
+        &["hob", "config", "set", "log.level", "--default"],
+        &["hob", "config", "unset", "log.level"],
+    ] {
+        let understood = command().try_get_matches_from(line);
+        assert!(understood.is_ok(), "{line:?}: {}", understood.unwrap_err());
+    }
+    for (path, page) in pages() {
+        assert!(!page.contains("session get"), "{path} names the old verb");
+    }
 }

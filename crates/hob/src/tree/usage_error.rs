@@ -2,8 +2,49 @@
 
 use super::help_text;
 use crate::failure::CommandFailure;
-use crate::render::text::sentence_case;
+use crate::render::text::{one_line, sentence_case};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
+/// From this many words on, a line whose first word is nearly a command is a question all the same.
+const QUESTION_WORDS_MIN: usize = 3;
+
+/// The failure of a command line. Words without quotes get the line that asks a model with them.
+pub fn failure_of(error: &clap::Error, arguments: &[OsString]) -> CommandFailure {
+    let mut failure = failure(error);
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(question) = unquoted_question(arguments, suggestion(error).is_some())
+    {
+        let next = failure.next.take().unwrap_or_default();
+        failure.next = Some(format!(
+            "To ask a model, quote the words: hob {question}\n  {next}"
+        ));
+    }
+    failure
+}
+
+/// Returns the words of the command line in quotes, if they look like a question and not like a
+/// misspelt command.
+fn unquoted_question(arguments: &[OsString], is_near_a_command: bool) -> Option<String> {
+    let words = arguments.iter().skip(1).map(|word| word.to_str());
+    let words: Vec<&str> = words.collect::<Option<_>>()?;
+    let words_min = if is_near_a_command {
+        QUESTION_WORDS_MIN
+    } else {
+        2
+    };
+    if words.len() < words_min || words.iter().any(|word| word.starts_with('-')) {
+        return None;
+    }
+    let question = words.join(" ");
+    let is_special =
+        |letter: char| matches!(letter, '"' | '$' | '`' | '\\' | '!') || letter.is_control();
+    Some(if question.contains(is_special) {
+        help_text::quoted(&one_line(&question))
+    } else {
+        format!("\"{question}\"")
+    })
+}
 
 /// The failure with a sentence, a suggestion and the help page to read.
 pub fn failure(error: &clap::Error) -> CommandFailure {

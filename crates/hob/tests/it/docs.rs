@@ -19,8 +19,10 @@ fn the_settings_pages_are_what_the_program_says() {
 
 #[test]
 fn every_command_of_the_readme_is_understood() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = ["README.md", "docs/getting-started.md", "docs/tour.md"];
+    let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).expect("the page"));
+    let readme = pages.join("\n");
     let mut is_code = false;
     let mut tried = 0;
     for line in readme.lines() {

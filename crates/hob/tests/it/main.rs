@@ -37,6 +37,8 @@ mod openai;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod services;
 #[cfg(test)]
 mod speech;

@@ -71,6 +71,7 @@ async fn ten_thousand_runs_are_paged_without_a_hole() {
 
     let of = |session: Option<&str>, state: Option<RunState>| AgentListParams {
         session_key: session.map(ToOwned::to_owned),
+        folder: None,
         state,
         limit: Some(97),
         before: None,

@@ -7,6 +7,7 @@ use super::{status, unattended_flags};
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::jobs;
+use crate::run_ui::name_check;
 pub use args::CronSubcommand;
 use args::{CronAddArgs, CronHistoryArgs, CronUpdateArgs, JobName};
 use hob_client::{Client, ClientError, StreamItem, SubscribeOptions};
@@ -47,8 +48,10 @@ pub async fn run(context: &CommandContext, command: CronSubcommand) -> Result<()
 
 async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandFailure> {
     // The flags are checked before a daemon is started or asked.
+    let tools = args.job.run.tools.clone();
     let params = params::add(context, args).await?;
     let client = context.client().await?;
+    name_check::tools(&client, &tools).await?;
     let grants = params.grants.clone().unwrap_or_default();
     unattended_flags::warn_unknown_grants(context, &client, &grants).await;
     let job = client.call_with_retry::<Add>(&params).await;
@@ -61,7 +64,9 @@ async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandF
         }
         failure
     })?;
-    Ok(context.terminal.print_result(&job, jobs::added)?)
+    context.terminal.print_result(&job, jobs::added)?;
+    super::autostart::note_if_off(context);
+    Ok(())
 }
 
 /// Returns all jobs, read page by page.
@@ -129,6 +134,7 @@ impl<'c> CronCommands<'c> {
 
     async fn update(&self, args: CronUpdateArgs) -> Result<(), CommandFailure> {
         let before = self.find_job().await?;
+        name_check::tools(&self.client, &args.job.run.tools).await?;
         let params = params::update(self.context, args, &before).await?;
         let grants = params.grants.clone().unwrap_or_default();
         unattended_flags::warn_unknown_grants(self.context, &self.client, &grants).await;

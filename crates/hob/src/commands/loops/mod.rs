@@ -10,6 +10,7 @@ use super::unattended_flags;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::loops;
+use crate::run_ui::name_check;
 pub use args::LoopSubcommand;
 use args::{LoopCreateArgs, LoopName, LoopUpdateArgs};
 use hob_client::Client;
@@ -103,8 +104,10 @@ async fn list(context: &CommandContext, running: bool) -> Result<(), CommandFail
 async fn create(context: &CommandContext, args: LoopCreateArgs) -> Result<(), CommandFailure> {
     // The flags are checked before a daemon is started or asked.
     let (name, start) = (args.name.name.clone(), args.start);
+    let tools = args.config.run.tools.clone();
     let params = config::new_loop(context, args).await?;
     let named = LoopCommands::open(context, name).await?;
+    name_check::tools(&named.client, &tools).await?;
     let grants = params.config.grants.clone().unwrap_or_default();
     unattended_flags::warn_unknown_grants(context, &named.client, &grants).await;
     let made = named.client.call_with_retry::<Create>(&params).await?;
@@ -173,13 +176,13 @@ impl<'c> LoopCommands<'c> {
         };
         // Not retried: if only the answer was lost, a retry would fail with a conflict.
         let started = self.client.call::<Start>(&self.params()).await?;
-        match watch {
-            Some(watch) => watch.run().await,
-            None => Ok(self
-                .context
-                .terminal
-                .print_result(&started, loops::started)?),
+        if let Some(watch) = watch {
+            return watch.run().await;
         }
+        let terminal = &self.context.terminal;
+        terminal.print_result(&started, loops::started)?;
+        super::autostart::note_if_off(self.context);
+        Ok(())
     }
 
     async fn once(&self, watched: bool) -> Result<(), CommandFailure> {

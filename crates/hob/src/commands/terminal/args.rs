@@ -14,7 +14,7 @@ use hob_wire::limits::TERMINAL_CAPTURE_LINES_MAX;
 #[command(after_help = examples(&[
     "hob terminal run make test",
     "hob terminal attach",
-    "hob terminal capture build -n 200",
+    "hob terminal capture -t build -n 200",
     "hob terminal history",
 ]))]
 pub enum TerminalSubcommand {
@@ -26,7 +26,7 @@ pub enum TerminalSubcommand {
     ///
     /// Ctrl-b d detaches; everything in it keeps running. A missing terminal is created in the
     /// current folder. Also works inside your own tmux.
-    #[command(after_help = examples(&["hob terminal attach", "hob terminal attach build"]))]
+    #[command(after_help = examples(&["hob terminal attach", "hob terminal attach -t build"]))]
     Attach(TerminalName),
     Capture(TerminalCaptureArgs),
     Stream(TerminalStreamArgs),
@@ -37,18 +37,31 @@ pub enum TerminalSubcommand {
     Close(TerminalCloseArgs),
 }
 
-/// The name of a terminal, as an argument.
+/// The name of a terminal: `-t NAME`, or the bare name of earlier versions.
 #[derive(Debug, clap::Args)]
 pub struct TerminalName {
+    #[command(flatten)]
+    pub(super) flag: TerminalFlag,
     /// The terminal; main if missing.
-    pub(super) name: Option<String>,
+    #[arg(value_name = "NAME", hide = true, conflicts_with = "name")]
+    pub(super) bare_name: Option<String>,
+}
+
+impl TerminalName {
+    pub(super) fn given(&self) -> Option<&str> {
+        self.flag.name.as_deref().or(self.bare_name.as_deref())
+    }
+
+    pub(super) fn into_name(self) -> Option<String> {
+        self.flag.name.or(self.bare_name)
+    }
 }
 
 /// The name of a terminal, as a flag.
 #[derive(Debug, clap::Args)]
 pub(super) struct TerminalFlag {
     /// The terminal; main if missing.
-    #[arg(long = "terminal", short = 't')]
+    #[arg(long = "terminal", short = 't', value_name = "NAME")]
     pub(super) name: Option<String>,
 }
 
@@ -84,7 +97,7 @@ pub struct TerminalRunArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
     "hob terminal capture",
-    "hob terminal capture build -n 1000",
+    "hob terminal capture -t build -n 1000",
     "hob terminal capture -n 0 --json",
 ]))]
 pub struct TerminalCaptureArgs {
@@ -128,17 +141,21 @@ pub struct TerminalStreamArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
     "hob terminal history",
-    "hob terminal history build -n 200",
+    "hob terminal history -t build -n 200",
     "hob terminal history --id 3f9a01cc",
 ]))]
 pub struct TerminalHistoryArgs {
     /// The terminal; all if missing.
+    #[arg(long = "terminal", short = 't', value_name = "NAME")]
     pub(super) name: Option<String>,
+    /// The terminal; all if missing.
+    #[arg(value_name = "NAME", hide = true, conflicts_with = "name")]
+    pub(super) bare_name: Option<String>,
     /// The number of commands; 50 if missing.
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
     pub(super) lines: Option<u32>,
     /// One command, by its id or the end of its id as the list shows it.
-    #[arg(long, conflicts_with_all = ["name", "lines"])]
+    #[arg(long, conflicts_with_all = ["name", "bare_name", "lines"])]
     pub(super) id: Option<String>,
 }
 
@@ -170,7 +187,7 @@ pub struct TerminalKeysArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
     "hob terminal cancel",
-    "hob terminal cancel build",
+    "hob terminal cancel -t build",
     "hob terminal cancel --id 3f9a01cc",
 ]))]
 pub struct TerminalCancelArgs {
@@ -189,7 +206,7 @@ pub struct TerminalCancelArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
     "hob terminal open",
-    "hob terminal open build --program kitty",
+    "hob terminal open -t build --program kitty",
     "hob terminal open --another",
 ]))]
 pub struct TerminalOpenArgs {
@@ -208,9 +225,9 @@ pub struct TerminalOpenArgs {
 /// Asks first if something is running there. Windows that others opened on it close too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
-    "hob terminal close build",
+    "hob terminal close -t build",
     "hob terminal close --windows",
-    "hob terminal close build --yes",
+    "hob terminal close -t build --yes",
 ]))]
 pub struct TerminalCloseArgs {
     #[command(flatten)]

@@ -35,7 +35,7 @@ pub async fn run(
     command: TerminalSubcommand,
 ) -> Result<(), CommandFailure> {
     if let TerminalSubcommand::Attach(terminal) = &command {
-        attach::check(context, terminal.name.as_deref())?;
+        attach::check(context, terminal.given())?;
     }
     if let TerminalSubcommand::Stream(args) = &command {
         stream_recording::check(context, args)?;
@@ -51,25 +51,31 @@ pub async fn run(
         TerminalSubcommand::Run(mut args) => {
             follow_command::run(&named(args.terminal.name.take()), args).await
         }
-        TerminalSubcommand::Attach(terminal) => attach::run(&named(terminal.name)).await,
-        TerminalSubcommand::Capture(args) => named(args.terminal.name).capture(args.lines).await,
+        TerminalSubcommand::Attach(terminal) => attach::run(&named(terminal.into_name())).await,
+        TerminalSubcommand::Capture(args) => {
+            named(args.terminal.into_name()).capture(args.lines).await
+        }
         TerminalSubcommand::Stream(args) => {
-            stream_recording::run(&named(args.terminal.name.clone()), &args).await
+            stream_recording::run(&named(args.terminal.given().map(str::to_owned)), &args).await
         }
         TerminalSubcommand::History(args) => match args.id {
-            Some(id) => named(args.name).history_command(&id).await,
-            None => named(args.name).history(args.lines).await,
+            Some(id) => named(None).history_command(&id).await,
+            None => {
+                named(args.name.or(args.bare_name))
+                    .history(args.lines)
+                    .await
+            }
         },
         TerminalSubcommand::Keys(args) => {
             named(args.terminal.name).keys(args.text, args.keys).await
         }
-        TerminalSubcommand::Cancel(args) => named(args.terminal.name).cancel(args.id).await,
+        TerminalSubcommand::Cancel(args) => named(args.terminal.into_name()).cancel(args.id).await,
         TerminalSubcommand::Open(args) => {
-            let terminal = named(args.terminal.name);
+            let terminal = named(args.terminal.into_name());
             terminal.open(args.program, args.another).await
         }
         TerminalSubcommand::Close(args) => {
-            let terminal = named(args.terminal.name);
+            let terminal = named(args.terminal.into_name());
             terminal.close(args.windows, args.yes).await
         }
     };

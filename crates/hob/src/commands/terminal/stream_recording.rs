@@ -23,7 +23,7 @@ pub(super) fn check(
     if args.raw || context.terminal.json || !context.terminal.is_terminal() {
         return Ok(());
     }
-    let name = args.terminal.name.as_deref().map(quoted);
+    let name = args.terminal.given().map(quoted);
     let name = name.map(|name| format!(" {name}")).unwrap_or_default();
     let sentence = "The recording has control sequences that can take over this terminal.";
     Err(CommandFailure::usage(sentence).next(format!(

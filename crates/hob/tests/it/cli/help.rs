@@ -22,6 +22,8 @@ fn pages_look_as_they_were_approved() {
         &["run"],
         &["run", "resolve"],
         &["undo"],
+        &["autostart"],
+        &["uninstall"],
         &["permission"],
         &["permission", "add"],
         &["permission", "list"],

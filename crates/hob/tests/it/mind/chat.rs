@@ -14,7 +14,16 @@ fn a_conversation_goes_on_and_is_remembered() {
     let sim = echo();
     let house = house_with(&sim);
     let mut tty = Tty::start(&house, "chat");
-    tty.wait_for("hob chat · chat:main");
+    // Each folder has a session of its own.
+    let folder = house.work().file_name().expect("a name").to_string_lossy();
+    let name: String = folder
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect();
+    tty.wait_for(&format!("hob chat · chat:{name}-"));
+    tty.wait_for(&format!("sim/sim-small · {}", house.work().display()));
+    tty.press("/model sim/sim-lrage\r");
+    tty.wait_for("Did you mean 'sim/sim-large'?");
     tty.press("good morning\r");
     tty.wait_for("You said: good morning");
     tty.wait_for("sim/sim-small · 1 call");
