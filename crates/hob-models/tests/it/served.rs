@@ -50,6 +50,7 @@ fn llm(model: Option<&str>, running: bool) -> ServedModel {
         modest: false,
         kind: ProviderKind::Openai,
         running,
+        context_tokens: None,
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod house;
 mod long_sessions;
 mod lost_parts;
 pub(crate) mod resume;
+mod demo;
 mod services;
 mod steering;
 mod stops;

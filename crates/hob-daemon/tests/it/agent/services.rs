@@ -10,7 +10,7 @@ use hob_wire::rooms::service::{Reach, ServiceReachResult, ServiceRole, ServiceSe
 use hob_wire::{ErrorCode, MessageContent, Role, RunId, WireError};
 use std::sync::Arc;
 
-fn served(service: &str, role: ServiceRole) -> ServedModel {
+pub(super) fn served(service: &str, role: ServiceRole) -> ServedModel {
     ServedModel {
         service: service.to_owned(),
         role,
@@ -18,11 +18,12 @@ fn served(service: &str, role: ServiceRole) -> ServedModel {
         modest: role == ServiceRole::Llm,
         kind: ProviderKind::Openai,
         running: true,
+        context_tokens: None,
     }
 }
 
 /// A house in which these services answer at these servers; without one they fail to start.
-fn house(
+pub(super) fn house(
     folder: &std::path::Path,
     config: &str,
     services: &[(ServedModel, Option<&Sim>)],
@@ -96,7 +97,7 @@ async fn with_nothing_configured_the_local_model_answers_as_it_can() {
     house.close().await;
 }
 
-fn chat_params() -> AgentChatParams {
+pub(super) fn chat_params() -> AgentChatParams {
     serde_json::from_value(serde_json::json!({
         "chatId": RunId(hob_kit::randomness::Randomness::seeded(7).uuid(1)),
         "messages": [],
