@@ -36,7 +36,10 @@ fn a_key_is_kept_private_replaced_and_removed() {
 fn a_name_cannot_leave_the_folder() {
     let (_folder, home) = home();
     for name in ["", ".", "..", "../hob.db", "a/b", ".draft", "a b", "é"] {
-        assert!(store(&home, name, &Secret::new("sk-12345678")).is_err(), "{name:?}");
+        assert!(
+            store(&home, name, &Secret::new("sk-12345678")).is_err(),
+            "{name:?}"
+        );
         assert!(remove(&home, name).is_err(), "{name:?}");
     }
 }
@@ -69,7 +72,13 @@ fn files_that_are_not_private_keys_are_not_used() {
     let (keys, problems) = read_all(&home);
     assert!(keys.is_empty(), "{keys:?}");
     assert_eq!(problems.len(), 5, "{problems:?}");
-    assert!(problems.iter().any(|it| it.contains("chmod 600")), "{problems:?}");
+    assert!(
+        problems.iter().any(|it| it.contains("chmod 600")),
+        "{problems:?}"
+    );
     assert!(store(&home, "link", &Secret::new("sk-12345678")).is_err());
-    assert_eq!(std::fs::read_to_string(outside).expect("read"), "sk-12345678");
+    assert_eq!(
+        std::fs::read_to_string(outside).expect("read"),
+        "sk-12345678"
+    );
 }

@@ -134,7 +134,10 @@ impl ModelCandidate {
         if open.server.is_some() || demo {
             // A demo is named before it answers, so that nobody takes it for more.
             on(ReplyDelta::Server {
-                server: open.server.clone().unwrap_or_else(|| DEMO_SERVER.to_owned()),
+                server: open
+                    .server
+                    .clone()
+                    .unwrap_or_else(|| DEMO_SERVER.to_owned()),
                 model: model.clone().into_owned(),
                 demo,
             });

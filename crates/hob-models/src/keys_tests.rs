@@ -21,13 +21,21 @@ fn a_kept_key_is_used_masked_and_read_again_at_the_next_start() {
     assert_eq!(keys.key("ANTHROPIC_API_KEY"), Some(key.clone()));
     assert_eq!(keys.key("OPENAI_API_KEY"), None);
     assert_eq!(keys.origin("ANTHROPIC_API_KEY"), Some(KeyOrigin::Kept));
-    assert!(!mask.apply_exact("say pasted-key-0123456789").contains("pasted"));
+    assert!(
+        !mask
+            .apply_exact("say pasted-key-0123456789")
+            .contains("pasted")
+    );
 
     let other = SecretMask::new();
     let env = EnvKeys::new(EnvVars::default(), other.clone());
     let (again, _) = HomeKeys::open(env, Home::at(folder.path()));
     assert_eq!(again.key("ANTHROPIC_API_KEY"), Some(key));
-    assert!(!other.apply_exact("say pasted-key-0123456789").contains("pasted"));
+    assert!(
+        !other
+            .apply_exact("say pasted-key-0123456789")
+            .contains("pasted")
+    );
 
     assert!(keys.remove("anthropic").expect("removed"));
     assert_eq!(keys.key("ANTHROPIC_API_KEY"), None);

@@ -46,17 +46,27 @@ pub enum KeyTrial {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnboardingEffect {
     /// Ask the provider with the pasted key.
-    TryKey { provider: String },
+    TryKey {
+        provider: String,
+    },
     /// Keep the pasted key.
-    StoreKey { provider: String },
+    StoreKey {
+        provider: String,
+    },
     /// Use the server at this address before the others.
-    PreferServer { address: String },
+    PreferServer {
+        address: String,
+    },
     /// Install the demo model.
     InstallDemo,
     /// Download a local model.
-    PullModel { name: String },
+    PullModel {
+        name: String,
+    },
     /// Use this model from now on.
-    SetDefault { model: String },
+    SetDefault {
+        model: String,
+    },
     /// Ask no more.
     StopOffering,
     Finish(OnboardingEnd),
@@ -66,9 +76,13 @@ pub enum OnboardingEffect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnboardingEnd {
     /// The model is ready.
-    Ready { model: String },
+    Ready {
+        model: String,
+    },
     /// The model is being installed or downloaded.
-    Installing { model: String },
+    Installing {
+        model: String,
+    },
     Declined,
     /// An effect failed; those before it stay.
     Failed(String),
@@ -262,7 +276,10 @@ fn use_server(facts: &OnboardingFacts, address: &str, wanted: Option<&str>) -> P
 fn pull(facts: &OnboardingFacts, name: &str) -> Plan {
     let mut offered = fitting(facts).into_iter();
     let candidate = offered.find(|it| it.name == name);
-    let name = candidate.ok_or(OnboardingRefusal::UnknownOption)?.name.clone();
+    let name = candidate
+        .ok_or(OnboardingRefusal::UnknownOption)?
+        .name
+        .clone();
     let step = OnboardingEffect::PullModel { name: name.clone() };
     Ok((vec![step], OnboardingEnd::Installing { model: name }))
 }

@@ -99,8 +99,12 @@ fn a_pasted_key_is_tried_then_kept() {
     assert_eq!(
         effects(&facts(), &pasted("first")),
         [
-            OnboardingEffect::TryKey { provider: provider() },
-            OnboardingEffect::StoreKey { provider: provider() },
+            OnboardingEffect::TryKey {
+                provider: provider()
+            },
+            OnboardingEffect::StoreKey {
+                provider: provider()
+            },
             OnboardingEffect::StopOffering,
             ready("first/good"),
         ]
@@ -272,7 +276,9 @@ fn any_facts() -> impl Strategy<Value = OnboardingFacts> {
     (keys, 0_usize..3, demo, any::<bool>()).prop_map(|(states, servers, demo, has_default)| {
         let keys = states.into_iter().enumerate();
         OnboardingFacts {
-            keys: keys.map(|(at, state)| key(&format!("p{at}"), state)).collect(),
+            keys: keys
+                .map(|(at, state)| key(&format!("p{at}"), state))
+                .collect(),
             servers: (0..servers)
                 .map(|at| server(&format!("s:{at}"), &["m", "n"]))
                 .collect(),

@@ -21,7 +21,7 @@ pub use facts::{
 };
 pub use key_shape::{KEY_BYTES_MAX, KeyShapeError, check_key};
 pub use machine::{
-    KeyTrial, OnboardingChoice, OnboardingEffect, OnboardingEnd, OnboardingEvent, OnboardingMachine,
-    OnboardingRefusal,
+    KeyTrial, OnboardingChoice, OnboardingEffect, OnboardingEnd, OnboardingEvent,
+    OnboardingMachine, OnboardingRefusal,
 };
 pub use options::{DECLINED, OPTION_DEMO, OPTION_PASTE, options};

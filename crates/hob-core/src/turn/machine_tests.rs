@@ -284,7 +284,10 @@ fn an_answer_that_repeats_itself_ends_the_run_with_its_cost_counted() {
     let ended = TurnEffect::Finish {
         cause: RunEndCause::RepeatedText,
     };
-    assert_eq!(feed(&mut turn, TurnEvent::ModelDone { answer, at: 3 }), [ended]);
+    assert_eq!(
+        feed(&mut turn, TurnEvent::ModelDone { answer, at: 3 }),
+        [ended]
+    );
     assert_eq!(turn.spent().tokens, 12);
 }
 

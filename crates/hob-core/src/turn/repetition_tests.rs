@@ -49,7 +49,11 @@ fn numbers_and_bullets_do_not_hide_a_repetition() {
         "1. Use a better model.\n2. Use a better model.\n3. Use a better model.\n",
         "- Use a better model.\n\n- Use a better model.\n\n* Use a better model.\n",
     ] {
-        assert_eq!(whole(LineScope::InARow, text), Some(Repetition::Line), "{text}");
+        assert_eq!(
+            whole(LineScope::InARow, text),
+            Some(Repetition::Line),
+            "{text}"
+        );
     }
 }
 
@@ -100,8 +104,15 @@ fn good_answers_are_left_alone() {
 /// Text as looping models write it: few words, few lines, often the same.
 fn looping() -> impl Strategy<Value = String> {
     let word = prop_oneof![
-        Just("Rome "), Just("is "), Just("the capital\n"), Just("the capital of Italy.\n"),
-        Just("1. "), Just("- "), Just("\n"), Just("é"), Just("Rome is the capital of Italy.\n"),
+        Just("Rome "),
+        Just("is "),
+        Just("the capital\n"),
+        Just("the capital of Italy.\n"),
+        Just("1. "),
+        Just("- "),
+        Just("\n"),
+        Just("é"),
+        Just("Rome is the capital of Italy.\n"),
     ];
     proptest::collection::vec(word, 0..120).prop_map(|words| words.concat())
 }

@@ -20,7 +20,9 @@ pub(super) fn check(candidate: &ModelCandidate, params: &AgentRunParams) -> Resu
         ));
     }
     let answer = u64::from(profile.output_tokens);
-    let room = profile.context_tokens.saturating_sub(answer + AROUND_TOKENS);
+    let room = profile
+        .context_tokens
+        .saturating_sub(answer + AROUND_TOKENS);
     let text = params.task.clone();
     let tokens = candidate.count_tokens(&[ContentPart::Text { text }]);
     if tokens > room {

@@ -146,7 +146,11 @@ async fn stream_reply(
     let mut say = move |piece| {
         match piece {
             // No part of an answer yet: another model may still be chosen.
-            ReplyDelta::Server { server, model, demo } => {
+            ReplyDelta::Server {
+                server,
+                model,
+                demo,
+            } => {
                 deltas.announce_server(server, model, demo);
             }
             piece => {

@@ -55,9 +55,8 @@ impl ModelCall {
             () = repeats.notified() => None,
             reply = self.candidate.ask(&self.prompt, &mut filter) => Some(reply?),
         };
-        let GuardedText { mut guard, text } = guarded
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let GuardedText { mut guard, text } =
+            guarded.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The last line has no end, so it may still be held back.
         let rest = guard.finish();
         if !rest.is_empty() {
@@ -104,7 +103,11 @@ impl ModelCall {
             StopReason::Repeated => {
                 let words = text_of(&reply.parts);
                 let last = words.lines().map(str::trim).rfind(|line| !line.is_empty());
-                let last: String = last.unwrap_or_default().chars().take(QUOTED_CHARS).collect();
+                let last: String = last
+                    .unwrap_or_default()
+                    .chars()
+                    .take(QUOTED_CHARS)
+                    .collect();
                 format!("The answer ends where the model began to repeat itself: “{last}”.")
             }
             StopReason::End | StopReason::Tools => return None,

@@ -5,8 +5,7 @@ use super::history::UnreadCount;
 use super::system_prompt;
 use hob_core::turn::repetition::LineScope;
 use hob_models::{
-    CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts, ModelProfile, Prompt, ToolDefinition,
-    price,
+    CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts, ModelProfile, Prompt, ToolDefinition, price,
 };
 use hob_wire::rooms::agent::{SamplingParams, ToolChoice};
 use hob_wire::work::{Idempotency, ToolSpec};

@@ -11,8 +11,9 @@ use hob_models::{ModelSources, key_providers};
 use hob_services::llm;
 use hob_wire::rooms::config::{ConfigSetParams, Set as ConfigSet};
 use hob_wire::rooms::model::{ModelSetParams, Set as ModelSet};
+use hob_wire::rooms::model_files::{ModelPullParams, Pull};
 use hob_wire::rooms::onboard::{OnboardChooseParams, OnboardChooseResult, OnboardOutcome};
-use hob_wire::rooms::service::{Install, ServiceInstallParams};
+use hob_wire::rooms::service::{Install, ServiceInstallParams, ServiceSelector, Stop};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -44,9 +45,8 @@ pub(super) async fn choose(
         has_key: key.is_some(),
         model: params.model,
     };
-    let mut machine = OnboardingMachine::new(&facts, &choice).map_err(|refusal| {
-        WireError::new(ErrorCode::InvalidParams, refusal.sentence())
-    })?;
+    let mut machine = OnboardingMachine::new(&facts, &choice)
+        .map_err(|refusal| WireError::new(ErrorCode::InvalidParams, refusal.sentence()))?;
     let mut effects = Vec::new();
     machine.begin(&mut effects);
     while let Some(effect) = effects.pop() {
@@ -124,7 +124,13 @@ impl OnboardContext {
         let others = settings.list("llm.servers").iter();
         let others = others.filter(|other| *other != address).cloned();
         let addresses: Vec<String> = std::iter::once(address.to_owned()).chain(others).collect();
-        self.set_config("llm.servers", json!(addresses)).await
+        self.set_config("llm.servers", json!(addresses)).await?;
+        // The server in use is left, so that the next question finds the preferred one.
+        let params = ServiceSelector {
+            name: llm::NAME.to_owned(),
+        };
+        let left = self.caller.call::<Stop>(&params).await;
+        left.map(drop).map_err(|error| error.message)
     }
 
     async fn install_demo(&self) -> Result<(), String> {
@@ -136,13 +142,14 @@ impl OnboardContext {
         begun.map(drop).map_err(|error| error.message)
     }
 
-    #[expect(
-        clippy::unused_self,
-        clippy::unused_async,
-        reason = "no candidate is offered before `model.pull` exists"
-    )]
+    /// Begins a download, which makes the model `local` when it is complete.
     async fn pull(&self, name: &str) -> Result<(), String> {
-        Err(format!("'{name}' cannot be downloaded yet."))
+        let params = ModelPullParams {
+            source: name.to_owned(),
+            yes: true,
+        };
+        let begun = self.caller.call::<Pull>(&params).await;
+        begun.map(drop).map_err(|error| error.message)
     }
 
     async fn set_default(&self, model: String) -> Result<(), String> {

@@ -7,9 +7,8 @@ use hob_core::onboarding::{
 };
 use hob_kit::settings::Settings;
 use hob_models::{HomeKeys, KeyOrigin, KeyProvider, key_providers};
-use hob_services::install::free_bytes;
 use hob_services::{DiscoveryContext, llm};
-use hob_wire::rooms::desktop::{DesktopSystemParams, System};
+use hob_wire::rooms::model_files::{Catalog, ModelCatalogParams};
 use hob_wire::rooms::service::{Install, ServiceInstallParams, ServiceRole};
 
 /// The address of a model that hob starts itself from a file of the person.
@@ -41,11 +40,12 @@ impl OnboardContext {
         }
         let keys = key_providers(settings);
         let keys = keys.iter().map(|provider| key_fact(provider, &self.keys));
+        let (candidates, room) = self.candidates().await;
         let facts = OnboardingFacts {
             keys: keys.collect(),
             servers,
-            candidates: self.candidates(),
-            room: self.room().await,
+            candidates,
+            room,
             demo,
             has_default: !settings.list("model.default").is_empty(),
         };
@@ -66,18 +66,26 @@ impl OnboardContext {
         })
     }
 
-    /// The local models that can be downloaded.
-    #[expect(clippy::unused_self, reason = "the catalogue of models comes with `model.pull`")]
-    fn candidates(&self) -> Vec<LocalModelCandidate> {
-        Vec::new()
-    }
-
-    async fn room(&self) -> MachineRoom {
-        let system = self.caller.call::<System>(&DesktopSystemParams {}).await;
-        MachineRoom {
-            memory_bytes: system.map_or(0, |system| system.memory_bytes),
-            disk_bytes: free_bytes(self.deps.home.root()).unwrap_or(0),
-        }
+    /// The local models that can be downloaded, best first, and the room that the machine has for
+    /// them. None where the catalogue cannot be asked.
+    async fn candidates(&self) -> (Vec<LocalModelCandidate>, MachineRoom) {
+        let Ok(catalog) = self.caller.call::<Catalog>(&ModelCatalogParams {}).await else {
+            return (Vec::new(), MachineRoom::default());
+        };
+        // One that was fetched is the model of this machine already.
+        let models = catalog.models.into_iter().filter(|it| !it.fetched);
+        let candidates = models.map(|model| LocalModelCandidate {
+            name: model.name,
+            bytes: model.bytes,
+            memory: model.memory_bytes,
+            tools: model.tools,
+            licence: model.licence,
+        });
+        let room = MachineRoom {
+            memory_bytes: catalog.memory_bytes,
+            disk_bytes: catalog.disk_free_bytes,
+        };
+        (candidates.collect(), room)
     }
 
     async fn demo(&self, notes: &mut Vec<String>) -> DemoModel {

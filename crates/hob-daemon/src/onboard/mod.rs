@@ -19,9 +19,7 @@ use hob_kit::settings::{SettingKey, SettingKind, Settings};
 use hob_models::{HomeKeys, ModelCatalog};
 use hob_services::llm;
 use hob_wire::WireError;
-use hob_wire::rooms::onboard::{
-    Choose, OnboardOptionsParams, OnboardOptionsResult, Options,
-};
+use hob_wire::rooms::onboard::{Choose, OnboardOptionsParams, OnboardOptionsResult, Options};
 use hob_wire::rooms::service::ServiceRole;
 use std::sync::Arc;
 use tokio::sync::Mutex;

@@ -60,7 +60,11 @@ pub async fn run(context: &CommandContext, args: OnboardArgs) -> Result<(), Comm
     } else {
         TerminalUser::find()
     };
-    let found = onboarding::fetch_options(&client, false).await?;
+    // Looking for servers and Python takes a moment.
+    let found = tokio::select! {
+        found = onboarding::fetch_options(&client, false) => found?,
+        () = interrupts.next() => return Err(CommandFailure::quiet(ExitStatus::Interrupted)),
+    };
     if context.terminal.json && args.option.is_none() && !args.yes {
         return Ok(context.terminal.document(&found)?);
     }

@@ -9,18 +9,23 @@ use super::onboarding::SERVICE;
 use super::terminal_user::TerminalUser;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::progress_line::ProgressLine;
 use crate::service_install::ServiceInstaller;
 use crate::terminal::Terminal;
 use hob_client::Client;
 use hob_core::onboarding::{DECLINED, check_key};
+use hob_wire::rooms::model_files::{Downloads, ModelDownloadsParams};
 use hob_wire::rooms::onboard::{
     Choose, OnboardChooseParams, OnboardChooseResult, OnboardKind, OnboardOption,
     OnboardOptionsResult, OnboardOutcome,
 };
 use std::io;
+use std::time::Duration;
 
 /// The most options that a digit can choose.
 pub(super) const DIGITS_MAX: usize = 9;
+/// The interval of looking at a download.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// The attempts to paste a key before the list comes again.
 const PASTES_MAX: usize = 3;
 
@@ -78,10 +83,11 @@ impl ModelChoiceDialog<'_> {
         match option.kind {
             OnboardKind::Paste => self.paste(option, interrupts).await,
             OnboardKind::Demo => self.demo(option, interrupts).await,
-            OnboardKind::Key | OnboardKind::Server | OnboardKind::Pull => {
+            OnboardKind::Key | OnboardKind::Server => {
                 let params = params_of(option);
                 self.finish(choose(self.client, &params, interrupts).await?)
             }
+            OnboardKind::Pull => self.pull(option, interrupts).await,
         }
     }
 
@@ -165,6 +171,40 @@ impl ModelChoiceDialog<'_> {
             site.install(interrupts).await?;
         }
         self.finish(choose(self.client, &params_of(option), interrupts).await?)
+    }
+
+    /// Begins a download and shows its progress to the end. Its size and licence stand in the list.
+    async fn pull(
+        &self,
+        option: &OnboardOption,
+        interrupts: &mut InterruptSignals,
+    ) -> Result<Option<ChoiceEnd>, CommandFailure> {
+        let begun = choose(self.client, &params_of(option), interrupts).await?;
+        if begun.outcome != OnboardOutcome::Installing {
+            return self.finish(begun);
+        }
+        let name = option.models.first().map_or("", String::as_str);
+        let mut line = ProgressLine::new(self.context.terminal.stderr_screen(), false);
+        loop {
+            let listed = self
+                .client
+                .call_with_retry::<Downloads>(&ModelDownloadsParams {});
+            let mut found = listed.await?.downloads.into_iter();
+            let download = found.find(|it| it.name == name);
+            let Some(download) = download.filter(|it| it.state.is_active()) else {
+                line.clear();
+                return Ok(Some(ChoiceEnd::Ready(format!("{name} is here."))));
+            };
+            line.show(&choice_lines::download(&download));
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = interrupts.next() => {
+                    line.clear();
+                    Terminal::note("hob continues to download in the background.");
+                    return Err(CommandFailure::quiet(ExitStatus::Interrupted));
+                }
+            }
+        }
     }
 
     /// Remembers that the person wants no choice.

@@ -44,7 +44,11 @@ fn all() -> Vec<OnboardOption> {
             download_bytes: Some(2_497_281_120),
             memory_bytes: Some(3_700_000_000),
             licence: Some("Apache-2.0".to_owned()),
-            ..option("pull:qwen3-4b", OnboardKind::Pull, "qwen3-4b on this machine")
+            ..option(
+                "pull:qwen3-4b",
+                OnboardKind::Pull,
+                "qwen3-4b on this machine",
+            )
         },
         OnboardOption {
             providers: names(&["openai", "gemini"]),
@@ -56,7 +60,11 @@ fn all() -> Vec<OnboardOption> {
             tools: Some(false),
             download_bytes: Some(126_698_538),
             licence: Some("MIT; Apache-2.0".to_owned()),
-            ..option("demo", OnboardKind::Demo, "A demo model, to check that hob works")
+            ..option(
+                "demo",
+                OnboardKind::Demo,
+                "A demo model, to check that hob works",
+            )
         },
     ]
 }

@@ -18,10 +18,10 @@ use crate::terminal::Terminal;
 use hob_client::Client;
 use hob_services::trust::names_distrusted;
 use hob_wire::rooms::agent::AgentRunParams;
+use hob_wire::rooms::onboard::OnboardKind;
 use hob_wire::rooms::onboard::{
     OnboardOption, OnboardOptionsParams, OnboardOptionsResult, Options,
 };
-use hob_wire::rooms::onboard::OnboardKind;
 use hob_wire::rooms::service::{self, List as Services, ManagedService, ServiceRole};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -115,7 +115,11 @@ pub async fn offer_choice(
     if !state.offer || ShownNotices::read(&ui.context.host.home).declined {
         return Ok(());
     }
-    let mut found = fetch_options(ui.client, false).await?;
+    // Looking for servers and Python takes a moment.
+    let mut found = tokio::select! {
+        found = fetch_options(ui.client, false) => found?,
+        () = interrupts.next() => return Err(CommandFailure::quiet(ExitStatus::Interrupted)),
+    };
     found.options.retain(|option| can_do(option, need));
     if found.options.is_empty() {
         return Ok(());

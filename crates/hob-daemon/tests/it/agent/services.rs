@@ -3,7 +3,7 @@
 use super::house::{House, config, folder, saying, waiting};
 use hob_bus::Room;
 use hob_models::ServedModel;
-use hob_sim::Sim;
+use hob_sim::{Flavour, Sim};
 use hob_wire::rooms::agent::{AgentChatParams, AgentRunParams, Chat, ChatMessage, InlineImage};
 use hob_wire::rooms::model::ProviderKind;
 use hob_wire::rooms::service::{Reach, ServiceReachResult, ServiceRole, ServiceSelector};
@@ -32,7 +32,11 @@ pub(super) fn house(
     let places: Vec<(String, Option<String>)> = services
         .iter()
         .map(|(served, sim)| {
-            let url = sim.map(|sim| format!("http://{}", sim.address()));
+            // The demo is served by llama.cpp, which takes more fields than OpenAI, as this one does.
+            let url = sim.map(|sim| match served.modest {
+                true => sim.url_as(Flavour::LmStudio),
+                false => format!("http://{}", sim.address()),
+            });
             (served.service.clone(), url)
         })
         .collect();

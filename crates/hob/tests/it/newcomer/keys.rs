@@ -16,7 +16,7 @@ fn a_key_from_stdin_is_kept_private_and_in_no_log() {
     let (_bin, house) = newcomer(&sim, &[]);
     let line = ["onboard", "paste", "--provider", "anthropic"];
     for (key, words) in [
-        (WRONG_KEY, "anthropic"),
+        (WRONG_KEY, "does not accept the key"),
         ("short", "too short"),
         ("two words in it", "no spaces"),
     ] {
