@@ -17,7 +17,7 @@ fn a_key_from_stdin_is_kept_private_and_in_no_log() {
     let line = ["onboard", "paste", "--provider", "anthropic"];
     for (key, words) in [
         (WRONG_KEY, "does not accept the key"),
-        ("short", "too short"),
+        ("tiny", "too short"),
         ("two words in it", "no spaces"),
     ] {
         let refused = house.hob_with_input(&line, key);
