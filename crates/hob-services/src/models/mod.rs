@@ -14,6 +14,7 @@
 
 pub mod catalog;
 mod error;
+mod file_check;
 mod hub;
 mod machine;
 mod model_folder;
