@@ -186,9 +186,9 @@ impl ModelContext {
         let is_large = memory + MEMORY_RESERVE_BYTES > room.memory_bytes;
         let warning = is_large.then(|| {
             format!(
-                "It needs about {} GB of memory, and this machine has {} GB in all: it may be very slow or not start.",
-                gigabytes(memory),
-                gigabytes(room.memory_bytes)
+                "It needs about {} GiB of memory, and this machine has {} GiB in all: it may be very slow or not start.",
+                gibibytes(memory),
+                gibibytes(room.memory_bytes)
             )
         });
         let file = place.file(&record);
@@ -286,9 +286,9 @@ async fn list(folder: &ModelFolder) -> Result<Vec<(ModelPlace, ModelRecord)>, Pu
     listed.map_err(|error| PullError::Hub(error.to_string()))
 }
 
-/// Formats bytes as gigabytes with one decimal place.
-fn gigabytes(bytes: u64) -> String {
-    let tenths = bytes / 100_000_000;
+/// Formats bytes as gibibytes with one decimal place, like the lists do.
+fn gibibytes(bytes: u64) -> String {
+    let tenths = bytes.saturating_mul(10) >> 30;
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 

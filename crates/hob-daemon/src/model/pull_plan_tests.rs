@@ -27,6 +27,6 @@ fn a_file_of_the_hub_does_not_take_a_name_of_the_catalogue() {
 
 #[test]
 fn sizes_have_one_decimal_place() {
-    assert_eq!(gigabytes(6_349_999_999), "6.3");
-    assert_eq!(gigabytes(900_000_000), "0.9");
+    assert_eq!(gibibytes(6_762_000_000), "6.2");
+    assert_eq!(gibibytes(1 << 29), "0.5");
 }

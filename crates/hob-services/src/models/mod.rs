@@ -13,6 +13,7 @@
 //! at that moment.
 
 pub mod catalog;
+mod download_answer;
 mod error;
 mod file_check;
 mod hub;

@@ -8,14 +8,15 @@
 //! hub listed; no more bytes are written than the hub announced; a part that does not belong to the
 //! listed file is never continued.
 
+use super::download_answer::{AskedPart, AttemptEnd};
 use super::error::PullError;
 use super::file_check::{digest, find_difference};
-use super::hub::{self, HubRepository};
+use super::hub::HubRepository;
 use super::model_folder::{ModelPlace, ModelRecord};
 use super::transfer_rate::TransferRate;
 use bytes::Bytes;
 use hob_kit::clock::Clock;
-use hob_net::{FileClient, FileResponse, HttpResponse, NetError};
+use hob_net::{FileClient, HttpResponse, NetError};
 use hob_wire::rooms::model_files::{DownloadState, ModelDownload};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -72,17 +73,6 @@ pub struct FileTransfer {
     /// The pause after the first failed attempt; it doubles with each further one.
     pub retry_pause: Duration,
     pub progress: Arc<watch::Sender<ModelDownload>>,
-}
-
-/// The end of one attempt.
-enum AttemptEnd {
-    Complete,
-    /// The connection ended; another attempt may bring the rest.
-    Interrupted {
-        error: PullError,
-        pause: Option<Duration>,
-    },
-    Failed(PullError),
 }
 
 impl FileTransfer {
@@ -182,90 +172,26 @@ impl FileTransfer {
             () = stop.cancelled() => return AttemptEnd::Failed(PullError::Stopped),
             got = self.client.get(&path, Some(part.written)) => got,
         };
-        let response = match got {
-            Ok(FileResponse {
-                response,
-                redirected,
-            }) => match self.check_answer(&response, redirected.as_ref(), part.written) {
-                Ok(from) => {
-                    if from < part.written
-                        && let Err(error) = self.restart(part).await
-                    {
-                        return AttemptEnd::Failed(error);
-                    }
-                    response
-                }
-                Err(end) => return end,
-            },
-            Err(error @ NetError::Refused(_)) => {
-                return AttemptEnd::Failed(PullError::of_network(&error));
-            }
-            Err(error) => return interrupted(PullError::of_network(&error)),
+        let answer = match got {
+            Ok(answer) => answer,
+            Err(error) => return AttemptEnd::of_network(&error),
         };
-        self.read_body(response, part, stop).await
-    }
-
-    /// Checks the head of an answer and returns the offset at which its body begins.
-    fn check_answer(
-        &self,
-        response: &HttpResponse,
-        redirected: Option<&HttpResponse>,
-        from: u64,
-    ) -> Result<u64, AttemptEnd> {
-        let record = &self.record;
-        let wrong = |what: &str| {
-            AttemptEnd::Failed(PullError::Hub(format!(
-                "The hub's answer does not fit its list of files: {what}. Pull it again."
-            )))
+        let asked = AskedPart {
+            record,
+            from: part.written,
+            has_token: self.client.token.is_some(),
         };
-        let status = response.status();
-        if status == 416 {
-            // The part is no prefix of the file there.
-            return Err(wrong("it refuses to continue at this place"));
-        }
-        if status != 200 && status != 206 {
-            let has_token = self.client.token.is_some();
-            let error = hub::refusal(response, response.host(), &record.repository, has_token);
-            let wait = response.retry_after_ms().map(Duration::from_millis);
-            return Err(match hub::is_passing(status) {
-                true => AttemptEnd::Interrupted { error, pause: wait },
-                false => AttemptEnd::Failed(error),
-            });
-        }
-        // The hub's own head states size and checksum of the file that the storage then sends.
-        let head = redirected.unwrap_or(response);
-        let linked_bytes = head.header("x-linked-size").and_then(|it| it.parse().ok());
-        if linked_bytes.is_some_and(|bytes: u64| bytes != record.bytes) {
-            return Err(wrong("another size"));
-        }
-        let etag = head
-            .header("x-linked-etag")
-            .map(|etag| etag.trim_matches('"'));
-        let is_hash = |etag: &&str| etag.len() == record.sha256.len();
-        if etag
-            .filter(is_hash)
-            .is_some_and(|etag| !etag.eq_ignore_ascii_case(&record.sha256))
+        let start = match asked.check(&answer) {
+            Ok(start) => start,
+            Err(end) => return end,
+        };
+        if start < part.written
+            && let Err(error) = self.restart(part).await
         {
-            return Err(wrong("another checksum"));
+            return AttemptEnd::Failed(error);
         }
-        let start = if status == 206 {
-            let range = response
-                .header("content-range")
-                .and_then(parse_content_range);
-            match range {
-                Some((start, total)) if start == from && total == record.bytes => start,
-                _ => return Err(wrong("another part of the file")),
-            }
-        } else {
-            0
-        };
-        let length: Option<u64> = response
-            .header("content-length")
-            .and_then(|it| it.parse().ok());
-        if length.is_some_and(|length| start.saturating_add(length) != record.bytes) {
-            return Err(wrong("another size"));
-        }
-        Ok(start)
+        let response = answer.response;
+        self.read_body(response, part, stop).await
     }
 
     /// Begins the part anew, for a server that always sends the whole file.
@@ -307,11 +233,11 @@ impl FileTransfer {
                     None
                 }
                 Ok(None) if received == self.record.bytes => Some(AttemptEnd::Complete),
-                Ok(None) => Some(interrupted(PullError::Hub(format!(
+                Ok(None) => Some(AttemptEnd::interrupted(PullError::Hub(format!(
                     "{} closed the connection too early.",
                     response.host()
                 )))),
-                Err(error) => Some(interrupted(PullError::of_network(&error))),
+                Err(error) => Some(AttemptEnd::interrupted(PullError::of_network(&error))),
             };
             let since_ms = self.clock.monotonic_ms().saturating_sub(part.safe_at_ms);
             let is_due = since_ms >= SAFE_MS || received - self.record.safe_bytes >= SAFE_BYTES;
@@ -351,6 +277,8 @@ impl FileTransfer {
                 chunk = &mut next => return Ok(chunk),
                 () = tokio::time::sleep(Duration::from_millis(SAFE_MS)) => {
                     self.write_and_save(part, buffer).await?;
+                    // A rate that nothing brings any more must not stay on the screen.
+                    self.report_received(part, 0);
                 }
             }
         }
@@ -474,17 +402,6 @@ struct PartFile {
     /// When the progress was noted last.
     safe_at_ms: u64,
     rate: TransferRate,
-}
-
-/// Parses `bytes START-END/TOTAL`.
-fn parse_content_range(text: &str) -> Option<(u64, u64)> {
-    let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
-    let (start, _) = range.split_once('-')?;
-    Some((start.parse().ok()?, total.parse().ok()?))
-}
-
-fn interrupted(error: PullError) -> AttemptEnd {
-    AttemptEnd::Interrupted { error, pause: None }
 }
 
 /// Runs work on the disk in a thread of its own.

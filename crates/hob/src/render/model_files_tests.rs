@@ -42,7 +42,7 @@ fn the_progress_shows_rate_and_remaining_time_on_one_line() {
     running.seconds_left = Some(102);
     let line = progress(&running, &screen());
     assert!(width(&line) < 80, "{line}");
-    for part in ["██████████░░░░░░░░░░", " 50%", "12 MB/s", "1 min 42 s left"]
+    for part in ["██████████░░░░░░░░░░", " 50%", "11.7 MiB/s", "1 min 42 s left"]
     {
         assert!(line.contains(part), "{part} in {line}");
     }
@@ -89,7 +89,7 @@ fn a_plan_says_size_place_licence_and_hash() {
             "file": "Qwen3-4B-Instruct-2507-Q4_K_M.gguf", "bytes": 2_497_281_120_u64,
             "bytesDone": 1_000_000_000_u64, "sha256": "ab".repeat(32), "licence": "Apache-2.0",
             "tools": true, "folder": "/home/me/.local/share/hob/models/qwen3-4b",
-            "warnings": ["It needs about 3.7 GB of memory, and this machine has 4.0 GB in all: it may be very slow or not start."],
+            "warnings": ["It needs about 3.7 GiB of memory, and this machine has 4.0 GiB in all: it may be very slow or not start."],
         },
     });
     let planned = serde_json::from_value(planned).expect("is a plan");

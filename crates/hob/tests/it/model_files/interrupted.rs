@@ -5,8 +5,8 @@ use crate::support::{House, Tty, wait_until};
 use hob_sim::StorageFault;
 use serde_json::json;
 
-const BYTES: usize = 4_000_000;
-const HELD: u64 = 2_500_000;
+const BYTES: usize = 4 * 1024 * 1024;
+const HELD: u64 = 5 * 512 * 1024;
 
 /// Waits until what the storage sent before it waits is noted on the disk.
 fn wait_for_noted(house: &House) {
@@ -26,14 +26,14 @@ fn ctrl_c_stops_and_the_next_pull_continues() {
     let mut tty = Tty::start(&house, &format!("model pull {SOURCE}"));
     tty.wait_for("Fetch model-Q4_K_M? [Y/n]");
     tty.press("y");
-    tty.wait_for("2.5 MB of 4.0 MB");
+    tty.wait_for("2.5 MiB of 4.0 MiB");
     tty.wait_for("█");
     tty.press("\u{3}");
     let (code, seen) = tty.end();
     assert_eq!(code, Some(130), "{seen}");
     assert!(seen.contains("Licence: apache-2.0."), "{seen}");
     assert!(
-        seen.contains("Stopped fetching model-Q4_K_M at 2.5 MB of 4.0 MB."),
+        seen.contains("Stopped fetching model-Q4_K_M at 2.5 MiB of 4.0 MiB."),
         "{seen}"
     );
     assert!(

@@ -82,12 +82,12 @@ fn ranges(hub: &ModelHub) -> Vec<String> {
 
 #[test]
 fn a_model_is_pulled_becomes_local_answers_and_is_deleted() {
-    let hub = hub(300_000);
+    let hub = hub(300 * 1024);
     let (_bin, builder) = builder(&hub);
     let house = builder.start();
     let pulled = house.hob(&["model", "pull", SOURCE, "--yes"]);
     assert!(pulled.stderr.contains("Licence: apache-2.0"), "{pulled:?}");
-    assert!(pulled.stderr.contains("300 kB"), "{pulled:?}");
+    assert!(pulled.stderr.contains("300.0 KiB"), "{pulled:?}");
     let said = pulled.success();
     assert!(
         said.contains("model-Q4_K_M is here and is `local` now."),
@@ -113,7 +113,7 @@ fn a_model_is_pulled_becomes_local_answers_and_is_deleted() {
         listed.contains("llm/model-Q4_K_M")
     });
     let answered = house.hob(&["ask", "--model", "local", "who are you?"]);
-    assert_eq!(answered.success(), "model-Q4_K_M of 300000 bytes\n");
+    assert_eq!(answered.success(), "model-Q4_K_M of 307200 bytes\n");
 
     // Again: nothing is fetched, and it needs no consent and no hub.
     let before = hub.requests().len();
@@ -122,7 +122,7 @@ fn a_model_is_pulled_becomes_local_answers_and_is_deleted() {
 
     let gone = rpc(&house, "model.delete", &json!({ "name": NAME }));
     assert_eq!(gone["wasLocal"], true, "{gone}");
-    assert!(gone["freedBytes"].as_u64() >= Some(300_000), "{gone}");
+    assert!(gone["freedBytes"].as_u64() >= Some(300 * 1024), "{gone}");
     assert!(!Path::new(&file).exists());
     assert_eq!(download(&house), Value::Null);
     let config = std::fs::read_to_string(house.home().join("config.toml")).expect("is there");
