@@ -99,10 +99,10 @@ pub(super) async fn delete(
     let job = context.pulls.find_active(&name);
     if !is_there && job.is_none() {
         // A failed pull through Ollama is only remembered.
-        return match context.pulls.forget(&name) {
-            true => Ok(deleted(name, 0, false)),
-            false => Err(not_here(&name)),
-        };
+        if context.pulls.forget(&name) {
+            return Ok(deleted(name, 0, false));
+        }
+        return Err(not_here(&name));
     }
     record(
         context,
@@ -116,9 +116,10 @@ pub(super) async fn delete(
     }
     // Before the file goes, because the server reads it while it answers.
     let was_local = context.forget_local(&place).await?;
-    let freed = match place.exists() {
-        true => blocking(move || place.delete().map_err(|error| wire_error(&error))).await?,
-        false => 0,
+    let freed = if place.exists() {
+        blocking(move || place.delete().map_err(|error| wire_error(&error))).await?
+    } else {
+        0
     };
     context.pulls.forget(&name);
     Ok(deleted(name, freed, was_local))
@@ -150,9 +151,10 @@ pub(super) fn download_of(
         source: record.source.clone(),
         file: record.path.clone(),
         state,
-        bytes_done: match is_complete {
-            true => record.bytes,
-            false => place.bytes_done(record),
+        bytes_done: if is_complete {
+            record.bytes
+        } else {
+            place.bytes_done(record)
         },
         bytes_total: record.bytes,
         bytes_per_second: None,

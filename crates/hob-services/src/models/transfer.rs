@@ -338,10 +338,10 @@ impl FileTransfer {
         buffer: &mut Vec<u8>,
     ) -> Result<(), PullError> {
         self.write(part, buffer).await?;
-        match part.written == self.record.safe_bytes {
-            true => Ok(()),
-            false => self.save_progress(part).await,
+        if part.written == self.record.safe_bytes {
+            return Ok(());
         }
+        self.save_progress(part).await
     }
 
     /// Syncs the part and notes how far it came.

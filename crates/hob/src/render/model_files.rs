@@ -84,10 +84,8 @@ pub fn plan(planned: &ModelPullResult, screen: &ScreenStyle) -> Vec<String> {
             .as_deref()
             .map(|licence| format!("Licence: {}.", one_line(licence))),
     );
-    texts.extend(plan.tools.map(|tools| match tools {
-        true => "It can use tools.".to_owned(),
-        false => "It cannot use tools.".to_owned(),
-    }));
+    let tools = plan.tools.map(|tools| if tools { "can" } else { "cannot" });
+    texts.extend(tools.map(|can| format!("It {can} use tools.")));
     let sha256 = plan.sha256.as_deref();
     texts.extend(sha256.map(|sha256| format!("SHA-256: {}.", one_line(sha256))));
     if sha256.is_some() {

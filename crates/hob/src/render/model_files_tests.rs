@@ -42,8 +42,12 @@ fn the_progress_shows_rate_and_remaining_time_on_one_line() {
     running.seconds_left = Some(102);
     let line = progress(&running, &screen());
     assert!(width(&line) < 80, "{line}");
-    for part in ["██████████░░░░░░░░░░", " 50%", "11.7 MiB/s", "1 min 42 s left"]
-    {
+    for part in [
+        "██████████░░░░░░░░░░",
+        " 50%",
+        "11.7 MiB/s",
+        "1 min 42 s left",
+    ] {
         assert!(line.contains(part), "{part} in {line}");
     }
     let verifying = download(DownloadState::Verifying, 10, 10);
