@@ -231,9 +231,10 @@ impl HubState {
                 requests.pop_front();
             }
         }
-        match is_storage {
-            true => self.answer_storage(&mut stream, &head),
-            false => self.answer_hub(&mut stream, &head),
+        if is_storage {
+            self.answer_storage(&mut stream, &head)
+        } else {
+            self.answer_hub(&mut stream, &head)
         }
     }
 
@@ -245,15 +246,11 @@ impl HubState {
                 .iter()
                 .filter(|it| it.repository == repository)
                 .collect();
-            return match files.is_empty() {
-                true => refuse(stream, 401, "", "Invalid username or password."),
-                false => reply(
-                    stream,
-                    "200 OK",
-                    "Content-Type: application/json\r\n",
-                    &listing(&files),
-                ),
-            };
+            if files.is_empty() {
+                return refuse(stream, 401, "", "Invalid username or password.");
+            }
+            let headers = "Content-Type: application/json\r\n";
+            return reply(stream, "200 OK", headers, &listing(&files));
         }
         let Some((repository, rest)) = path.trim_start_matches('/').split_once("/resolve/") else {
             return refuse(

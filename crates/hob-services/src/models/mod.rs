@@ -13,7 +13,9 @@
 //! at that moment.
 
 pub mod catalog;
+mod download_answer;
 mod error;
+mod file_check;
 mod hub;
 mod machine;
 mod model_folder;

@@ -214,6 +214,16 @@ impl ModelPlace {
         length.min(record.safe_bytes).min(record.bytes)
     }
 
+    /// Returns true if there is anything of this model. Blocks.
+    pub fn exists(&self) -> bool {
+        fs::symlink_metadata(&self.folder).is_ok()
+    }
+
+    /// Returns true for a file directly in this folder.
+    pub fn contains(&self, file: &Path) -> bool {
+        file.parent() == Some(self.folder.as_path())
+    }
+
     /// Gives the verified part its final name, durably. Blocks.
     pub fn finish(&self, record: &mut ModelRecord) -> Result<(), PullError> {
         let (part, file) = (self.part(record), self.file(record));

@@ -85,9 +85,10 @@ impl OllamaPull<'_> {
             rate.note(self.clock.monotonic_ms(), done);
             self.progress.send_modify(|progress| {
                 let verifies = line.status.starts_with("verifying");
-                progress.state = match verifies {
-                    true => DownloadState::Verifying,
-                    false => DownloadState::Fetching,
+                progress.state = if verifies {
+                    DownloadState::Verifying
+                } else {
+                    DownloadState::Fetching
                 };
                 (progress.bytes_done, progress.bytes_total) = (done, total);
                 progress.bytes_per_second = rate.bytes_per_second();

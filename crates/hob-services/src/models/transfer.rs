@@ -8,19 +8,22 @@
 //! hub listed; no more bytes are written than the hub announced; a part that does not belong to the
 //! listed file is never continued.
 
+use super::download_answer::{AskedPart, AttemptEnd};
 use super::error::PullError;
-use super::hub::{self, HubRepository};
+use super::file_check::{digest, find_difference};
+use super::hub::HubRepository;
 use super::model_folder::{ModelPlace, ModelRecord};
 use super::transfer_rate::TransferRate;
+use bytes::Bytes;
 use hob_kit::clock::Clock;
-use hob_net::{FileClient, FileResponse, HttpResponse};
+use hob_net::{FileClient, HttpResponse, NetError};
 use hob_wire::rooms::model_files::{DownloadState, ModelDownload};
 use rustix::fs::{Mode, OFlags};
-use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -40,9 +43,6 @@ const ATTEMPTS_MAX: u32 = 6;
 const PAUSE_MAX: Duration = Duration::from_mins(1);
 /// Free space that must remain after a download.
 pub const ROOM_SPARE_BYTES: u64 = 256 * 1024 * 1024;
-/// The first bytes of a GGUF file.
-const MAGIC: &[u8] = b"GGUF";
-const HASH_BYTES: usize = 1024 * 1024;
 
 /// Access to the disk, which tests replace to fill it.
 #[derive(Clone, Copy, Debug)]
@@ -73,17 +73,6 @@ pub struct FileTransfer {
     /// The pause after the first failed attempt; it doubles with each further one.
     pub retry_pause: Duration,
     pub progress: Arc<watch::Sender<ModelDownload>>,
-}
-
-/// The end of one attempt.
-enum AttemptEnd {
-    Complete,
-    /// The connection ended; another attempt may bring the rest.
-    Interrupted {
-        error: PullError,
-        pause: Option<Duration>,
-    },
-    Failed(PullError),
 }
 
 impl FileTransfer {
@@ -183,90 +172,26 @@ impl FileTransfer {
             () = stop.cancelled() => return AttemptEnd::Failed(PullError::Stopped),
             got = self.client.get(&path, Some(part.written)) => got,
         };
-        let response = match got {
-            Ok(FileResponse {
-                response,
-                redirected,
-            }) => match self.check_answer(&response, redirected.as_ref(), part.written) {
-                Ok(from) => {
-                    if from < part.written
-                        && let Err(error) = self.restart(part).await
-                    {
-                        return AttemptEnd::Failed(error);
-                    }
-                    response
-                }
-                Err(end) => return end,
-            },
-            Err(error @ hob_net::NetError::Refused(_)) => {
-                return AttemptEnd::Failed(PullError::of_network(&error));
-            }
-            Err(error) => return interrupted(PullError::of_network(&error)),
+        let answer = match got {
+            Ok(answer) => answer,
+            Err(error) => return AttemptEnd::of_network(&error),
         };
-        self.read_body(response, part, stop).await
-    }
-
-    /// Checks the head of an answer and returns the offset at which its body begins.
-    fn check_answer(
-        &self,
-        response: &HttpResponse,
-        redirected: Option<&HttpResponse>,
-        from: u64,
-    ) -> Result<u64, AttemptEnd> {
-        let record = &self.record;
-        let wrong = |what: &str| {
-            AttemptEnd::Failed(PullError::Hub(format!(
-                "The hub's answer does not fit its list of files: {what}. Pull it again."
-            )))
+        let asked = AskedPart {
+            record,
+            from: part.written,
+            has_token: self.client.token.is_some(),
         };
-        let status = response.status();
-        if status == 416 {
-            // The part is no prefix of the file there.
-            return Err(wrong("it refuses to continue at this place"));
-        }
-        if status != 200 && status != 206 {
-            let has_token = self.client.token.is_some();
-            let error = hub::refusal(response, response.host(), &record.repository, has_token);
-            let wait = response.retry_after_ms().map(Duration::from_millis);
-            return Err(match hub::is_passing(status) {
-                true => AttemptEnd::Interrupted { error, pause: wait },
-                false => AttemptEnd::Failed(error),
-            });
-        }
-        // The hub's own head states size and checksum of the file that the storage then sends.
-        let head = redirected.unwrap_or(response);
-        let linked_bytes = head.header("x-linked-size").and_then(|it| it.parse().ok());
-        if linked_bytes.is_some_and(|bytes: u64| bytes != record.bytes) {
-            return Err(wrong("another size"));
-        }
-        let etag = head
-            .header("x-linked-etag")
-            .map(|etag| etag.trim_matches('"'));
-        let is_hash = |etag: &&str| etag.len() == record.sha256.len();
-        if etag
-            .filter(is_hash)
-            .is_some_and(|etag| !etag.eq_ignore_ascii_case(&record.sha256))
+        let start = match asked.check(&answer) {
+            Ok(start) => start,
+            Err(end) => return end,
+        };
+        if start < part.written
+            && let Err(error) = self.restart(part).await
         {
-            return Err(wrong("another checksum"));
+            return AttemptEnd::Failed(error);
         }
-        let start = if status == 206 {
-            let range = response
-                .header("content-range")
-                .and_then(parse_content_range);
-            match range {
-                Some((start, total)) if start == from && total == record.bytes => start,
-                _ => return Err(wrong("another part of the file")),
-            }
-        } else {
-            0
-        };
-        let length: Option<u64> = response
-            .header("content-length")
-            .and_then(|it| it.parse().ok());
-        if length.is_some_and(|length| start.saturating_add(length) != record.bytes) {
-            return Err(wrong("another size"));
-        }
-        Ok(start)
+        let response = answer.response;
+        self.read_body(response, part, stop).await
     }
 
     /// Begins the part anew, for a server that always sends the whole file.
@@ -290,16 +215,12 @@ impl FileTransfer {
     ) -> AttemptEnd {
         let mut buffer = Vec::with_capacity(WRITE_BYTES);
         loop {
-            let chunk = tokio::select! {
-                () = stop.cancelled() => {
-                    let kept = self.write(part, &mut buffer).await;
-                    let kept = match kept {
-                        Ok(()) => self.save_progress(part).await,
-                        Err(error) => Err(error),
-                    };
-                    return AttemptEnd::Failed(kept.err().unwrap_or(PullError::Stopped));
-                }
-                chunk = response.chunk(SILENCE) => chunk,
+            let chunk = match self
+                .next_chunk(&mut response, part, &mut buffer, stop)
+                .await
+            {
+                Ok(chunk) => chunk,
+                Err(error) => return AttemptEnd::Failed(error),
             };
             let received = part.written + buffer.len() as u64;
             let ended = match chunk {
@@ -308,29 +229,57 @@ impl FileTransfer {
                 }
                 Ok(Some(bytes)) => {
                     buffer.extend_from_slice(&bytes);
+                    self.report_received(part, buffer.len());
                     None
                 }
                 Ok(None) if received == self.record.bytes => Some(AttemptEnd::Complete),
-                Ok(None) => Some(interrupted(PullError::Hub(format!(
+                Ok(None) => Some(AttemptEnd::interrupted(PullError::Hub(format!(
                     "{} closed the connection too early.",
                     response.host()
                 )))),
-                Err(error) => Some(interrupted(PullError::of_network(&error))),
+                Err(error) => Some(AttemptEnd::interrupted(PullError::of_network(&error))),
             };
-            if ended.is_some() || buffer.len() >= WRITE_BYTES {
-                if let Err(error) = self.write(part, &mut buffer).await {
-                    return AttemptEnd::Failed(error);
-                }
-            }
-            let is_due = self.clock.monotonic_ms().saturating_sub(part.safe_at_ms) >= SAFE_MS
-                || part.written.saturating_sub(self.record.safe_bytes) >= SAFE_BYTES;
-            if (ended.is_some() || is_due)
-                && let Err(error) = self.save_progress(part).await
-            {
+            let since_ms = self.clock.monotonic_ms().saturating_sub(part.safe_at_ms);
+            let is_due = since_ms >= SAFE_MS || received - self.record.safe_bytes >= SAFE_BYTES;
+            let written = if ended.is_some() || is_due {
+                self.write_and_save(part, &mut buffer).await
+            } else if buffer.len() >= WRITE_BYTES {
+                self.write(part, &mut buffer).await
+            } else {
+                Ok(())
+            };
+            if let Err(error) = written {
                 return AttemptEnd::Failed(error);
             }
             if let Some(ended) = ended {
                 return ended;
+            }
+        }
+    }
+
+    /// Waits for more of the body. What came is noted meanwhile, however long the server is silent,
+    /// and at a stop.
+    async fn next_chunk(
+        &mut self,
+        response: &mut HttpResponse,
+        part: &mut PartFile,
+        buffer: &mut Vec<u8>,
+        stop: &CancellationToken,
+    ) -> Result<Result<Option<Bytes>, NetError>, PullError> {
+        let mut next = pin!(response.chunk(SILENCE));
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    self.write_and_save(part, buffer).await?;
+                    return Err(PullError::Stopped);
+                }
+                chunk = &mut next => return Ok(chunk),
+                () = tokio::time::sleep(Duration::from_millis(SAFE_MS)) => {
+                    self.write_and_save(part, buffer).await?;
+                    // A rate that nothing brings any more must not stay on the screen.
+                    self.report_received(part, 0);
+                }
             }
         }
     }
@@ -368,14 +317,31 @@ impl FileTransfer {
         });
         written.await?;
         part.written += length;
-        part.rate.note(self.clock.monotonic_ms(), part.written);
-        let (rate, rest) = (&part.rate, self.record.bytes - part.written);
+        Ok(())
+    }
+
+    /// Publishes how much arrived, of which the last piece may not be written yet.
+    fn report_received(&self, part: &mut PartFile, collected: usize) {
+        let received = part.written + collected as u64;
+        part.rate.note(self.clock.monotonic_ms(), received);
+        let (rate, rest) = (&part.rate, self.record.bytes - received);
         self.progress.send_modify(|progress| {
-            progress.bytes_done = part.written;
+            progress.bytes_done = received;
             progress.bytes_per_second = rate.bytes_per_second();
             progress.seconds_left = rate.seconds_left(rest);
         });
-        Ok(())
+    }
+
+    async fn write_and_save(
+        &mut self,
+        part: &mut PartFile,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), PullError> {
+        self.write(part, buffer).await?;
+        if part.written == self.record.safe_bytes {
+            return Ok(());
+        }
+        self.save_progress(part).await
     }
 
     /// Syncs the part and notes how far it came.
@@ -436,74 +402,6 @@ struct PartFile {
     /// When the progress was noted last.
     safe_at_ms: u64,
     rate: TransferRate,
-}
-
-/// What was read from the disk.
-struct FoundFile {
-    bytes: u64,
-    sha256: String,
-    is_gguf: bool,
-}
-
-fn digest(
-    path: &Path,
-    stop: &CancellationToken,
-    report: impl Fn(u64),
-) -> Result<FoundFile, PullError> {
-    let failed = |error: io::Error| PullError::at(path, &error);
-    let mut file = File::open(path).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    let (mut hasher, mut bytes, mut is_gguf) = (Sha256::new(), 0, false);
-    let mut buffer = vec![0; HASH_BYTES];
-    loop {
-        if stop.is_cancelled() {
-            return Err(PullError::Stopped);
-        }
-        let length = file.read(&mut buffer).map_err(failed)?;
-        if length == 0 {
-            break;
-        }
-        if bytes == 0 {
-            is_gguf = buffer[..length].starts_with(MAGIC);
-        }
-        hasher.update(&buffer[..length]);
-        bytes += length as u64;
-        report(bytes);
-    }
-    let sha256 = crate::install::hex(&hasher.finalize());
-    Ok(FoundFile {
-        bytes,
-        sha256,
-        is_gguf,
-    })
-}
-
-/// Returns the difference between the file and its record.
-fn find_difference(record: &ModelRecord, found: &FoundFile) -> Option<String> {
-    if found.bytes != record.bytes {
-        return Some(format!(
-            "it has {} bytes instead of {}",
-            found.bytes, record.bytes
-        ));
-    }
-    if found.sha256 != record.sha256 {
-        return Some(format!(
-            "its SHA-256 is {} instead of {}",
-            found.sha256, record.sha256
-        ));
-    }
-    (!found.is_gguf).then(|| "it is not a GGUF file".to_owned())
-}
-
-/// Parses `bytes START-END/TOTAL`.
-fn parse_content_range(text: &str) -> Option<(u64, u64)> {
-    let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
-    let (start, _) = range.split_once('-')?;
-    Some((start.parse().ok()?, total.parse().ok()?))
-}
-
-fn interrupted(error: PullError) -> AttemptEnd {
-    AttemptEnd::Interrupted { error, pause: None }
 }
 
 /// Runs work on the disk in a thread of its own.

@@ -442,11 +442,3 @@ async fn a_link_in_the_place_of_the_part_is_not_followed() {
     assert!(matches!(lab.pull().await, Err(PullError::Disk { .. })));
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }
-
-#[test]
-fn the_range_of_an_answer_is_read_strictly() {
-    assert_eq!(parse_content_range("bytes 5-9/10"), Some((5, 10)));
-    for wrong in ["bytes */10", "bytes 5-9/*", "5-9/10", "bytes -9/10", ""] {
-        assert_eq!(parse_content_range(wrong), None, "{wrong}");
-    }
-}
