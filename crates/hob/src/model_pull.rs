@@ -78,7 +78,7 @@ impl ModelPuller<'_> {
     }
 
     /// Shows the plan and asks, unless the answer was given. Returns false for a no.
-    async fn get_consent(
+    pub async fn get_consent(
         &self,
         planned: &ModelPullResult,
         yes: bool,
@@ -206,7 +206,7 @@ impl ModelPuller<'_> {
     }
 
     /// Installs the server that runs the file, if there is none. The plan named it.
-    async fn install_server(
+    pub async fn install_server(
         &self,
         interrupts: &mut InterruptSignals,
     ) -> Result<(), CommandFailure> {

@@ -9,12 +9,11 @@ use super::onboarding::SERVICE;
 use super::terminal_user::TerminalUser;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::progress_line::ProgressLine;
+use crate::model_pull::ModelPuller;
 use crate::service_install::ServiceInstaller;
 use crate::terminal::Terminal;
 use hob_client::Client;
 use hob_core::onboarding::{DECLINED, check_key};
-use hob_wire::rooms::model_files::{Downloads, ModelDownloadsParams};
 use hob_wire::rooms::onboard::{
     Choose, OnboardChooseParams, OnboardChooseResult, OnboardKind, OnboardOption,
     OnboardOptionsResult, OnboardOutcome,
@@ -24,8 +23,11 @@ use std::time::Duration;
 
 /// The most options that a digit can choose.
 pub(super) const DIGITS_MAX: usize = 9;
-/// The interval of looking at a download.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The option of a model that is on this machine.
+const LOCAL_OPTION: &str = "server:local";
+/// The looks for a model that was just fetched, and the pause between them.
+const SEEN_TRIES: usize = 50;
+const SEEN_PAUSE: Duration = Duration::from_millis(100);
 /// The attempts to paste a key before the list comes again.
 const PASTES_MAX: usize = 3;
 
@@ -173,38 +175,56 @@ impl ModelChoiceDialog<'_> {
         self.finish(choose(self.client, &params_of(option), interrupts).await?)
     }
 
-    /// Begins a download and shows its progress to the end. Its size and licence stand in the list.
+    /// Fetches a model after a consent to its plan, and uses it. A failure is shown, and the list comes
+    /// again.
     async fn pull(
         &self,
         option: &OnboardOption,
         interrupts: &mut InterruptSignals,
     ) -> Result<Option<ChoiceEnd>, CommandFailure> {
-        let begun = choose(self.client, &params_of(option), interrupts).await?;
-        if begun.outcome != OnboardOutcome::Installing {
-            return self.finish(begun);
-        }
         let name = option.models.first().map_or("", String::as_str);
-        let mut line = ProgressLine::new(self.context.terminal.stderr_screen(), false);
-        loop {
-            let listed = self
-                .client
-                .call_with_retry::<Downloads>(&ModelDownloadsParams {});
-            let mut found = listed.await?.downloads.into_iter();
-            let download = found.find(|it| it.name == name);
-            let Some(download) = download.filter(|it| it.state.is_active()) else {
-                line.clear();
-                return Ok(Some(ChoiceEnd::Ready(format!("{name} is here."))));
-            };
-            line.show(&choice_lines::download(&download));
-            tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-                () = interrupts.next() => {
-                    line.clear();
-                    Terminal::note("hob continues to download in the background.");
-                    return Err(CommandFailure::quiet(ExitStatus::Interrupted));
-                }
+        match self.fetch(name, interrupts).await {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(failure) if failure.silent => return Err(failure),
+            Err(failure) => {
+                Terminal::note(failure.text());
+                return Ok(None);
             }
         }
+        // The daemon lists what it fetched with a short delay.
+        for _ in 0..SEEN_TRIES {
+            let found = super::onboarding::fetch_options(self.client, false).await?;
+            let mut options = found.options.iter();
+            if let Some(local) = options.find(|it| it.id == LOCAL_OPTION) {
+                return self.finish(choose(self.client, &params_of(local), interrupts).await?);
+            }
+            tokio::time::sleep(SEEN_PAUSE).await;
+        }
+        Ok(Some(ChoiceEnd::Ready(format!("{name} is here."))))
+    }
+
+    /// Returns false if the person said no to the plan.
+    async fn fetch(
+        &self,
+        name: &str,
+        interrupts: &mut InterruptSignals,
+    ) -> Result<bool, CommandFailure> {
+        let pull = ModelPuller {
+            context: self.context,
+            client: self.client,
+            source: name,
+        };
+        let planned = tokio::select! {
+            planned = pull.call(false) => planned?,
+            () = interrupts.next() => return Err(interrupted()),
+        };
+        if !pull.get_consent(&planned, false, interrupts).await? {
+            return Ok(false);
+        }
+        pull.fetch(interrupts).await?;
+        pull.install_server(interrupts).await?;
+        Ok(true)
     }
 
     /// Remembers that the person wants no choice.

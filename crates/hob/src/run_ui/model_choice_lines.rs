@@ -2,7 +2,6 @@
 
 use crate::render::text::{bytes, one_line, wrap};
 use crate::render::{ScreenStyle, TextTone};
-use hob_wire::rooms::model_files::ModelDownload;
 use hob_wire::rooms::onboard::{OnboardKind, OnboardOption, OnboardOptionsResult};
 
 /// The models of a server that are named.
@@ -72,20 +71,6 @@ pub fn details(option: &OnboardOption) -> String {
     }
     parts.extend(option.licence.as_deref().map(one_line));
     parts.join(" · ")
-}
-
-/// The progress of a download on one line.
-pub fn download(download: &ModelDownload) -> String {
-    let mut line = format!(
-        "  {}: {} of {}",
-        one_line(&download.name),
-        bytes(download.bytes_done),
-        bytes(download.bytes_total)
-    );
-    if let Some(seconds) = download.seconds_left {
-        line.push_str(&format!(", {seconds} s left"));
-    }
-    line
 }
 
 /// The lines of the providers whose key can be pasted.

@@ -4,6 +4,7 @@
 mod branches;
 mod interrupts;
 mod keys;
+mod pull;
 mod unasked;
 
 use crate::services::without_model;
