@@ -178,6 +178,11 @@ impl Home {
         self.0.data.join("hooks.key")
     }
 
+    /// The folder of provider keys that a person pasted, one file each.
+    pub fn keys(&self) -> PathBuf {
+        self.0.data.join("keys")
+    }
+
     /// The instructions for the heartbeat, if any.
     pub fn heartbeat_file(&self) -> PathBuf {
         self.0.data.join(HEARTBEAT_FILE)
@@ -196,6 +201,11 @@ impl Home {
     /// The folder of one service: its installation and its data.
     pub fn service(&self, name: &str) -> PathBuf {
         self.0.data.join("services").join(name)
+    }
+
+    /// The folder of fetched model files, with one folder for each model.
+    pub fn models(&self) -> PathBuf {
+        self.0.data.join("models")
     }
 
     pub fn logs(&self) -> PathBuf {

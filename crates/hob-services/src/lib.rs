@@ -9,6 +9,7 @@
 //! - [`StartValues`]: the values that fill in a command at each start
 //! - [`trust`]: whose servers on this machine may be used
 //! - [`install`]: installs a service, completely or not at all
+//! - [`models`]: model files to fetch
 //! - [`llm`]: a language model on this machine; [`opencode`]: an agent with its own models;
 //!   [`tts`]: speech; [`others`]: further services that a user may have
 //!
@@ -21,6 +22,7 @@ mod discovery;
 pub mod install;
 mod llama;
 pub mod llm;
+pub mod models;
 pub mod opencode;
 pub mod others;
 pub mod service_file;

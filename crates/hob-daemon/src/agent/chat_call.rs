@@ -45,7 +45,7 @@ impl StatelessChat {
                 deltas.emit_piece(piece);
             }
         };
-        let request = async { Ok(model_call.candidate.ask(&model_call.prompt, &mut say).await) };
+        let request = async { Ok(model_call.ask(&mut say).await) };
         let answer = if free {
             tokio::try_join!(self.reserve(&model_call, &key), request)?.1
         } else {
@@ -158,6 +158,7 @@ impl StatelessChat {
         self.cost = add_cost(self.cost, usage, price);
         self.model = Some(reply.model.clone());
         self.cut = reply.stop == StopReason::Length;
+        let repeated = reply.stop == StopReason::Repeated;
         if let Some(content) = self.client_turn(&reply) {
             self.content = content;
             return Ok(None);
@@ -169,7 +170,7 @@ impl StatelessChat {
             attempt,
             text: text.clone(),
         });
-        let (parts, specs, repeated) =
+        let (parts, specs, repeated_ids) =
             self.assign_call_ids(model_call, reply.parts, &reply.repeated_calls);
         let unfit = match &self.params.schema {
             Some(schema) if specs.is_empty() => schema::mismatch(schema, &text),
@@ -180,6 +181,7 @@ impl StatelessChat {
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
             micro_dollars: price,
             misfit: unfit.is_some(),
+            repeated,
         };
         self.content.clone_from(&parts);
         self.push_message(Role::Assistant, MessageContent::Parts(parts));
@@ -199,7 +201,7 @@ impl StatelessChat {
         self.candidates =
             model_call::with_last_first(std::mem::take(&mut self.candidates), last.as_deref());
         let mut effects = self.step_turn(TurnEvent::ModelDone { answer, at });
-        for call in repeated {
+        for call in repeated_ids {
             let result = text_result(&call, REPEATED_CALL, true);
             self.push_message(
                 Role::Tool,

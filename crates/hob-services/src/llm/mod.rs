@@ -10,12 +10,16 @@
 mod servers;
 mod wheels;
 
+pub use servers::{RunningModelServer, find_all as find_running_servers, find_ollama};
+pub use wheels::MODEL as DEMO_MODEL;
+
 use crate::descriptor::{
     HealthProbe, LivenessCheck, PortChoice, ServiceDescriptor, ServiceKind, ServiceLimits,
 };
 use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
 use crate::install::programs::find_on_path;
 use crate::llama::LlamaServer;
+use crate::models::ModelFolder;
 use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use std::path::PathBuf;
@@ -56,8 +60,8 @@ pub const KEYS: &[SettingKey] = &[
     .live(),
 ];
 
-/// The context size of the model.
-const CONTEXT_TOKENS: &str = "4096";
+/// The context size that a model is started with, in tokens.
+pub const CONTEXT_TOKENS: u64 = 4_096;
 const MODELS_FOLDER: &str = "models";
 /// The maximum of files read in the user's folder of models.
 const MODELS_MAX: usize = 1_000;
@@ -140,7 +144,7 @@ async fn find_start_command(
                 program: &program,
                 model: &model.file,
                 name: &model.name,
-                context_tokens: CONTEXT_TOKENS,
+                context_tokens: &CONTEXT_TOKENS.to_string(),
                 projector: None,
                 modest: model.modest,
             };
@@ -185,7 +189,12 @@ fn named_model(context: &DiscoveryContext<'_>, named: &str) -> Result<LocalModel
             file.display()
         ));
     }
-    Ok(LocalModel::from_file(file))
+    let mut model = LocalModel::from_file(file);
+    // A fetched model has a shorter name than its file.
+    if let Some(name) = ModelFolder::new(context.home).name_of(&model.file) {
+        model.name = name;
+    }
+    Ok(model)
 }
 
 /// Returns the first GGUF file by name in the user's folder of models.

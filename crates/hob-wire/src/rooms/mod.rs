@@ -12,6 +12,8 @@ pub mod gateway;
 pub mod log;
 pub mod loops;
 pub mod model;
+pub mod model_files;
+pub mod onboard;
 pub mod permission;
 pub mod service;
 pub mod session;

@@ -3,6 +3,7 @@
 use super::latest;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::model_pull;
 use crate::render::{self, TextTone};
 use crate::run_ui::name_check;
 use crate::terminal::Terminal;
@@ -11,6 +12,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use hob_client::CallOptions;
 use hob_wire::rooms::model::{Add, ModelSetParams, ModelTestResult, Set, Test};
+use hob_wire::rooms::model_files::Pull;
 use hob_wire::rooms::session::{Export, Send, SessionExportParams};
 use hob_wire::{Method, MethodSpec};
 use serde::Deserialize;
@@ -21,6 +23,13 @@ use serde_json::Value;
 pub struct RoomCall {
     spec: &'static MethodSpec,
     matches: ArgMatches,
+}
+
+impl RoomCall {
+    /// Returns true if the command handles Ctrl-C itself.
+    pub fn handles_interrupts(&self) -> bool {
+        self.spec.name == Pull::SPEC.name
+    }
 }
 
 impl FromArgMatches for RoomCall {
@@ -65,6 +74,10 @@ pub async fn run(context: &CommandContext, line: RoomCall) -> Result<(), Command
     // An export prints all pages as one stream of lines.
     if spec.name == Export::SPEC.name {
         return export(context, params).await;
+    }
+    // A download shows its plan, asks, and shows its progress.
+    if spec.name == Pull::SPEC.name {
+        return model_pull::run(context, params).await;
     }
     call(context, spec, &params).await?;
     if spec.name == Send::SPEC.name && !context.terminal.json {

@@ -11,7 +11,8 @@
 //! - [`folder_session`]: the session of a chat in a folder; [`name_check`]: checks names of models
 //!   and tools
 //! - [`line_editor`]: line input of a chat; [`slash_command`]: its commands
-//! - [`no_model`]: first steps without a model; [`local_model_offer`]: the offer of a local one
+//! - [`onboarding`]: the choice of a first model, and the first steps without one; [`model_choice`]:
+//!   its dialogue; [`model_choice_lines`]: its lines; `shown_notices`: notices that are shown once
 //! - [`outcome`]: the outcome of a run and its exit status
 //!
 //! Invariant: the model's text goes to stdout, everything else to stderr.
@@ -21,9 +22,10 @@ pub mod follow_run;
 pub mod followed_event;
 pub mod line_editor;
 pub mod lines;
-pub mod local_model_offer;
+pub mod model_choice;
+pub mod model_choice_lines;
 pub mod name_check;
-pub mod no_model;
+pub mod onboarding;
 pub mod outcome;
 mod output_tail;
 mod pending_calls;
@@ -33,6 +35,7 @@ pub mod question;
 mod run_display;
 pub mod run_request;
 mod run_watcher;
+mod shown_notices;
 pub mod slash_command;
 pub mod stream_wrapper;
 pub mod terminal_user;

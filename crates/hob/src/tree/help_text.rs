@@ -34,7 +34,10 @@ const ROOMS: &[(&str, &str)] = &[
         "Shows the bus: services, methods, counters, traces",
     ),
     ("tool", "Shows the tools that a model may use"),
-    ("model", "Adds, lists and tests models and their providers"),
+    (
+        "model",
+        "Fetches, adds, lists and tests models and their providers",
+    ),
     ("session", "Creates, reads and writes conversations"),
 ];
 

@@ -31,6 +31,10 @@ mod loops;
 #[cfg(test)]
 mod mind;
 #[cfg(test)]
+mod model_files;
+#[cfg(test)]
+mod newcomer;
+#[cfg(test)]
 mod old_home;
 #[cfg(test)]
 mod openai;

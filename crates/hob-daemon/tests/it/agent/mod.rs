@@ -6,6 +6,7 @@ mod blocks;
 mod chat;
 mod commands;
 mod control;
+mod demo;
 mod family;
 mod files;
 pub(crate) mod house;

@@ -1,10 +1,12 @@
 //! A model of one's own, really installed: pip fetches it as the person who runs the tests has
 //! configured it, into homes that are empty.
 
+mod everyday;
 mod first_answer;
 mod install;
 mod looping;
 mod plain;
+mod pull;
 
 use crate::support::{House, HouseBuilder};
 use serde_json::{Value, json};

@@ -106,6 +106,8 @@ fn the_question_shows_what_it_is_about_and_a_no_is_remembered() {
     let (_bin, builder) = without_model("exit 1");
     let house = builder.start();
     let mut tty = Tty::start(&house, "ask good morning");
+    tty.wait_for("Which one?");
+    tty.press("2");
     tty.wait_for("Install it? [Y/n]");
     tty.press("n");
     let (code, seen) = tty.end();
