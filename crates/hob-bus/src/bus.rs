@@ -5,6 +5,7 @@ use crate::counters::BusCounters;
 use crate::drain;
 use crate::emitter::EventEmitter;
 use crate::endpoint_list::EndpointList;
+use crate::followers::FollowerCounts;
 use crate::event_filter;
 use crate::event_log::{EventLog, PublisherInbox, publisher};
 use crate::event_pump::{self, PumpHandle, SubscribeReply, SubscribeRequest};
@@ -74,6 +75,7 @@ impl Bus {
             started_ms: parts.clock.monotonic_ms(),
             last_id: AtomicU64::new(0),
             endpoints: EndpointList::default(),
+            followers: FollowerCounts::default(),
             log_readers: Semaphore::new(LOG_READERS_MAX),
             log: parts.log,
             clock: parts.clock,

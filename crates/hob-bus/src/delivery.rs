@@ -31,6 +31,8 @@ pub(crate) enum Delivery {
     Event {
         event: Arc<NewEvent>,
         place: EventPosition,
+        /// The subject of a [`VolatileEvent`](crate::event::VolatileEvent).
+        subject: Option<Arc<str>>,
     },
     Gap(GapRange),
 }
@@ -82,7 +84,7 @@ impl Delivery {
                 };
                 frame::write_response(&mut out, id, outcome);
             }
-            Delivery::Event { event, place } => {
+            Delivery::Event { event, place, .. } => {
                 let head = EventHead {
                     source: &event.source,
                     event: &event.topic,
@@ -125,6 +127,7 @@ pub(crate) fn logged_delivery(event: &Arc<NewEvent>, seq: u64, prev: Option<u64>
     Delivery::Event {
         event: Arc::clone(event),
         place: EventPosition::Logged { seq, prev },
+        subject: None,
     }
 }
 

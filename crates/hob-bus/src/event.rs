@@ -39,6 +39,28 @@ pub struct NewEvent {
     pub payload: Option<Bytes>,
 }
 
+/// A volatile event on its way to its subscribers.
+#[derive(Clone, Debug)]
+pub(crate) struct VolatileEvent {
+    pub(crate) event: Arc<NewEvent>,
+    /// What it is about, if it belongs to a topic that is delivered only by name: in an outbox that
+    /// fills up, a newer event replaces only an older one with the same subject.
+    pub(crate) subject: Option<Arc<str>>,
+}
+
+impl VolatileEvent {
+    pub(crate) fn new(event: NewEvent) -> Self {
+        VolatileEvent {
+            event: Arc::new(event),
+            subject: None,
+        }
+    }
+
+    pub(crate) fn payload_bytes(&self) -> usize {
+        self.event.payload.as_ref().map_or(0, Bytes::len)
+    }
+}
+
 impl NewEvent {
     pub fn logged_as(self, seq: u64) -> LoggedEvent {
         LoggedEvent {

@@ -7,7 +7,7 @@
 use crate::catch_up::{CatchUp, ResumeOutcome, ResumeRequest, SubscriberCursor};
 use crate::delivery::{gap, is_too_large, logged_delivery};
 use crate::endpoint::{Endpoint, EndpointOrigin};
-use crate::event::{LoggedEvent, NewEvent};
+use crate::event::{LoggedEvent, NewEvent, VolatileEvent};
 use crate::event_filter::{EventAudience, EventFilters};
 use crate::event_pump::{SubscribeReply, SubscribeRequest};
 use crate::event_ring::EventRing;
@@ -170,23 +170,28 @@ impl EventDispatcher {
         }
     }
 
-    pub(crate) fn publish_volatile(&mut self, event: NewEvent) {
+    pub(crate) fn publish_volatile(&mut self, volatile: &VolatileEvent) {
+        let event = &volatile.event;
         self.sub += 1;
         self.hub.counters.events.increment();
         let place = EventPosition::Volatile {
             seq: self.seq,
             sub: self.sub,
         };
-        let event = Arc::new(event);
-        if is_too_large(&event) {
+        if is_too_large(event) {
             self.hub.counters.coalesced.increment();
             return;
         }
         let routes = self.hub.registry.routes();
         let audience = EventAudience::of(&event.topic, &routes);
         let mut found = std::mem::take(&mut self.found);
-        self.index
-            .find(&event.topic, event.session.as_ref(), &mut found);
+        let session = event.session.as_ref();
+        if volatile.subject.is_some() {
+            self.index.find_named(&event.topic, session, &mut found);
+        } else {
+            self.index.find(&event.topic, session, &mut found);
+        }
+        let mut behind = Vec::new();
         for link in &found {
             // A subscriber that is catching up gets no volatile events: they would arrive before
             // older logged ones.
@@ -194,12 +199,21 @@ impl EventDispatcher {
                 && subscriber.catching_up.is_none()
                 && audience.admits(&subscriber.endpoint.peer.scopes)
                 && let Some(outbox) = subscriber.endpoint.outbox()
-                && outbox.push_volatile(&event, place) == Ok(VolatileOutcome::Coalesced)
             {
-                self.hub.counters.coalesced.increment();
+                match outbox.push_volatile(volatile, place) {
+                    Ok(VolatileOutcome::Queued) | Err(PushError::Closed) => {}
+                    Ok(VolatileOutcome::Coalesced) => {
+                        self.hub.counters.coalesced.increment();
+                    }
+                    Err(PushError::Full) => behind.push(*link),
+                }
             }
         }
         self.found = found;
+        // A follower would wait for ever for a change that was dropped in silence.
+        for link in behind {
+            self.handle_full_outbox(link, self.seq + 1);
+        }
     }
 
     /// Serves a catch-up from the ring, and attaches the subscriber once it has every event.
@@ -394,6 +408,8 @@ impl EventDispatcher {
     fn set_filters(&mut self, endpoint: &Endpoint, filters: EventFilters) {
         let held = endpoint.filters.load_full();
         self.index.remove(endpoint.id, &held);
+        // Before the answer to the subscription, which the caller of this sends.
+        self.hub.followers.replace(&held, &filters);
         if filters.is_empty() {
             let ended = self.subscribers.remove(&endpoint.id);
             if let Some(cancelled) = ended.and_then(|it| it.catching_up) {

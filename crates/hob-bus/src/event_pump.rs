@@ -3,7 +3,7 @@
 
 use crate::catch_up::ResumeRequest;
 use crate::endpoint::Endpoint;
-use crate::event::{LoggedEvent, NewEvent};
+use crate::event::{LoggedEvent, VolatileEvent};
 use crate::event_dispatcher::EventDispatcher;
 use crate::event_filter::EventFilter;
 use crate::event_log::{EventLog, PublisherInbox};
@@ -32,7 +32,7 @@ pub(crate) enum PumpCommand {
         pending: PendingRequest,
     },
     Forget(u64),
-    Emit(NewEvent),
+    Emit(VolatileEvent),
     Resume(ResumeRequest),
 }
 
@@ -103,8 +103,8 @@ impl PumpHandle {
     }
 
     /// Sends a volatile event. Returns false if there is no place for it.
-    pub(crate) fn emit(&self, event: NewEvent) -> bool {
-        let bytes = payload_bytes(&event);
+    pub(crate) fn emit(&self, event: VolatileEvent) -> bool {
+        let bytes = event.payload_bytes();
         // The queue is bounded in commands only; without this, large payloads could fill memory.
         let before = self.volatile_bytes.fetch_add(bytes, Ordering::Relaxed);
         let sent = before + bytes <= VOLATILE_BYTES_MAX
@@ -196,8 +196,8 @@ impl EventPump {
             PumpCommand::Emit(event) => {
                 handle
                     .volatile_bytes
-                    .fetch_sub(payload_bytes(&event), Ordering::Relaxed);
-                self.dispatcher.publish_volatile(event);
+                    .fetch_sub(event.payload_bytes(), Ordering::Relaxed);
+                self.dispatcher.publish_volatile(&event);
             }
             PumpCommand::Resume(resume) => self.dispatcher.resume(resume),
         }
@@ -222,8 +222,4 @@ impl EventPump {
             self.dispatcher.publish_logged(event);
         }
     }
-}
-
-fn payload_bytes(event: &NewEvent) -> usize {
-    event.payload.as_ref().map_or(0, Bytes::len)
 }

@@ -7,9 +7,10 @@ use crate::counters::BusCounters;
 use crate::delivery::EncodedAnswer;
 use crate::endpoint::{Endpoint, EndpointOrigin, Mailbox};
 use crate::endpoint_list::EndpointList;
-use crate::event::NewEvent;
+use crate::event::{NewEvent, VolatileEvent};
 use crate::event_log::EventLog;
 use crate::event_pump::PumpHandle;
+use crate::followers::FollowerCounts;
 use crate::limits::BusLimits;
 use crate::outbox::{Outbox, PushError};
 use crate::peer::{CloseReason, PeerIdentity};
@@ -47,6 +48,7 @@ pub(crate) struct Hub {
     pub(crate) started_ms: u64,
     pub(crate) last_id: AtomicU64,
     pub(crate) endpoints: EndpointList,
+    pub(crate) followers: FollowerCounts,
     /// Bounds the catch-ups that read the log at the same time.
     pub(crate) log_readers: Semaphore,
 }
@@ -171,9 +173,16 @@ impl Hub {
 
     /// Hands a volatile event to the pump. If the pump is too busy, the event is dropped and counted.
     pub(crate) fn emit_volatile(&self, event: NewEvent) {
-        if !self.pump.emit(event) {
+        self.emit(VolatileEvent::new(event));
+    }
+
+    /// Like [`Hub::emit_volatile`]. Returns false if the event was dropped.
+    pub(crate) fn emit(&self, event: VolatileEvent) -> bool {
+        let sent = self.pump.emit(event);
+        if !sent {
             self.counters.coalesced.increment();
         }
+        sent
     }
 
     fn new_endpoint(

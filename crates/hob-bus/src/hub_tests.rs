@@ -96,12 +96,15 @@ async fn parties_that_left_a_busy_pump_are_found() {
     let endpoint = hub.connect(peer()).expect("room");
     subscribe(&hub, &endpoint).await;
     // The pump has no turn before the queue is full.
-    while hub.pump.emit(crate::event::NewEvent {
-        source: "s".into(),
-        topic: "t".into(),
-        session: None,
-        payload: None,
-    }) {}
+    let event = || {
+        crate::event::VolatileEvent::new(crate::event::NewEvent {
+            source: "s".into(),
+            topic: "t".into(),
+            session: None,
+            payload: None,
+        })
+    };
+    while hub.pump.emit(event()) {}
     hub.close(&endpoint, CloseReason::Normal);
     let left = Arc::downgrade(&endpoint);
     drop(endpoint);

@@ -34,6 +34,7 @@ mod event_filter;
 mod event_log;
 mod event_pump;
 mod event_ring;
+mod followers;
 mod gateway_methods;
 mod hub;
 mod inspect;

@@ -5,7 +5,7 @@
 //! pushed; only volatile events may be replaced or dropped.
 
 use crate::delivery::Delivery;
-use crate::event::NewEvent;
+use crate::event::VolatileEvent;
 use crate::peer::CloseReason;
 use hob_wire::frame::EventPosition;
 use std::collections::VecDeque;
@@ -132,15 +132,17 @@ impl Outbox {
     }
 
     /// Pushes a volatile event. If the outbox is more than half full, it replaces a queued one of
-    /// the same topic and session.
+    /// the same topic, session and subject. A full outbox drops it, but refuses one with a subject:
+    /// the last change of a subject is never lost in silence.
     pub(crate) fn push_volatile(
         &self,
-        event: &Arc<NewEvent>,
+        event: &VolatileEvent,
         place: EventPosition,
     ) -> Result<VolatileOutcome, PushError> {
         let delivery = Delivery::Event {
-            event: Arc::clone(event),
+            event: Arc::clone(&event.event),
             place,
+            subject: event.subject.clone(),
         };
         let mut state = self.state();
         let mut outcome = VolatileOutcome::Queued;
@@ -157,8 +159,10 @@ impl Outbox {
             Ok(()) => self.add(&mut state, delivery),
             // A volatile event may be lost, so a full outbox drops it and does not close its
             // reader.
-            Err(PushError::Full) => outcome = VolatileOutcome::Coalesced,
-            Err(PushError::Closed) => return Err(PushError::Closed),
+            Err(PushError::Full) if event.subject.is_none() => {
+                outcome = VolatileOutcome::Coalesced;
+            }
+            Err(refused) => return Err(refused),
         }
         Ok(outcome)
     }
@@ -305,12 +309,17 @@ impl OutboxState {
 }
 
 /// Returns true if `held` is a volatile event that `newer` supersedes.
-fn is_older(held: &Delivery, newer: &NewEvent) -> bool {
+fn is_older(held: &Delivery, newer: &VolatileEvent) -> bool {
     match held {
         Delivery::Event {
             event,
             place: EventPosition::Volatile { .. },
-        } => event.topic == newer.topic && event.session == newer.session,
+            subject,
+        } => {
+            event.topic == newer.event.topic
+                && event.session == newer.event.session
+                && *subject == newer.subject
+        }
         _ => false,
     }
 }

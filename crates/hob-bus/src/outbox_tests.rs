@@ -1,17 +1,22 @@
 //! An outbox keeps its order and bounds, and drops only volatile events.
 
 use super::*;
+use crate::event::NewEvent;
 use bytes::Bytes;
 use hob_wire::rooms::gateway::GapReason;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
-fn volatile(topic: &str, number: u64) -> (Arc<NewEvent>, EventPosition) {
+fn volatile(topic: &str, number: u64) -> (VolatileEvent, EventPosition) {
     let place = EventPosition::Volatile {
         seq: 0,
         sub: number,
     };
-    (event(topic), place)
+    let event = VolatileEvent {
+        event: event(topic),
+        subject: None,
+    };
+    (event, place)
 }
 
 fn event(topic: &str) -> Arc<NewEvent> {
@@ -27,6 +32,7 @@ fn logged(seq: u64) -> Delivery {
     Delivery::Event {
         event: event("logged"),
         place: EventPosition::Logged { seq, prev: None },
+        subject: None,
     }
 }
 
@@ -133,6 +139,31 @@ async fn a_cancelled_catch_up_pushes_nothing_more() {
     cancelled.store(true, Ordering::Relaxed);
     let refused = outbox.push_waiting(logged(4), &cancelled).await;
     assert_eq!(refused, Err(PushError::Closed));
+}
+
+#[tokio::test]
+async fn the_last_change_of_each_subject_stays_and_a_full_outbox_refuses_more() {
+    let outbox = Outbox::new(8, 1_000_000);
+    let push = |subject: &str, number| {
+        let (mut change, place) = volatile("changes", number);
+        change.subject = Some(subject.into());
+        outbox.push_volatile(&change, place)
+    };
+    for number in 1..=4 {
+        assert_eq!(push("a", number), Ok(VolatileOutcome::Queued));
+    }
+    assert_eq!(push("b", 5), Ok(VolatileOutcome::Queued));
+    // Half full: a newer change of `a` replaces one of `a`, never the one of `b`.
+    for number in 6..100 {
+        assert_eq!(push("a", number), Ok(VolatileOutcome::Coalesced));
+    }
+    for (number, subject) in (100..).zip(["c", "d", "e"]) {
+        assert_eq!(push(subject, number), Ok(VolatileOutcome::Queued));
+    }
+    assert_eq!(push("f", 103), Err(PushError::Full));
+    let mut taken = Vec::new();
+    outbox.take(&mut taken, 100).await;
+    assert_eq!(numbers(&taken), [1, 2, 3, 5, 99, 100, 101, 102]);
 }
 
 /// What happens to an outbox, one step at a time.

@@ -114,7 +114,7 @@ impl RoomListener {
 
     async fn handle_delivery(&self, delivery: Delivery) {
         let (event, place) = match delivery {
-            Delivery::Event { event, place } => (event, place),
+            Delivery::Event { event, place, .. } => (event, place),
             Delivery::Gap(GapRange { from, to, .. }) => {
                 let room = &*self.endpoint.name;
                 tracing::error!(

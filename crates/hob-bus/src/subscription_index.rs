@@ -44,8 +44,27 @@ impl SubscriptionIndex {
 
     /// Fills `found` with the ids of all endpoints that match this event, each once, in order.
     pub(crate) fn find(&self, topic: &str, session: Option<&SessionTag>, found: &mut Vec<u64>) {
+        self.find_by(patterns_of(topic), session, found);
+    }
+
+    /// Like [`SubscriptionIndex::find`], without endpoints that match only by a wildcard.
+    pub(crate) fn find_named(
+        &self,
+        topic: &str,
+        session: Option<&SessionTag>,
+        found: &mut Vec<u64>,
+    ) {
+        self.find_by(std::iter::once(PatternKey::Topic(topic)), session, found);
+    }
+
+    fn find_by<'t>(
+        &self,
+        keys: impl Iterator<Item = PatternKey<'t>>,
+        session: Option<&SessionTag>,
+        found: &mut Vec<u64>,
+    ) {
         found.clear();
-        for key in patterns_of(topic) {
+        for key in keys {
             let bucket = match key {
                 PatternKey::Topic(topic) => self.topics.get(topic),
                 PatternKey::Below(prefix) => self.prefixes.get(prefix),

@@ -48,6 +48,14 @@ proptest! {
                 });
                 let expected: Vec<u64> = matching.map(|(link, _)| *link).collect();
                 prop_assert_eq!(&found, &expected);
+                index.find_named(topic, session.as_ref(), &mut found);
+                let naming = held.iter().filter(|(_, filters)| {
+                    filters.iter().any(|filter| {
+                        *filter.pattern == *topic && filter.matches(topic, session.as_ref())
+                    })
+                });
+                let expected: Vec<u64> = naming.map(|(link, _)| *link).collect();
+                prop_assert_eq!(&found, &expected);
             }
         }
         for (link, filters) in held {

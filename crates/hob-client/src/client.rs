@@ -8,6 +8,7 @@ use crate::connection::{self, DaemonConnection};
 use crate::connector::Connector;
 use crate::error::ClientError;
 use crate::events::{EventStream, SubscribeOptions};
+use crate::follower::{FollowOptions, SessionFollower};
 use crate::launcher::DaemonLauncher;
 use crate::service::ServiceDefinition;
 use crate::service_handle::ServiceHandle;
@@ -190,6 +191,11 @@ impl Client {
         subscription: SubscribeOptions,
     ) -> Result<EventStream, ClientError> {
         EventStream::open(self.0.connector.clone(), subscription).await
+    }
+
+    /// Follows the blocks of a session.
+    pub async fn follow(&self, options: FollowOptions) -> Result<SessionFollower, ClientError> {
+        SessionFollower::open(self.clone(), options).await
     }
 
     /// Offers a service over its own connection, until the returned handle is dropped.

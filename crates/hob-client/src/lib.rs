@@ -3,6 +3,7 @@
 //! - [`DaemonTarget`]: the daemon to connect to, by its home's unix socket or by a `ws://` URL
 //! - [`Client`] makes calls
 //! - [`EventStream`]: events that resume after a reconnect without gap or repeat
+//! - [`SessionFollower`]: the blocks of one session, as they change
 //! - [`ServiceDefinition`], [`ServiceHandle`]: methods and events that a program offers on the bus
 //! - [`launcher`]: starting the daemon of a home as a detached process
 //! - [`ClientError`]: errors, with a kind for programs and a sentence for people
@@ -42,6 +43,7 @@ mod connection;
 mod connector;
 mod error;
 mod events;
+mod follower;
 pub mod launcher;
 mod service;
 mod service_handle;
@@ -51,6 +53,7 @@ mod transport;
 pub use client::{CallOptions, Client, ConnectOptions, ConnectionState};
 pub use error::ClientError;
 pub use events::{BusEvent, EventStream, StreamItem, SubscribeOptions};
+pub use follower::{FollowItem, FollowOptions, SessionFollower};
 pub use service::{IncomingRequest, ServiceDefinition};
 pub use service_handle::ServiceHandle;
 pub use target::DaemonTarget;

@@ -11,7 +11,6 @@
 //! - [`permission`]: rules, questions, tickets and the audit chain of tool calls
 //! - [`reconnect`]: backoff of a client that lost its daemon
 //! - [`retention`]: the part of the event log that may be pruned
-//! - [`run_follower`]: rebuilds a run's text from a lossy stream
 //! - [`schedule`]: due times of jobs, and the decision about each of them
 //! - [`service`]: supervision of a local service, and the start order of services
 //! - [`speech`]: splits a text for speech synthesis and joins WAV files
@@ -38,7 +37,6 @@ pub mod loop_machine;
 pub mod permission;
 pub mod reconnect;
 pub mod retention;
-pub mod run_follower;
 pub mod schedule;
 pub mod service;
 pub mod speech;

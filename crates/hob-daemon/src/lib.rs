@@ -26,6 +26,7 @@
 //! - [`reserved_sessions`] protects the sessions of loops, jobs and sub-agents
 //! - [`scheduled_command`] runs commands that a person set, [`grants`] stores what they may do,
 //!   [`notice`] posts their outcome to a session
+//! - [`transcripts`]: the sessions as blocks; rooms tell it what happens
 //! - `run_outcome` waits for the end of runs of loops and jobs, `retrying_call` retries calls of
 //!   rooms that are not served yet
 //!
@@ -57,5 +58,6 @@ pub mod session;
 pub mod speech;
 pub mod terminal;
 pub mod tool;
+pub mod transcripts;
 
 pub use room_context::RoomContext;

@@ -1,6 +1,7 @@
 //! What most rooms need. A room takes it by reference, keeps a clone in its state, and gets what only
 //! it needs as further arguments.
 
+use crate::transcripts::Transcripts;
 use hob_bus::Bus;
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
@@ -29,6 +30,8 @@ pub struct RoomContext {
     /// Secrets that no prompt, log, event or audit entry may show.
     pub mask: SecretMask,
     pub tasks: TaskGroup,
+    /// The transcripts of sessions, as clients follow them.
+    pub transcripts: Transcripts,
     /// Sends requests to configured addresses.
     pub http: HttpClient,
     /// Fetches pages of the web.

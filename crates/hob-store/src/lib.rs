@@ -85,6 +85,9 @@ pub use runs::{
 pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
 };
+pub use sessions::transcript::{
+    RunNotices, StepOrigin, TranscriptPage, TranscriptPlace, TranscriptTail,
+};
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
 pub use terminals::{

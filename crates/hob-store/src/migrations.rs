@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_outcomes.sql"),
     include_str!("migrations/0013_checksums.sql"),
     include_str!("migrations/0014_steered_words.sql"),
+    include_str!("migrations/0015_message_origins.sql"),
     include_str!("migrations/0016_recorded_output.sql"),
 ];
 

@@ -20,6 +20,9 @@ pub struct EventSpec {
     /// The scope a subscriber needs to receive it.
     pub scope: Scope,
     pub durability: Durability,
+    /// True if only subscriptions that name the topic receive it, not wildcards: it is frequent,
+    /// and only some clients need it.
+    pub only_named: bool,
     pub payload: fn() -> Schema,
 }
 
@@ -45,7 +48,8 @@ macro_rules! events {
     ($service:literal; $(
         $(#[doc = $doc:literal])*
         $marker:ident = $topic:literal {
-            payload: $payload:ty, scope: $scope:ident, durability: $durability:ident $(,)?
+            payload: $payload:ty, scope: $scope:ident, durability: $durability:ident
+            $(, only_named: $only_named:literal)? $(,)?
         }
     )*) => {
         $(
@@ -61,6 +65,7 @@ macro_rules! events {
                     summary: concat!($($doc, "\n"),*).trim_ascii(),
                     scope: $crate::scope::Scope::$scope,
                     durability: $crate::event::Durability::$durability,
+                    only_named: false $(|| $only_named)?,
                     payload: || schemars::schema_for!($payload),
                 };
             }

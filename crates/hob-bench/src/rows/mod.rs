@@ -2,6 +2,7 @@
 
 pub(crate) mod append;
 mod archy;
+mod blocks;
 mod exec;
 mod kept;
 mod listing;
@@ -57,6 +58,11 @@ pub(crate) const GROUPS: &[RowGroup] = &[
         name: "streamed tokens",
         note: Some(tokens::NOTE),
         run: |quick| Box::pin(tokens::run(quick)),
+    },
+    RowGroup {
+        name: "following sessions",
+        note: Some(blocks::NOTE),
+        run: |quick| Box::pin(blocks::run(quick)),
     },
     RowGroup {
         name: "durable turns",

@@ -1,7 +1,9 @@
 //! A slow reader affects no other, and gets a gap for the events it missed.
 
 use crate::fixture::{TestBus, until};
-use hob_bus::{BusLimits, CloseReason};
+use hob_bus::{BusLimits, CloseReason, SessionTag};
+use hob_wire::block::{BlockChange, BlockKind, BlockOp};
+use hob_wire::rooms::session::{SessionBlock, SessionBlockPayload};
 use serde_json::{Value, json};
 
 fn small() -> BusLimits {
@@ -143,4 +145,77 @@ async fn params_and_answers_no_frame_can_hold_are_refused() {
     service.reply(&request, huge).await;
     let failed = caller.answer_to(&id).await;
     assert_eq!(failed.expect_err("failed")["code"], "METHOD_ERROR");
+}
+
+/// Emits a change of a block to the followers of the session `a`.
+fn change(fixture: &TestBus, block: &str, position: u64) -> bool {
+    let id = "0190a000-0000-7000-8000-000000000001";
+    let payload = SessionBlockPayload {
+        session_key: "a".to_owned(),
+        session_id: id.parse().expect("an id"),
+        change: BlockChange {
+            position,
+            op: BlockOp::Delta,
+            id: block.to_owned(),
+            revision: 1,
+            kind: BlockKind::Text,
+            run_id: None,
+            offset: 0,
+            text: String::new(),
+            before: None,
+            details: None,
+            settled: None,
+        },
+    };
+    let tag = SessionTag {
+        id: id.into(),
+        key: Some("a".into()),
+    };
+    let emitter = fixture.bus.emitter("sessions");
+    emitter.emit_to_followers::<SessionBlock>(tag, block.into(), &payload)
+}
+
+fn positions(frames: &[Value]) -> Vec<u64> {
+    let changes = frames
+        .iter()
+        .filter(|frame| frame["event"] == "session.block");
+    let position = |frame: &Value| frame["payload"]["position"].as_u64();
+    changes.filter_map(position).collect()
+}
+
+#[tokio::test]
+async fn a_slow_follower_keeps_the_last_change_of_a_block_and_others_get_all() {
+    let fixture = TestBus::with(small(), 1_000);
+    let mut sleeper = fixture.reader();
+    sleeper.subscribe(&["session.block"]).await;
+    let mut awake = fixture.reader();
+    awake.subscribe(&["session.block"]).await;
+    let mut watcher = fixture.reader();
+    watcher.subscribe(&["session.*", "*"]).await;
+    for position in 1..=100 {
+        assert!(change(&fixture, "text", position));
+        assert_eq!(awake.event().await["payload"]["position"], position);
+    }
+    let mut held = Vec::new();
+    while held.last() != Some(&100) {
+        held.extend(positions(&[sleeper.event().await]));
+    }
+    assert!(held.len() <= 16, "{held:?}");
+    assert!(watcher.is_silent().await, "a wildcard does not follow");
+}
+
+#[tokio::test]
+async fn a_follower_whose_outbox_is_full_is_told_and_closed() {
+    let fixture = TestBus::with(small(), 1_000);
+    let mut sleeper = fixture.reader();
+    sleeper.subscribe(&["session.block"]).await;
+    for position in 1..=40 {
+        change(&fixture, &format!("block {position}"), position);
+    }
+    assert_eq!(sleeper.closed().await, CloseReason::Slow);
+    let frames = sleeper.rest().await;
+    assert_eq!(positions(&frames), (1..=16).collect::<Vec<_>>());
+    let gap = frames.last().expect("frames");
+    assert_eq!(gap["event"], "gateway.gap");
+    assert_eq!(gap["payload"]["reason"], "slow");
 }

@@ -7,6 +7,8 @@ mod events;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod following;
+#[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod start;

@@ -11,15 +11,7 @@ use super::block_list::ListChange;
 use hob_wire::block::{Block, BlockDetails, BlockKind, BlockStatus};
 use hob_wire::content::Role;
 use hob_wire::id::RunId;
-
-/// The stream of a step that a delta belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    Text,
-    Thinking,
-    /// The arguments of a tool call as the model writes them.
-    Tool,
-}
+use hob_wire::rooms::agent::{DeltaKind, RunDeltaPayload};
 
 /// A delta as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +20,20 @@ pub struct TextDelta<'a> {
     pub attempt: u32,
     /// The byte offset of `text` in this attempt's text of this kind.
     pub offset: u64,
-    pub kind: StreamKind,
+    pub kind: DeltaKind,
     pub text: &'a str,
+}
+
+impl<'p> From<&'p RunDeltaPayload> for TextDelta<'p> {
+    fn from(payload: &'p RunDeltaPayload) -> Self {
+        TextDelta {
+            step: payload.step,
+            attempt: payload.attempt,
+            offset: payload.offset,
+            kind: payload.kind,
+            text: &payload.delta,
+        }
+    }
 }
 
 /// The text of one attempt so far, from a status or from the end of its step.
@@ -100,11 +104,11 @@ impl AnswerStream {
             return false;
         }
         let (index, known) = match delta.kind {
-            StreamKind::Text => (TEXT, self.blocks[TEXT].text.len() as u64),
-            StreamKind::Thinking => (THINKING, self.thinking_bytes),
-            StreamKind::Tool => return false,
+            DeltaKind::Text => (TEXT, self.blocks[TEXT].text.len() as u64),
+            DeltaKind::Thinking => (THINKING, self.thinking_bytes),
+            DeltaKind::Tool => return false,
         };
-        if delta.kind == StreamKind::Text && delta.offset > known {
+        if delta.kind == DeltaKind::Text && delta.offset > known {
             return !std::mem::replace(&mut self.has_gap, true);
         }
         // No status has the reasoning, so what was lost of it is left out.

@@ -23,6 +23,15 @@ pub enum AnswerOutput {
     Replaced { step: u32 },
 }
 
+impl AnswerOutput {
+    /// The step that it belongs to.
+    pub fn step(&self) -> u32 {
+        match self {
+            AnswerOutput::Show { step, .. } | AnswerOutput::Replaced { step } => *step,
+        }
+    }
+}
+
 /// What was shown of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerText {
@@ -67,8 +76,13 @@ impl AnswerText {
             return self.show_text(text.clone(), out);
         }
         if !changes.is_empty() {
-            self.compare(blocks, false, out);
+            self.refresh(blocks, out);
         }
+    }
+
+    /// Shows what is new after any number of changes.
+    pub fn refresh(&mut self, blocks: &[Block], out: &mut Vec<AnswerOutput>) {
+        self.compare(blocks, false, out);
     }
 
     /// Shows what is missing at the end of the run.
@@ -152,3 +166,7 @@ impl AnswerText {
         });
     }
 }
+
+#[cfg(test)]
+#[path = "answer_text_tests.rs"]
+mod tests;

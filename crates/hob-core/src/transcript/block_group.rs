@@ -3,7 +3,7 @@
 
 use super::call_blocks::{CallBlocks, result_text, set_result};
 use super::changes::{Changes, close_with};
-use super::input::{CallOutcome, StepRef};
+use super::input::{CallOutcome, STOPPED_MARK, StepRef};
 use super::markdown::{MarkdownSplitter, TextPiece};
 use hob_wire::block::{Block, BlockContent, BlockDetails, BlockKind, BlockStatus};
 use hob_wire::content::{ContentPart, Message, MessageContent, Role, ToolCall, ToolResult};
@@ -158,7 +158,10 @@ impl BlockGroup {
         }
         let parts = AnswerParts::of(&message.content);
         self.store_thinking(parts.thinking, changes);
-        self.store_texts(split(&parts.text), changes);
+        let text = parts.text.as_str();
+        let answer = text.strip_suffix(STOPPED_MARK);
+        let answer = answer.filter(|_| self.step.is_some()).unwrap_or(text);
+        self.store_texts(split(answer), changes);
         self.store_calls(parts.calls, changes);
     }
 

@@ -9,7 +9,7 @@
 //! change is applied once; the changes kept and the blocks kept are bounded.
 
 use hob_wire::block::{Block, BlockChange, BlockOp, BlockStatus};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most changes kept behind a gap. Beyond it they are dropped, and a page is asked for.
 const KEPT_CHANGES_MAX: usize = 4_096;
@@ -62,7 +62,10 @@ pub struct BlockList {
     before: Option<u64>,
     /// Changes behind a gap, by their number.
     kept: BTreeMap<u64, BlockChange>,
-    /// The blocks of a renewal so far, and the position of its first page.
+    /// Those that were kept when the open request was sent. Its answer has them, unless another
+    /// daemon sent them.
+    kept_before: BTreeSet<u64>,
+    /// The pages of a renewal so far.
     renewal: Option<Renewal>,
     is_asking: bool,
     /// Another renewal was asked for during this one.
@@ -71,11 +74,11 @@ pub struct BlockList {
     blocks_max: usize,
 }
 
-/// Pages that replace everything that is not final.
+/// Pages that replace everything that is not final. Only the last one has blocks that may change, so
+/// its position is that of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Renewal {
     blocks: Vec<Block>,
-    position: Option<u64>,
     after: Option<u64>,
 }
 
@@ -88,6 +91,7 @@ impl BlockList {
             position: None,
             before: None,
             kept: BTreeMap::new(),
+            kept_before: BTreeSet::new(),
             renewal: Some(Renewal::default()),
             is_asking: false,
             renews_again: false,
@@ -112,9 +116,10 @@ impl BlockList {
         }
         let renewal = self.renewal.as_ref()?;
         self.is_asking = true;
+        self.kept_before = self.kept.keys().copied().collect();
         Some(match (renewal.after, self.position) {
             (Some(after), _) => BlockRequest::After(after),
-            (None, None) if self.blocks.is_empty() => BlockRequest::Latest,
+            (None, _) if self.blocks.is_empty() && self.settled == 0 => BlockRequest::Latest,
             (None, _) => BlockRequest::After(self.settled),
         })
     }
@@ -169,8 +174,7 @@ impl BlockList {
         let Some(renewal) = &mut self.renewal else {
             return;
         };
-        let is_first = renewal.position.is_none();
-        let position = *renewal.position.get_or_insert(page.position);
+        let is_first = renewal.after.is_none();
         renewal.blocks.extend(page.blocks);
         renewal.after = page.after;
         if is_first && self.blocks.is_empty() {
@@ -182,9 +186,12 @@ impl BlockList {
         let blocks = std::mem::take(&mut renewal.blocks);
         self.renewal = self.renews_again.then(Renewal::default);
         self.renews_again = false;
+        for kept in std::mem::take(&mut self.kept_before) {
+            self.kept.remove(&kept);
+        }
         self.replace_tail(blocks, out);
         self.settled = page.settled;
-        self.position = Some(position);
+        self.position = Some(page.position);
         self.apply_kept(out);
     }
 
@@ -220,6 +227,7 @@ impl BlockList {
     fn apply_next(&mut self, change: BlockChange, out: &mut Vec<ListChange>) {
         let settled = change.settled;
         let stored = change.details.as_ref().and_then(|details| details.seq);
+        let created_at = change.details.as_ref().and_then(|it| it.created_at);
         let step = change
             .details
             .as_ref()
@@ -242,6 +250,7 @@ impl BlockList {
             let is_near = |block: &&mut Block| block.details.seq.is_none_or(|it| it >= seq);
             for block in tail.take_while(is_near).filter(of_step) {
                 block.details.seq = Some(seq);
+                block.details.created_at = created_at;
             }
         }
         if let Some(settled) = settled {
@@ -417,3 +426,7 @@ fn append(block: &mut Block, change: &BlockChange) -> Option<String> {
     block.text.push_str(&text);
     Some(text)
 }
+
+#[cfg(test)]
+#[path = "block_list_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! The blocks of one tool call: the call, the questions about it, and its output.
 //!
-//! Invariant: the call and its output are closed together, with the result or at the end of the run.
+//! Invariant: the call and its output are closed together, with the result; a call without one is
+//! closed at the end of its run.
 
 use super::changes::{Changes, close_with};
 use super::input::CallOutcome;
@@ -159,14 +160,13 @@ impl CallBlocks {
         self.close_call(state, changes);
     }
 
-    /// Closes it if its run ended without a result.
+    /// Closes it if its run ended without a result. Its output is not stored, so it is dropped.
     pub(super) fn cancel(&mut self, changes: &mut Changes) {
         if self.is_settled() {
             return;
         }
-        if let Some(output) = &mut self.output {
-            output.status = BlockStatus::Closed;
-            changes.close(output, "");
+        if let Some(output) = self.output.take() {
+            changes.drop(&output);
         }
         self.close_call(ToolCallState::Cancelled, changes);
     }

@@ -8,6 +8,10 @@ use hob_wire::rule::PermissionDenial;
 use hob_wire::work::{RunEndCause, ToolCallState};
 use serde::{Deserialize, Serialize};
 
+/// The end of a stored answer that was stopped. It is for the model; the blocks leave it out, since a
+/// notice has the reason.
+pub const STOPPED_MARK: &str = "\n[The answer was stopped here.]";
+
 /// One attempt of one step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -20,9 +20,14 @@ mod fold;
 mod input;
 mod markdown;
 
-pub use answer_stream::{AnswerStream, StepText, StreamKind, TextDelta};
+pub use answer_stream::{AnswerStream, StepText, TextDelta};
 pub use answer_text::{AnswerOutput, AnswerText};
 pub use block_list::{BlockList, BlockPage, BlockRequest, ListChange};
 pub use fold::TranscriptFold;
-pub use input::{CallOutcome, MessageOrigin, StepRef, StoredMessage, TranscriptInput};
+pub use input::{
+    CallOutcome, MessageOrigin, STOPPED_MARK, StepRef, StoredMessage, TranscriptInput,
+};
 pub use markdown::{MarkdownSplitter, TextPiece};
+
+#[cfg(test)]
+mod scenario_tests;

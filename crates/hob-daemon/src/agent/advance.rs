@@ -8,6 +8,7 @@ use super::model_call::{self, ModelCall};
 use super::replayed_run::ReplayedRun;
 use super::settings::format_dollars;
 use super::step_draft::StepDraft;
+use super::transcript_inputs::CommittedStep;
 use super::unattended::unaffordable_sentence;
 use hob_core::turn::{TurnCallState, TurnEffect, TurnEvent, TurnPhase};
 use hob_store::{BudgetScope, CostReservation, RunSummary, StepWrite, StoreError, WrittenStep};
@@ -174,6 +175,8 @@ impl RunDriver {
         }
         let (step, attempt) = replayed.turn.step_and_attempt();
         let entries = draft.entries.len() as u64;
+        let messages = draft.messages.iter();
+        let origins = messages.map(|message| message.origin.clone()).collect();
         let write = StepWrite {
             journal: draft.entries.iter().map(JournalEntry::to_json).collect(),
             messages: draft.messages,
@@ -210,6 +213,13 @@ impl RunDriver {
         }
         self.live_view
             .update(self.summary.clone(), replayed.calls.clone());
+        self.tell_transcript(CommittedStep {
+            messages: written.messages,
+            origins,
+            before: &self.replayed,
+            after: replayed,
+            summary: &self.summary,
+        });
         Ok(())
     }
 

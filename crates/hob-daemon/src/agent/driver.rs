@@ -150,9 +150,19 @@ impl RunDriver {
         })?;
         let replayed = views::replay(store, &row).await?;
         let calls = replayed.calls.clone();
-        let live_view = Arc::new(LiveView::new(row.clone(), calls, shared.emitter.clone()));
+        let transcripts = &shared.deps.transcripts;
+        let transcript = transcripts.feed(row.id, row.session_id, &row.session_key);
+        let live_view = LiveView::new(row.clone(), calls, shared.emitter.clone(), transcript);
+        let live_view = Arc::new(live_view);
         let only = params.tools.clone();
-        Ok(RunDriver {
+        // An old one may be in the middle of a step, whose calls the transcript shows.
+        if row.journal_len > 0
+            && let Err(error) = live_view.transcript().load_stored().await
+        {
+            // Followers ask again when the run writes its next message.
+            tracing::debug!(run = %row.id, "the transcript cannot be read yet: {error}");
+        }
+        let driver = RunDriver {
             tool_client: ToolClient {
                 caller: shared.deps.bus.caller("agent"),
                 tool_list: Arc::clone(&shared.tools),
@@ -182,7 +192,9 @@ impl RunDriver {
             slot_work: VecDeque::new(),
             slot: None,
             waits_for_person: false,
-        })
+        };
+        driver.begin_transcript();
+        Ok(driver)
     }
 
     /// Drives the run to its end, starting with the given slot.

@@ -5,6 +5,7 @@
 //! subscribes first and then asks has no gap; the text of a new attempt starts empty.
 
 use super::journal::SteeringText;
+use crate::transcripts::TranscriptFeed;
 use hob_bus::{EventEmitter, SessionTag};
 use hob_models::ReplyDelta;
 use hob_store::{RunRow, RunSummary};
@@ -187,6 +188,7 @@ fn entry_for(runs: &mut HashMap<RunId, Arc<LiveRun>>, run: RunId) -> Arc<LiveRun
 #[derive(Debug)]
 pub(crate) struct LiveView {
     deltas: Arc<DeltaEmitter>,
+    transcript: Arc<TranscriptFeed>,
     last_write: Mutex<LastWrite>,
 }
 
@@ -198,21 +200,34 @@ struct LastWrite {
 }
 
 impl LiveView {
-    pub(crate) fn new(row: RunRow, calls: Vec<CallView>, emitter: EventEmitter) -> Self {
+    pub(crate) fn new(
+        row: RunRow,
+        calls: Vec<CallView>,
+        emitter: EventEmitter,
+        transcript: TranscriptFeed,
+    ) -> Self {
         let of = RunRef {
             session_key: row.session_key.clone(),
             run_id: row.id,
         };
-        let deltas = DeltaEmitter::new(emitter, of, row.session_id.to_string());
+        let mut deltas = DeltaEmitter::new(emitter, of, row.session_id.to_string());
+        // The transcript is not told: this attempt may be over.
         deltas.begin_attempt(row.summary.step, row.summary.attempt);
+        let transcript = Arc::new(transcript);
+        deltas.transcript = Some(Arc::clone(&transcript));
         LiveView {
             deltas: Arc::new(deltas),
+            transcript,
             last_write: Mutex::new(LastWrite { row, calls }),
         }
     }
 
     pub(crate) fn run_of(&self) -> &RunRef {
         &self.deltas.of
+    }
+
+    pub(crate) fn transcript(&self) -> &TranscriptFeed {
+        &self.transcript
     }
 
     pub(crate) fn deltas(&self) -> &Arc<DeltaEmitter> {
@@ -246,6 +261,8 @@ pub(crate) struct DeltaEmitter {
     emitter: EventEmitter,
     of: RunRef,
     tag: SessionTag,
+    /// The transcript of the session; a chat that is not stored has none.
+    transcript: Option<Arc<TranscriptFeed>>,
     attempt_text: Mutex<AttemptText>,
 }
 
@@ -271,6 +288,7 @@ impl DeltaEmitter {
                 id: session.into(),
             },
             of,
+            transcript: None,
             attempt_text: Mutex::default(),
         }
     }
@@ -282,6 +300,9 @@ impl DeltaEmitter {
             attempt,
             ..AttemptText::default()
         };
+        if let Some(transcript) = &self.transcript {
+            transcript.begin_attempt(step, attempt);
+        }
     }
 
     /// The text of the current attempt.
@@ -303,6 +324,7 @@ impl DeltaEmitter {
     /// Emits a piece of the answer.
     pub(crate) fn emit_piece(&self, piece: ReplyDelta) {
         let mut attempt_text = lock(&self.attempt_text);
+        let shown = self.transcript.as_ref().map(|it| (it, piece.clone()));
         let Some((kind, offset, delta)) = attempt_text.append(piece) else {
             return;
         };
@@ -318,6 +340,9 @@ impl DeltaEmitter {
         // Under the lock, so that deltas are emitted in the order of their offsets.
         self.emitter
             .emit::<RunDelta>(Some(self.tag.clone()), &payload);
+        if let Some((transcript, piece)) = shown {
+            transcript.add_piece((payload.step, payload.attempt), offset, piece);
+        }
     }
 }
 

@@ -16,7 +16,8 @@
 //! - `next_call`: choice of the next model; `model_call`, `conversation`, `history`,
 //!   `system_prompt`, `schema`: its prompt
 //! - `tool_client`: tools and permissions over the bus
-//! - `live_runs`, `views`: runs as watchers see them
+//! - `live_runs`, `views`: runs as watchers see them; `transcript_inputs`: what they tell the
+//!   transcript of their session
 //! - `settings`: settings of runs and budgets
 //!
 //! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing of it
@@ -55,6 +56,7 @@ mod system_prompt;
 mod tool_client;
 mod tool_list_cache;
 mod tool_results;
+mod transcript_inputs;
 mod unattended;
 mod views;
 

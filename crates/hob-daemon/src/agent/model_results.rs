@@ -10,7 +10,7 @@ use hob_core::failover::{ErrorClass, FailoverStep};
 use hob_core::permission::canonical_json;
 use hob_core::turn::{CallSpec, ModelAnswer, TurnEvent};
 use hob_models::{ModelError, ModelReply, StopReason};
-use hob_store::{LedgerWrite, NewMessage, StoreError};
+use hob_store::{LedgerWrite, NewMessage, StepOrigin, StoreError};
 use hob_wire::rooms::agent::{RunStep, RunStepPayload};
 use hob_wire::work::Idempotency as EffectClass;
 use hob_wire::{ContentPart, MessageContent, Role, TokenUsage};
@@ -82,13 +82,17 @@ impl RunDriver {
             let data = result_data(text_result(&call, REPEATED_CALL, true));
             JournalEntry::with_data(decided_event(call, false, at), data)
         }));
-        draft.messages.push(NewMessage::new(
-            Role::Assistant,
-            match &parts[..] {
-                [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
-                _ => MessageContent::Parts(parts),
-            },
-        ));
+        let content = match &parts[..] {
+            [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
+            _ => MessageContent::Parts(parts),
+        };
+        let (step, attempt) = self.replayed.turn.step_and_attempt();
+        let message = NewMessage::new(Role::Assistant, content);
+        draft.messages.push(message.of_step(StepOrigin {
+            step,
+            attempt,
+            outcome: None,
+        }));
         draft.ledger.push(LedgerWrite::Settle {
             call_key: call.key.clone(),
             usage,
@@ -97,7 +101,6 @@ impl RunDriver {
         });
         let cost = self.cost_with(usage, micro_dollars);
         draft.cost = Some(cost);
-        let (step, attempt) = self.replayed.turn.step_and_attempt();
         draft.event::<RunStep>(&RunStepPayload {
             run: self.live_view.run_of().clone(),
             step,

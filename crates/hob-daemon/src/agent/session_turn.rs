@@ -88,12 +88,15 @@ impl SessionTurn {
             Ok(Err(error @ StoreError::Damaged { .. })) => {
                 tracing::error!(%run, "a part of the run cannot be read: {error}");
                 self.shared.live.release_driver(&run);
+                self.shared.deps.transcripts.reset(&row.session_key);
                 return Box::pin(self.park(row, &error.to_string())).await;
             }
             Ok(Err(error)) => tracing::warn!(%run, "the run's driver ended: {error}"),
             Err(_) => tracing::error!(%run, "the run's driver panicked; the run is resumed"),
         }
         self.shared.live.release_driver(&run);
+        // What the driver wrote last was perhaps not shown.
+        self.shared.deps.transcripts.reset(&row.session_key);
         self.back_off(crashes, TurnOutcome::Crashed(run)).await
     }
 
@@ -230,6 +233,7 @@ pub(super) async fn fail_unreadable(
     // ended.
     write.events = draft.events;
     shared.deps.store.write_step(write).await?;
+    shared.deps.transcripts.reset(&row.session_key);
     Ok(views::run_view(&row, Vec::new()))
 }
 

@@ -3,8 +3,9 @@
 
 use super::journal::{JournalEntry, SteeringText};
 use super::replayed_run::ReplayedRun;
+use hob_core::transcript::CallOutcome;
 use hob_core::turn::{TurnEvent, TurnPhase};
-use hob_store::{LedgerWrite, NewMessage};
+use hob_store::{LedgerWrite, NewMessage, StepOrigin};
 use hob_wire::rooms::agent::{
     CallView, Cost, InlineImage, RunInDoubt, RunInDoubtPayload, RunPaused, RunPausedPayload,
     RunRef, RunStarted, RunStartedPayload, RunTool, RunToolPayload, ToolCallState, ToolPhase,
@@ -51,7 +52,9 @@ impl StepDraft {
         for view in newly_settled(before, after) {
             let result = view.result.clone().map(ContentPart::ToolResult);
             let content = MessageContent::Parts(result.into_iter().collect());
-            self.messages.push(NewMessage::new(Role::Tool, content));
+            let origin = result_origin(before, view);
+            let message = NewMessage::new(Role::Tool, content);
+            self.messages.push(message.of_step(origin));
         }
         let texts = after.due_steering.iter().map(steering_message);
         self.messages.extend(texts);
@@ -106,6 +109,21 @@ impl StepDraft {
     }
 }
 
+/// The step that the result of a call belongs to.
+pub(crate) fn result_origin(before: &ReplayedRun, view: &CallView) -> StepOrigin {
+    // Before this write the run was still at the step of the call.
+    let (_, attempt) = before.turn.step_and_attempt();
+    let is_plain = view.state == ToolCallState::Done && view.denial.is_none();
+    StepOrigin {
+        step: view.step,
+        attempt,
+        outcome: (!is_plain).then(|| CallOutcome {
+            state: view.state,
+            denial: view.denial.clone(),
+        }),
+    }
+}
+
 /// A steering text as a message.
 pub(crate) fn steering_message(steering: &SteeringText) -> NewMessage {
     NewMessage::new(Role::User, user_content(&steering.text, &steering.images))
@@ -157,17 +175,22 @@ fn tool_payload(of: &RunRef, view: &CallView, phase: ToolPhase) -> RunToolPayloa
 
 fn doubt_payload(of: &RunRef, view: &CallView, after: &ReplayedRun) -> RunInDoubtPayload {
     let id = &view.call.id;
-    let known = after.known.get(id).cloned();
     RunInDoubtPayload {
         run: of.clone(),
         step: view.step,
         call: view.call.clone(),
         began_at: after.began.get(id).copied().unwrap_or(0),
-        known: known.unwrap_or_else(|| {
-            format!(
-                "'{}' started, but hob stopped or lost the tool before an answer was recorded. It may or may not have happened.",
-                view.call.name
-            )
-        }),
+        known: doubt_sentence(view, after),
     }
+}
+
+/// The known facts about a call in doubt, for people.
+pub(crate) fn doubt_sentence(view: &CallView, after: &ReplayedRun) -> String {
+    let known = after.known.get(&view.call.id).cloned();
+    known.unwrap_or_else(|| {
+        format!(
+            "'{}' started, but hob stopped or lost the tool before an answer was recorded. It may or may not have happened.",
+            view.call.name
+        )
+    })
 }

@@ -6,13 +6,14 @@ use super::driver::{FinishedWork, RunDriver, SlotWork};
 use super::journal::JournalEntry;
 use super::model_results::zero_cost_settlement;
 use super::replayed_run::{ReplayedRun, text_result};
-use super::step_draft::{StepDraft, steering_message};
+use super::step_draft::{StepDraft, result_origin, steering_message};
 use super::tool_client::{ExecutionOutcome, PermissionOutcome};
 use super::tool_results::tool_ended_entry;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
+use hob_core::transcript::STOPPED_MARK;
 use hob_core::turn::{TurnEvent, TurnPhase};
-use hob_store::{LedgerWrite, NewMessage};
+use hob_store::{LedgerWrite, NewMessage, StepOrigin};
 use hob_wire::rooms::agent::CallView;
 use hob_wire::rooms::tool::ToolProbeResult;
 use hob_wire::work::Idempotency as EffectClass;
@@ -24,8 +25,6 @@ use std::time::Duration;
 pub(super) const STOP_WAIT: Duration = Duration::from_millis(800);
 /// Note about steering text that came after the last step.
 const UNSEEN_STEERING: &str = "Text added to the run came too late for its last step. It is in the conversation, and the next run sees it.";
-/// Appended to an answer that was cut off.
-const CUT_MARK: &str = "\n[The answer was stopped here.]";
 
 impl RunDriver {
     /// True if hob is stopping: nothing new begins, and the stop itself may cause failures.
@@ -163,7 +162,9 @@ impl RunDriver {
             let text = self.open_call_text(view, replayed);
             let result = ContentPart::ToolResult(text_result(&view.call.id, text, true));
             let content = MessageContent::Parts(vec![result]);
-            draft.messages.push(NewMessage::new(Role::Tool, content));
+            let origin = result_origin(&self.replayed, view);
+            let message = NewMessage::new(Role::Tool, content);
+            draft.messages.push(message.of_step(origin));
         }
         // Their sender was told that they were taken, so the session keeps them for the next run.
         draft
@@ -195,10 +196,14 @@ impl RunDriver {
         let in_model = *self.replayed.turn.phase() == TurnPhase::Model;
         let text = self.live_view.deltas().text();
         if in_model && cause != RunEndCause::Answered && !text.is_empty() && draft.text.is_none() {
-            let content = MessageContent::Text(format!("{text}{CUT_MARK}"));
-            draft
-                .messages
-                .push(NewMessage::new(Role::Assistant, content));
+            let content = MessageContent::Text(format!("{text}{STOPPED_MARK}"));
+            let (step, attempt) = self.replayed.turn.step_and_attempt();
+            let message = NewMessage::new(Role::Assistant, content);
+            draft.messages.push(message.of_step(StepOrigin {
+                step,
+                attempt,
+                outcome: None,
+            }));
             draft.text = Some(text);
         }
     }

@@ -131,6 +131,10 @@ impl PermissionService {
             state.open.remove(&answered.id);
             state.remember(&answered, &ruling);
         }
+        let watched = open.context.tag.as_ref();
+        self.deps
+            .transcripts
+            .remove_question(watched, &open.question);
         open.outcome.send_replace(Some(ruling));
         // Deadlines of other questions may have changed.
         self.deadlines.send_replace(());

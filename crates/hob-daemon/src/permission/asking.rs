@@ -257,7 +257,14 @@ impl PermissionService {
             event: Some(new_event::<PermissionRequested>(&question, call_context)?),
             rule: None,
         };
-        self.deps.store.record_decision(decision).await?;
+        let (transcripts, watched) = (&self.deps.transcripts, call_context.tag.as_ref());
+        // Before the event: the question may be answered as soon as it is announced.
+        transcripts.add_question(watched, &question);
+        let announced = self.deps.store.record_decision(decision).await;
+        if announced.is_err() {
+            transcripts.remove_question(watched, &question);
+        }
+        announced?;
         Ok(())
     }
 

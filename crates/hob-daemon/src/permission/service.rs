@@ -81,7 +81,8 @@ pub(super) struct CallContext {
     pub(super) asks_always: bool,
     pub(super) mode: PermissionMode,
     pub(super) now_ms: u64,
-    tag: Option<SessionTag>,
+    /// The session whose watchers see its questions.
+    pub(super) tag: Option<SessionTag>,
 }
 
 /// Limits that the caller claims for a call.

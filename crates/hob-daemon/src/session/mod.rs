@@ -1,18 +1,21 @@
 //! `session.*`: conversations. Each method is one call of the store, which writes the rows and
-//! their event in one transaction. A reply means that the change is on disk.
+//! their event in one transaction. A reply means that the change is on disk. `session.blocks` is
+//! answered by the transcripts.
 
 use crate::RoomContext;
 use crate::reserved_sessions::{self, SessionTarget};
+use crate::transcripts::Transcripts;
 use hob_bus::{RequestContext, Room};
 use hob_kit::failpoint;
 use hob_store::{Store, StoreError};
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Create, Delete, EVENTS, Export, Get, History, Label, List, Send, Session,
-    SessionAnnotateParams, SessionCreateParams, SessionCreateResult, SessionDeleteParams,
-    SessionDeleteResult, SessionGetParams, SessionLabelParams, SessionSendParams,
-    SessionSendResult,
+    Annotate, Blocks, Create, Delete, EVENTS, Export, Get, History, Label, List, Send, Session,
+    SessionAnnotateParams, SessionBlocks, SessionBlocksParams, SessionCreateParams,
+    SessionCreateResult, SessionDeleteParams, SessionDeleteResult, SessionExportParams,
+    SessionGetParams, SessionHistoryParams, SessionLabelParams, SessionListParams,
+    SessionListResult, SessionMessages, SessionSendParams, SessionSendResult,
 };
 use std::sync::Arc;
 
@@ -24,21 +27,30 @@ pub fn serve(context: &RoomContext) -> Result<(), WireError> {
     let room = Room::new("sessions")
         .concurrency(CONCURRENCY)
         .events(EVENTS)
-        .state(Arc::new(context.store.clone()))
+        .state(Arc::new(SessionHandlers {
+            store: context.store.clone(),
+            transcripts: context.transcripts.clone(),
+        }))
         .method(Create, create)
         .method(Get, get)
-        .method(List, Store::list_sessions)
-        .method(History, Store::history)
+        .method(List, list)
+        .method(History, history)
+        .method(Blocks, blocks)
         .method(Send, send)
         .method(Delete, delete)
-        .method(Export, Store::export)
+        .method(Export, export)
         .method(Annotate, annotate)
         .method(Label, label);
     context.bus.serve(room)
 }
 
+struct SessionHandlers {
+    store: Store,
+    transcripts: Transcripts,
+}
+
 async fn create(
-    store: &Store,
+    SessionHandlers { store, .. }: &SessionHandlers,
     call: RequestContext,
     params: SessionCreateParams,
 ) -> Result<SessionCreateResult, WireError> {
@@ -51,21 +63,54 @@ async fn create(
     Ok(store.create_session(params).await?)
 }
 
-async fn get(store: &Store, params: SessionGetParams) -> Result<Session, StoreError> {
+async fn get(
+    handlers: &SessionHandlers,
+    params: SessionGetParams,
+) -> Result<Session, StoreError> {
     let session = SessionRef::parse(&params.session_key);
-    store.get_session(&session).await
+    handlers.store.get_session(&session).await
+}
+
+async fn list(
+    handlers: &SessionHandlers,
+    params: SessionListParams,
+) -> Result<SessionListResult, StoreError> {
+    handlers.store.list_sessions(params).await
+}
+
+async fn history(
+    handlers: &SessionHandlers,
+    params: SessionHistoryParams,
+) -> Result<SessionMessages, StoreError> {
+    handlers.store.history(params).await
+}
+
+async fn export(
+    handlers: &SessionHandlers,
+    params: SessionExportParams,
+) -> Result<SessionMessages, StoreError> {
+    handlers.store.export(params).await
+}
+
+async fn blocks(
+    handlers: &SessionHandlers,
+    params: SessionBlocksParams,
+) -> Result<SessionBlocks, WireError> {
+    handlers.transcripts.blocks(params).await
 }
 
 async fn delete(
-    store: &Store,
+    handlers: &SessionHandlers,
     params: SessionDeleteParams,
 ) -> Result<SessionDeleteResult, StoreError> {
     let session = SessionRef::parse(&params.session_key);
-    store.delete_session(&session).await
+    let deleted = handlers.store.delete_session(&session).await?;
+    handlers.transcripts.reset(&params.session_key);
+    Ok(deleted)
 }
 
 async fn annotate(
-    store: &Store,
+    SessionHandlers { store, .. }: &SessionHandlers,
     call: RequestContext,
     params: SessionAnnotateParams,
 ) -> Result<Session, WireError> {
@@ -74,7 +119,7 @@ async fn annotate(
 }
 
 async fn label(
-    store: &Store,
+    SessionHandlers { store, .. }: &SessionHandlers,
     call: RequestContext,
     params: SessionLabelParams,
 ) -> Result<Session, WireError> {
@@ -96,13 +141,15 @@ async fn check_written(
 }
 
 async fn send(
-    store: &Store,
+    SessionHandlers { store, transcripts }: &SessionHandlers,
     call: RequestContext,
     params: SessionSendParams,
 ) -> Result<SessionSendResult, WireError> {
     check_written(&call, store, &params.session_key).await?;
     failpoint::reach("session.send.before");
+    let session = params.session_key.clone();
     let sent = store.send_message(params).await?;
+    transcripts.add_message(&session, sent.seq).await;
     failpoint::reach("session.send.after");
     Ok(sent)
 }

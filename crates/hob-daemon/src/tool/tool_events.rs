@@ -4,6 +4,7 @@
 //! events are bounded. The durable record of a run's calls is the agent's.
 
 use super::ToolRoomContext;
+use crate::transcripts::Transcripts;
 use hob_bus::{EventEmitter, SessionTag};
 use hob_core::permission::PreparedCall;
 use hob_tools::live_output::{LiveOutput, OutputChunk};
@@ -30,6 +31,7 @@ pub(super) struct ToolEvents {
     emitter: EventEmitter,
     tag: Option<SessionTag>,
     of: ToolCallRef,
+    transcripts: Transcripts,
     began: Instant,
 }
 
@@ -49,6 +51,7 @@ impl ToolEvents {
                 call_id: context.call_id.clone(),
                 tool: work.tool.clone(),
             },
+            transcripts: shared.deps.transcripts.clone(),
             began: Instant::now(),
         };
         let started = ToolStartedPayload {
@@ -83,6 +86,9 @@ impl ToolEvents {
     }
 
     fn emit_output(&self, printed: OutputChunk) {
+        if let (Some(tag), Some(run), Some(call)) = (&self.tag, self.of.run_id, &self.of.call_id) {
+            self.transcripts.add_output(tag, run, call, &printed.text);
+        }
         let payload = ToolOutputPayload {
             call: self.of.clone(),
             stream: printed.stream,

@@ -126,6 +126,12 @@ pub(crate) fn room_context(
         settings: watch::channel(Arc::new(settings)).1,
         mask: SecretMask::new(),
         tasks: tasks.clone(),
+        transcripts: hob_daemon::transcripts::Transcripts::new(
+            bus,
+            store.clone(),
+            Clock::system(),
+            tasks.clone(),
+        ),
         http: HttpClient::new(HttpOptions::new(Clock::system())).expect("a client"),
         web: WebClient::new(Clock::system()),
     }

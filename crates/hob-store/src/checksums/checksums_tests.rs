@@ -21,7 +21,10 @@ fn filled() -> (tempfile::TempDir, Connection) {
     sql.execute_batch(
         "INSERT INTO sessions (row_id, id, key, kind, created_at, updated_at, message_count, metadata)
              VALUES (1, zeroblob(16), 'chat:main', 'main', 1, 1, 1, '{}');
-         INSERT INTO messages VALUES (1, 1, 1, zeroblob(16), 'user', 5, 'k', '\"one\"', NULL);
+         INSERT INTO messages (row_id, session, seq, id, role, at, idempotency_key, content)
+             VALUES (1, 1, 1, zeroblob(16), 'user', 5, 'k', '\"one\"');
+         INSERT INTO messages (row_id, session, seq, id, role, at, content, run, step, attempt, outcome)
+             VALUES (2, 1, 2, zeroblob(16), 'tool', 5, '\"two\"', 1, 2, 3, '{}');
          INSERT INTO runs (row_id, id, session, asked, idempotency_key, params_hash, queued_at,
                 first_message, last_message, cause, message, micro_dollars, model, started_at,
                 ended_at, parent, payer)
@@ -178,7 +181,8 @@ fn unfilled(rows: i64) -> (tempfile::TempDir, Connection) {
     let (folder, sql) = filled();
     for number in 2..=rows {
         sql.execute(
-            "INSERT INTO messages VALUES (?1, 1, ?1, zeroblob(16), 'user', 5, NULL, '\"m\"', NULL)",
+            "INSERT OR REPLACE INTO messages (row_id, session, seq, id, role, at, content)
+             VALUES (?1, 1, ?1, zeroblob(16), 'user', 5, '\"m\"')",
             [number],
         )
         .unwrap();

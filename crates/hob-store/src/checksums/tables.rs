@@ -63,6 +63,10 @@ pub(crate) static MESSAGES: CoveredTable = CoveredTable {
         column("at"),
         column("idempotency_key"),
         column("content"),
+        column("run"),
+        column("step"),
+        column("attempt"),
+        column("outcome"),
     ],
     named_by: [
         "(SELECT s.key FROM sessions s WHERE s.row_id = t.session)",

@@ -8,7 +8,8 @@ use super::types::{
 };
 use crate::blobs::{BlobHash, BlobPin, BlobStore, INLINE_BYTES_MAX};
 use crate::error::StoreError;
-use crate::sessions::write::MessageDraft;
+use crate::sessions::transcript::StepOrigin;
+use crate::sessions::write::{DraftOrigin, MessageDraft};
 use crate::store::to_json;
 use crate::validate;
 use bytes::Bytes;
@@ -208,6 +209,15 @@ fn message_draft(message: &NewMessage) -> Result<MessageDraft, StoreError> {
         role: message.role,
         content,
         idempotency_key: message.idempotency_key.clone(),
+        origin: message.origin.as_ref().map(draft_origin).transpose()?,
+    })
+}
+
+fn draft_origin(origin: &StepOrigin) -> Result<DraftOrigin, StoreError> {
+    Ok(DraftOrigin {
+        step: origin.step,
+        attempt: origin.attempt,
+        outcome: origin.outcome.as_ref().map(to_json).transpose()?,
     })
 }
 

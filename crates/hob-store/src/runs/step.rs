@@ -57,7 +57,7 @@ pub(crate) fn write(
         // Looked up for each message, because adding one raises the session's count.
         let head = batch.heads.find(batch.sql, &session)?;
         let head = head.ok_or_else(|| row::missing(plan.run))?;
-        let (sent, row_id) = write::append(batch, head, message)?;
+        let (sent, row_id) = write::append(batch, head, message, Some(run.row_id))?;
         added.push(StepMessage {
             id: sent.message_id,
             seq: sent.seq,

@@ -1,5 +1,6 @@
 //! The types of runs and money.
 
+use crate::sessions::transcript::StepOrigin;
 use hob_core::turn::RunLimits;
 use hob_wire::DamagedRow;
 use hob_wire::rooms::agent::{Cost, QueueMode, RunState};
@@ -163,6 +164,8 @@ pub struct NewMessage {
     pub content: MessageContent,
     /// A write whose key already made a message of this session is refused as a conflict.
     pub idempotency_key: Option<String>,
+    /// The step that it belongs to, if it is an answer or the result of a call.
+    pub origin: Option<StepOrigin>,
 }
 
 impl NewMessage {
@@ -171,7 +174,15 @@ impl NewMessage {
             role,
             content,
             idempotency_key: None,
+            origin: None,
         }
+    }
+
+    /// The same message as a part of this step.
+    #[must_use]
+    pub fn of_step(mut self, origin: StepOrigin) -> Self {
+        self.origin = Some(origin);
+        self
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`row`]: a session's row and its queries
 //! - [`head_cache`]: the writer's cache of sessions
 //! - [`write`]: create, send, label, delete: each one transaction with its event
+//! - [`transcript`]: messages with the steps that they come from, for `session.blocks`
 //! - [`read`]: get, list, history, export: pages bounded by rows and bytes
 //!
 //! Invariants: creating a session again never empties it; messages are numbered from 1 without
@@ -13,4 +14,5 @@ pub(crate) mod head_cache;
 pub(crate) mod read;
 pub(crate) mod row;
 mod store_methods;
+pub(crate) mod transcript;
 pub(crate) mod write;

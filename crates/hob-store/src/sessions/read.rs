@@ -214,14 +214,7 @@ impl<'c> MessagePage<'c> {
         if first > last {
             return;
         }
-        let mut missing = MESSAGES.missing(&self.name(first));
-        if first < last {
-            let session = self.head.identity.name();
-            missing.message = format!(
-                "Messages {first} to {last} of session '{session}' are missing, though the session counts them. Restore a backup to get them back; 'hob verify' lists everything damaged."
-            );
-        }
-        self.note(first, missing);
+        self.note(first, missing_messages(&self.name(first), last));
     }
 
     fn note(&mut self, seq: u64, damaged: DamagedRow) {
@@ -268,7 +261,8 @@ static SELECT_FORWARD: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+/// Reads a message from the first five columns.
+pub(crate) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let content = row.get_ref(3)?.as_str()?;
     Ok(Message {
         id: MessageId(read_uuid(row, 0)?),
@@ -278,6 +272,19 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
             .map_err(|error| FromSqlError::Other(Box::new(error)))?,
         at: number(row, 4)?,
     })
+}
+
+/// The damage of messages that are missing, from the named one to `last`.
+pub(crate) fn missing_messages(first: &RowName, last: u64) -> DamagedRow {
+    let mut missing = MESSAGES.missing(first);
+    if let (Some(session), Some(number)) = (&first.session, first.number)
+        && number < last
+    {
+        missing.message = format!(
+            "Messages {number} to {last} of session '{session}' are missing, though the session counts them. Restore a backup to get them back; 'hob verify' lists everything damaged."
+        );
+    }
+    missing
 }
 
 fn role(text: &str) -> rusqlite::Result<Role> {

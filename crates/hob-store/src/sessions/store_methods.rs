@@ -1,11 +1,12 @@
 //! The store's methods about sessions and messages.
 
 use super::read::{self, SessionListCursor};
+use super::transcript::{self, TranscriptPage, TranscriptPlace, TranscriptTail};
 use super::write::{self, MessageDraft, NewSession};
 use crate::error::{QueryError, StoreError};
 use crate::store::{Store, to_json};
 use crate::validate;
-use hob_wire::Role;
+use hob_wire::{Role, RunId};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::session;
@@ -88,6 +89,45 @@ impl Store {
             .await
     }
 
+    /// Returns a page of a transcript, with at least one group of messages if there is any.
+    pub async fn transcript(
+        &self,
+        session: &str,
+        place: TranscriptPlace,
+        groups_max: usize,
+    ) -> Result<TranscriptPage, StoreError> {
+        let session = validate::session_ref(session)?;
+        let page = self
+            .read(move |sql| transcript::page(sql, &session, place, groups_max.max(1)))
+            .await?;
+        for row in &page.damaged {
+            self.shared().health.add_damaged_row(row);
+        }
+        Ok(page)
+    }
+
+    /// Returns where the messages of a session that are not final begin.
+    pub async fn transcript_tail(&self, session: &str) -> Result<TranscriptTail, StoreError> {
+        let session = validate::session_ref(session)?;
+        self.read(move |sql| transcript::tail(sql, &session)).await
+    }
+
+    /// Returns the number of the message with the answer of a run's step, or without a step, of the
+    /// run's last message.
+    pub async fn message_of_run(
+        &self,
+        session: &str,
+        run: RunId,
+        step: Option<u32>,
+    ) -> Result<Option<u64>, StoreError> {
+        let session = validate::session_ref(session)?;
+        self.read(move |sql| match step {
+            Some(step) => transcript::answer_of(sql, &session, run, step),
+            None => transcript::last_of(sql, &session, run),
+        })
+        .await
+    }
+
     async fn messages(
         &self,
         read: impl FnOnce(&Connection) -> Result<session::SessionMessages, QueryError> + Send + 'static,
@@ -113,6 +153,7 @@ impl Store {
             role: params.role.unwrap_or(Role::User),
             content,
             idempotency_key: params.idempotency_key,
+            origin: None,
         };
         let bytes = draft.content.len();
         self.write(bytes, move |batch| write::send(batch, &session, &draft))

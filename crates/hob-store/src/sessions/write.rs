@@ -112,6 +112,17 @@ pub(crate) struct MessageDraft {
     /// JSON text.
     pub(crate) content: String,
     pub(crate) idempotency_key: Option<String>,
+    /// The step of the run that adds it.
+    pub(crate) origin: Option<DraftOrigin>,
+}
+
+/// The step that a message belongs to.
+#[derive(Debug)]
+pub(crate) struct DraftOrigin {
+    pub(crate) step: u32,
+    pub(crate) attempt: u32,
+    /// JSON text of a `CallOutcome`.
+    pub(crate) outcome: Option<String>,
 }
 
 pub(crate) fn send(
@@ -126,7 +137,7 @@ pub(crate) fn send(
     {
         return Ok(sent);
     }
-    let (sent, _) = append(batch, head, draft)?;
+    let (sent, _) = append(batch, head, draft, None)?;
     Ok(sent)
 }
 
@@ -149,16 +160,19 @@ pub(crate) fn refuse_repeat(
     }
 }
 
-/// Adds a message with its event to the session at `head`; returns its row id too.
+/// Adds a message with its event to the session at `head`; returns its row id too. `run` is the row
+/// of the run that adds it.
 pub(crate) fn append(
     batch: &mut WriteBatch<'_>,
     head: SessionHead,
     draft: &MessageDraft,
+    run: Option<i64>,
 ) -> rusqlite::Result<(SessionSendResult, i64)> {
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
     // The insert computes the checksum, which covers the row id.
     let message = batch.heads.next_message(batch.sql)?;
+    let origin = draft.origin.as_ref();
     batch.sql.prepare_cached(&INSERT_MESSAGE)?.execute((
         message,
         head.row_id,
@@ -168,6 +182,10 @@ pub(crate) fn append(
         int(batch.now_ms),
         draft.idempotency_key.as_deref(),
         &draft.content,
+        run,
+        origin.map(|origin| origin.step),
+        origin.map(|origin| origin.attempt),
+        origin.and_then(|origin| origin.outcome.as_deref()),
     ))?;
     batch
         .sql
@@ -372,6 +390,10 @@ static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
         "at",
         "idempotency_key",
         "content",
+        "run",
+        "step",
+        "attempt",
+        "outcome",
     ])
 });
 static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {

@@ -21,4 +21,6 @@ mod support;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]
+mod transcripts;
+#[cfg(test)]
 mod writing;

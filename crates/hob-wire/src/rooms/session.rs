@@ -80,9 +80,10 @@ events! { "sessions";
     SessionMessage = "session.message" {
         payload: SessionMessagePayload, scope: Read, durability: Logged,
     }
-    /// A block of a session's transcript changed; see `session.blocks`.
+    /// A block of a session's transcript changed; see `session.blocks`. Only a subscription that
+    /// names this topic receives it: `session.*` and `*` do not.
     SessionBlock = "session.block" {
-        payload: SessionBlockPayload, scope: Read, durability: Volatile,
+        payload: SessionBlockPayload, scope: Read, durability: Volatile, only_named: true,
     }
     /// A session was deleted.
     SessionDeleted = "session.deleted" {
@@ -230,7 +231,8 @@ pub struct SessionBlocks {
     /// The `before` of the previous page; missing on the first page of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// The `after` of the next page; missing if the page reaches the end.
+    /// The `after` of the next page; missing if the page reaches the end. A page with it has only
+    /// final blocks, so the `position` and `settled` of the last page hold for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
     /// Blocks with at most this `seq` are final: they are neither changed nor dropped.

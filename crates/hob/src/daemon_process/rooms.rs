@@ -9,6 +9,7 @@ use hob_daemon::daemon::DaemonFacts;
 use hob_daemon::model_library::ModelLibrary;
 use hob_daemon::service_resolver::{BusServiceResolver, ServiceUseCounts};
 use hob_daemon::tool::CommandRunner;
+use hob_daemon::transcripts::Transcripts;
 use hob_daemon::{
     RoomContext, agent, audit, config, cost, cron, daemon, desktop, log, loops, model, permission,
     service, session, speech, terminal, tool,
@@ -48,6 +49,12 @@ impl DaemonProcess<'_> {
             settings,
             mask: self.log.mask().clone(),
             tasks: tasks.clone(),
+            transcripts: Transcripts::new(
+                bus,
+                self.store.clone(),
+                host.clock.clone(),
+                tasks.clone(),
+            ),
             http: HttpClient::new(HttpOptions::new(host.clock.clone()))?,
             web: WebClient::new(host.clock.clone()),
         })

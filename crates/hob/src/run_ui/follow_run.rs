@@ -8,14 +8,29 @@ use super::run_watcher::RunWatcher;
 use super::terminal_user::TerminalUser;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use hob_client::{Client, ConnectionState, EventStream, SubscribeOptions};
-use hob_wire::rooms::agent::{AgentRunParams, Run, RunRef, RunView};
+use hob_client::{Client, ConnectionState, FollowOptions, SessionFollower};
+use hob_wire::EventTopic;
+use hob_wire::rooms::agent::{
+    AgentRunParams, Run, RunCompleted, RunInDoubt, RunPaused, RunRef, RunServer, RunView,
+};
 use hob_wire::rooms::permission::{Attend, PermissionAttendParams};
+use hob_wire::rooms::tool::ToolOutput;
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The topics of a follower.
-const TOPICS: [&str; 3] = ["run.*", "permission.*", "tool.*"];
+/// The topics of a follower beside the blocks.
+const TOPICS: [&str; 6] = [
+    RunServer::SPEC.topic,
+    RunInDoubt::SPEC.topic,
+    RunPaused::SPEC.topic,
+    RunCompleted::SPEC.topic,
+    ToolOutput::SPEC.topic,
+    "permission.*",
+];
+/// The topics that `--json` prints.
+const JSON_TOPICS: [&str; 3] = ["run.*", "permission.*", "tool.*"];
+/// The blocks of a page. A run that has more is read in several.
+const PAGE_BLOCKS: u32 = 100;
 
 /// The stream of SIGINT signals (Ctrl-C).
 #[derive(Debug)]
@@ -53,7 +68,7 @@ pub async fn run(
     interrupts: &mut InterruptSignals,
 ) -> Result<FollowOutcome, CommandFailure> {
     // Before the run starts: its first events would be missed otherwise.
-    let stream = subscribe(ui.client, &params.session_key).await?;
+    let mut stream = subscribe(ui, &params.session_key).await?;
     attend(ui).await;
     let ordered = ui.client.call_with_retry::<Run>(params);
     let reply = tokio::select! {
@@ -67,6 +82,7 @@ pub async fn run(
             run_id: reply.run_id,
             session_key: reply.session_key,
         };
+        stream.read_whole_run(of.run_id);
         RunWatcher::new(ui, stream, of, 1)
     };
     follow(following, ui, interrupts).await
@@ -78,7 +94,7 @@ pub async fn join(
     view: &RunView,
     interrupts: &mut InterruptSignals,
 ) -> Result<FollowOutcome, CommandFailure> {
-    let stream = subscribe(ui.client, &view.session_key).await?;
+    let stream = subscribe(ui, &view.session_key).await?;
     attend(ui).await;
     let mut following = {
         let of = RunRef {
@@ -131,10 +147,16 @@ async fn keep_attended(ui: RunUiContext<'_>) -> Infallible {
     }
 }
 
-async fn subscribe(client: &Client, session: &str) -> Result<EventStream, CommandFailure> {
-    let subscription = SubscribeOptions {
-        session: Some(session.to_owned()),
-        ..SubscribeOptions::to(TOPICS)
+async fn subscribe(ui: RunUiContext<'_>, session: &str) -> Result<SessionFollower, CommandFailure> {
+    let topics: &[&str] = if ui.context.terminal.json {
+        &JSON_TOPICS
+    } else {
+        &TOPICS
     };
-    Ok(client.subscribe(subscription).await?)
+    let options = FollowOptions {
+        topics: topics.iter().copied().map(str::to_owned).collect(),
+        page_blocks: Some(PAGE_BLOCKS),
+        ..FollowOptions::to(session)
+    };
+    Ok(ui.client.follow(options).await?)
 }

@@ -3,25 +3,20 @@
 use super::question::UserQuestion;
 use hob_client::BusEvent;
 use hob_core::child_runs;
-use hob_core::run_follower::{StreamKind, TextDelta};
 use hob_wire::EventTopic;
 use hob_wire::rooms::agent::{
-    DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunPaused,
-    RunRef, RunServer, RunServerPayload, RunStep, RunStepPayload, RunTool, RunToolPayload,
+    RunCompleted, RunCompletedPayload, RunInDoubt, RunPaused, RunRef, RunServer, RunServerPayload,
 };
 use hob_wire::rooms::permission::{PermissionAnswer, PermissionAnswered, PermissionRequested};
 use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
 
-/// An event of the followed run, parsed.
+/// An event of the followed run, parsed. Its text and its calls come as blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FollowedEvent {
     /// The server that gets the prompt, when no provider is configured.
     Server(RunServerPayload),
-    Piece(RunDeltaPayload),
-    Tool(Box<RunToolPayload>),
     /// Output of a running tool.
     Output(ToolOutputPayload),
-    Step(RunStepPayload),
     Asked(UserQuestion),
     Answered(PermissionAnswer),
     Completed(Box<RunCompletedPayload>),
@@ -42,15 +37,9 @@ pub fn parse_event(event: &BusEvent, run: &RunRef) -> Option<FollowedEvent> {
     }
     let parsed = match topic {
         _ if topic == RunServer::SPEC.topic => event.read::<RunServer>().map(FollowedEvent::Server),
-        _ if topic == RunDelta::SPEC.topic => event.read::<RunDelta>().map(FollowedEvent::Piece),
-        _ if topic == RunTool::SPEC.topic => {
-            let tool = event.read::<RunTool>();
-            tool.map(|payload| FollowedEvent::Tool(Box::new(payload)))
-        }
         _ if topic == ToolOutput::SPEC.topic => {
             event.read::<ToolOutput>().map(FollowedEvent::Output)
         }
-        _ if topic == RunStep::SPEC.topic => event.read::<RunStep>().map(FollowedEvent::Step),
         _ if topic == RunCompleted::SPEC.topic => {
             let completed = event.read::<RunCompleted>();
             completed.map(|payload| FollowedEvent::Completed(Box::new(payload)))
@@ -71,19 +60,4 @@ fn parse_question(event: &BusEvent) -> Option<UserQuestion> {
     permission
         .or_else(|| doubt().map(|doubt| UserQuestion::Doubt(Box::new(doubt))))
         .or_else(|| money().map(UserQuestion::Budget))
-}
-
-/// Converts a delta of the wire for the run follower.
-pub fn text_delta(delta: &RunDeltaPayload) -> TextDelta<'_> {
-    TextDelta {
-        step: delta.step,
-        attempt: delta.attempt,
-        offset: delta.offset,
-        kind: match delta.kind {
-            DeltaKind::Text => StreamKind::Text,
-            DeltaKind::Thinking => StreamKind::Thinking,
-            DeltaKind::Tool => StreamKind::Tool,
-        },
-        text: &delta.delta,
-    }
 }

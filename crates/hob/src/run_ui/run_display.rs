@@ -1,38 +1,52 @@
-//! The display of one run: applies its events to the transcript and prints the result.
+//! The display of one run: prints its text and its calls from its blocks, and the output of running
+//! tools.
 //!
-//! Invariant: with `--json` it prints nothing; the watcher prints the events instead.
+//! Invariants: with `--json` it prints nothing; the watcher prints the events instead. The lines of a
+//! step's calls come after its text and before the next step's.
 
-use super::followed_event::text_delta;
 use super::lines;
 use super::output_tail::OutputTail;
 use super::transcript::{PrintOp, RunTranscript};
 use crate::failure::CommandFailure;
 use crate::render::{ScreenStyle, TextTone};
 use crate::terminal::Terminal;
-use hob_core::run_follower::{FollowOutput, RunFollower, StepText};
-use hob_wire::rooms::agent::{
-    RunCompletedPayload, RunDeltaPayload, RunStepPayload, RunToolPayload, RunView, ToolPhase,
-};
+use hob_core::transcript::{AnswerOutput, AnswerText, ListChange};
+use hob_wire::block::{Block, BlockContent, BlockStatus};
+use hob_wire::id::RunId;
+use hob_wire::rooms::agent::ToolCallState;
 use hob_wire::rooms::tool::{OutputStream, ToolOutputPayload};
+use hob_wire::{ContentPart, ToolCall, ToolResult};
+use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub(super) struct RunDisplay<'c> {
     terminal: &'c Terminal,
-    follow: RunFollower,
+    run: RunId,
+    answer: AnswerText,
     page: RunTranscript,
     tail: OutputTail,
-    /// The follower found a gap and needs the run's status.
-    asks: bool,
+    /// The first step that is shown.
+    first_step: u32,
+    /// The step of the last printed text.
+    step: u32,
+    /// Calls with a printed line, by the id of their block, and whether their end is printed too.
+    calls: BTreeMap<String, bool>,
+    /// The denied calls in words, by call id.
+    refused: BTreeMap<String, String>,
 }
 
 impl<'c> RunDisplay<'c> {
-    pub(super) fn new(terminal: &'c Terminal, step: u32) -> Self {
+    pub(super) fn new(terminal: &'c Terminal, run: RunId, step: u32) -> Self {
         RunDisplay {
             terminal,
-            follow: RunFollower::from_step(step),
+            run,
+            answer: AnswerText::new(run, step),
             page: RunTranscript::new(terminal.screen()),
             tail: OutputTail::default(),
-            asks: false,
+            first_step: step,
+            step,
+            calls: BTreeMap::new(),
+            refused: BTreeMap::new(),
         }
     }
 
@@ -41,52 +55,120 @@ impl<'c> RunDisplay<'c> {
         self.terminal.stderr_screen()
     }
 
-    /// Returns true once after the follower requested a status.
-    pub(super) fn take_status_request(&mut self) -> bool {
-        std::mem::take(&mut self.asks)
+    /// Shows what changed in the blocks.
+    pub(super) fn blocks(
+        &mut self,
+        blocks: &[Block],
+        changes: &[ListChange],
+    ) -> Result<(), CommandFailure> {
+        let mut outputs = Vec::new();
+        self.answer.update(blocks, changes, &mut outputs);
+        self.show(outputs, blocks)?;
+        let is_text = |change: &ListChange| matches!(change, ListChange::Appended { .. });
+        if !changes.iter().all(is_text) {
+            self.calls(blocks, u32::MAX)?;
+        }
+        Ok(())
     }
 
-    pub(super) fn piece(&mut self, delta: &RunDeltaPayload) -> Result<(), CommandFailure> {
-        self.apply(|follow, out| follow.apply_delta(text_delta(delta), out))
+    /// Shows everything that the blocks have and that is not shown yet.
+    pub(super) fn refresh(&mut self, blocks: &[Block]) -> Result<(), CommandFailure> {
+        let mut outputs = Vec::new();
+        self.answer.refresh(blocks, &mut outputs);
+        self.show(outputs, blocks)?;
+        self.calls(blocks, u32::MAX)
     }
 
-    pub(super) fn step(&mut self, step: &RunStepPayload) -> Result<(), CommandFailure> {
-        let text = StepText {
-            step: step.step,
-            attempt: step.attempt,
-            text: &step.text,
-        };
-        self.apply(|follow, out| follow.apply_step_end(text, out))?;
-        self.print(RunTranscript::step_ended)
+    /// Shows the end of the run.
+    pub(super) fn finish(
+        &mut self,
+        blocks: &[Block],
+        notes: &[String],
+    ) -> Result<(), CommandFailure> {
+        let mut outputs = Vec::new();
+        self.answer.finish(blocks, &mut outputs);
+        self.show(outputs, blocks)?;
+        self.calls(blocks, u32::MAX)?;
+        for note in notes {
+            self.aside(format!("note: {}", lines::sentence(note)))?;
+        }
+        Ok(())
     }
 
-    pub(super) fn status(&mut self, view: &RunView) -> Result<(), CommandFailure> {
-        let text = StepText {
-            step: view.step,
-            attempt: view.attempt,
-            text: &view.text,
-        };
-        self.apply(|follow, out| follow.apply_status(text, out))
+    /// Returns the denied calls in words, by call id.
+    pub(super) fn take_refused(&mut self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.refused)
     }
 
-    /// Records that the status call failed; the next gap requests it again.
-    pub(super) fn status_failed(&mut self) {
-        self.follow.status_failed();
-    }
-
-    pub(super) fn tool(&mut self, tool: &RunToolPayload) -> Result<(), CommandFailure> {
-        let screen = self.asides();
-        match (tool.phase, &tool.denial, &tool.result) {
-            (ToolPhase::Start, ..) => self.aside(lines::call(&tool.call, screen)),
-            (ToolPhase::End, Some(denial), _) => self.aside(lines::denied_call(denial, screen)),
-            (ToolPhase::End, None, Some(result)) if result.is_error => {
-                self.aside(lines::failed_call(&tool.call, result, screen))
+    fn show(&mut self, outputs: Vec<AnswerOutput>, blocks: &[Block]) -> Result<(), CommandFailure> {
+        for output in outputs {
+            let step = output.step();
+            if step > self.step {
+                self.calls(blocks, step - 1)?;
+                self.step = step;
             }
-            (ToolPhase::End, None, Some(result)) => match lines::failed_exit(result) {
+            self.print(|page, out| page.show(output, out))?;
+        }
+        Ok(())
+    }
+
+    /// Prints the lines of calls that began or ended, up to this step.
+    fn calls(&mut self, blocks: &[Block], last: u32) -> Result<(), CommandFailure> {
+        let (run, steps) = (Some(self.run), self.first_step..=last);
+        let is_due = |block: &&Block| {
+            block.run_id == run && block.details.step.is_some_and(|step| steps.contains(&step))
+        };
+        for block in blocks.iter().filter(is_due) {
+            let Some(BlockContent::Call {
+                call: Some(call),
+                state,
+                denial,
+                ..
+            }) = &block.details.content
+            else {
+                continue;
+            };
+            let screen = self.asides();
+            let has_begun = !matches!(
+                state,
+                ToolCallState::Asked | ToolCallState::Denied | ToolCallState::Cancelled
+            );
+            let shown = self.calls.get(&block.id).copied();
+            if has_begun && shown.is_none() {
+                self.aside(lines::call(call, screen))?;
+                self.calls.insert(block.id.clone(), false);
+            }
+            if block.status == BlockStatus::Open || shown == Some(true) {
+                continue;
+            }
+            self.calls.insert(block.id.clone(), true);
+            if let Some(denial) = denial {
+                let words = lines::describe_call(call);
+                self.refused.insert(denial.call_id.clone(), words);
+                self.aside(lines::denied_call(denial, screen))?;
+            } else if *state != ToolCallState::Cancelled || shown.is_some() {
+                self.result(call, blocks)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the line of a call that failed.
+    fn result(&mut self, call: &ToolCall, blocks: &[Block]) -> Result<(), CommandFailure> {
+        let screen = self.asides();
+        match blocks
+            .iter()
+            .rev()
+            .find_map(|block| result_of(block, &call.id))
+        {
+            Some(result) if result.is_error => {
+                self.aside(lines::failed_call(call, &result, screen))
+            }
+            Some(result) => match lines::failed_exit(&result) {
                 Some(line) => self.aside(screen.paint(TextTone::Warning, &format!("  {line}"))),
                 None => Ok(()),
             },
-            (ToolPhase::End, None, None) => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -106,18 +188,6 @@ impl<'c> RunDisplay<'c> {
         Ok(())
     }
 
-    pub(super) fn completed(
-        &mut self,
-        completed: &RunCompletedPayload,
-    ) -> Result<(), CommandFailure> {
-        self.apply(|follow, out| follow.apply_run_end(&completed.response, out))?;
-        self.print(RunTranscript::step_ended)?;
-        for note in &completed.notes {
-            self.aside(format!("note: {}", lines::sentence(note)))?;
-        }
-        Ok(())
-    }
-
     /// Prints a note to stderr.
     pub(super) fn aside(&mut self, line: String) -> Result<(), CommandFailure> {
         self.print(|page, out| page.aside(line, out))
@@ -132,18 +202,6 @@ impl<'c> RunDisplay<'c> {
     /// Ends the current line of the model's text.
     pub(super) fn break_line(&mut self) -> Result<(), CommandFailure> {
         self.print(RunTranscript::break_line)
-    }
-
-    fn apply(
-        &mut self,
-        speak: impl FnOnce(&mut RunFollower, &mut Vec<FollowOutput>),
-    ) -> Result<(), CommandFailure> {
-        let mut outputs = Vec::new();
-        speak(&mut self.follow, &mut outputs);
-        let mut asks = false;
-        self.print(|page, out| asks = page.show(outputs, out))?;
-        self.asks |= asks;
-        Ok(())
     }
 
     fn print(
@@ -169,4 +227,20 @@ impl<'c> RunDisplay<'c> {
         }
         Ok(())
     }
+}
+
+/// The result of a call, if this is the block of its output.
+fn result_of(block: &Block, call: &str) -> Option<ToolResult> {
+    let Some(BlockContent::Output {
+        call_id, is_error, ..
+    }) = &block.details.content
+    else {
+        return None;
+    };
+    let text = block.text.clone();
+    (call_id == call).then(|| ToolResult {
+        id: call_id.clone(),
+        content: vec![ContentPart::Text { text }],
+        is_error: *is_error,
+    })
 }

@@ -16,7 +16,8 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::progress_line::ProgressLine;
 use crate::render::TextTone;
 use crate::terminal::Terminal;
-use hob_client::{BusEvent, ClientError, ConnectionState, EventStream, StreamItem};
+use hob_client::{BusEvent, ClientError, ConnectionState, FollowItem, SessionFollower};
+use hob_core::transcript::ListChange;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     Abort, RunCompletedPayload, RunRef, RunSelector, RunServerPayload, RunState, RunView,
@@ -44,7 +45,7 @@ const SILENCE_LOOK: Duration = Duration::from_millis(250);
 /// A run being followed.
 pub(super) struct RunWatcher<'c> {
     ui: RunUiContext<'c>,
-    stream: EventStream,
+    stream: SessionFollower,
     link: watch::Receiver<ConnectionState>,
     run: RunId,
     /// The run with its session.
@@ -52,6 +53,8 @@ pub(super) struct RunWatcher<'c> {
     started_at: Instant,
     display: RunDisplay<'c>,
     pending: PendingCalls<'c>,
+    /// Blocks changed while a question was on the screen.
+    is_stale: bool,
     /// Questions queued behind the one on the screen.
     waiting: VecDeque<UserQuestion>,
     /// Events that came while a question was on the screen.
@@ -60,13 +63,15 @@ pub(super) struct RunWatcher<'c> {
     /// The note about the silence before the first event, on a terminal; a local model may have to
     /// start.
     silence: Option<ProgressLine>,
-    /// The deadline of waiting for the end of a stopped run.
+    /// The deadline of waiting for the end of a stopped run, or for the last blocks of an ended one.
     leave_at: Option<Instant>,
+    /// The last blocks did not come in time.
+    gave_up: bool,
 }
 
 /// An event of the loop.
 enum WatcherEvent {
-    Item(Option<Result<StreamItem, ClientError>>),
+    Item(Option<Result<FollowItem, ClientError>>),
     Interrupted,
     Replied(PendingReply),
     Link,
@@ -75,7 +80,12 @@ enum WatcherEvent {
 }
 
 impl<'c> RunWatcher<'c> {
-    pub(super) fn new(ui: RunUiContext<'c>, stream: EventStream, of: RunRef, step: u32) -> Self {
+    pub(super) fn new(
+        ui: RunUiContext<'c>,
+        stream: SessionFollower,
+        of: RunRef,
+        step: u32,
+    ) -> Self {
         let screen = ui.context.terminal.stderr_screen();
         let for_a_person = screen.rows.is_some() && !ui.context.terminal.json;
         RunWatcher {
@@ -83,19 +93,21 @@ impl<'c> RunWatcher<'c> {
             link: stream.state(),
             stream,
             run: of.run_id,
-            run_ref: of,
             started_at: Instant::now(),
-            display: RunDisplay::new(&ui.context.terminal, step),
+            display: RunDisplay::new(&ui.context.terminal, of.run_id, step),
+            run_ref: of,
+            is_stale: false,
             pending: PendingCalls::default(),
             waiting: VecDeque::new(),
             backlog: VecDeque::new(),
             outcome: FollowOutcome::default(),
             leave_at: None,
+            gave_up: false,
             ui,
         }
     }
 
-    /// Starts with the text and the questions from before the subscription.
+    /// Starts with the questions from before the subscription, and looks whether the run has ended.
     pub(super) fn begin_joined(&mut self, questions: Vec<UserQuestion>) {
         self.waiting.extend(questions);
         self.pending.ask_status(self.ui.client, self.run);
@@ -117,6 +129,7 @@ impl<'c> RunWatcher<'c> {
         ended?;
         let took = self.started_at.elapsed().as_millis();
         self.outcome.took_ms = u64::try_from(took).unwrap_or(u64::MAX);
+        self.outcome.refused = self.display.take_refused();
         Ok(std::mem::take(&mut self.outcome))
     }
 
@@ -124,7 +137,15 @@ impl<'c> RunWatcher<'c> {
         loop {
             self.ask_next_question()?;
             if self.is_over() {
+                if let Some(completed) = &self.outcome.completed {
+                    let notes = &completed.notes;
+                    self.display.finish(self.stream.blocks(), notes)?;
+                }
                 return self.display.break_line();
+            }
+            if self.is_stale && !self.pending.is_asking() {
+                self.is_stale = false;
+                self.display.refresh(self.stream.blocks())?;
             }
             if let Some(event) = self.next_backlog() {
                 self.handle_event(&event)?;
@@ -144,11 +165,12 @@ impl<'c> RunWatcher<'c> {
         }
     }
 
-    /// Returns true when the run is over. The end of a stopped run may arrive before the reply of the
-    /// stop, whose report must still be shown.
+    /// Returns true when the run is over. Its end may arrive before its last blocks, and before the
+    /// reply of the stop, whose report must still be shown.
     fn is_over(&self) -> bool {
-        let completed = self.outcome.completed.is_some() && !self.pending.is_stopping();
-        completed || self.outcome.waits.is_some()
+        let is_shown = self.gave_up || self.stream.is_current();
+        let completed = self.outcome.completed.is_some() && is_shown;
+        completed && !self.pending.is_stopping() || self.outcome.waits.is_some()
     }
 
     fn handle_wakeup(&mut self, woken: WatcherEvent) -> Result<(), CommandFailure> {
@@ -162,9 +184,10 @@ impl<'c> RunWatcher<'c> {
                 self.show_silence();
                 Ok(())
             }
-            WatcherEvent::Item(Some(Ok(StreamItem::Event(event)))) => self.receive_event(event),
+            WatcherEvent::Item(Some(Ok(FollowItem::Event(event)))) => self.receive_event(event),
+            WatcherEvent::Item(Some(Ok(FollowItem::Blocks(changes)))) => self.show_blocks(&changes),
             // The event log dropped events, so the state comes from the run itself.
-            WatcherEvent::Item(Some(Ok(StreamItem::Gap(_)))) => {
+            WatcherEvent::Item(Some(Ok(FollowItem::Gap(_)))) => {
                 self.pending.ask_status(self.ui.client, self.run);
                 Ok(())
             }
@@ -178,6 +201,7 @@ impl<'c> RunWatcher<'c> {
             }
             WatcherEvent::Overdue if self.outcome.completed.is_some() => {
                 self.pending.give_up_stopping();
+                self.gave_up = true;
                 Ok(())
             }
             WatcherEvent::Overdue => {
@@ -188,6 +212,22 @@ impl<'c> RunWatcher<'c> {
                 Ok(())
             }
         }
+    }
+
+    fn show_blocks(&mut self, changes: &[ListChange]) -> Result<(), CommandFailure> {
+        if self.pending.is_asking() {
+            self.is_stale = true;
+            return Ok(());
+        }
+        let blocks = self.stream.blocks();
+        let mut own = blocks
+            .iter()
+            .rev()
+            .take_while(|it| it.run_id == Some(self.run));
+        if self.silence.is_some() && own.any(|block| block.details.step.is_some()) {
+            self.silence = None;
+        }
+        self.display.blocks(blocks, changes)
     }
 
     fn show_silence(&mut self) {
@@ -239,22 +279,7 @@ impl<'c> RunWatcher<'c> {
         }
         match parsed {
             FollowedEvent::Server(asked) => self.name_server(&asked),
-            FollowedEvent::Piece(delta) => {
-                self.display.piece(&delta)?;
-                if self.display.take_status_request() {
-                    self.pending.ask_status(self.ui.client, self.run);
-                }
-                Ok(())
-            }
-            FollowedEvent::Tool(tool) => {
-                if let Some(denial) = &tool.denial {
-                    let words = lines::describe_call(&tool.call);
-                    self.outcome.refused.insert(denial.call_id.clone(), words);
-                }
-                self.display.tool(&tool)
-            }
             FollowedEvent::Output(output) => self.display.output(&output),
-            FollowedEvent::Step(step) => self.display.step(&step),
             FollowedEvent::Asked(asked) => {
                 self.waiting.push_back(asked);
                 Ok(())
@@ -291,8 +316,8 @@ impl<'c> RunWatcher<'c> {
 
     fn completed(&mut self, completed: RunCompletedPayload) -> Result<(), CommandFailure> {
         self.pending.withdraw(|_| true);
-        self.display.completed(&completed)?;
         self.outcome.completed = Some(completed);
+        self.leave_at.get_or_insert(Instant::now() + END_WAIT);
         Ok(())
     }
 
@@ -323,10 +348,8 @@ impl<'c> RunWatcher<'c> {
     fn handle_reply(&mut self, reply: PendingReply) -> Result<(), CommandFailure> {
         match reply {
             PendingReply::Status(Ok(view)) => self.status(*view),
-            PendingReply::Status(Err(_)) => {
-                self.display.status_failed();
-                Ok(())
-            }
+            // A later event of the run shows its end.
+            PendingReply::Status(Err(_)) => Ok(()),
             PendingReply::Stopped(Ok(stopped)) => {
                 self.leave_at = Some(Instant::now() + END_WAIT);
                 let screen = self.display.asides();
@@ -359,7 +382,7 @@ impl<'c> RunWatcher<'c> {
             // The last event may be lost in a gap, so the status ends the run too.
             return self.completed(completed_from_view(view));
         }
-        self.display.status(&view)
+        Ok(())
     }
 
     /// Handles an answer that failed. A question that is gone needs no answer. Otherwise, such as

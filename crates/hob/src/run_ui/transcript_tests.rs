@@ -1,14 +1,14 @@
-//! What stands on the page after pieces, restarts and lines in between.
+//! What stands on the page after pieces, replacements and lines in between.
 
 use super::*;
 
-fn show(step: u32, kind: StreamKind, text: &str) -> FollowOutput {
+fn show(step: u32, kind: BlockKind, text: &str) -> AnswerOutput {
     let text = text.to_owned();
-    FollowOutput::Show { step, kind, text }
+    AnswerOutput::Show { step, kind, text }
 }
 
-fn words(step: u32, text: &str) -> FollowOutput {
-    show(step, StreamKind::Text, text)
+fn words(step: u32, text: &str) -> AnswerOutput {
+    show(step, BlockKind::Text, text)
 }
 
 fn screen(width: Option<usize>) -> ScreenStyle {
@@ -19,10 +19,11 @@ fn screen(width: Option<usize>) -> ScreenStyle {
 }
 
 /// The page as it looks, lines beside it in angle brackets.
-fn drawn(page: &mut RunTranscript, outputs: Vec<FollowOutput>) -> String {
+fn drawn(page: &mut RunTranscript, outputs: Vec<AnswerOutput>) -> String {
     let mut out = Vec::new();
-    page.show(outputs, &mut out);
-    page.step_ended(&mut out);
+    for output in outputs {
+        page.show(output, &mut out);
+    }
     page.break_line(&mut out);
     text(out)
 }
@@ -35,29 +36,12 @@ fn text(out: Vec<PrintOp>) -> String {
     text.collect()
 }
 
-const RESTART: FollowOutput = FollowOutput::Restart {
-    step: 1,
-    attempt: 2,
-};
-
 #[test]
-fn a_new_attempt_that_says_the_same_goes_on_where_the_former_stopped() {
+fn another_text_replaces_the_former_behind_a_note() {
     let mut page = RunTranscript::new(&screen(None));
     let outputs = vec![
         words(1, "Good mor"),
-        RESTART,
-        words(1, "Good "),
-        words(1, "morning."),
-    ];
-    assert_eq!(drawn(&mut page, outputs), "Good morning.\n");
-}
-
-#[test]
-fn a_new_attempt_that_says_something_else_replaces_the_former() {
-    let mut page = RunTranscript::new(&screen(None));
-    let outputs = vec![
-        words(1, "Good mor"),
-        RESTART,
+        AnswerOutput::Replaced { step: 1 },
         words(1, "Good "),
         words(1, "evening."),
     ];
@@ -66,18 +50,9 @@ fn a_new_attempt_that_says_something_else_replaces_the_former() {
 }
 
 #[test]
-fn a_shorter_text_replaces_a_longer_one_at_the_end_of_the_step() {
-    let mut page = RunTranscript::new(&screen(None));
-    let outputs = vec![words(1, "Good morning"), RESTART, words(1, "Good")];
-    let expected = format!("Good morning\n<{REPLACED}>\nGood\n");
-    assert_eq!(drawn(&mut page, outputs), expected);
-}
-
-#[test]
 fn thinking_is_for_a_person_who_looks() {
     let outputs = vec![
-        show(1, StreamKind::Thinking, "They greet."),
-        show(1, StreamKind::Tool, "{\"zone\""),
+        show(1, BlockKind::Thinking, "They greet."),
         words(1, "Hello."),
     ];
     let mut piped = RunTranscript::new(&screen(None));
@@ -98,9 +73,9 @@ fn thinking_is_for_a_person_who_looks() {
 fn lines_beside_the_words_never_share_a_row_with_them() {
     let mut page = RunTranscript::new(&screen(Some(80)));
     let mut out = Vec::new();
-    page.show(vec![words(1, "Let me look")], &mut out);
+    page.show(words(1, "Let me look"), &mut out);
     page.aside("→ read notes.txt".to_owned(), &mut out);
-    page.show(vec![words(2, "There it is.")], &mut out);
+    page.show(words(2, "There it is."), &mut out);
     page.break_line(&mut out);
     assert_eq!(text(out), "Let me look\n<→ read notes.txt>\nThere it is.\n");
 }
@@ -109,9 +84,9 @@ fn lines_beside_the_words_never_share_a_row_with_them() {
 fn a_program_gets_the_words_unbroken_whatever_is_said_beside_them() {
     let mut page = RunTranscript::new(&screen(None));
     let mut out = Vec::new();
-    page.show(vec![words(1, "one ")], &mut out);
+    page.show(words(1, "one "), &mut out);
     page.aside("The daemon is away.".to_owned(), &mut out);
-    page.show(vec![words(1, "two")], &mut out);
+    page.show(words(1, "two"), &mut out);
     page.break_line(&mut out);
     assert_eq!(text(out), "one <The daemon is away.>\ntwo\n");
 }

@@ -1,6 +1,8 @@
-//! The outside services under `examples/`, run as their readers would run them.
+//! The programs under `examples/`, run as their readers would run them.
 
+use crate::mind::house_with;
 use crate::support::{House, wait_until};
+use hob_sim::{Answer, Sim};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -89,6 +91,45 @@ fn the_python_service_needs_forty_lines_and_no_library() {
         drop(example);
         wait_until("its routes are gone", || ask(&house).is_none());
     }
+}
+
+#[test]
+fn forty_lines_of_python_follow_a_session() {
+    let script = root().join("examples/follow.py");
+    let text = std::fs::read_to_string(&script).expect("the example is there");
+    assert!(text.lines().count() <= 40);
+    let sim = Sim::start(|asked| match asked.results_of_task().first() {
+        _ if asked.last_user().contains("first") => {
+            Answer::words("# One\n\n- a\n- \u{1f600}\n\nend\n")
+        }
+        None => Answer::words("Let me see.\n").call("time", json!({})),
+        Some(_) => Answer::words("```\ncode\n\n```\nIt is **early**."),
+    });
+    let house = house_with(&sim);
+    if house
+        .command_of("python3", &["--version"])
+        .output()
+        .is_err()
+    {
+        return not_run("needs python3: apt-get install python3");
+    }
+    let first = house.hob(&["ask", "--session", "s", "the first"]).success();
+    let output = house.home().join("followed");
+    let mut python = house.command_of("python3", &[]);
+    python.arg(&script).arg("s");
+    python.stdout(std::fs::File::create(&output).expect("writable"));
+    let _python = Example(python.spawn().expect("the example starts"));
+    let followed = || std::fs::read_to_string(&output).expect("UTF-8");
+    let mut expected = first;
+    wait_until("it shows what was said before", || followed() == expected);
+    house
+        .hob(&["ask", "--session", "s", "what time is it?"])
+        .success();
+    expected += "Let me see.\n```\ncode\n\n```\nIt is **early**.";
+    wait_until("it shows each answer once", || {
+        followed().len() >= expected.len()
+    });
+    assert_eq!(followed(), expected);
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod agentloop;
 #[cfg(test)]
 mod archy;
 #[cfg(test)]
+mod blocks;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod client;

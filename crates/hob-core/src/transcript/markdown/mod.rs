@@ -85,3 +85,7 @@ fn without_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod blocks;
 mod chat;
 mod commands;
 mod control;
