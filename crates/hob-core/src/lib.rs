@@ -12,7 +12,6 @@
 //! - [`permission`]: rules, questions, tickets and the audit chain of tool calls
 //! - [`reconnect`]: backoff of a client that lost its daemon
 //! - [`retention`]: the part of the event log that may be pruned
-//! - [`run_follower`]: rebuilds a run's text from a lossy stream
 //! - [`schedule`]: due times of jobs, and the decision about each of them
 //! - [`service`]: supervision of a local service, and the start order of services
 //! - [`session_title`]: the title of a session, from its first message
@@ -41,7 +40,6 @@ pub mod onboarding;
 pub mod permission;
 pub mod reconnect;
 pub mod retention;
-pub mod run_follower;
 pub mod schedule;
 pub mod service;
 pub mod session_title;

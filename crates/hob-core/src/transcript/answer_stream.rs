@@ -7,20 +7,11 @@
 //! present step is kept.
 
 use super::answer_text::{AnswerOutput, AnswerText};
-use super::block_list::{BlockList, BlockPage};
-use super::fold::TranscriptFold;
-use super::input::{StepRef, TranscriptInput};
-use hob_wire::block::BlockKind;
+use super::block_list::ListChange;
+use hob_wire::block::{Block, BlockDetails, BlockKind, BlockStatus};
+use hob_wire::content::Role;
 use hob_wire::id::RunId;
-
-/// The stream of a step that a delta belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    Text,
-    Thinking,
-    /// The arguments of a tool call as the model writes them.
-    Tool,
-}
+use hob_wire::rooms::agent::{DeltaKind, RunDeltaPayload};
 
 /// A delta as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +20,20 @@ pub struct TextDelta<'a> {
     pub attempt: u32,
     /// The byte offset of `text` in this attempt's text of this kind.
     pub offset: u64,
-    pub kind: StreamKind,
+    pub kind: DeltaKind,
     pub text: &'a str,
+}
+
+impl<'p> From<&'p RunDeltaPayload> for TextDelta<'p> {
+    fn from(payload: &'p RunDeltaPayload) -> Self {
+        TextDelta {
+            step: payload.step,
+            attempt: payload.attempt,
+            offset: payload.offset,
+            kind: payload.kind,
+            text: &payload.delta,
+        }
+    }
 }
 
 /// The text of one attempt so far, from a status or from the end of its step.
@@ -44,21 +47,24 @@ pub struct StepText<'a> {
 /// The known state of one run's answer.
 #[derive(Clone, Debug)]
 pub struct AnswerStream {
-    fold: TranscriptFold,
-    list: BlockList,
     answer: AnswerText,
-    /// The step, and the attempt as the fold counts it: a text that contradicts the known one is an
-    /// attempt too.
-    at: StepRef,
-    /// The attempt as the run counts it; 0 before the first delta of the step.
+    step: u32,
+    /// 0 before the first delta of the step.
     attempt: u32,
-    text_bytes: u64,
+    /// The reasoning and the text of the attempt. They are not split at Markdown blocks, which
+    /// would hold back the beginning of a line.
+    blocks: [Block; 2],
+    /// Bytes of the reasoning up to which deltas were applied, with those that were lost.
     thinking_bytes: u64,
     /// The end of the step was applied, so later deltas of it are late.
     is_closed: bool,
     /// A delta was lost; the next status or the end of the step has its text.
     has_gap: bool,
 }
+
+/// The places in [`AnswerStream::blocks`].
+const THINKING: usize = 0;
+const TEXT: usize = 1;
 
 impl Default for AnswerStream {
     fn default() -> Self {
@@ -70,34 +76,21 @@ impl AnswerStream {
     /// Follows from `step` on: 1 for a run watched from its beginning, the present step for a run
     /// joined later (pass its status next).
     pub fn from_step(step: u32) -> Self {
-        // Only one run is followed, so its id does not matter.
-        let (run, step) = (RunId(Default::default()), step.max(1));
-        let mut stream = AnswerStream {
-            fold: TranscriptFold::new(0, 0),
-            list: BlockList::new(usize::MAX),
-            answer: AnswerText::new(run, step),
-            at: StepRef {
-                run,
-                step,
-                attempt: 0,
-            },
+        let step = step.max(1);
+        AnswerStream {
+            answer: AnswerText::new(one_run(), step),
+            step,
             attempt: 0,
-            text_bytes: 0,
+            blocks: new_blocks(step, 0),
             thinking_bytes: 0,
             is_closed: false,
             has_gap: false,
-        };
-        // Nothing precedes the step, so the list is complete from the beginning.
-        stream
-            .list
-            .apply_page(BlockPage::default(), &mut Vec::new());
-        stream.feed(TranscriptInput::RunBegun { run }, &mut Vec::new());
-        stream
+        }
     }
 
-    /// The present step.
-    pub fn step(&self) -> u32 {
-        self.at.step
+    /// The text shown of the present step.
+    pub fn shown(&self) -> &str {
+        self.answer.shown()
     }
 
     /// Returns true while a lost delta keeps later text back.
@@ -110,21 +103,23 @@ impl AnswerStream {
         if !self.enter_attempt(delta.step, delta.attempt) {
             return false;
         }
-        let (at, text) = (self.at, delta.text);
-        match delta.kind {
-            StreamKind::Tool => {}
-            StreamKind::Text if delta.offset > self.text_bytes => {
-                return !std::mem::replace(&mut self.has_gap, true);
+        let (index, known) = match delta.kind {
+            DeltaKind::Text => (TEXT, self.blocks[TEXT].text.len() as u64),
+            DeltaKind::Thinking => (THINKING, self.thinking_bytes),
+            DeltaKind::Tool => return false,
+        };
+        if delta.kind == DeltaKind::Text && delta.offset > known {
+            return !std::mem::replace(&mut self.has_gap, true);
+        }
+        // No status has the reasoning, so what was lost of it is left out.
+        let skip = usize::try_from(known.saturating_sub(delta.offset)).ok();
+        // An offset inside a character comes only from a broken peer; such a delta is skipped.
+        if let Some(new) = skip.and_then(|skip| delta.text.get(skip..)) {
+            let end = delta.offset.saturating_add(delta.text.len() as u64);
+            if index == THINKING {
+                self.thinking_bytes = end;
             }
-            StreamKind::Text => self.push_text(delta.offset, text, out),
-            StreamKind::Thinking => {
-                // No status has the reasoning, so what was lost of it is left out.
-                let offset = delta.offset.min(self.thinking_bytes);
-                let end = offset + text.len() as u64;
-                self.thinking_bytes = self.thinking_bytes.max(end);
-                let text = text.to_owned();
-                self.feed(TranscriptInput::Thinking { at, offset, text }, out);
-            }
+            self.append(index, new, out);
         }
         false
     }
@@ -132,9 +127,12 @@ impl AnswerStream {
     /// Applies the requested status.
     pub fn apply_status(&mut self, text: StepText<'_>, out: &mut Vec<AnswerOutput>) {
         self.has_gap = false;
+        if !self.enter_attempt(text.step, text.attempt) {
+            return;
+        }
         // Deltas may have shown more than a status that was made before them.
-        if self.enter_attempt(text.step, text.attempt) && text.text.len() as u64 > self.text_bytes {
-            self.replace_text(text.text, out);
+        if let Some(new) = text.text.strip_prefix(self.blocks[TEXT].text.as_str()) {
+            self.append(TEXT, new, out);
         }
     }
 
@@ -145,22 +143,19 @@ impl AnswerStream {
 
     /// Applies the end of a step with its whole text. A repeated one changes nothing.
     pub fn apply_step_end(&mut self, text: StepText<'_>, out: &mut Vec<AnswerOutput>) {
-        if text.step < self.at.step || (text.step == self.at.step && self.is_closed) {
+        if text.step < self.step || (text.step == self.step && self.is_closed) {
             return;
         }
-        if text.step > self.at.step {
+        if text.step > self.step {
             self.begin_step(text.step);
-        }
-        if text.attempt != self.attempt {
-            self.next_attempt(text.attempt);
         }
         self.close(text.text, out);
     }
 
     /// Ends the present step without its end: a later one began. What is known of it is all.
     pub fn skip_to_step(&mut self, step: u32, out: &mut Vec<AnswerOutput>) {
-        if step > self.at.step {
-            self.answer.finish(self.list.blocks(), out);
+        if step > self.step {
+            self.answer.finish(&self.blocks, out);
             self.begin_step(step);
         }
     }
@@ -173,7 +168,7 @@ impl AnswerStream {
         }
         // The step that gave the answer is not known yet.
         if self.is_closed {
-            self.begin_step(self.at.step.saturating_add(1));
+            self.begin_step(self.step.saturating_add(1));
         }
         self.close(response, out);
     }
@@ -182,16 +177,18 @@ impl AnswerStream {
     /// it is the next one.
     fn enter_attempt(&mut self, step: u32, attempt: u32) -> bool {
         // Only the next step can begin here; a later one needs the ends in between.
-        if self.is_closed && step == self.at.step.saturating_add(1) {
+        if self.is_closed && step == self.step.saturating_add(1) {
             self.begin_step(step);
         }
         // A later step waits for the end of this one. A missed delta of it leaves a gap, which the
         // next delta shows.
-        if self.is_closed || step != self.at.step || attempt < self.attempt {
+        if self.is_closed || step != self.step || attempt < self.attempt {
             return false;
         }
         if attempt > self.attempt {
-            self.next_attempt(attempt);
+            self.attempt = attempt;
+            self.blocks = new_blocks(step, attempt);
+            self.thinking_bytes = 0;
         }
         true
     }
@@ -203,51 +200,43 @@ impl AnswerStream {
         self.has_gap = has_gap;
     }
 
-    fn next_attempt(&mut self, attempt: u32) {
-        self.attempt = attempt;
-        self.at.attempt = self.at.attempt.saturating_add(1);
-        self.text_bytes = 0;
-        self.thinking_bytes = 0;
+    fn append(&mut self, index: usize, new: &str, out: &mut Vec<AnswerOutput>) {
+        self.blocks[index].text.push_str(new);
+        let text = new.to_owned();
+        let change = ListChange::Appended { index, text };
+        self.answer.update(&self.blocks, &[change], out);
     }
 
-    fn push_text(&mut self, offset: u64, text: &str, out: &mut Vec<AnswerOutput>) {
-        let (at, text) = (self.at, text.to_owned());
-        self.text_bytes = self.text_bytes.max(offset + text.len() as u64);
-        self.feed(TranscriptInput::Text { at, offset, text }, out);
-    }
-
-    /// Makes this the text of the attempt.
-    fn replace_text(&mut self, text: &str, out: &mut Vec<AnswerOutput>) {
-        let blocks = self.list.blocks().iter();
-        let known = blocks.filter(|block| block.kind == BlockKind::Text);
-        let known: String = known.map(|block| block.text.as_str()).collect();
-        // Only a fault upstream contradicts its own deltas. The authoritative text wins.
-        if self.text_bytes > 0 && !text.starts_with(&known) {
-            self.next_attempt(self.attempt);
-        }
-        self.push_text(0, text, out);
-    }
-
+    /// Makes this the final text of the step.
     fn close(&mut self, text: &str, out: &mut Vec<AnswerOutput>) {
-        self.replace_text(text, out);
-        self.answer.finish(self.list.blocks(), out);
-        // Without a block there is nothing that the shown text could be compared with.
-        if text.is_empty() && !self.answer.shown().is_empty() {
-            let step = self.at.step;
-            out.push(AnswerOutput::Replaced { step });
-        }
+        text.clone_into(&mut self.blocks[TEXT].text);
+        self.answer.finish(&self.blocks, out);
         self.is_closed = true;
         self.has_gap = false;
     }
+}
 
-    fn feed(&mut self, input: TranscriptInput, out: &mut Vec<AnswerOutput>) {
-        let (mut changes, mut list_changes) = (Vec::new(), Vec::new());
-        self.fold.apply(input, &mut changes);
-        for change in changes {
-            self.list.apply_change(change, &mut list_changes);
-        }
-        self.answer.update(self.list.blocks(), &list_changes, out);
-    }
+/// Only one run is followed, so its id does not matter.
+fn one_run() -> RunId {
+    RunId(Default::default())
+}
+
+fn new_blocks(step: u32, attempt: u32) -> [Block; 2] {
+    [BlockKind::Thinking, BlockKind::Text].map(|kind| Block {
+        id: format!("{kind:?}/{step}/{attempt}"),
+        revision: 1,
+        kind,
+        run_id: Some(one_run()),
+        status: BlockStatus::Open,
+        start: 0,
+        text: String::new(),
+        details: BlockDetails {
+            step: Some(step),
+            attempt: Some(attempt),
+            role: Some(Role::Assistant),
+            ..BlockDetails::default()
+        },
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
-    let kind = StreamKind::Text;
+    let kind = DeltaKind::Text;
     TextDelta {
         step,
         attempt,
@@ -125,7 +125,7 @@ fn a_stopped_run_may_end_with_less_than_was_shown() {
 fn reasoning_goes_on_behind_a_gap() {
     let (mut stream, mut out) = (AnswerStream::default(), Vec::new());
     let thought = |offset, text| TextDelta {
-        kind: StreamKind::Thinking,
+        kind: DeltaKind::Thinking,
         ..piece(1, 1, offset, text)
     };
     for (offset, text) in [(0, "so "), (0, "so "), (9, "then")] {

@@ -20,7 +20,7 @@ mod fold;
 mod input;
 mod markdown;
 
-pub use answer_stream::{AnswerStream, StepText, StreamKind, TextDelta};
+pub use answer_stream::{AnswerStream, StepText, TextDelta};
 pub use answer_text::{AnswerOutput, AnswerText};
 pub use block_list::{BlockList, BlockPage, BlockRequest, ListChange};
 pub use fold::TranscriptFold;

@@ -1,6 +1,6 @@
 //! The payload of `run.delta`, parsed without copying its text: an answer has thousands of them.
 
-use hob_core::transcript::{StreamKind, TextDelta};
+use hob_core::transcript::TextDelta;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::DeltaKind;
 use serde::Deserialize;
@@ -25,11 +25,7 @@ impl BorrowedDelta<'_> {
             step: self.step,
             attempt: self.attempt,
             offset: self.offset,
-            kind: match self.kind {
-                DeltaKind::Text => StreamKind::Text,
-                DeltaKind::Thinking => StreamKind::Thinking,
-                DeltaKind::Tool => StreamKind::Tool,
-            },
+            kind: self.kind,
             text: &self.text,
         }
     }

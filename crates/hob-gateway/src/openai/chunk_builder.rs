@@ -7,6 +7,7 @@
 
 use hob_core::transcript::{AnswerOutput, AnswerStream, StepText, TextDelta};
 use hob_wire::block::BlockKind;
+use hob_wire::rooms::agent::ChatStep;
 
 /// The separator between the texts of two steps.
 const STEP_BREAK: &str = "\n\n";
@@ -73,6 +74,30 @@ impl ChunkBuilder {
     ) -> Result<(), DivergedAnswer> {
         self.stream.apply_step_end(text, &mut self.outputs);
         self.drain_outputs(chunks)
+    }
+
+    /// Applies the texts of the steps before the answer of a chat.
+    pub fn earlier_steps(
+        &mut self,
+        steps: &[ChatStep],
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<(), DivergedAnswer> {
+        for earlier in steps {
+            let text = StepText {
+                step: earlier.step,
+                attempt: earlier.attempt,
+                text: &earlier.text,
+            };
+            self.stream.apply_step_end(text, &mut self.outputs);
+            let answer = earlier.step.saturating_add(1);
+            self.stream.skip_to_step(answer, &mut self.outputs);
+        }
+        self.drain_outputs(chunks)
+    }
+
+    /// Returns true if the whole text of the answer was sent.
+    pub fn is_complete(&self, response: &str) -> bool {
+        self.stream.shown() == response
     }
 
     /// Sends what is still missing of the complete answer.

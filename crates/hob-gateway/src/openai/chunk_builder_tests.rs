@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::openai::error::OpenaiError;
-use hob_core::transcript::StreamKind;
+use hob_wire::rooms::agent::DeltaKind;
 
 fn piece(step: u32, attempt: u32, offset: u64, text: &str) -> TextDelta<'_> {
     TextDelta {
         step,
         attempt,
         offset,
-        kind: StreamKind::Text,
+        kind: DeltaKind::Text,
         text,
     }
 }

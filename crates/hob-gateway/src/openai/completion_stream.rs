@@ -22,6 +22,7 @@ use crate::token_cache::Principal;
 use axum::http::StatusCode;
 use bytes::Bytes;
 use hob_core::transcript::StepText;
+use hob_wire::content::ContentPart;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     self, AgentChatParams, AgentChatResult, AgentRunParams, RunCompletedPayload, RunDelta,
@@ -29,6 +30,7 @@ use hob_wire::rooms::agent::{
 };
 use hob_wire::{ErrorCode, EventTopic, Method, WireError};
 use std::sync::Arc;
+use std::time::Duration;
 
 const CHAT: &str = agent::Chat::SPEC.name;
 const STATUS: &str = agent::Status::SPEC.name;
@@ -36,6 +38,10 @@ const DELTA: &str = RunDelta::SPEC.topic;
 const STEP: &str = RunStep::SPEC.topic;
 const PAUSED: &str = RunPaused::SPEC.topic;
 const COMPLETED: &str = agent::RunCompleted::SPEC.topic;
+
+/// The time that the deltas on their way may take after the reply. The answer does not depend on it:
+/// what does not come is sent as one chunk.
+const DELTAS_WAIT: Duration = Duration::from_millis(20);
 
 /// The sender of a completion request.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +71,12 @@ pub(crate) struct CompletionStream {
 /// The work that the stream follows.
 #[derive(Debug)]
 enum CompletionSource {
-    /// A conversation.
-    Chat,
+    /// A conversation. Events take another queue than the reply, so it waits a moment for the deltas
+    /// that are on their way.
+    Chat {
+        is_streamed: bool,
+        reply: Option<Box<AgentChatResult>>,
+    },
     Run(RunId),
     /// A run that had already ended when it was requested again.
     Past(Option<Box<AgentChatResult>>),
@@ -101,17 +111,18 @@ impl CompletionStream {
         timer: &mut SilenceTimer,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<CompletionEvent, OpenaiError> {
-        if let CompletionSource::Past(reply) = &mut self.source
-            && let Some(reply) = reply.take()
-        {
-            return self
-                .finish(*reply, chunks)
-                .map(|reply| CompletionEvent::End(Box::new(reply)));
-        }
+        let reply_wait = match &self.source {
+            CompletionSource::Chat { reply, .. } => reply.as_ref().map(|_| DELTAS_WAIT),
+            CompletionSource::Past(_) => Some(Duration::ZERO),
+            CompletionSource::Run(_) => None,
+        };
         let first = tokio::select! {
             // Frames first: a timer that fired while frames wait must not count as silence.
             biased;
             frame = self.connection.next_frame() => frame?,
+            () = tokio::time::sleep(reply_wait.unwrap_or_default()), if reply_wait.is_some() => {
+                return self.finish_replied(chunks);
+            }
             () = timer.wait() => return Ok(CompletionEvent::Silence),
         };
         timer.note_activity();
@@ -123,7 +134,12 @@ impl CompletionStream {
             // Takes all frames that are ready, so that they leave in one write.
             next = self.connection.try_next_frame();
         }
-        Ok(CompletionEvent::More)
+        match &self.source {
+            CompletionSource::Chat {
+                reply: Some(given), ..
+            } if self.chunk_builder.is_complete(&text_of(given)) => self.finish_replied(chunks),
+            _ => Ok(CompletionEvent::More),
+        }
     }
 
     async fn start_chat(
@@ -169,7 +185,10 @@ impl CompletionStream {
         Ok(CompletionStream {
             connection,
             abort_on_drop,
-            source: CompletionSource::Chat,
+            source: CompletionSource::Chat {
+                is_streamed: request.stream,
+                reply: None,
+            },
             chunk_builder: ChunkBuilder::default(),
             tools: ClientToolNames {
                 names,
@@ -292,7 +311,7 @@ impl CompletionStream {
         delta: &BorrowedDelta<'_>,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<(), OpenaiError> {
-        let is_chat = matches!(self.source, CompletionSource::Chat);
+        let is_chat = matches!(self.source, CompletionSource::Chat { .. });
         // A session may have other runs; a chat's subscription has only its own deltas.
         if !is_chat && !self.follows(delta.run_id) {
             return Ok(());
@@ -315,8 +334,8 @@ impl CompletionStream {
         outcome: Result<&str, WireError>,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<Option<CompletionReply>, OpenaiError> {
-        match (id, &self.source) {
-            (CHAT, CompletionSource::Chat) => {
+        match (id, &mut self.source) {
+            (CHAT, CompletionSource::Chat { is_streamed, reply }) => {
                 let given = match outcome {
                     Ok(payload) => decode::<AgentChatResult>(payload)?,
                     Err(error) => {
@@ -327,7 +346,13 @@ impl CompletionStream {
                         return Err(agent_error(&error, &self.model));
                     }
                 };
-                self.finish(given, chunks).map(Some)
+                self.abort_on_drop.disarm();
+                if !*is_streamed {
+                    return self.finish(given, chunks).map(Some);
+                }
+                self.chunk_builder.earlier_steps(&given.earlier, chunks)?;
+                *reply = Some(Box::new(given));
+                Ok(None)
             }
             (STATUS, CompletionSource::Run(_)) => {
                 match outcome.and_then(decode::<RunView>) {
@@ -347,21 +372,29 @@ impl CompletionStream {
         }
     }
 
+    /// Ends the stream with the reply that is there.
+    fn finish_replied(
+        &mut self,
+        chunks: &mut Vec<AnswerChunk>,
+    ) -> Result<CompletionEvent, OpenaiError> {
+        let (CompletionSource::Chat { reply, .. } | CompletionSource::Past(reply)) =
+            &mut self.source
+        else {
+            return Ok(CompletionEvent::More);
+        };
+        let Some(given) = reply.take() else {
+            return Ok(CompletionEvent::More);
+        };
+        let reply = self.finish(*given, chunks)?;
+        Ok(CompletionEvent::End(Box::new(reply)))
+    }
+
     fn finish(
         &mut self,
         given: AgentChatResult,
         chunks: &mut Vec<AnswerChunk>,
     ) -> Result<CompletionReply, OpenaiError> {
         self.abort_on_drop.disarm();
-        // Events take another queue than the reply, so deltas may still be on their way.
-        for earlier in &given.earlier {
-            let text = StepText {
-                step: earlier.step,
-                attempt: earlier.attempt,
-                text: &earlier.text,
-            };
-            self.chunk_builder.step_ended(text, chunks)?;
-        }
         let reply = CompletionReply::from_agent(given, &self.tools)?;
         self.chunk_builder.finish(&reply.text, chunks)?;
         Ok(reply)
@@ -370,4 +403,13 @@ impl CompletionStream {
     fn follows(&self, run: RunId) -> bool {
         matches!(self.source, CompletionSource::Run(ours) if ours == run)
     }
+}
+
+/// The text of a reply.
+fn text_of(given: &AgentChatResult) -> String {
+    let texts = given.content.iter().filter_map(|part| match part {
+        ContentPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }

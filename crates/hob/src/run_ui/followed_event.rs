@@ -3,11 +3,9 @@
 use super::question::UserQuestion;
 use hob_client::BusEvent;
 use hob_core::child_runs;
-use hob_core::run_follower::{StreamKind, TextDelta};
 use hob_wire::EventTopic;
 use hob_wire::rooms::agent::{
-    DeltaKind, RunCompleted, RunCompletedPayload, RunDeltaPayload, RunInDoubt, RunPaused, RunRef,
-    RunServer, RunServerPayload,
+    RunCompleted, RunCompletedPayload, RunInDoubt, RunPaused, RunRef, RunServer, RunServerPayload,
 };
 use hob_wire::rooms::permission::{PermissionAnswer, PermissionAnswered, PermissionRequested};
 use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
@@ -62,19 +60,4 @@ fn parse_question(event: &BusEvent) -> Option<UserQuestion> {
     permission
         .or_else(|| doubt().map(|doubt| UserQuestion::Doubt(Box::new(doubt))))
         .or_else(|| money().map(UserQuestion::Budget))
-}
-
-/// Converts a delta of the wire for the run follower.
-pub fn text_delta(delta: &RunDeltaPayload) -> TextDelta<'_> {
-    TextDelta {
-        step: delta.step,
-        attempt: delta.attempt,
-        offset: delta.offset,
-        kind: match delta.kind {
-            DeltaKind::Text => StreamKind::Text,
-            DeltaKind::Thinking => StreamKind::Thinking,
-            DeltaKind::Tool => StreamKind::Tool,
-        },
-        text: &delta.delta,
-    }
 }

@@ -26,7 +26,9 @@ fn received(mut stream: std::net::TcpStream) -> (String, bool) {
         };
         if let Ok(chunk) = serde_json::from_str::<Value>(data.trim_end()) {
             assert!(chunk["error"].is_null(), "{chunk}");
-            content += chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default();
+            content += chunk["choices"][0]["delta"]["content"]
+                .as_str()
+                .unwrap_or_default();
         }
     }
     (content, text.contains("data: [DONE]"))
@@ -35,7 +37,9 @@ fn received(mut stream: std::net::TcpStream) -> (String, bool) {
 /// The texts of the session's answers.
 fn stored(house: &House, session: &str) -> String {
     let params = json!({ "sessionKey": session }).to_string();
-    let page = house.hob(&["--json", "rpc", "session.history", &params]).success();
+    let page = house
+        .hob(&["--json", "rpc", "session.history", &params])
+        .success();
     let page: Value = serde_json::from_str(&page).expect("JSON");
     let messages = page["messages"].as_array().expect("messages").iter();
     let answers = messages.filter(|message| message["role"] == "assistant");
@@ -52,7 +56,10 @@ fn stored(house: &House, session: &str) -> String {
 #[test]
 fn what_a_killed_daemon_streamed_is_the_beginning_of_what_is_stored() {
     let long = (1..40).map(|number| format!("- point {number}: h\u{e9}, \u{20ac}\n"));
-    let long = format!("# Answer\n\n{}\n```\ncode\n```\nend", long.collect::<String>());
+    let long = format!(
+        "# Answer\n\n{}\n```\ncode\n```\nend",
+        long.collect::<String>()
+    );
     let whole = format!("Let me look.\n\n{long}");
     let sim = Sim::start(move |asked| match asked.results_of_task().first() {
         None => Answer::words("Let me look.")
@@ -86,7 +93,8 @@ fn what_a_killed_daemon_streamed_is_the_beginning_of_what_is_stored() {
             let status = house.hob(&["--json", "rpc", "agent.status", &select]);
             // Killed before the run was accepted.
             let is_unknown = status.code != Some(0) && content.is_empty();
-            is_unknown || status.stdout.contains(r#""state":"done""#)
+            let status = serde_json::from_str::<Value>(&status.stdout).unwrap_or_default();
+            is_unknown || status["state"] == "done"
         });
         let text = stored_or_none(&house, &session);
         assert!(text.is_empty() || text == whole, "{text}");

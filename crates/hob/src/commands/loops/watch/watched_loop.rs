@@ -2,7 +2,6 @@
 //!
 //! Invariants: the model is bounded; a reading never overwrites the state of a later event.
 
-use crate::run_ui::followed_event::text_delta;
 use crate::run_ui::lines;
 use hob_client::BusEvent;
 use hob_core::transcript::{AnswerOutput, AnswerStream, StepText};
@@ -355,7 +354,7 @@ impl WatchedLoop {
         let mut out = Vec::new();
         let mut wants_reading = false;
         if let Some(delta) = event.read::<RunDelta>() {
-            wants_reading = self.stream.apply_delta(text_delta(&delta), &mut out);
+            wants_reading = self.stream.apply_delta((&delta).into(), &mut out);
         } else if let Some(step) = event.read::<RunStep>() {
             self.model = Some(step.model.clone());
             let text = StepText {
