@@ -212,11 +212,7 @@ impl Transcripts {
     }
 
     /// Applies an input to a transcript in memory. `input` gets the run in progress.
-    fn apply_to(
-        &self,
-        session: &SessionTag,
-        input: impl FnOnce(Option<RunId>) -> TranscriptInput,
-    ) {
+    fn apply_to(&self, session: &SessionTag, input: impl FnOnce(Option<RunId>) -> TranscriptInput) {
         if let Some(transcript) = self.find(&session.id) {
             let input = input(transcript.current_run());
             self.apply(&transcript, [input]);
@@ -406,7 +402,11 @@ impl Transcripts {
         let mut after = (tail.run.is_some()).then(|| settled_before(tail));
         while let Some(start) = after {
             let place = TranscriptPlace::After(start, u64::MAX);
-            let page = self.0.store.transcript(&session, place, TAIL_GROUPS).await?;
+            let page = self
+                .0
+                .store
+                .transcript(&session, place, TAIL_GROUPS)
+                .await?;
             after = page.after;
             next_seq = next_seq.max(page.message_count + 1);
             messages.extend(page.messages);
@@ -491,7 +491,8 @@ impl LiveTranscripts {
         if let Some(key) = &tag.key {
             self.ids.insert(Arc::clone(key), Arc::clone(&tag.id));
         }
-        self.by_id.insert(Arc::clone(&tag.id), Arc::clone(&transcript));
+        self.by_id
+            .insert(Arc::clone(&tag.id), Arc::clone(&transcript));
         transcript
     }
 }
