@@ -152,7 +152,7 @@ impl BlockGroup {
         self.last_seq = self.last_seq.max(message.seq);
         self.created_at = Some(message.at);
         let (seq, created_at) = (self.seq, self.created_at);
-        for block in self.blocks_mut() {
+        for block in self.answer_mut() {
             block.details.seq = seq;
             block.details.created_at = created_at;
         }
@@ -254,6 +254,11 @@ impl BlockGroup {
         block.details.content = Some(content);
         let call = block.details.content.as_ref().and_then(question_call);
         let call = call.and_then(|id| self.calls.iter_mut().find(|call| call.id() == Some(id)));
+        if call.is_none() {
+            // It belongs to the run, whatever becomes of the step.
+            block.details.step = None;
+            block.details.attempt = None;
+        }
         changes.insert(&block);
         match call {
             Some(call) => call.questions.push(block),
@@ -409,10 +414,11 @@ impl BlockGroup {
         }
     }
 
-    fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+    /// The blocks of the answer and its calls.
+    fn answer_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let answer = self.thinking.iter_mut().chain(&mut self.texts);
         let calls = self.calls.iter_mut().flat_map(CallBlocks::blocks_mut);
-        answer.chain(calls).chain(&mut self.notices)
+        answer.chain(calls)
     }
 }
 
