@@ -63,10 +63,7 @@ async fn create(
     Ok(store.create_session(params).await?)
 }
 
-async fn get(
-    handlers: &SessionHandlers,
-    params: SessionGetParams,
-) -> Result<Session, StoreError> {
+async fn get(handlers: &SessionHandlers, params: SessionGetParams) -> Result<Session, StoreError> {
     let session = SessionRef::parse(&params.session_key);
     handlers.store.get_session(&session).await
 }

@@ -70,10 +70,7 @@ impl TranscriptFeed {
             Some(origin) => (self.step_ref(origin.step, origin.attempt), origin.outcome),
             None => (self.step_ref(0, 0), None),
         };
-        let origin = MessageOrigin {
-            step,
-            outcome,
-        };
+        let origin = MessageOrigin { step, outcome };
         TranscriptInput::Message(StoredMessage::new(message, Some(origin)))
     }
 

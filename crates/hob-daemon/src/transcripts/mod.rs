@@ -2,6 +2,7 @@
 //!
 //! - [`Transcripts`]: the transcripts in memory: those of runs in progress and of followed sessions.
 //!   The rooms of the agent, the tools, the permissions and the sessions tell it what happens
+//! - `registry`: where they are kept
 //! - `session_transcript`: one of them: the fold of `hob_core::transcript`, fed in order
 //! - `feed`: the inputs of one run
 //! - `pages`: the answers to `session.blocks`, from stored messages and from the fold
@@ -12,11 +13,12 @@
 
 mod feed;
 mod pages;
+mod registry;
 mod session_transcript;
 
 pub(crate) use feed::TranscriptFeed;
 
-use hob_bus::{Bus, EventEmitter, SessionTag};
+use hob_bus::{Bus, SessionTag};
 use hob_core::transcript::{StoredMessage, TranscriptFold, TranscriptInput};
 use hob_kit::clock::Clock;
 use hob_kit::tasks::TaskGroup;
@@ -27,18 +29,13 @@ use hob_wire::rooms::session::{
     SessionBlock, SessionBlockPayload, SessionBlocks, SessionBlocksParams,
 };
 use hob_wire::{RunId, SessionId, WireError};
+use registry::TranscriptRegistry;
 use session_transcript::SessionTranscript;
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Transcripts in memory after which those that nobody needs are looked for.
-const SWEEP_AT_MIN: usize = 64;
-/// Positions for each millisecond. A new transcript begins at the time, so its positions are above
-/// those of its predecessors, also of former daemons.
-const POSITIONS_PER_MS: u64 = 1_024;
 /// Messages read at once for a transcript that begins in the middle of a run.
 const TAIL_GROUPS: usize = 500;
 /// Wait before followers are told again that they missed something.
@@ -50,25 +47,6 @@ const MISSED: &str = "missed";
 #[derive(Clone)]
 pub struct Transcripts(Arc<TranscriptRegistry>);
 
-struct TranscriptRegistry {
-    store: Store,
-    emitter: EventEmitter,
-    clock: Clock,
-    tasks: TaskGroup,
-    /// The last position that any transcript began or ended with. Not under the mutex: a transcript
-    /// asks for it under its own lock, which is taken under the mutex elsewhere.
-    position: AtomicU64,
-    // A std mutex: held for lookups, never across an await.
-    live: Mutex<LiveTranscripts>,
-}
-
-#[derive(Default)]
-struct LiveTranscripts {
-    by_id: HashMap<Arc<str>, Arc<SessionTranscript>>,
-    ids: HashMap<Arc<str>, Arc<str>>,
-    sweep_at: usize,
-}
-
 /// What a transcript shows now.
 struct TranscriptView {
     settled: u64,
@@ -79,14 +57,9 @@ struct TranscriptView {
 
 impl Transcripts {
     pub fn new(bus: &Bus, store: Store, clock: Clock, tasks: TaskGroup) -> Self {
-        Transcripts(Arc::new(TranscriptRegistry {
-            store,
-            emitter: bus.emitter("sessions"),
-            clock,
-            tasks,
-            position: AtomicU64::new(0),
-            live: Mutex::default(),
-        }))
+        let emitter = bus.emitter("sessions");
+        let registry = TranscriptRegistry::new(emitter, store, clock, tasks);
+        Transcripts(Arc::new(registry))
     }
 
     /// Answers `session.blocks`.
@@ -212,11 +185,7 @@ impl Transcripts {
     }
 
     /// Applies an input to a transcript in memory. `input` gets the run in progress.
-    fn apply_to(
-        &self,
-        session: &SessionTag,
-        input: impl FnOnce(Option<RunId>) -> TranscriptInput,
-    ) {
+    fn apply_to(&self, session: &SessionTag, input: impl FnOnce(Option<RunId>) -> TranscriptInput) {
         if let Some(transcript) = self.find(&session.id) {
             let input = input(transcript.current_run());
             self.apply(&transcript, [input]);
@@ -406,7 +375,11 @@ impl Transcripts {
         let mut after = (tail.run.is_some()).then(|| settled_before(tail));
         while let Some(start) = after {
             let place = TranscriptPlace::After(start, u64::MAX);
-            let page = self.0.store.transcript(&session, place, TAIL_GROUPS).await?;
+            let page = self
+                .0
+                .store
+                .transcript(&session, place, TAIL_GROUPS)
+                .await?;
             after = page.after;
             next_seq = next_seq.max(page.message_count + 1);
             messages.extend(page.messages);
@@ -426,73 +399,6 @@ impl Transcripts {
         if transcript.is_idle() && !self.is_followed(&transcript.tag) {
             self.0.remove(&mut live, transcript);
         }
-    }
-}
-
-impl TranscriptRegistry {
-    fn lock(&self) -> MutexGuard<'_, LiveTranscripts> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Removes transcripts whose followers left.
-    fn sweep(&self, live: &mut LiveTranscripts) {
-        let followed = |tag| self.emitter.has_followers::<SessionBlock>(tag);
-        let needless = live
-            .by_id
-            .values()
-            .filter(|transcript| transcript.is_idle() && !followed(&transcript.tag));
-        for transcript in needless.cloned().collect::<Vec<_>>() {
-            self.remove(live, &transcript);
-        }
-        live.sweep_at = live.by_id.len() * 2;
-    }
-
-    fn remove(&self, live: &mut LiveTranscripts, transcript: &Arc<SessionTranscript>) {
-        let tag = &transcript.tag;
-        let is_same = |held: &Arc<SessionTranscript>| Arc::ptr_eq(held, transcript);
-        if live.by_id.get(&tag.id).is_some_and(is_same) {
-            live.by_id.remove(&tag.id);
-            if let Some(key) = &tag.key {
-                live.ids.remove(key);
-            }
-            let position = transcript.position();
-            self.position.fetch_max(position, Ordering::Relaxed);
-        }
-    }
-
-    /// A position above all that a client may know.
-    fn next_position(&self) -> u64 {
-        let now = self.clock.wall_ms().saturating_mul(POSITIONS_PER_MS);
-        // Two steps, so that it is never the one after the last change of another transcript.
-        let next = |last: u64| Some(last.saturating_add(2).max(now));
-        let former = self
-            .position
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
-        next(former.unwrap_or_default()).unwrap_or(now)
-    }
-}
-
-impl LiveTranscripts {
-    /// The transcript of a session, created if it is missing.
-    fn entry(
-        &mut self,
-        registry: &TranscriptRegistry,
-        tag: &SessionTag,
-        session: SessionId,
-        session_key: &str,
-    ) -> Arc<SessionTranscript> {
-        if let Some(transcript) = self.by_id.get(&tag.id) {
-            return Arc::clone(transcript);
-        }
-        if self.by_id.len() >= self.sweep_at.max(SWEEP_AT_MIN) {
-            registry.sweep(self);
-        }
-        let transcript = Arc::new(SessionTranscript::new(tag.clone(), session, session_key));
-        if let Some(key) = &tag.key {
-            self.ids.insert(Arc::clone(key), Arc::clone(&tag.id));
-        }
-        self.by_id.insert(Arc::clone(&tag.id), Arc::clone(&transcript));
-        transcript
     }
 }
 

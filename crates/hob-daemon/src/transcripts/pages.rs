@@ -76,7 +76,9 @@ impl BlockPages<'_> {
         };
         let mut live = view.blocks;
         live.retain(is_wanted);
-        let end = before.unwrap_or(u64::MAX).min(view.settled.saturating_add(1));
+        let end = before
+            .unwrap_or(u64::MAX)
+            .min(view.settled.saturating_add(1));
         let wanted = self.limit.saturating_sub(live.len());
         let mut page = SessionBlocks {
             settled: view.settled,
@@ -114,7 +116,8 @@ impl BlockPages<'_> {
         }
         if page.after.is_none() {
             let is_behind = |block: &Block| block.details.seq.is_none_or(|seq| seq > after);
-            page.blocks.extend(view.blocks.into_iter().filter(is_behind));
+            page.blocks
+                .extend(view.blocks.into_iter().filter(is_behind));
         }
         Ok(page)
     }
@@ -152,9 +155,10 @@ impl BlockPages<'_> {
         let store = &self.transcripts.0.store;
         let (seq, groups) = match place {
             BlockPlace::Message(seq) => (Some(seq), 1),
-            BlockPlace::Step(run, step) => {
-                (store.message_of_run(self.session, run, Some(step)).await?, 1)
-            }
+            BlockPlace::Step(run, step) => (
+                store.message_of_run(self.session, run, Some(step)).await?,
+                1,
+            ),
             BlockPlace::RunEnd(run) => {
                 let last = store.message_of_run(self.session, run, None);
                 (last.await?, END_GROUPS)
@@ -230,7 +234,11 @@ fn drop_oldest(page: &mut SessionBlocks, wanted: usize) {
         return;
     };
     let is_older = |block: &Block| block.details.seq.is_some_and(|other| other < seq);
-    let dropped = page.blocks.iter().take_while(|block| is_older(block)).count();
+    let dropped = page
+        .blocks
+        .iter()
+        .take_while(|block| is_older(block))
+        .count();
     if dropped > 0 {
         page.blocks.drain(..dropped);
         page.before = Some(seq);

@@ -68,7 +68,9 @@ fn the_newest_messages_go_whole_and_the_next_page_begins_with_them() {
 
 #[test]
 fn an_id_says_where_its_block_is_stored() {
-    let run: RunId = "0190a000-0000-7000-8000-000000000001".parse().expect("an id");
+    let run: RunId = "0190a000-0000-7000-8000-000000000001"
+        .parse()
+        .expect("an id");
     for (id, place) in [
         ("m12/t1".to_owned(), Some(BlockPlace::Message(12))),
         (format!("{run}/3/2/o1"), Some(BlockPlace::Step(run, 3))),

@@ -298,9 +298,8 @@ fn is_streamed(input: &TranscriptInput) -> bool {
 
 /// True for an input after which the pieces streamed before it are not needed.
 fn makes_streamed_needless(input: &TranscriptInput) -> bool {
-    let is_answer = |stored: &StoredMessage| {
-        stored.message.role == Role::Assistant && stored.origin.is_some()
-    };
+    let is_answer =
+        |stored: &StoredMessage| stored.message.role == Role::Assistant && stored.origin.is_some();
     match input {
         TranscriptInput::Attempt(_) | TranscriptInput::RunEnded { .. } => true,
         TranscriptInput::Message(stored) => is_answer(stored),
@@ -333,9 +332,8 @@ fn join_back(inputs: &mut VecDeque<TranscriptInput>, next: TranscriptInput) {
 /// Appends a piece to the one before it. Returns it if it does not continue that one.
 fn join_pieces(last: &mut TranscriptInput, next: TranscriptInput) -> Option<TranscriptInput> {
     use TranscriptInput::{CallText, Text, Thinking};
-    let is_next = |one: &StepRef, other: &StepRef, end: u64, offset: u64| {
-        one == other && end == offset
-    };
+    let is_next =
+        |one: &StepRef, other: &StepRef, end: u64, offset: u64| one == other && end == offset;
     let joined = match (last, &next) {
         (
             Text { at, offset, text },

@@ -99,7 +99,10 @@ fn messages_that_are_reported_out_of_order_are_shown_in_order() {
     assert!(apply(&transcript, true, [message(7, Role::User, None)]).is_empty());
     let rest = apply(&transcript, true, [message(6, Role::User, None)]);
     assert_eq!(opened(&rest), ["m6/t1", "m7/t1", "m8/t1"]);
-    let all: Vec<u64> = positions(&first).into_iter().chain(positions(&rest)).collect();
+    let all: Vec<u64> = positions(&first)
+        .into_iter()
+        .chain(positions(&rest))
+        .collect();
     let expected: Vec<u64> = (BEGIN + 1..=BEGIN + all.len() as u64).collect();
     assert_eq!(all, expected);
     // A message that was reported before is nothing new.
@@ -118,14 +121,21 @@ fn what_follows_a_message_waits_for_it() {
         message: None,
         notes: vec!["a note".to_owned()],
     };
-    let held = apply(&transcript, true, [message(3, Role::Assistant, Some(1)), end]);
+    let held = apply(
+        &transcript,
+        true,
+        [message(3, Role::Assistant, Some(1)), end],
+    );
     assert!(held.is_empty(), "{held:?}");
     let changes = apply(&transcript, true, [message(2, Role::User, None)]);
     let ids: Vec<String> = changes.iter().map(|change| change.id.clone()).collect();
     let answer = format!("{}/1/1/t1", run());
     let note = format!("{}/n1", run());
     let place = |id: &str| ids.iter().position(|other| other == id);
-    assert!(place("m2/t1") < place(&answer) && place(&answer) < place(&note), "{ids:?}");
+    assert!(
+        place("m2/t1") < place(&answer) && place(&answer) < place(&note),
+        "{ids:?}"
+    );
 }
 
 #[test]
@@ -153,7 +163,11 @@ fn pieces_that_nobody_looks_at_are_joined_and_shown_when_somebody_does() {
     let task = message(1, Role::User, Some(0));
     let attempt = TranscriptInput::Attempt(step_ref(1, 1));
     apply(&transcript, false, [begun, task, attempt]);
-    apply(&transcript, false, [text(0, "One "), text(4, "two "), text(8, "three")]);
+    apply(
+        &transcript,
+        false,
+        [text(0, "One "), text(4, "two "), text(8, "three")],
+    );
     assert_eq!(transcript.lock().deferred.len(), 1);
     let (blocks, position) = look(&transcript);
     assert_eq!(blocks.last().expect("a block").text, "One two three");

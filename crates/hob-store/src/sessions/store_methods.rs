@@ -6,10 +6,10 @@ use super::write::{self, MessageDraft, NewSession};
 use crate::error::{QueryError, StoreError};
 use crate::store::{Store, to_json};
 use crate::validate;
-use hob_wire::{Role, RunId};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::session;
+use hob_wire::{Role, RunId};
 use rusqlite::Connection;
 
 impl Store {

@@ -16,7 +16,9 @@ use hob_core::transcript::{CallOutcome, MessageOrigin, StepRef, StoredMessage};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::work::RunEndCause;
-use hob_wire::{ContentPart, DamagedRow, Message, MessageContent, MessageId, Role, RunId, SessionId};
+use hob_wire::{
+    ContentPart, DamagedRow, Message, MessageContent, MessageId, Role, RunId, SessionId,
+};
 use rusqlite::{Connection, Row};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -104,7 +106,9 @@ pub(crate) fn page(
             let last = (end <= head.message_count).then(|| end.saturating_sub(1));
             (before, last)
         }
-        TranscriptPlace::After(start, _) => (Some(start.saturating_add(1)).filter(|_| start > 0), after),
+        TranscriptPlace::After(start, _) => {
+            (Some(start.saturating_add(1)).filter(|_| start > 0), after)
+        }
     };
     Ok(TranscriptPage {
         session: head.identity.id,
@@ -130,8 +134,7 @@ pub(crate) fn tail(sql: &Connection, session: &SessionRef) -> Result<TranscriptT
             let last_message = number(row, 2)?;
             let mut select = sql.prepare_cached(LAST_GROUP)?;
             let from = last_message.saturating_sub(LOOK_AHEAD_ROWS);
-            let mut rows =
-                select.query((head.row_id, int(last_message), int(from), run_row))?;
+            let mut rows = select.query((head.row_id, int(last_message), int(from), run_row))?;
             let begins = rows.next()?.map(|row| number(row, 0)).transpose()?;
             let run = RunId(crate::value::uuid(row, 1)?);
             Some((run, begins.unwrap_or(last_message)))
@@ -167,7 +170,10 @@ pub(crate) fn last_of(
     let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
     let mut select = sql.prepare_cached(LAST_OF)?;
     let mut rows = select.query((&run.0.as_bytes()[..], head.row_id))?;
-    let last = rows.next()?.map(|row| optional_number(row, 0)).transpose()?;
+    let last = rows
+        .next()?
+        .map(|row| optional_number(row, 0))
+        .transpose()?;
     Ok(last.flatten())
 }
 

@@ -5,9 +5,7 @@ use crate::runs::rig::{run, step};
 use crate::support::{Home, Open, alter};
 use hob_core::transcript::{CallOutcome, StoredMessage};
 use hob_kit::randomness::Randomness;
-use hob_store::{
-    NewMessage, RunRow, StepOrigin, TranscriptPage, TranscriptPlace,
-};
+use hob_store::{NewMessage, RunRow, StepOrigin, TranscriptPage, TranscriptPlace};
 use hob_wire::rooms::agent::{RunState, ToolCallState};
 use hob_wire::rooms::session::SessionSendParams;
 use hob_wire::work::RunEndCause;
@@ -110,7 +108,9 @@ impl Conversation {
     async fn read_on(&self, groups: usize) -> Vec<TranscriptPage> {
         let (mut pages, mut after) = (Vec::new(), Some(0));
         while let Some(start) = after {
-            let page = self.page(TranscriptPlace::After(start, u64::MAX), groups).await;
+            let page = self
+                .page(TranscriptPlace::After(start, u64::MAX), groups)
+                .await;
             after = page.after;
             pages.push(page);
         }
@@ -142,16 +142,26 @@ async fn each_group_is_whole_and_on_one_page_in_both_directions() {
     let whole = talk.page(TranscriptPlace::Before(u64::MAX), 1_000).await;
     let count = usize::try_from(whole.message_count).expect("few");
     assert_eq!(whole.messages.len(), count);
-    assert_eq!((whole.before, whole.after, whole.runs.len()), (None, None, 1));
+    assert_eq!(
+        (whole.before, whole.after, whole.runs.len()),
+        (None, None, 1)
+    );
     for groups in [1, 2, 3, 7] {
         for pages in [talk.read_back(groups).await, talk.read_on(groups).await] {
             let on_page = pages_of(&pages);
-            assert_eq!(on_page.len(), count, "each message is on one page (seed {seed})");
+            assert_eq!(
+                on_page.len(),
+                count,
+                "each message is on one page (seed {seed})"
+            );
             for page in &pages {
                 assert_groups_are_whole(page);
             }
             let heads = |page: &TranscriptPage| {
-                let heads = page.messages.iter().filter(|it| it.message.role != Role::Tool);
+                let heads = page
+                    .messages
+                    .iter()
+                    .filter(|it| it.message.role != Role::Tool);
                 heads.count()
             };
             assert!(pages.iter().all(|page| (1..=groups).contains(&heads(page))));
@@ -177,10 +187,15 @@ fn pages_of(pages: &[TranscriptPage]) -> BTreeMap<u64, usize> {
 
 fn assert_groups_are_whole(page: &TranscriptPage) {
     let step = |it: &StoredMessage| it.origin.as_ref().map(|origin| origin.step.step);
-    for result in page.messages.iter().filter(|it| it.message.role == Role::Tool) {
-        let mut answers = page.messages.iter().filter(|it| {
-            it.message.role == Role::Assistant && it.message.seq < result.message.seq
-        });
+    for result in page
+        .messages
+        .iter()
+        .filter(|it| it.message.role == Role::Tool)
+    {
+        let mut answers = page
+            .messages
+            .iter()
+            .filter(|it| it.message.role == Role::Assistant && it.message.seq < result.message.seq);
         assert!(answers.any(|answer| step(answer) == step(result)));
     }
 }
@@ -204,7 +219,9 @@ async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
     let remains = home.remains();
     let reopened = remains.open();
     for store in [&talk.store, &reopened] {
-        let page = store.transcript(SESSION, TranscriptPlace::After(0, u64::MAX), 100).await;
+        let page = store
+            .transcript(SESSION, TranscriptPlace::After(0, u64::MAX), 100)
+            .await;
         let page = page.expect("it is read");
         let origin = |seq: usize| page.messages[seq - 1].origin.clone();
         let runs: Vec<_> = page.messages.iter().map(|it| it.origin.is_some()).collect();
@@ -220,7 +237,10 @@ async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
             panic!("one run ended: {:?}", page.runs);
         };
         assert_eq!((ended.run, ended.last_message), (talk.run.id, 6));
-        assert_eq!((ended.cause, &ended.notes[..]), (RunEndCause::Answered, &["a note".to_owned()][..]));
+        assert_eq!(
+            (ended.cause, &ended.notes[..]),
+            (RunEndCause::Answered, &["a note".to_owned()][..])
+        );
         let of_step = store.message_of_run(SESSION, talk.run.id, Some(2)).await;
         assert_eq!(of_step.expect("read"), Some(6));
         let last = store.message_of_run(SESSION, talk.run.id, None).await;
@@ -237,10 +257,16 @@ async fn damaged_and_missing_messages_are_notes_at_their_place() {
         talk.send(&format!("message {number}")).await;
     }
     talk.store.close().await;
-    alter(&home, "UPDATE messages SET content = '\"other\"' WHERE seq = 2");
+    alter(
+        &home,
+        "UPDATE messages SET content = '\"other\"' WHERE seq = 2",
+    );
     alter(&home, "DELETE FROM messages WHERE seq IN (4, 5)");
     let store = home.open();
-    for place in [TranscriptPlace::After(0, u64::MAX), TranscriptPlace::Before(u64::MAX)] {
+    for place in [
+        TranscriptPlace::After(0, u64::MAX),
+        TranscriptPlace::Before(u64::MAX),
+    ] {
         let page = store.transcript(SESSION, place, 100).await.expect("read");
         let seqs = |damaged: bool| -> Vec<u64> {
             let those = page.messages.iter().filter(|it| it.damaged == damaged);

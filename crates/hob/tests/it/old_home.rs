@@ -148,6 +148,48 @@ async fn its_tokens_still_open_the_door_and_its_run_goes_on() {
     assert!(sent["seq"].as_u64() > before["messages"].as_u64(), "{sent}");
 }
 
+#[tokio::test]
+async fn its_messages_are_blocks() {
+    let (house, _old) = open_old_home();
+    let mut owner = Peer::owner(&house).await;
+    let sessions = owner.call("session.list", json!({ "limit": 500 })).await;
+    let mut compared = 0;
+    for session in sessions["sessions"].as_array().expect("a list") {
+        let key = &session["sessionKey"];
+        let export = owner.call("session.export", json!({ "sessionKey": key }));
+        let messages = export.await["messages"].as_array().expect("a list").clone();
+        let blocks = blocks_of(&mut owner, key).await;
+        for message in messages
+            .iter()
+            .filter(|message| message["content"].is_string())
+        {
+            let of_it = blocks
+                .iter()
+                .filter(|block| block["seq"] == message["seq"] && block["kind"] == "text");
+            let text: String = of_it.filter_map(|block| block["text"].as_str()).collect();
+            assert_eq!(
+                text, message["content"],
+                "message {} of {key}",
+                message["seq"]
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "only {compared} messages were compared");
+}
+
+/// All blocks of a session, read in small pages.
+async fn blocks_of(owner: &mut Peer, key: &Value) -> Vec<Value> {
+    let (mut blocks, mut after) = (Vec::new(), Some(0));
+    while let Some(start) = after {
+        let params = json!({ "sessionKey": key, "after": start, "limit": 2 });
+        let page = owner.call("session.blocks", params).await;
+        blocks.extend(page["blocks"].as_array().expect("a list").clone());
+        after = page["after"].as_u64();
+    }
+    blocks
+}
+
 /// What came out of the archive beside the home.
 struct OldHome {
     said: Value,

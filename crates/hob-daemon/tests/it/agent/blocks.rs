@@ -162,9 +162,9 @@ fn plain(blocks: &[Block]) -> Vec<Block> {
 
 /// The joined texts of all answers.
 fn answers(blocks: &[Block]) -> String {
-    let texts = blocks.iter().filter(|block| {
-        block.kind == BlockKind::Text && block.details.step.is_some()
-    });
+    let texts = blocks
+        .iter()
+        .filter(|block| block.kind == BlockKind::Text && block.details.step.is_some());
     texts.map(|block| block.text.as_str()).collect()
 }
 
@@ -257,7 +257,9 @@ async fn a_new_attempt_replaces_the_blocks_of_the_former_one() {
     let house = house(folder.path(), &sim);
     let mut follower = Follower::join(&house, "follower", "a").await;
     house.run(task("a", "Go.")).await;
-    follower.until(|blocks| answers(blocks).starts_with("This")).await;
+    follower
+        .until(|blocks| answers(blocks).starts_with("This"))
+        .await;
     let first = follower.list.blocks()[1].id.clone();
     gate.open();
     house.hears("run.completed", 1).await;
@@ -277,12 +279,18 @@ async fn an_aborted_answer_keeps_what_was_stored_of_it() {
     let house = house(folder.path(), &sim);
     let mut follower = Follower::join(&house, "follower", "a").await;
     let run = house.run(task("a", "Tell.")).await;
-    follower.until(|blocks| answers(blocks).starts_with("Once")).await;
+    follower
+        .until(|blocks| answers(blocks).starts_with("Once"))
+        .await;
     let selector = RunSelector {
         run_id: Some(run.run_id),
         session_key: None,
     };
-    house.caller().call::<Abort>(&selector).await.expect("stops");
+    house
+        .caller()
+        .call::<Abort>(&selector)
+        .await
+        .expect("stops");
     house.hears("run.completed", 1).await;
     follower.until_stored(&house).await;
     let blocks = follower.list.blocks();
@@ -311,7 +319,9 @@ async fn texts_that_come_while_a_call_runs_stand_behind_its_group() {
     house.run(task("a", "Do it.")).await;
     // The call waits for a person; meanwhile others write to the session.
     let is_question = |block: &Block| block.kind == BlockKind::Question;
-    follower.until(|blocks| blocks.iter().any(is_question)).await;
+    follower
+        .until(|blocks| blocks.iter().any(is_question))
+        .await;
     send(&house, "a", "from elsewhere").await;
     house
         .run(AgentRunParams {
@@ -324,7 +334,9 @@ async fn texts_that_come_while_a_call_runs_stand_behind_its_group() {
         .await;
     let yes = say_yes(&house);
     until(|| gate.waiting() == 1).await;
-    follower.until(|blocks| !blocks.iter().any(is_question)).await;
+    follower
+        .until(|blocks| !blocks.iter().any(is_question))
+        .await;
     gate.open();
     house.hears("run.completed", 1).await;
     yes.abort();
@@ -333,7 +345,14 @@ async fn texts_that_come_while_a_call_runs_stand_behind_its_group() {
     let texts: Vec<&str> = blocks.iter().map(|block| block.text.as_str()).collect();
     assert_eq!(
         texts,
-        ["Do it.", "", "keyed is done", "from elsewhere", "in French", "Done."]
+        [
+            "Do it.",
+            "",
+            "keyed is done",
+            "from elsewhere",
+            "in French",
+            "Done."
+        ]
     );
     house.close().await;
 }
@@ -376,7 +395,9 @@ async fn a_crash_in_the_middle_of_an_answer_leaves_nothing_twice_and_nothing_mis
     bench::serve(&first, &world).await;
     let mut follower = Follower::join(&first, "follower", "a").await;
     first.run(task("a", "Look.")).await;
-    follower.until(|blocks| answers(blocks).contains("The")).await;
+    follower
+        .until(|blocks| answers(blocks).contains("The"))
+        .await;
     let mut list = follower.list;
     let path = first.crash().await;
     gate.open();
@@ -423,12 +444,20 @@ async fn a_call_in_doubt_is_a_question_for_a_follower_that_comes_after_the_crash
         .until(|blocks| blocks.iter().any(in_doubt) && blocks.iter().any(asks))
         .await;
     let run = second.heard("run.in_doubt").remove(0);
-    let run = run["runId"].as_str().expect("an id").parse().expect("an id");
+    let run = run["runId"]
+        .as_str()
+        .expect("an id")
+        .parse()
+        .expect("an id");
     let selector = RunSelector {
         run_id: Some(run),
         session_key: None,
     };
-    second.caller().call::<Abort>(&selector).await.expect("ends");
+    second
+        .caller()
+        .call::<Abort>(&selector)
+        .await
+        .expect("ends");
     follower.until_stored(&second).await;
     assert!(is_closed(follower.list.blocks()));
     second.close().await;
@@ -466,10 +495,7 @@ async fn pages_and_single_blocks_are_the_same_blocks() {
     assert_eq!(forward, whole);
     for block in &whole {
         let ids = vec![block.id.clone(), "m999/t1".to_owned()];
-        let params = SessionBlocksParams {
-            ids,
-            ..params("a")
-        };
+        let params = SessionBlocksParams { ids, ..params("a") };
         assert_eq!(page(&house, params).await.blocks, [block.clone()]);
     }
     house.close().await;
