@@ -17,7 +17,7 @@ fn route(from: &str, to: &str) -> Result<RedirectRoute, NetError> {
 fn an_origin_is_https_or_on_this_machine() {
     for good in [
         "https://huggingface.co",
-        "https://mirror.example.org:8443/hf/",
+        "https://models.example.org:8443/hf/",
         "http://127.0.0.1:8000",
         "http://[::1]:8000",
         "http://localhost:8000/",
@@ -36,9 +36,9 @@ fn an_origin_is_https_or_on_this_machine() {
     ] {
         assert!(FileOrigin::parse(wrong).is_err(), "{wrong}");
     }
-    let mirror = origin("https://mirror.example.org:8443/hf/");
-    assert_eq!(mirror.url("/a/b"), "https://mirror.example.org:8443/hf/a/b");
-    assert_eq!(mirror.host(), "mirror.example.org:8443");
+    let hub = origin("https://models.example.org:8443/hf/");
+    assert_eq!(hub.url("/a/b"), "https://models.example.org:8443/hf/a/b");
+    assert_eq!(hub.host(), "models.example.org:8443");
 }
 
 #[test]

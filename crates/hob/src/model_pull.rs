@@ -50,11 +50,7 @@ pub async fn run(context: &CommandContext, params: Value) -> Result<(), CommandF
     {
         return Ok(());
     }
-    let fetched = pull.fetch(&mut interrupts).await?;
-    // Ollama runs its models itself.
-    if !params.source.starts_with(OLLAMA) {
-        pull.install_server(&mut interrupts).await?;
-    }
+    let fetched = pull.fetch_agreed(&mut interrupts).await?;
     pull.report_done(&fetched)
 }
 
@@ -135,8 +131,21 @@ impl ModelPuller<'_> {
         Ok(agreed)
     }
 
+    /// Fetches a model to which a person agreed, and installs the server that runs it.
+    pub async fn fetch_agreed(
+        &self,
+        interrupts: &mut InterruptSignals,
+    ) -> Result<ModelDownload, CommandFailure> {
+        let fetched = self.fetch(interrupts).await?;
+        // Ollama runs its models itself.
+        if !self.source.starts_with(OLLAMA) {
+            self.install_server(interrupts).await?;
+        }
+        Ok(fetched)
+    }
+
     /// Fetches the model and shows the progress until it is here.
-    pub async fn fetch(
+    async fn fetch(
         &self,
         interrupts: &mut InterruptSignals,
     ) -> Result<ModelDownload, CommandFailure> {

@@ -67,12 +67,12 @@ pub(super) async fn downloads(
             .map(|(place, record)| download_of(&context, place, record))
             .collect();
         for job in context.pulls.all() {
-            match downloads.iter_mut().find(|it| it.name == job.name) {
+            let stored = downloads.iter_mut().find(|it| it.name == job.name);
+            // Models of Ollama are kept by Ollama, so only what is not complete is listed here.
+            match stored {
                 Some(stored) if job.state.is_active() => *stored = job,
-                Some(_) => {}
-                // Models of Ollama are kept by Ollama, so only what is not complete is listed here.
                 None if job.state != DownloadState::Complete => downloads.push(job),
-                None => {}
+                Some(_) | None => {}
             }
         }
         downloads.sort_by(|one, other| one.name.cmp(&other.name));

@@ -254,12 +254,11 @@ fn publish_end(
         }
         Err(error) => {
             let model = &last.name;
-            last.state = match error {
-                PullError::Stopped => DownloadState::Partial,
-                _ => {
-                    tracing::warn!(model, "not fetched: {error}");
-                    DownloadState::Failed
-                }
+            last.state = if error == PullError::Stopped {
+                DownloadState::Partial
+            } else {
+                tracing::warn!(model, "not fetched: {error}");
+                DownloadState::Failed
             };
             last.message = Some(error.to_string());
         }

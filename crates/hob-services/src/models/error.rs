@@ -58,6 +58,11 @@ impl PullError {
 
     /// Converts a failure of the network.
     pub(crate) fn of_network(error: &NetError) -> PullError {
-        PullError::Hub(error.to_string())
+        PullError::Hub(match error {
+            NetError::Connect { host, reason } => format!(
+                "The server {host} cannot be reached: {reason}. hob uses no proxy of the environment."
+            ),
+            other => other.to_string(),
+        })
     }
 }

@@ -11,6 +11,7 @@ use super::error::PullError;
 use super::source::is_part;
 use hob_net::{FileClient, HttpResponse};
 use serde::Deserialize;
+use std::path::Path;
 use std::time::Duration;
 
 /// The public hub, unless `HF_ENDPOINT` names another.
@@ -212,7 +213,8 @@ impl HubFile {
     fn is_model(&self) -> bool {
         let name = self.name().to_ascii_lowercase();
         // A projector or a matrix of weights is a GGUF too, and no model.
-        name.ends_with(".gguf") && !name.contains("mmproj") && !name.contains("imatrix")
+        let is_gguf = Path::new(&name).extension().is_some_and(|it| it == "gguf");
+        is_gguf && !name.contains("mmproj") && !name.contains("imatrix")
     }
 
     /// Returns true for `NAME-00001-of-00002.gguf`.

@@ -17,12 +17,13 @@ methods! { "models";
     /// The source is a name of the catalogue, hf:OWNER/REPO[:QUANT] for a GGUF file on the hub, or
     /// ollama:NAME to let a running Ollama fetch it. Fetching needs a person's consent (`yes`). It
     /// answers once the download has begun; `model.pull.progress` reports the progress. A download
-    /// goes on when its caller leaves, and one that was interrupted continues when it is pulled again.
+    /// goes on when its caller leaves; Ctrl-C in `hob model pull` stops it. One that was interrupted
+    /// continues when it is pulled again.
     Pull = "model.pull" {
         params: ModelPullParams, result: ModelPullResult, scope: Admin, effect: Keyed,
         cli: CliExposure::Verb(&["source"]),
     }
-    /// Stops a download. What was fetched is kept, and pulling the model again continues there.
+    /// Stops a download. What was fetched stays, and the next pull continues there.
     Abort = "model.abort" {
         params: ModelFileSelector, result: ModelDownload, scope: Admin, effect: Keyed,
         cli: CliExposure::Verb(&["name"]),

@@ -97,6 +97,7 @@ pub fn sample(field: &ParamField) -> String {
         ("content", "\"Good morning\""),
         ("label", "\"Holiday plans\""),
         ("method", "session.send"),
+        ("source", "qwen3-4b"),
         ("trace", "4f1c2a9be07d6635"),
     ];
     let found = known.iter().find(|(known, _)| *known == field.name);

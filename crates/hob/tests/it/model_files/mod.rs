@@ -44,7 +44,7 @@ fn hub(bytes: usize) -> ModelHub {
 /// A file that begins as a GGUF and differs everywhere.
 fn model(repository: &str, path: &str, bytes: usize) -> HubSimFile {
     let mut content = b"GGUF".to_vec();
-    content.extend((0..bytes.saturating_sub(4)).map(|at| (at % 251) as u8));
+    content.extend((0..=250_u8).cycle().take(bytes.saturating_sub(4)));
     HubSimFile::new(repository, path, content)
 }
 
