@@ -195,7 +195,7 @@ impl HttpResponse {
     }
 
     /// Reads the next bytes of the body; `None` at its end.
-    pub(crate) async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
+    pub async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
         match tokio::time::timeout(idle, self.inner.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(failure)) => Err(NetError::of_reading(&self.host, &failure)),

@@ -2,6 +2,7 @@
 //!
 //! - [`HttpClient`], [`HttpRequest`], [`HttpResponse`]: one attempt at one address
 //! - [`WebClient`], [`PrivateHosts`], [`address`]: pages that a model named, on the open internet only
+//! - [`FileClient`], [`FileOrigin`]: large files of a configured origin that redirects elsewhere
 //! - [`EgressProxy`]: the only exit of a command's network: HTTP and SOCKS5, under the same policy
 //! - [`check_listener`]: checks the owner of a server on this machine
 //! - [`SseReader`]: the events of a response, as they arrive
@@ -9,12 +10,14 @@
 //! - [`retry_after`]: parses the `Retry-After` header, pure
 //!
 //! Invariants: every read is bounded in bytes and in idle time; a redirect is followed only within
-//! the host of a page; no proxy is taken from the environment; an error never contains a header that
-//! was sent. Dropping a response or its reader closes the connection, which aborts the request.
+//! the host of a page, or, for a file, where `file_client` allows it; no proxy is taken from the
+//! environment; an error never contains a header that was sent. Dropping a response or its reader
+//! closes the connection, which aborts the request.
 
 pub mod address;
 mod egress;
 mod error;
+mod file_client;
 mod http_client;
 mod http_request;
 mod listener_owner;
@@ -28,6 +31,7 @@ mod sse_reader;
 mod web_client;
 
 pub use error::NetError;
+pub use file_client::{FileClient, FileOrigin, FileResponse};
 pub use http_client::{HttpClient, HttpOptions, HttpResponse};
 pub use http_request::HttpRequest;
 pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_async};

@@ -117,7 +117,10 @@ impl WebClient {
         for _ in 0..=REDIRECTS_MAX {
             // A fragment is for the reader only and is never sent.
             place.url.set_fragment(None);
-            let response = self.send_request(&place, is_private_host, request).await?;
+            let headers = [("accept", request.accept.as_str())];
+            let response = self
+                .send_request(&place, is_private_host, &headers, request.head_timeout)
+                .await?;
             let Some(redirect_target) = redirect_target(&place.url, &response) else {
                 let url = place.url.to_string();
                 return Ok(PageOutcome::Page { url, response });
@@ -132,6 +135,19 @@ impl WebClient {
         }
         let why = format!("it redirected more than {REDIRECTS_MAX} times");
         Err(NetError::Refused(why))
+    }
+
+    /// Requests a target of a redirect once, without following another one.
+    pub(crate) async fn get_redirected(
+        &self,
+        url: Url,
+        headers: &[(&str, &str)],
+        private_hosts: &PrivateHosts,
+        head_timeout: Duration,
+    ) -> Result<HttpResponse, NetError> {
+        let (place, is_private_host) = egress::check_redirect(url, private_hosts)?;
+        self.send_request(&place, is_private_host, headers, head_timeout)
+            .await
     }
 
     /// Resolves a URL that passed `egress`, once, and checks every address. The caller connects to
@@ -165,15 +181,16 @@ impl WebClient {
         &self,
         place: &AllowedUrl,
         is_private_host: bool,
-        request: &PageRequest,
+        headers: &[(&str, &str)],
+        head_timeout: Duration,
     ) -> Result<HttpResponse, NetError> {
-        let client = self.client(is_private_host)?;
-        let sent = client
-            .get(place.url.clone())
-            .header("accept", request.accept.as_str())
-            .send();
+        let mut builder = self.client(is_private_host)?.get(place.url.clone());
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
+        }
+        let sent = builder.send();
         let response =
-            HttpResponse::await_head(&self.0.parts.clock, &place.host, sent, request.head_timeout);
+            HttpResponse::await_head(&self.0.parts.clock, &place.host, sent, head_timeout);
         let response = response.await?;
         // A second line of defence: the resolver already returned only checked addresses.
         if let Some(address) = response.remote_address()
@@ -290,7 +307,7 @@ fn system_lookup(name: String) -> DnsLookupFuture {
 }
 
 /// Returns the target of a redirect.
-fn redirect_target(from: &Url, response: &HttpResponse) -> Option<Url> {
+pub(crate) fn redirect_target(from: &Url, response: &HttpResponse) -> Option<Url> {
     if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
