@@ -10,6 +10,7 @@
 //! | `sim`, `route`, `server`, `answer_body`, `pacer` | the server, its paths, and the timing of an answer's bytes |
 //! | `answer`, `fault`, `request` | the types a script uses |
 //! | `chat`, `responses`, `anthropic`, `gemini` | one dialect each: its request checks and its answers |
+//! | `model_hub` | a hub of model files to download: [`ModelHub`] |
 //! | `draft`, `damage` | an answer with its ids and counts; corrupted frames |
 //!
 //! Invariants: an answer depends only on the request, ids included, so a killed run can resume against
@@ -24,6 +25,7 @@ mod damage;
 mod draft;
 mod fault;
 mod gemini;
+mod model_hub;
 mod pacer;
 mod refusal;
 mod request;
@@ -35,5 +37,6 @@ mod sim;
 
 pub use answer::{Answer, AnswerEnding, Gate};
 pub use fault::{Fault, GarbageKind, RetryAfter, UsageLie};
+pub use model_hub::{HubSimFile, HubSimRequest, ModelHub, StorageFault};
 pub use request::{Dialect, Flavour, SimMessage, SimRequest, SimToolCall, SimToolResult};
 pub use sim::{Sim, SimParts};
