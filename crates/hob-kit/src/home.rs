@@ -198,6 +198,11 @@ impl Home {
         self.0.data.join("services").join(name)
     }
 
+    /// The folder of fetched model files, with one folder for each model.
+    pub fn models(&self) -> PathBuf {
+        self.0.data.join("models")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.0.state.join("logs")
     }

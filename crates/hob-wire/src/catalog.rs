@@ -3,8 +3,8 @@
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
-    agent, audit, config, cost, cron, daemon, desktop, gateway, log, loops, model, permission,
-    service, session, speech, terminal, token, tool,
+    agent, audit, config, cost, cron, daemon, desktop, gateway, log, loops, model, model_files,
+    permission, service, session, speech, terminal, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -19,6 +19,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     permission::METHODS,
     audit::METHODS,
     model::METHODS,
+    model_files::METHODS,
     service::METHODS,
     speech::METHODS,
     loops::METHODS,
@@ -35,6 +36,7 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     log::EVENTS,
     permission::EVENTS,
     tool::EVENTS,
+    model_files::EVENTS,
     service::EVENTS,
     loops::EVENTS,
     cron::EVENTS,

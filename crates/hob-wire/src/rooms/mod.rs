@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod log;
 pub mod loops;
 pub mod model;
+pub mod model_files;
 pub mod permission;
 pub mod service;
 pub mod session;
