@@ -19,5 +19,7 @@ mod site;
 pub use error::InstallError;
 pub(crate) use error::size;
 pub use installation::Installation;
+pub(crate) use recipe::hex;
 pub use recipe::{ArchiveKind, InstallRecipe, PackageClient, PackageFetch, RecipeStep};
+pub(crate) use site::measure;
 pub use site::{InstallRecord, InstallSite, free_bytes};

@@ -10,12 +10,15 @@
 mod servers;
 mod wheels;
 
+pub use servers::find_ollama;
+
 use crate::descriptor::{
     HealthProbe, LivenessCheck, PortChoice, ServiceDescriptor, ServiceKind, ServiceLimits,
 };
 use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
 use crate::install::programs::find_on_path;
 use crate::llama::LlamaServer;
+use crate::models::ModelFolder;
 use hob_kit::settings::{SettingKey, SettingKind};
 use hob_wire::rooms::service::ServiceRole;
 use std::path::PathBuf;
@@ -185,7 +188,12 @@ fn named_model(context: &DiscoveryContext<'_>, named: &str) -> Result<LocalModel
             file.display()
         ));
     }
-    Ok(LocalModel::from_file(file))
+    let mut model = LocalModel::from_file(file);
+    // A fetched model has a shorter name than its file.
+    if let Some(name) = ModelFolder::new(context.home).name_of(&model.file) {
+        model.name = name;
+    }
+    Ok(model)
 }
 
 /// Returns the first GGUF file by name in the user's folder of models.

@@ -4,6 +4,7 @@
 use super::NAME;
 use crate::discovery::{DiscoveryContext, FoundService};
 use crate::trust;
+use hob_kit::settings::Settings;
 use hob_net::{HttpClient, HttpRequest};
 use serde::Deserialize;
 use std::time::Duration;
@@ -56,10 +57,7 @@ pub(super) async fn find(context: &DiscoveryContext<'_>) -> ServerSearch {
         .iter()
         .take(SERVERS_MAX)
     {
-        let url = match address.split_once("://") {
-            Some(_) => address.trim_end_matches('/').to_owned(),
-            None => format!("http://{address}"),
-        };
+        let url = server_url(address);
         // Before the first request: an untrusted server must not see anything.
         if let Err(untrusted) = trust::check_found_server(&url, context.settings, NAME).await {
             let foreign = untrusted.is_foreign().then_some(untrusted.sentence);
@@ -72,6 +70,33 @@ pub(super) async fn find(context: &DiscoveryContext<'_>) -> ServerSearch {
         }
     }
     search
+}
+
+/// Returns the address of the first running Ollama that hob may use, or what stands in the way.
+pub async fn find_ollama(http: &HttpClient, settings: &Settings) -> Result<String, String> {
+    let mut left_alone = Vec::new();
+    let addresses = settings.list("llm.servers");
+    for address in addresses.iter().take(SERVERS_MAX) {
+        let url = server_url(address);
+        if let Err(untrusted) = trust::check_found_server(&url, settings, NAME).await {
+            left_alone.extend(untrusted.is_foreign().then_some(untrusted.sentence));
+            continue;
+        }
+        let version = format!("{url}/api/version");
+        if get::<OllamaVersion>(http, &version).await.is_some() {
+            return Ok(url);
+        }
+    }
+    let none = "No running Ollama of yours is found at the addresses of llm.servers. Start it with `ollama serve`, or pull a GGUF file: hob model catalog";
+    left_alone.push(none.to_owned());
+    Err(left_alone.join("\n"))
+}
+
+fn server_url(address: &str) -> String {
+    match address.split_once("://") {
+        Some(_) => address.trim_end_matches('/').to_owned(),
+        None => format!("http://{address}"),
+    }
 }
 
 async fn identify_server(http: &HttpClient, address: &str, url: String) -> Option<FoundService> {
