@@ -2,23 +2,31 @@
 //!
 //! - `provider_changes`: changes providers and aliases in the config
 //! - `test_call`: asks a model for one word
+//! - `pull_plan`, `pull`: downloads of model files; `fetched_models`: the files that are here
+//! - `local_choice`: makes a fetched model the one that `local` means
 //!
 //! Invariants: a provider that does not answer only hides its own models; the config holds no API
 //! key, only the name of its variable; a change is on disk and in effect when it is acknowledged.
 
+mod fetched_models;
+mod local_choice;
 mod provider_changes;
+mod pull;
+mod pull_plan;
 mod test_call;
 
 use crate::RoomContext;
 use crate::model_library::ModelLibrary;
 use futures_util::future::join_all;
-use hob_bus::{Caller, Room};
+use hob_bus::{Caller, EventEmitter, Room};
 use hob_kit::settings::Settings;
 use hob_models::{ModelCatalog, ModelListing};
 use hob_wire::rooms::model::{
     Add, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
 };
+use hob_wire::rooms::model_files::{self, Abort, Catalog, Delete, Downloads, Pull};
 use hob_wire::{ErrorCode, WireError};
+use pull::PullJobs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +37,10 @@ const LIST_WAIT: Duration = Duration::from_secs(20);
 struct ModelContext {
     deps: RoomContext,
     library: ModelLibrary,
-    /// Calls the config room.
+    /// Calls the config room and the services.
     caller: Caller,
+    emitter: EventEmitter,
+    pulls: PullJobs,
 }
 
 impl ModelContext {
@@ -50,14 +60,22 @@ pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireEr
         deps: context.clone(),
         library: library.clone(),
         caller: context.bus.caller("models"),
+        emitter: context.bus.emitter("models"),
+        pulls: PullJobs::default(),
     };
     let room = Room::new("models")
+        .events(model_files::EVENTS)
         .state(Arc::new(models))
         .method(List, list)
         .method(Add, provider_changes::add)
         .method(Remove, provider_changes::remove)
         .method(Test, test_call::test)
-        .method(Set, provider_changes::set);
+        .method(Set, provider_changes::set)
+        .method(Catalog, fetched_models::catalog)
+        .method(Pull, pull::pull)
+        .method(Abort, pull::abort)
+        .method(Downloads, fetched_models::downloads)
+        .method(Delete, fetched_models::delete);
     context.bus.serve(room)
 }
 

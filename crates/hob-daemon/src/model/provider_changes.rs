@@ -119,7 +119,7 @@ pub(super) async fn set(
 
 /// Sets config keys one after the other. If one is refused, the earlier ones get their former
 /// values back.
-async fn apply_changes(
+pub(super) async fn apply_changes(
     context: &ModelContext,
     changes: Vec<(String, Value)>,
 ) -> Result<(), WireError> {
