@@ -4,6 +4,7 @@
 //! - [`commands`]: the implementation of each command
 //! - [`render`]: formats results as lines; [`terminal`]: the only place that prints
 //! - [`run_ui`]: the terminal UI of a run, for `ask` and `chat`
+//! - [`model_pull`]: plan, consent and progress of fetching a model
 //! - [`service_install`]: plan, consent and progress of a service installation; [`progress_line`]:
 //!   one status line that is redrawn in place
 //! - [`daemon_process`]: composes the rooms into a daemon
@@ -21,6 +22,7 @@ pub mod daemon_process;
 pub mod doctor;
 pub mod failure;
 mod memory_trim;
+pub mod model_pull;
 pub mod offline;
 mod private_memory;
 pub mod progress_line;

@@ -102,6 +102,7 @@ impl ClientCommand {
             | ClientCommand::Service(ServiceSubcommand::Install(_))
             | ClientCommand::Terminal(TerminalSubcommand::Run(_)) => true,
             ClientCommand::Loop(command) => command.is_watching(),
+            ClientCommand::Room(call) => call.handles_interrupts(),
             _ => false,
         }
     }

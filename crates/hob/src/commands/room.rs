@@ -2,12 +2,14 @@
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::model_pull;
 use crate::render;
 use crate::tree::derive;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use hob_client::CallOptions;
 use hob_wire::rooms::model::{ModelTestResult, Test};
+use hob_wire::rooms::model_files::Pull;
 use hob_wire::rooms::session::{Export, SessionExportParams};
 use hob_wire::{Method, MethodSpec};
 use serde_json::Value;
@@ -17,6 +19,13 @@ use serde_json::Value;
 pub struct RoomCall {
     spec: &'static MethodSpec,
     matches: ArgMatches,
+}
+
+impl RoomCall {
+    /// Returns true if the command handles Ctrl-C itself.
+    pub fn handles_interrupts(&self) -> bool {
+        self.spec.name == Pull::SPEC.name
+    }
 }
 
 impl FromArgMatches for RoomCall {
@@ -59,6 +68,10 @@ pub async fn run(context: &CommandContext, line: RoomCall) -> Result<(), Command
     // An export prints all pages as one stream of lines.
     if spec.name == Export::SPEC.name {
         return export(context, params).await;
+    }
+    // A download shows its plan, asks, and shows its progress.
+    if spec.name == Pull::SPEC.name {
+        return model_pull::run(context, params).await;
     }
     call(context, spec, &params).await
 }

@@ -3,7 +3,7 @@
 use super::table::TextTable;
 use super::text::{self, count_noun, one_line, safe_lines};
 use super::value::{self, cell};
-use super::{ScreenStyle, TextTone, model, time, tool};
+use super::{ScreenStyle, TextTone, model, model_files, time, tool};
 use hob_wire::content::{ContentPart, Message, MessageContent, Role};
 use hob_wire::rooms::gateway::{
     GatewayDescribeResult, GatewayInspectResult, GatewayTraceResult, MethodDescription,
@@ -29,6 +29,10 @@ pub fn renderer(method: &str) -> Option<ResultRenderer> {
         "model.remove" => Some(|value, screen| typed(value, screen, model::removed)),
         "model.set" => Some(|value, screen| typed(value, screen, model::set)),
         "model.test" => Some(|value, screen| typed(value, screen, model::tested)),
+        "model.catalog" => Some(|value, screen| typed(value, screen, model_files::catalog)),
+        "model.downloads" => Some(|value, screen| typed(value, screen, model_files::downloads)),
+        "model.abort" => Some(|value, screen| typed(value, screen, model_files::aborted)),
+        "model.delete" => Some(|value, screen| typed(value, screen, model_files::deleted)),
         "tool.list" => Some(|value, screen| typed(value, screen, tool::list)),
         "gateway.inspect" => Some(|value, screen| typed(value, screen, inspection)),
         "gateway.trace" => Some(|value, screen| typed(value, screen, traced)),

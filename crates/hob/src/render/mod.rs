@@ -11,6 +11,7 @@ pub mod jobs;
 pub mod loops;
 pub mod method_renderers;
 pub mod model;
+pub mod model_files;
 pub mod rules;
 pub mod runs;
 pub mod services;

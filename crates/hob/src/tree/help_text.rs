@@ -34,7 +34,10 @@ const ROOMS: &[(&str, &str)] = &[
         "Shows the bus: services, methods, counters, traces",
     ),
     ("tool", "Shows the tools that a model may use"),
-    ("model", "Adds, lists and tests models and their providers"),
+    (
+        "model",
+        "Fetches, adds, lists and tests models and their providers",
+    ),
     ("session", "Creates, reads and writes conversations"),
 ];
 
@@ -95,6 +98,7 @@ pub fn sample(field: &ParamField) -> String {
         ("content", "\"Good morning\""),
         ("label", "\"Holiday plans\""),
         ("method", "session.send"),
+        ("source", "qwen3-4b"),
         ("trace", "4f1c2a9be07d6635"),
     ];
     let found = known.iter().find(|(known, _)| *known == field.name);

@@ -29,6 +29,8 @@ mod loops;
 #[cfg(test)]
 mod mind;
 #[cfg(test)]
+mod model_files;
+#[cfg(test)]
 mod old_home;
 #[cfg(test)]
 mod openai;

@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
 /// Asks the server itself.
-fn capital(port: &Value) -> String {
+pub(super) fn capital(port: &Value) -> String {
     let body = json!({
         "messages": [
             { "role": "system", "content": "You are a helpful assistant." },

@@ -5,6 +5,7 @@ mod first_answer;
 mod install;
 mod looping;
 mod plain;
+mod pull;
 
 use crate::support::{House, HouseBuilder};
 use serde_json::{Value, json};
