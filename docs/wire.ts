@@ -204,6 +204,24 @@ export interface Methods {
   "model.test": { params: ModelTestParams; result: ModelTestResult };
   /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
   "model.set": { params: ModelSetParams; result: ModelAlias };
+  /** Lists models to fetch, best first, and whether each fits this machine. */
+  "model.catalog": { params: ModelCatalogParams; result: ModelCatalogResult };
+  /**
+   * Fetches a model and makes it `local`, or shows what that would do.
+   *
+   * The source is a name of the catalogue, hf:OWNER/REPO[:QUANT] for a GGUF file on the hub, or
+   * ollama:NAME to let a running Ollama fetch it. Fetching needs a person's consent (`yes`). It
+   * answers once the download has begun; `model.pull.progress` reports the progress. A download
+   * goes on when its caller leaves; Ctrl-C in `hob model pull` stops it. One that was interrupted
+   * continues when it is pulled again.
+   */
+  "model.pull": { params: ModelPullParams; result: ModelPullResult };
+  /** Stops a download. What was fetched stays, and the next pull continues there. */
+  "model.abort": { params: ModelFileSelector; result: ModelDownload };
+  /** Lists fetched models and downloads, also unfinished ones. */
+  "model.downloads": { params: ModelDownloadsParams; result: ModelDownloadsResult };
+  /** Deletes a fetched model, or what there is of an unfinished one. */
+  "model.delete": { params: ModelFileSelector; result: ModelDeleteResult };
   /** Lists the services and their states. */
   "service.list": { params: ServiceListParams; result: ServiceListResult };
   /** Shows the state of a service. */
@@ -379,6 +397,8 @@ export interface Events {
   "tool.output": ToolOutputPayload;
   /** A tool call has ended. `run.tool` is the durable record of a run's calls. */
   "tool.finished": ToolFinishedPayload;
+  /** The progress of a download. */
+  "model.pull.progress": ModelDownload;
   /** The state of a service has changed. */
   "service.status": ServiceStatus;
   /** An output line of a service. */
@@ -719,6 +739,28 @@ export interface CallView {
   /** The denial, with the state `denied`. */
   denial?: PermissionDenial | null;
   result?: ToolResult | null;
+}
+
+/** A model of the catalogue. */
+export interface CatalogModelInfo {
+  name: string;
+  about: string;
+  /** `OWNER/REPO` on the hub. */
+  repository: string;
+  file: string;
+  licence: string;
+  /** True if it was trained to call tools. */
+  tools: boolean;
+  /** The expected size; the hub says the real one when the model is pulled. */
+  bytes: number;
+  /** An estimate of the memory it uses while it answers. */
+  memoryBytes: number;
+  /** The day on which the entry was looked up. */
+  checked: string;
+  /** True if this machine has the memory to run it and the disk to keep it. */
+  fits: boolean;
+  /** True if it was fetched already. */
+  fetched: boolean;
 }
 
 export interface ChatMessage {
@@ -1314,6 +1356,14 @@ export type DoubtAnswer =
   | "did-not"
   /** Ends the run. */
   | "give-up";
+
+/** The state of a download. */
+export type DownloadState =
+  | "fetching" | "complete" | "failed"
+  /** All bytes are here, and the checksum is being compared. */
+  | "verifying"
+  /** It was stopped or interrupted; pulling it again continues. */
+  | "partial";
 
 /** The persistence of an event. */
 export type Durability =
@@ -2028,6 +2078,61 @@ export interface ModelAlias {
   models: string[];
 }
 
+export type ModelCatalogParams = Record<string, never>;
+
+export interface ModelCatalogResult {
+  models: CatalogModelInfo[];
+  /** All memory of this machine. */
+  memoryBytes: number;
+  /** The free space on the disk where models are kept. */
+  diskFreeBytes: number;
+}
+
+export interface ModelDeleteResult {
+  name: string;
+  freedBytes: number;
+  /** True if `local` was this model and is chosen anew. */
+  wasLocal?: boolean;
+}
+
+/** A fetched model, or a download. */
+export interface ModelDownload {
+  name: string;
+  /** What to pull to get it again or to continue. */
+  source: string;
+  file: string;
+  state: DownloadState;
+  bytesDone: number;
+  /** 0 while it is not known. */
+  bytesTotal: number;
+  /** The current rate. */
+  bytesPerSecond?: number | null;
+  /** The remaining time at the current rate. */
+  secondsLeft?: number | null;
+  licence?: string | null;
+  /** The file, once it is complete. */
+  path?: string | null;
+  /** True if `local` is this model. */
+  local?: boolean;
+  /** The reason for a failure and what to do. */
+  message?: string | null;
+}
+
+export type ModelDownloadsParams = Record<string, never>;
+
+export interface ModelDownloadsResult {
+  downloads: ModelDownload[];
+  /** The folder of all models. */
+  folder: string;
+  /** Entries of that folder that hob did not make or cannot read. */
+  problems?: string[];
+}
+
+export interface ModelFileSelector {
+  /** The model's name here, as `model.downloads` lists it. */
+  name: string;
+}
+
 export interface ModelInfo {
   /** `provider/model`. */
   id: string;
@@ -2056,6 +2161,45 @@ export interface ModelPrice {
   input: number;
   output: number;
   cached?: number | null;
+}
+
+export interface ModelPullParams {
+  /** A name of the catalogue, hf:OWNER/REPO[:QUANT] or ollama:NAME. */
+  source: string;
+  /** True if a person has seen the plan and agrees. Otherwise only the plan is returned. */
+  yes?: boolean;
+}
+
+/** The plan of a download. */
+export interface ModelPullPlan {
+  /** True if the file is here already; pulling only makes it `local`. */
+  ready: boolean;
+  /** Where the file comes from, for people. */
+  from: string;
+  file: string;
+  /** The size that the hub states. Unknown for Ollama, which says it while it fetches. */
+  bytes?: number | null;
+  /** The bytes that an earlier attempt fetched. */
+  bytesDone?: number;
+  sha256?: string | null;
+  licence?: string | null;
+  /** True if it was trained to call tools; missing if that is not known. */
+  tools?: boolean | null;
+  /** The folder of the file. */
+  folder: string;
+  /** Warnings, such as too little memory. */
+  warnings?: string[];
+  /** The reason why it cannot be fetched now, and what to do. */
+  obstacle?: string | null;
+}
+
+/** The plan of a download and its progress. */
+export interface ModelPullResult {
+  /** The id of the download, which is the model's name here. */
+  id: string;
+  plan: ModelPullPlan;
+  /** Missing if only the plan was requested. */
+  progress?: ModelDownload | null;
 }
 
 export interface ModelRemoveParams {
