@@ -198,6 +198,11 @@ impl StatelessChat {
         } else {
             self.message = None;
         }
+        Ok(Some(self.finish_step(answer, repeated_ids)))
+    }
+
+    /// Gives the answer to the turn. Calls with an id that came before are refused.
+    fn finish_step(&mut self, answer: ModelAnswer, repeated_ids: Vec<String>) -> Vec<TurnEffect> {
         let at = self.shared.now_ms();
         // A success resets the failover, and the model that answered stays first.
         self.failover = ModelFailover::new(self.shared.retry_policy(), self.candidates.len());
@@ -217,7 +222,7 @@ impl StatelessChat {
             let allowed = false;
             effects.extend(self.step_turn(TurnEvent::Decided { call, allowed, at }));
         }
-        Ok(Some(effects))
+        effects
     }
 
     /// Gives every call a new id. Also returns the new ids of calls whose id the model used twice.

@@ -85,13 +85,10 @@ impl RunDriver {
             let data = result_data(text_result(&call, REPEATED_CALL, true));
             JournalEntry::with_data(decided_event(call, false, at), data)
         }));
-        draft.messages.push(NewMessage::new(
-            Role::Assistant,
-            match &parts[..] {
-                [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
-                _ => MessageContent::Parts(parts),
-            },
-        ));
+        let content = message_content(parts);
+        draft
+            .messages
+            .push(NewMessage::new(Role::Assistant, content));
         draft.ledger.push(LedgerWrite::Settle {
             call_key: call.key.clone(),
             usage,
@@ -227,6 +224,14 @@ impl RunDriver {
         self.attempts.context_cuts += 1;
         self.attempts.room_cap = Some(weight / 2);
         true
+    }
+}
+
+/// The content of an answer's message: a lone text as it is.
+fn message_content(parts: Vec<ContentPart>) -> MessageContent {
+    match &parts[..] {
+        [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
+        _ => MessageContent::Parts(parts),
     }
 }
 
