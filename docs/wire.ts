@@ -206,6 +206,32 @@ export interface Methods {
   "model.test": { params: ModelTestParams; result: ModelTestResult };
   /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
   "model.set": { params: ModelSetParams; result: ModelAlias };
+  /** Lists models to fetch, best first, and whether each fits this machine. */
+  "model.catalog": { params: ModelCatalogParams; result: ModelCatalogResult };
+  /**
+   * Fetches a model and makes it `local`, or shows what that would do.
+   *
+   * The source is a name of the catalogue, hf:OWNER/REPO[:QUANT] for a GGUF file on the hub, or
+   * ollama:NAME to let a running Ollama fetch it. Fetching needs a person's consent (`yes`). It
+   * answers once the download has begun; `model.pull.progress` reports the progress. A download
+   * goes on when its caller leaves, and one that was interrupted continues when it is pulled again.
+   */
+  "model.pull": { params: ModelPullParams; result: ModelPullResult };
+  /** Stops a download. What was fetched is kept, and pulling the model again continues there. */
+  "model.abort": { params: ModelFileSelector; result: ModelDownload };
+  /** Lists fetched models and downloads, also unfinished ones. */
+  "model.downloads": { params: ModelDownloadsParams; result: ModelDownloadsResult };
+  /** Deletes a fetched model, or what there is of an unfinished one. */
+  "model.delete": { params: ModelFileSelector; result: ModelDeleteResult };
+  /** Lists the models that can be used or obtained on this machine, best first. */
+  "onboard.options": { params: OnboardOptionsParams; result: OnboardOptionsResult };
+  /**
+   * Carries out a choice: keeps a key, sets the default model, begins an installation; or records
+   * that the person wants no choice.
+   *
+   * A pasted key is tried first, and kept only if its provider does not refuse it.
+   */
+  "onboard.choose": { params: OnboardChooseParams; result: OnboardChooseResult };
   /** Lists the services and their states. */
   "service.list": { params: ServiceListParams; result: ServiceListResult };
   /** Shows the state of a service. */
@@ -346,7 +372,10 @@ export interface Events {
   "run.queued": RunQueuedPayload;
   /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
-  /** The prompt is sent to a server that hob found on this machine and nobody configured. */
+  /**
+   * The prompt is sent to a server that hob found on this machine and nobody configured, or to the
+   * demo model.
+   */
   "run.server": RunServerPayload;
   /**
    * A piece of the streamed answer.
@@ -381,6 +410,8 @@ export interface Events {
   "tool.output": ToolOutputPayload;
   /** A tool call has ended. `run.tool` is the durable record of a run's calls. */
   "tool.finished": ToolFinishedPayload;
+  /** The progress of a download. */
+  "model.pull.progress": ModelDownload;
   /** The state of a service has changed. */
   "service.status": ServiceStatus;
   /** An output line of a service. */
@@ -731,6 +762,28 @@ export interface CallView {
   /** The denial, with the state `denied`. */
   denial?: PermissionDenial | null;
   result?: ToolResult | null;
+}
+
+/** A model of the catalogue. */
+export interface CatalogModelInfo {
+  name: string;
+  about: string;
+  /** `OWNER/REPO` on the hub. */
+  repository: string;
+  file: string;
+  licence: string;
+  /** True if it was trained to call tools. */
+  tools: boolean;
+  /** The expected size; the hub says the real one when the model is pulled. */
+  bytes: number;
+  /** An estimate of the memory it uses while it answers. */
+  memoryBytes: number;
+  /** The day on which the entry was looked up. */
+  checked: string;
+  /** True if this machine has the memory to run it and the disk to keep it. */
+  fits: boolean;
+  /** True if it was fetched already. */
+  fetched: boolean;
 }
 
 export interface ChatMessage {
@@ -1326,6 +1379,14 @@ export type DoubtAnswer =
   | "did-not"
   /** Ends the run. */
   | "give-up";
+
+/** The state of a download. */
+export type DownloadState =
+  | "fetching" | "complete" | "failed"
+  /** All bytes are here, and the checksum is being compared. */
+  | "verifying"
+  /** It was stopped or interrupted; pulling it again continues. */
+  | "partial";
 
 /** The persistence of an event. */
 export type Durability =
@@ -2040,6 +2101,61 @@ export interface ModelAlias {
   models: string[];
 }
 
+export type ModelCatalogParams = Record<string, never>;
+
+export interface ModelCatalogResult {
+  models: CatalogModelInfo[];
+  /** All memory of this machine. */
+  memoryBytes: number;
+  /** The free space on the disk where models are kept. */
+  diskFreeBytes: number;
+}
+
+export interface ModelDeleteResult {
+  name: string;
+  freedBytes: number;
+  /** True if `local` was this model and is chosen anew. */
+  wasLocal?: boolean;
+}
+
+/** A fetched model, or a download. */
+export interface ModelDownload {
+  name: string;
+  /** What to pull to get it again or to continue. */
+  source: string;
+  file: string;
+  state: DownloadState;
+  bytesDone: number;
+  /** 0 while it is not known. */
+  bytesTotal: number;
+  /** The current rate. */
+  bytesPerSecond?: number | null;
+  /** The remaining time at the current rate. */
+  secondsLeft?: number | null;
+  licence?: string | null;
+  /** The file, once it is complete. */
+  path?: string | null;
+  /** True if `local` is this model. */
+  local?: boolean;
+  /** The reason for a failure and what to do. */
+  message?: string | null;
+}
+
+export type ModelDownloadsParams = Record<string, never>;
+
+export interface ModelDownloadsResult {
+  downloads: ModelDownload[];
+  /** The folder of all models. */
+  folder: string;
+  /** Entries of that folder that hob did not make or cannot read. */
+  problems?: string[];
+}
+
+export interface ModelFileSelector {
+  /** The model's name here, as `model.downloads` lists it. */
+  name: string;
+}
+
 export interface ModelInfo {
   /** `provider/model`. */
   id: string;
@@ -2068,6 +2184,45 @@ export interface ModelPrice {
   input: number;
   output: number;
   cached?: number | null;
+}
+
+export interface ModelPullParams {
+  /** A name of the catalogue, hf:OWNER/REPO[:QUANT] or ollama:NAME. */
+  source: string;
+  /** True if a person has seen the plan and agrees. Otherwise only the plan is returned. */
+  yes?: boolean;
+}
+
+/** The plan of a download. */
+export interface ModelPullPlan {
+  /** True if the file is here already; pulling only makes it `local`. */
+  ready: boolean;
+  /** Where the file comes from, for people. */
+  from: string;
+  file: string;
+  /** The size that the hub states. Unknown for Ollama, which says it while it fetches. */
+  bytes?: number | null;
+  /** The bytes that an earlier attempt fetched. */
+  bytesDone?: number;
+  sha256?: string | null;
+  licence?: string | null;
+  /** True if it was trained to call tools; missing if that is not known. */
+  tools?: boolean | null;
+  /** The folder of the file. */
+  folder: string;
+  /** Warnings, such as too little memory. */
+  warnings?: string[];
+  /** The reason why it cannot be fetched now, and what to do. */
+  obstacle?: string | null;
+}
+
+/** The plan of a download and its progress. */
+export interface ModelPullResult {
+  /** The id of the download, which is the model's name here. */
+  id: string;
+  plan: ModelPullPlan;
+  /** Missing if only the plan was requested. */
+  progress?: ModelDownload | null;
 }
 
 export interface ModelRemoveParams {
@@ -2183,6 +2338,88 @@ export interface NotifyTargetView {
   /** Only failures. */
   failuresOnly?: boolean;
 }
+
+export interface OnboardChooseParams {
+  /** The id of an option; `none` for none of them, which is remembered. */
+  option: string;
+  /** The provider of the pasted key. */
+  provider?: string | null;
+  /** The pasted key. */
+  key?: string | null;
+  /** A model of the option, if not its first. */
+  model?: string | null;
+}
+
+export interface OnboardChooseResult {
+  outcome: OnboardOutcome;
+  /** What happened, in a sentence. */
+  message: string;
+  /** The model that is used from now on, if it is ready. */
+  model?: string | null;
+}
+
+export type OnboardKind =
+  /** A provider whose key is there. */
+  | "key"
+  /** A model server that runs on this machine. */
+  | "server"
+  /** A local model to download. */
+  | "pull"
+  /** A key to paste. */
+  | "paste"
+  /** The small model to check that hob works. */
+  | "demo";
+
+/** A model to use, or a way to get one. */
+export interface OnboardOption {
+  /** The id for `onboard.choose`. */
+  id: string;
+  kind: OnboardKind;
+  /** A line for a list. */
+  title: string;
+  /** The models of it, the one that is taken first. */
+  models?: string[];
+  /** The providers whose key can be pasted. */
+  providers?: string[];
+  /** True if it can use tools; missing if that is unknown. */
+  tools?: boolean | null;
+  /** The bytes to download. */
+  downloadBytes?: number | null;
+  /** The memory it needs, in bytes. */
+  memoryBytes?: number | null;
+  licence?: string | null;
+}
+
+export interface OnboardOptionsParams {
+  /** Returns no options, only the state. Looks for nothing, so it is quick. */
+  stateOnly?: boolean;
+}
+
+export interface OnboardOptionsResult {
+  /**
+   * True while no model is configured and the person has not chosen: the first command that needs
+   * a model offers the choice.
+   */
+  offer: boolean;
+  /** The model that is used without a choice, `provider/model`. */
+  model?: string | null;
+  /** True if that is the demo model. */
+  demo?: boolean;
+  /** The options, best first. */
+  options?: OnboardOption[];
+  /** Sentences about what was found and cannot be used. */
+  notes?: string[];
+}
+
+export type OnboardOutcome =
+  /** A model is ready. */
+  | "ready"
+  /** A model is being installed or downloaded; its events report the progress. */
+  | "installing"
+  /** The person wants none. */
+  | "declined"
+  /** Nothing was changed; `message` says why. */
+  | "refused";
 
 /** Something in the output that needs attention. */
 export interface OutputFinding {
@@ -2649,6 +2886,8 @@ export type RunEndCause =
   | "error-streak"
   /** The model repeated the same call with the same arguments. */
   | "repeated-call"
+  /** The model repeated itself, and its answer was ended there. */
+  | "repeated-text"
   /** None of the configured models could answer. */
   | "model-failed"
   /** A needed permission was denied. */
@@ -2694,6 +2933,8 @@ export interface RunServerPayload {
   server: string;
   /** The server's name of the model. */
   model: string;
+  /** True for the demo model, which is named before it answers. */
+  demo?: boolean;
 }
 
 /** The run that an event belongs to. */

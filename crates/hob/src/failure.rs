@@ -207,7 +207,11 @@ impl From<WireError> for CommandFailure {
             sentence.push('.');
         }
         let mut failure = CommandFailure::new(exit, error.code.as_str(), sentence);
-        if error.details.as_ref().is_some_and(|it| it["reason"] == DEMO_MODEL) {
+        if error
+            .details
+            .as_ref()
+            .is_some_and(|it| it["reason"] == DEMO_MODEL)
+        {
             // As for a missing model: there is none that can do it.
             failure.exit = ExitStatus::NoAnswer;
             failure.code = "DEMO_MODEL";

@@ -24,4 +24,6 @@ pub use machine::{
     KeyTrial, OnboardingChoice, OnboardingEffect, OnboardingEnd, OnboardingEvent,
     OnboardingMachine, OnboardingRefusal,
 };
-pub use options::{DECLINED, OPTION_DEMO, OPTION_PASTE, options};
+pub use options::{
+    DECLINED, OPTION_DEMO, OPTION_PASTE, OnboardingOption, OnboardingOptionKind, options,
+};

@@ -3,7 +3,6 @@
 use super::facts::{
     DemoModel, LocalModelCandidate, OnboardingFacts, ProviderKey, ProviderKeyState, RunningServer,
 };
-use hob_wire::rooms::onboard::{OnboardKind, OnboardOption};
 
 /// The id of the option to paste a key.
 pub const OPTION_PASTE: &str = "paste";
@@ -25,6 +24,37 @@ const SERVER_MODELS_MAX: usize = 20;
 const MEMORY_MARGIN_BYTES: u64 = 1_000_000_000;
 /// The disk space left free beside a download.
 const DISK_MARGIN_BYTES: u64 = 1_000_000_000;
+
+/// A model to use, or a way to get one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnboardingOption {
+    pub id: String,
+    pub kind: OnboardingOptionKind,
+    /// A line for a list.
+    pub title: String,
+    /// The models of it, the one that is taken first.
+    pub models: Vec<String>,
+    /// The providers whose key can be pasted.
+    pub providers: Vec<String>,
+    /// True if it can use tools; `None` if that is unknown.
+    pub tools: Option<bool>,
+    pub download_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
+    pub licence: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnboardingOptionKind {
+    /// A provider whose key is there.
+    Key,
+    /// A model server that runs.
+    Server,
+    /// A local model to download.
+    Pull,
+    /// A key to paste.
+    Paste,
+    Demo,
+}
 
 /// What an option id means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,9 +84,9 @@ impl<'i> OptionId<'i> {
 
 /// The options that this machine can carry out, best first: a key that is there, a server that runs,
 /// a local model that fits, a key to paste, and last the demo.
-pub fn options(facts: &OnboardingFacts) -> Vec<OnboardOption> {
+pub fn options(facts: &OnboardingFacts) -> Vec<OnboardingOption> {
     let there = facts.keys.iter().filter(|key| key.is_there());
-    let mut options: Vec<OnboardOption> = there.map(key_option).collect();
+    let mut options: Vec<OnboardingOption> = there.map(key_option).collect();
     options.extend(facts.servers.iter().map(server_option));
     options.extend(fitting(facts).into_iter().map(pull_option));
     options.extend(paste_option(&facts.keys));
@@ -74,33 +104,36 @@ pub(super) fn fitting(facts: &OnboardingFacts) -> Vec<&LocalModelCandidate> {
     fitting.take(CANDIDATES_MAX).collect()
 }
 
-fn key_option(key: &ProviderKey) -> OnboardOption {
+fn key_option(key: &ProviderKey) -> OnboardingOption {
     let from = match key.state {
         ProviderKeyState::Kept => "with the key kept in hob's home".to_owned(),
         _ => format!("with the key in {}", key.variable),
     };
-    OnboardOption {
+    OnboardingOption {
         title: format!("{}, {from}", key.provider),
         models: vec![key.model_id()],
         tools: Some(true),
-        ..blank(format!("{KEY_PREFIX}{}", key.provider), OnboardKind::Key)
-    }
-}
-
-fn server_option(server: &RunningServer) -> OnboardOption {
-    let models = server.models.iter().take(SERVER_MODELS_MAX);
-    OnboardOption {
-        title: server.what.clone(),
-        models: models.cloned().collect(),
         ..blank(
-            format!("{SERVER_PREFIX}{}", server.address),
-            OnboardKind::Server,
+            format!("{KEY_PREFIX}{}", key.provider),
+            OnboardingOptionKind::Key,
         )
     }
 }
 
-fn pull_option(candidate: &LocalModelCandidate) -> OnboardOption {
-    OnboardOption {
+fn server_option(server: &RunningServer) -> OnboardingOption {
+    let models = server.models.iter().take(SERVER_MODELS_MAX);
+    OnboardingOption {
+        title: server.what.clone(),
+        models: models.cloned().collect(),
+        ..blank(
+            format!("{SERVER_PREFIX}{}", server.address),
+            OnboardingOptionKind::Server,
+        )
+    }
+}
+
+fn pull_option(candidate: &LocalModelCandidate) -> OnboardingOption {
+    OnboardingOption {
         title: format!("{} on this machine", candidate.name),
         models: vec![candidate.name.clone()],
         tools: Some(candidate.tools),
@@ -109,26 +142,26 @@ fn pull_option(candidate: &LocalModelCandidate) -> OnboardOption {
         licence: Some(candidate.licence.clone()),
         ..blank(
             format!("{PULL_PREFIX}{}", candidate.name),
-            OnboardKind::Pull,
+            OnboardingOptionKind::Pull,
         )
     }
 }
 
-fn paste_option(keys: &[ProviderKey]) -> Option<OnboardOption> {
+fn paste_option(keys: &[ProviderKey]) -> Option<OnboardingOption> {
     // A variable of the environment wins over a kept key, so a pasted one would change nothing.
     let open = keys
         .iter()
         .filter(|key| key.state != ProviderKeyState::Environment);
     let providers: Vec<String> = open.map(|key| key.provider.clone()).collect();
-    (!providers.is_empty()).then(|| OnboardOption {
+    (!providers.is_empty()).then(|| OnboardingOption {
         title: "A key of a provider, to paste".to_owned(),
         providers,
         tools: Some(true),
-        ..blank(OPTION_PASTE.to_owned(), OnboardKind::Paste)
+        ..blank(OPTION_PASTE.to_owned(), OnboardingOptionKind::Paste)
     })
 }
 
-fn demo_option(facts: &OnboardingFacts) -> Option<OnboardOption> {
+fn demo_option(facts: &OnboardingFacts) -> Option<OnboardingOption> {
     // The service of local models uses a server that runs before the demo.
     if !facts.servers.is_empty() {
         return None;
@@ -142,18 +175,18 @@ fn demo_option(facts: &OnboardingFacts) -> Option<OnboardOption> {
         } => (model, Some(*download_bytes), Some(licence.clone())),
         DemoModel::Unavailable => return None,
     };
-    Some(OnboardOption {
+    Some(OnboardingOption {
         title: "A demo model, to check that hob works".to_owned(),
         models: vec![model.clone()],
         tools: Some(false),
         download_bytes,
         licence,
-        ..blank(OPTION_DEMO.to_owned(), OnboardKind::Demo)
+        ..blank(OPTION_DEMO.to_owned(), OnboardingOptionKind::Demo)
     })
 }
 
-fn blank(id: String, kind: OnboardKind) -> OnboardOption {
-    OnboardOption {
+fn blank(id: String, kind: OnboardingOptionKind) -> OnboardingOption {
+    OnboardingOption {
         id,
         kind,
         title: String::new(),

@@ -194,6 +194,11 @@ impl StatelessChat {
         } else {
             self.message = None;
         }
+        Ok(Some(self.finish_step(answer, repeated_ids)))
+    }
+
+    /// Gives the answer to the turn. Calls with an id that came before are refused.
+    fn finish_step(&mut self, answer: ModelAnswer, repeated_ids: Vec<String>) -> Vec<TurnEffect> {
         let at = self.shared.now_ms();
         // A success resets the failover, and the model that answered stays first.
         self.failover = ModelFailover::new(self.shared.retry_policy(), self.candidates.len());
@@ -213,7 +218,7 @@ impl StatelessChat {
             let allowed = false;
             effects.extend(self.step_turn(TurnEvent::Decided { call, allowed, at }));
         }
-        Ok(Some(effects))
+        effects
     }
 
     /// The parts of an answer that calls tools of the client. hob's own calls in it are dropped: the

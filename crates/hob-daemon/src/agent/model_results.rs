@@ -85,12 +85,8 @@ impl RunDriver {
             let data = result_data(text_result(&call, REPEATED_CALL, true));
             JournalEntry::with_data(decided_event(call, false, at), data)
         }));
-        let content = match &parts[..] {
-            [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
-            _ => MessageContent::Parts(parts),
-        };
         let (step, attempt) = self.replayed.turn.step_and_attempt();
-        let message = NewMessage::new(Role::Assistant, content);
+        let message = NewMessage::new(Role::Assistant, message_content(parts));
         draft.messages.push(message.of_step(StepOrigin {
             step,
             attempt,
@@ -230,6 +226,14 @@ impl RunDriver {
         self.attempts.context_cuts += 1;
         self.attempts.room_cap = Some(weight / 2);
         true
+    }
+}
+
+/// The content of an answer's message: a lone text as it is.
+fn message_content(parts: Vec<ContentPart>) -> MessageContent {
+    match &parts[..] {
+        [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
+        _ => MessageContent::Parts(parts),
     }
 }
 

@@ -16,7 +16,9 @@ use hob_core::schedule::{SlotAdmission, admit};
 use hob_store::{JobRow, NewSlot, RuleChange, SlotOpening};
 use hob_wire::limits::PAGE_ROWS_MAX;
 use hob_wire::rooms::cron::{
-    CronAddParams, CronChange, CronHistoryParams, CronHistoryResult, CronJob, CronListParams, CronListResult, CronRemoveResult, CronRunParams, CronUpdateParams, JobDefinition, JobSelector, JobSlot, JobWork, SlotOrigin, SlotState, ToolGrantView,
+    CronAddParams, CronChange, CronHistoryParams, CronHistoryResult, CronJob, CronListParams,
+    CronListResult, CronRemoveResult, CronRunParams, CronUpdateParams, JobDefinition, JobSelector,
+    JobSlot, JobWork, SlotOrigin, SlotState, ToolGrantView,
 };
 use hob_wire::{ErrorCode, WireError};
 

@@ -13,13 +13,15 @@ mod machine_facts;
 use crate::RoomContext;
 use crate::model_library::ModelLibrary;
 use hob_bus::{Caller, Room};
-use hob_core::onboarding;
+use hob_core::onboarding::{self, OnboardingOption, OnboardingOptionKind};
 use hob_exec::Spawner;
 use hob_kit::settings::{SettingKey, SettingKind, Settings};
 use hob_models::{HomeKeys, ModelCatalog};
 use hob_services::llm;
 use hob_wire::WireError;
-use hob_wire::rooms::onboard::{Choose, OnboardOptionsParams, OnboardOptionsResult, Options};
+use hob_wire::rooms::onboard::{
+    Choose, OnboardKind, OnboardOption, OnboardOptionsParams, OnboardOptionsResult, Options,
+};
 use hob_wire::rooms::service::ServiceRole;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -86,10 +88,31 @@ async fn options(
     };
     if !params.state_only {
         let (facts, notes) = context.machine_facts(&settings).await;
-        result.options = onboarding::options(&facts);
+        let options = onboarding::options(&facts).into_iter();
+        result.options = options.map(wire_option).collect();
         result.notes = notes;
     }
     Ok(result)
+}
+
+fn wire_option(option: OnboardingOption) -> OnboardOption {
+    OnboardOption {
+        id: option.id,
+        kind: match option.kind {
+            OnboardingOptionKind::Key => OnboardKind::Key,
+            OnboardingOptionKind::Server => OnboardKind::Server,
+            OnboardingOptionKind::Pull => OnboardKind::Pull,
+            OnboardingOptionKind::Paste => OnboardKind::Paste,
+            OnboardingOptionKind::Demo => OnboardKind::Demo,
+        },
+        title: option.title,
+        models: option.models,
+        providers: option.providers,
+        tools: option.tools,
+        download_bytes: option.download_bytes,
+        memory_bytes: option.memory_bytes,
+        licence: option.licence,
+    }
 }
 
 impl OnboardContext {

@@ -110,9 +110,10 @@ async fn check_server(
     let url = server_url(address);
     // Before the first request: an untrusted server must not see anything.
     if let Err(untrusted) = trust::check_found_server(&url, context.settings, NAME).await {
-        return match untrusted.is_foreign() {
-            true => Err(untrusted.sentence),
-            false => Ok(None),
+        return if untrusted.is_foreign() {
+            Err(untrusted.sentence)
+        } else {
+            Ok(None)
         };
     }
     Ok(identify_server(context.http, address, url).await)

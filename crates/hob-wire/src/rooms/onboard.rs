@@ -10,10 +10,9 @@ methods! { "onboard";
         params: OnboardOptionsParams, result: OnboardOptionsResult, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
     }
-    /// Carries out a choice: keeps a key, sets the default model, begins an installation; or records
-    /// that the person wants no choice.
+    /// Carries out a choice, or records that the person wants none.
     ///
-    /// A pasted key is tried first, and kept only if its provider does not refuse it.
+    /// It keeps a key, sets the default model, or begins an installation. A pasted key is tried first, and kept only if its provider does not refuse it.
     Choose = "onboard.choose" {
         params: OnboardChooseParams, result: OnboardChooseResult, scope: Admin, effect: Keyed,
         cli: CliExposure::Hidden,

@@ -7,6 +7,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::{TextTone, chat};
 use crate::run_ui::follow_run::{self, InterruptSignals, RunUiContext};
 use crate::run_ui::line_editor::{LineEditor, LineInput};
+use crate::run_ui::lines;
 use crate::run_ui::onboarding::{self, LocalModelArgs};
 use crate::run_ui::outcome::FollowOutcome;
 use crate::run_ui::run_request::{self, TaskArgs};

@@ -87,7 +87,7 @@ impl ModelChoiceDialog<'_> {
             OnboardKind::Demo => self.demo(option, interrupts).await,
             OnboardKind::Key | OnboardKind::Server => {
                 let params = params_of(option);
-                self.finish(choose(self.client, &params, interrupts).await?)
+                Ok(end_of(choose(self.client, &params, interrupts).await?))
             }
             OnboardKind::Pull => self.pull(option, interrupts).await,
         }
@@ -141,7 +141,7 @@ impl ModelChoiceDialog<'_> {
             };
             let done = choose(self.client, &params, interrupts).await?;
             if done.outcome != OnboardOutcome::Refused {
-                return self.finish(done);
+                return Ok(end_of(done));
             }
             Terminal::note(format!("  {}", super::lines::sentence(&done.message)));
         }
@@ -172,7 +172,9 @@ impl ModelChoiceDialog<'_> {
             }
             site.install(interrupts).await?;
         }
-        self.finish(choose(self.client, &params_of(option), interrupts).await?)
+        Ok(end_of(
+            choose(self.client, &params_of(option), interrupts).await?,
+        ))
     }
 
     /// Fetches a model after a consent to its plan, and uses it. A failure is shown, and the list comes
@@ -197,7 +199,8 @@ impl ModelChoiceDialog<'_> {
             let found = super::onboarding::fetch_options(self.client, false).await?;
             let mut options = found.options.iter();
             if let Some(local) = options.find(|it| it.id == LOCAL_OPTION) {
-                return self.finish(choose(self.client, &params_of(local), interrupts).await?);
+                let done = choose(self.client, &params_of(local), interrupts).await?;
+                return Ok(end_of(done));
             }
             tokio::time::sleep(SEEN_PAUSE).await;
         }
@@ -236,20 +239,6 @@ impl ModelChoiceDialog<'_> {
         let done = self.client.call_with_retry::<Choose>(&params).await?;
         Ok(ChoiceEnd::Declined(done.message))
     }
-
-    /// Returns the end of a choice, or `None` if it was refused and the list comes again.
-    fn finish(&self, done: OnboardChooseResult) -> Result<Option<ChoiceEnd>, CommandFailure> {
-        match done.outcome {
-            OnboardOutcome::Ready | OnboardOutcome::Installing => {
-                Ok(Some(ChoiceEnd::Ready(done.message)))
-            }
-            OnboardOutcome::Declined => Ok(Some(ChoiceEnd::Declined(done.message))),
-            OnboardOutcome::Refused => {
-                Terminal::note(super::lines::sentence(&done.message));
-                Ok(None)
-            }
-        }
-    }
 }
 
 /// The params of a choice.
@@ -270,6 +259,18 @@ pub async fn choose(
     tokio::select! {
         done = client.call_with_retry::<Choose>(params) => Ok(done?),
         () = interrupts.next() => Err(interrupted()),
+    }
+}
+
+/// Returns the end of a choice, or `None` if it was refused and the list comes again.
+fn end_of(done: OnboardChooseResult) -> Option<ChoiceEnd> {
+    match done.outcome {
+        OnboardOutcome::Ready | OnboardOutcome::Installing => Some(ChoiceEnd::Ready(done.message)),
+        OnboardOutcome::Declined => Some(ChoiceEnd::Declined(done.message)),
+        OnboardOutcome::Refused => {
+            Terminal::note(super::lines::sentence(&done.message));
+            None
+        }
     }
 }
 

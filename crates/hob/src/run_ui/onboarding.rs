@@ -18,9 +18,8 @@ use crate::terminal::Terminal;
 use hob_client::Client;
 use hob_services::trust::names_distrusted;
 use hob_wire::rooms::agent::AgentRunParams;
-use hob_wire::rooms::onboard::OnboardKind;
 use hob_wire::rooms::onboard::{
-    OnboardOption, OnboardOptionsParams, OnboardOptionsResult, Options,
+    OnboardKind, OnboardOption, OnboardOptionsParams, OnboardOptionsResult, Options,
 };
 use hob_wire::rooms::service::{self, List as Services, ManagedService, ServiceRole};
 use std::time::Duration;

@@ -33,9 +33,12 @@ pub(super) fn house(
         .iter()
         .map(|(served, sim)| {
             // The demo is served by llama.cpp, which takes more fields than OpenAI, as this one does.
-            let url = sim.map(|sim| match served.modest {
-                true => sim.url_as(Flavour::LmStudio),
-                false => format!("http://{}", sim.address()),
+            let url = sim.map(|sim| {
+                if served.modest {
+                    sim.url_as(Flavour::LmStudio)
+                } else {
+                    format!("http://{}", sim.address())
+                }
             });
             (served.service.clone(), url)
         })

@@ -1,7 +1,7 @@
 //! Ctrl-C at each step of the choice: the command ends, nothing is changed, and the choice comes
 //! again.
 
-use super::{KEY, assert_untouched, newcomer, provider};
+use super::{KEY, assert_untouched, newcomer, number_of, provider};
 use crate::support::{House, Tty};
 
 /// Goes through these prompts, each answered by these keys, and presses Ctrl-C at the last.
@@ -21,12 +21,14 @@ fn interrupt(house: &House, steps: &[(&str, &str)]) {
 fn ctrl_c_at_each_prompt_changes_nothing() {
     let sim = provider();
     let (_bin, house) = newcomer(&sim, &[]);
+    let (paste, demo) = (number_of(&house, "paste"), number_of(&house, "demo"));
+    let (paste, demo) = (paste.as_str(), demo.as_str());
     interrupt(&house, &[("Which one?", "\u{3}")]);
-    interrupt(&house, &[("Which one?", "1"), ("Whose key?", "\u{3}")]);
+    interrupt(&house, &[("Which one?", paste), ("Whose key?", "\u{3}")]);
     interrupt(
         &house,
         &[
-            ("Which one?", "1"),
+            ("Which one?", paste),
             ("Whose key?", "1"),
             ("it is not shown", "\u{3}"),
         ],
@@ -35,14 +37,14 @@ fn ctrl_c_at_each_prompt_changes_nothing() {
     interrupt(
         &house,
         &[
-            ("Which one?", "1"),
+            ("Which one?", paste),
             ("Whose key?", "1"),
             ("it is not shown", &format!("{KEY}\u{3}")),
         ],
     );
     interrupt(
         &house,
-        &[("Which one?", "2"), ("Install it? [Y/n]", "\u{3}")],
+        &[("Which one?", demo), ("Install it? [Y/n]", "\u{3}")],
     );
     assert!(sim.asked().is_empty());
 }
@@ -51,14 +53,15 @@ fn ctrl_c_at_each_prompt_changes_nothing() {
 fn going_back_shows_the_list_again() {
     let sim = provider();
     let (_bin, house) = newcomer(&sim, &[]);
+    let paste = number_of(&house, "paste");
     let mut tty = Tty::start(&house, "ask good morning");
     tty.wait_for("Which one?");
-    tty.press("1");
+    tty.press(&paste);
     tty.wait_for("Whose key?");
     tty.press("n");
     let lists = |tty: &Tty, count| tty.seen().matches("Which one?").count() == count;
     crate::support::wait_until("the second list", || lists(&tty, 2));
-    tty.press("1");
+    tty.press(&paste);
     crate::support::wait_until("the providers", || {
         tty.seen().matches("Whose key?").count() == 2
     });

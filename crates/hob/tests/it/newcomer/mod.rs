@@ -58,6 +58,14 @@ fn ids(house: &House) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
+/// The key that chooses an option. Which local models are offered depends on the machine.
+pub(crate) fn number_of(house: &House, id: &str) -> String {
+    let ids = ids(house);
+    let at = ids.iter().position(|it| it == id);
+    let at = at.unwrap_or_else(|| panic!("no {id} in {ids:?}"));
+    (at + 1).to_string()
+}
+
 /// Nothing was chosen, kept or changed.
 fn assert_untouched(house: &House) {
     let found = options(house);
