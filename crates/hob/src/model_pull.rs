@@ -215,7 +215,7 @@ impl ModelPuller<'_> {
     }
 
     /// Installs the server that runs the file, if there is none. The plan named it.
-    pub async fn install_server(
+    async fn install_server(
         &self,
         interrupts: &mut InterruptSignals,
     ) -> Result<(), CommandFailure> {

@@ -13,7 +13,7 @@ use crate::run_ui::outcome::FollowOutcome;
 use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::slash_command::{self, ChatInput};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{folder_session, lines, name_check};
+use crate::run_ui::{folder_session, name_check};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_client::{Client, ClientError};

@@ -225,8 +225,7 @@ impl ModelChoiceDialog<'_> {
         if !pull.get_consent(&planned, false, interrupts).await? {
             return Ok(false);
         }
-        pull.fetch(interrupts).await?;
-        pull.install_server(interrupts).await?;
+        pull.fetch_agreed(interrupts).await?;
         Ok(true)
     }
 
