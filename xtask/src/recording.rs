@@ -111,9 +111,8 @@ impl Stage {
         let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
         // The daemon runs before the session begins, as on every day but the first.
         let shell_line = format!(
-            "cd {} && env '{home}' '{path}' NO_COLOR= hob up >/dev/null 2>&1; \
-             exec env -u NO_COLOR '{home}' '{path}' PS1='$ ' bash --norc --noprofile",
-            WORK
+            "cd {WORK} && env '{home}' '{path}' NO_COLOR= hob up >/dev/null 2>&1; \
+             exec env -u NO_COLOR '{home}' '{path}' PS1='$ ' bash --norc --noprofile"
         );
         self.tmux(&[
             "new-session",
