@@ -40,7 +40,9 @@ async fn stored_answers(peer: &mut Peer, session: &str) -> String {
     let answers = messages
         .iter()
         .filter(|message| message["role"] == "assistant");
-    answers.map(|message| text_of(&message["content"])).collect()
+    answers
+        .map(|message| text_of(&message["content"]))
+        .collect()
 }
 
 fn text_of(content: &Value) -> String {
