@@ -56,6 +56,9 @@ uuid_ids! {
 }
 
 impl RunId {
+    /// The id of no run.
+    pub const NIL: RunId = RunId(Uuid::nil());
+
     /// Returns a `UUIDv7` with the timestamp of this id and the given last ten bytes.
     #[must_use]
     pub fn with_tail(self, tail: [u8; 10]) -> RunId {

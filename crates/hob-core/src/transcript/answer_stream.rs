@@ -62,6 +62,8 @@ pub struct AnswerStream {
     has_gap: bool,
 }
 
+/// Only one run is followed, so its id does not matter.
+const ONE_RUN: RunId = RunId::NIL;
 /// The places in [`AnswerStream::blocks`].
 const THINKING: usize = 0;
 const TEXT: usize = 1;
@@ -78,7 +80,7 @@ impl AnswerStream {
     pub fn from_step(step: u32) -> Self {
         let step = step.max(1);
         AnswerStream {
-            answer: AnswerText::new(one_run(), step),
+            answer: AnswerText::new(ONE_RUN, step),
             step,
             attempt: 0,
             blocks: new_blocks(step, 0),
@@ -216,17 +218,12 @@ impl AnswerStream {
     }
 }
 
-/// Only one run is followed, so its id does not matter.
-fn one_run() -> RunId {
-    RunId(Default::default())
-}
-
 fn new_blocks(step: u32, attempt: u32) -> [Block; 2] {
     [BlockKind::Thinking, BlockKind::Text].map(|kind| Block {
         id: format!("{kind:?}/{step}/{attempt}"),
         revision: 1,
         kind,
-        run_id: Some(one_run()),
+        run_id: Some(ONE_RUN),
         status: BlockStatus::Open,
         start: 0,
         text: String::new(),

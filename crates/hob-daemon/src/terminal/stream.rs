@@ -68,7 +68,9 @@ impl TerminalContext {
             let changed = async {
                 match source.changes {
                     // An error means that the owner is gone; then the source is another one.
-                    Some(mut changes) => drop(changes.changed().await),
+                    Some(mut changes) => {
+                        let _ = changes.changed().await;
+                    }
                     None => tokio::time::sleep(ASK_AGAIN_AFTER).await,
                 }
             };

@@ -42,7 +42,7 @@ use axum::http::{Response, header};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 pub use borrowed_delta::BorrowedDelta;
-pub use chunk_builder::{AnswerChunk, ChunkBuilder};
+pub use chunk_builder::{AnswerChunk, ChunkBuilder, DivergedAnswer};
 use chunk_encoder::ChunkEncoder;
 use completion_stream::{CompletionEvent, CompletionStream, OpenaiClient};
 use error::OpenaiError;
