@@ -62,7 +62,7 @@ impl ModelChoiceDialog<'_> {
             let keys = choice_lines::keys(options.len());
             let prompt = choice_lines::prompt(options.len(), &screen);
             let key = tokio::select! {
-                key = self.person.key(&prompt, &keys) => key.map_err(unreadable)?,
+                key = self.person.key(&prompt, &keys) => key.map_err(|error| unreadable(&error))?,
                 () = interrupts.next() => return Err(interrupted()),
             };
             let Some(option) = choice_lines::option_of(key, options) else {
@@ -107,7 +107,7 @@ impl ModelChoiceDialog<'_> {
         let keys = choice_lines::keys(providers.len());
         let prompt = choice_lines::provider_prompt(providers.len(), &screen);
         let key = tokio::select! {
-            key = self.person.key(&prompt, &keys) => key.map_err(unreadable)?,
+            key = self.person.key(&prompt, &keys) => key.map_err(|error| unreadable(&error))?,
             () = interrupts.next() => return Err(interrupted()),
         };
         let Some(at) = choice_lines::index_of(key, providers.len()) else {
@@ -119,7 +119,7 @@ impl ModelChoiceDialog<'_> {
         for _ in 0..PASTES_MAX {
             let prompt = format!("  Key of {provider} (it is not shown): ");
             let pasted = tokio::select! {
-                pasted = self.person.secret_line(&prompt) => pasted.map_err(unreadable)?,
+                pasted = self.person.secret_line(&prompt) => pasted.map_err(|error| unreadable(&error))?,
                 () = interrupts.next() => return Err(interrupted()),
             };
             Terminal::note("");
@@ -278,6 +278,6 @@ fn interrupted() -> CommandFailure {
     CommandFailure::quiet(ExitStatus::Interrupted)
 }
 
-fn unreadable(error: io::Error) -> CommandFailure {
+fn unreadable(error: &io::Error) -> CommandFailure {
     CommandFailure::failed(format!("The terminal cannot be read: {error}."))
 }

@@ -46,11 +46,11 @@ pub fn details(option: &OnboardOption) -> String {
     let mut parts = Vec::new();
     let models: Vec<String> = option.models.iter().map(|model| one_line(model)).collect();
     if option.kind != OnboardKind::Pull && !models.is_empty() {
-        let mut shown = models[..models.len().min(MODELS_SHOWN)].join(", ");
-        if models.len() > MODELS_SHOWN {
-            shown.push_str(&format!(" and {} more", models.len() - MODELS_SHOWN));
-        }
-        parts.push(shown);
+        let shown = models[..models.len().min(MODELS_SHOWN)].join(", ");
+        parts.push(match models.len().saturating_sub(MODELS_SHOWN) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        });
     }
     if !option.providers.is_empty() {
         parts.push(option.providers.join(", "));

@@ -129,15 +129,12 @@ fn serve(mut stream: TcpStream, answer: &str) {
 /// The answer as a stream of chat completions, a few letters each.
 fn completion(answer: &str) -> String {
     let letters: Vec<char> = answer.chars().collect();
-    let mut body = String::new();
-    for piece in letters.chunks(7) {
+    let pieces = letters.chunks(7).map(|piece| {
         let text: String = piece.iter().collect();
         let choice = serde_json::json!({ "index": 0, "delta": { "content": text } });
-        body.push_str(&format!(
-            "data: {}\n\n",
-            serde_json::json!({ "choices": [choice] })
-        ));
-    }
+        format!("data: {}\n\n", serde_json::json!({ "choices": [choice] }))
+    });
+    let mut body: String = pieces.collect();
     body.push_str(
         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
     );

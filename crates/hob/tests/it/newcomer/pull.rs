@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 fn newcomer() -> (ModelHub, tempfile::TempDir, House) {
     let files = catalog::MODELS.iter().map(|model| {
         let mut content = b"GGUF".to_vec();
-        content.extend((0..300 * 1_024).map(|at| (at % 251) as u8));
+        content.extend((0..=250_u8).cycle().take(300 * 1_024));
         HubSimFile::new(model.repository, model.file, content)
     });
     let hub = ModelHub::start(files.collect(), None);
