@@ -8,6 +8,7 @@
 //! - [`image_type`]: the MIME type of image bytes
 //! - [`limiter`]: rate limit of failed authentications
 //! - [`loop_machine`]: the state machine of a loop, its prompt and its settings
+//! - [`onboarding`]: the choice of a first model
 //! - [`permission`]: rules, questions, tickets and the audit chain of tool calls
 //! - [`reconnect`]: backoff of a client that lost its daemon
 //! - [`retention`]: the part of the event log that may be pruned
@@ -34,6 +35,7 @@ pub mod failover;
 pub mod image_type;
 pub mod limiter;
 pub mod loop_machine;
+pub mod onboarding;
 pub mod permission;
 pub mod reconnect;
 pub mod retention;
