@@ -178,6 +178,11 @@ impl Home {
         self.0.data.join("hooks.key")
     }
 
+    /// The folder of provider keys that a person pasted, one file each.
+    pub fn keys(&self) -> PathBuf {
+        self.0.data.join("keys")
+    }
+
     /// The instructions for the heartbeat, if any.
     pub fn heartbeat_file(&self) -> PathBuf {
         self.0.data.join(HEARTBEAT_FILE)

@@ -11,6 +11,7 @@
 //! - [`text_file`]: decoding of UTF-8 files with a helpful error
 //! - [`settings`]: keys declared by their crates, read from one file and the environment
 //! - [`mask`], [`secret`], [`logging`]: the log, and the secrets that must never appear in it
+//! - [`key_files`]: provider keys that a person pasted
 //! - [`known_secrets`], [`prompt_file`]: text for a model, with secrets masked and links refused
 //!
 //! Invariant: nothing here knows what hob is for.
@@ -22,6 +23,7 @@ pub mod failpoint;
 pub mod home;
 pub mod home_lock;
 pub mod host_environment;
+pub mod key_files;
 pub mod known_secrets;
 pub mod last_down;
 pub mod logging;

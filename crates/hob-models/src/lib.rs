@@ -3,7 +3,7 @@
 //! - [`ModelCatalog`]: every configured provider and alias; resolves a name to [`ModelCandidate`]s
 //! - [`ModelCandidate::ask`]: one attempt at one model; the caller retries and fails over
 //! - [`Prompt`], [`ReplyDelta`], [`ModelReply`], [`ModelError`]: the provider-neutral request and answer
-//! - [`KeySource`]: the source of API keys
+//! - [`KeySource`], [`HomeKeys`]: the source of API keys; [`key_providers`]: who needs one
 //! - [`ServedModel`], [`ServiceResolver`]: models of local services, and how to reach them
 //! - [`price`]: list prices and the cost of a call
 //! - `openai_chat`, `openai_responses`, `anthropic`, `gemini`: the protocols, each a request
@@ -21,6 +21,7 @@ mod error;
 mod exchange;
 mod gemini;
 mod history;
+mod key_providers;
 mod keys;
 mod known_models;
 mod model_catalog;
@@ -47,7 +48,8 @@ mod usage;
 
 pub use candidate::{CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts};
 pub use error::{ModelError, ResolveError};
-pub use keys::{EnvKeys, KeySource};
+pub use key_providers::{KeyProvider, key_providers};
+pub use keys::{EnvKeys, HomeKeys, KeyOrigin, KeySource};
 pub use model_catalog::{ModelCatalog, ModelListing, ModelSources};
 pub use profile::ModelProfile;
 pub use prompt::{ModelReply, Prompt, PromptMessage, ReplyDelta, StopReason, ToolDefinition};

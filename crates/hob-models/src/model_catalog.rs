@@ -65,7 +65,7 @@ impl ModelCatalog {
             .map(|alias| model::ModelAlias {
                 alias: (*alias).to_owned(),
                 models: match settings::alias(settings, alias) {
-                    named if named.is_empty() => suggested(&providers, &served, alias),
+                    named if named.is_empty() => suggested(&providers, &served, alias, &has_key),
                     named => named,
                 },
             })
@@ -272,9 +272,15 @@ fn listed(provider: &ProviderConfig, listed: ProviderModel) -> model::ModelInfo 
     }
 }
 
-/// The default of an unset alias: the suggested model of the first configured built-in provider,
-/// else the model of a local service.
-fn suggested(providers: &[ProviderConfig], served: &[ServedModel], alias: &str) -> Vec<String> {
+/// The default of an unset alias: the suggested model of the first built-in provider that has its
+/// key, else the model of a local service.
+fn suggested(
+    providers: &[ProviderConfig],
+    served: &[ServedModel],
+    alias: &str,
+    has_key: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
+    let is_ready = |provider: &&ProviderConfig| provider.key_env.as_deref().is_none_or(has_key);
     let of = |row: &ProviderRow| match alias {
         "default" => row.suggested.default,
         "fast" => row.suggested.fast,
@@ -285,6 +291,7 @@ fn suggested(providers: &[ProviderConfig], served: &[ServedModel], alias: &str) 
     let mut found = rows.filter_map(|row| {
         let provider = providers
             .iter()
+            .filter(is_ready)
             .find(|provider| provider.name == row.name)?;
         let model = of(row);
         (!model.is_empty()).then(|| format!("{}/{model}", provider.name))

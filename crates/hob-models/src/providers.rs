@@ -244,6 +244,11 @@ pub(crate) fn row(name: &str) -> Option<&'static ProviderRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
+/// Returns the row whose key is in this variable.
+pub(crate) fn row_of_variable(variable: &str) -> Option<&'static ProviderRow> {
+    ROWS.iter().find(|row| row.key_env == Some(variable))
+}
+
 /// Returns the row with the same host as this URL, whatever name the user gave it.
 pub(crate) fn row_at(url: &str) -> Option<&'static ProviderRow> {
     fn host(url: &str) -> Option<&str> {
