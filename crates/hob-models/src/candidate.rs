@@ -12,7 +12,8 @@ use hob_core::failover::ErrorClass;
 use hob_kit::secret::Secret;
 use hob_net::HttpClient;
 use hob_wire::content::ContentPart;
-use hob_wire::rooms::model::ModelPrice;
+use hob_wire::rooms::model::{ModelPrice, ProviderKind};
+use hob_wire::rooms::service::ServiceRole;
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
@@ -53,6 +54,8 @@ impl ReadyProvider<'_> {
 /// The context window assumed for an unknown model, in tokens: the smallest in the table. A model
 /// with less rejects the conversation as too long and is called again with a shorter one.
 pub const CONTEXT_TOKENS_ASSUMED: u64 = 128_000;
+/// The name of the server of the demo model, which hob starts itself.
+const DEMO_SERVER: &str = "the demo model";
 
 /// The known limits and price of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +69,9 @@ pub struct ModelFacts {
     pub native_tools: bool,
     /// Special request defaults, which most models do not need.
     pub profile: Option<&'static ModelProfile>,
+    /// True for a model on this machine: of a service, or of a local provider. Such models fall into
+    /// repetitions.
+    pub local: bool,
 }
 
 impl ModelCandidate {
@@ -76,21 +82,36 @@ impl ModelCandidate {
 
     pub fn facts(&self) -> ModelFacts {
         let known = known_model(&self.provider, &self.model);
+        let profile = self.is_modest().then_some(&profile::MODEST);
         ModelFacts {
             context_tokens: self
                 .provider
                 .context_tokens
                 .or(known.map(|known| known.context_tokens)),
-            output_tokens: known.map(|known| known.output_tokens),
+            output_tokens: profile
+                .map(|profile| u64::from(profile.output_tokens))
+                .or(known.map(|known| known.output_tokens)),
             price: price_of(&self.provider, &self.model),
             native_tools: !self.provider.text_tools,
-            profile: self.is_modest().then_some(&profile::MODEST),
+            profile,
+            local: self.is_local(),
         }
     }
 
+    /// The service has one model, whatever name it is asked by.
     fn is_modest(&self) -> bool {
         let served = self.provider.served.as_ref();
-        served.is_some_and(|served| served.modest && served.model_name() == self.model)
+        served.is_some_and(|served| served.modest)
+    }
+
+    fn is_local(&self) -> bool {
+        let provider = &*self.provider;
+        let of_row = provider.row.is_some_and(|row| row.local);
+        match &provider.served {
+            // The models behind an agent are elsewhere.
+            Some(served) => served.role != ServiceRole::Agent,
+            None => of_row || provider.kind == ProviderKind::Ollama,
+        }
     }
 
     /// The price of a call with that many input tokens. Some models cost more for long prompts.
@@ -100,7 +121,7 @@ impl ModelCandidate {
     }
 
     /// Calls the model once. `on` receives the deltas as they arrive; the first one names the server
-    /// if it was found, not configured. Deltas before an error belong to no answer. Dropping the
+    /// if it was found, not configured, and the demo model. Deltas before an error belong to no answer. Dropping the
     /// future closes the connection.
     pub async fn ask(
         &self,
@@ -109,9 +130,17 @@ impl ModelCandidate {
     ) -> Result<ModelReply, ModelError> {
         let open = self.deps.open(&self.provider).await?;
         let model = self.resolve_model_name(&open).await;
-        if let Some(server) = open.server.clone() {
-            let model = model.clone().into_owned();
-            on(ReplyDelta::Server { server, model });
+        let demo = self.is_modest();
+        if open.server.is_some() || demo {
+            // A demo is named before it answers, so that nobody takes it for more.
+            on(ReplyDelta::Server {
+                server: open
+                    .server
+                    .clone()
+                    .unwrap_or_else(|| DEMO_SERVER.to_owned()),
+                model: model.clone().into_owned(),
+                demo,
+            });
         }
         let exchange = self.deps.exchange(&open, &model);
         let mut reply = exchange

@@ -7,11 +7,14 @@ pub struct ModelProfile {
     pub system: &'static str,
     /// The sampling temperature, unless the caller gives one.
     pub temperature: f64,
+    /// The penalty on tokens that came already, in the parameter of llama.cpp's server.
+    pub repeat_penalty: f64,
     /// True if tools are offered to the model.
     pub tools: bool,
-    /// The tokens of history that are sent.
-    pub history_tokens: u64,
-    /// The default limit of an answer, in tokens.
+    /// The window, in tokens: what is shown to people and what is used. A longer conversation only
+    /// confuses the model.
+    pub context_tokens: u64,
+    /// The limit of an answer, in tokens, whatever the caller asks for.
     pub output_tokens: u32,
 }
 
@@ -20,7 +23,8 @@ pub struct ModelProfile {
 pub(crate) const MODEST: ModelProfile = ModelProfile {
     system: "You are a helpful assistant.",
     temperature: 0.0,
+    repeat_penalty: 1.1,
     tools: false,
-    history_tokens: 2_048,
-    output_tokens: 1_024,
+    context_tokens: 2_048,
+    output_tokens: 256,
 };

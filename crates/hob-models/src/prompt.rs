@@ -18,6 +18,9 @@ pub struct Prompt {
     /// A JSON Schema the answer must fit.
     pub schema: Option<Value>,
     pub options: SamplingParams,
+    /// The penalty on tokens that came already, for models that need one. Only llama.cpp's server
+    /// knows the parameter.
+    pub repeat_penalty: Option<f64>,
 }
 
 /// One message. Tool results have the role `Tool`.
@@ -50,10 +53,11 @@ pub struct ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplyDelta {
     /// Sent before the prompt: the server that gets it, if it was found on this machine and not
-    /// configured.
+    /// configured, or the demo model.
     Server {
         server: String,
         model: String,
+        demo: bool,
     },
     Text(String),
     Thinking(String),
@@ -97,4 +101,6 @@ pub enum StopReason {
     Length,
     /// The provider withheld content.
     Content,
+    /// The model repeated itself, so the stream was closed.
+    Repeated,
 }

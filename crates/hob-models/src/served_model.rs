@@ -5,6 +5,7 @@
 
 use crate::dialect::{self, AnswerTransport};
 use crate::price;
+use crate::profile;
 use crate::providers::ProviderQuirks;
 use crate::settings::ProviderConfig;
 use hob_kit::secret::Secret;
@@ -32,6 +33,8 @@ pub struct ServedModel {
     pub kind: ProviderKind,
     /// True if the service runs now.
     pub running: bool,
+    /// The window that the service was started with; `None` if only the service knows.
+    pub context_tokens: Option<u64>,
 }
 
 /// The address of a running service.
@@ -94,7 +97,11 @@ impl ServedModel {
             key_env: None,
             quirks: ProviderQuirks::COMMON,
             text_tools: dialect::for_kind(self.kind).transport() == AnswerTransport::Session,
-            context_tokens: None,
+            context_tokens: if self.modest {
+                Some(profile::MODEST.context_tokens)
+            } else {
+                self.context_tokens
+            },
             // The models behind an agent belong to other providers, which may charge for them.
             price: (self.role != ServiceRole::Agent).then_some(price::FREE),
             row: None,

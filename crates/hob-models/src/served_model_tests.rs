@@ -12,6 +12,7 @@ pub(crate) fn served(service: &str, role: ServiceRole, running: bool) -> ServedM
         modest: false,
         kind: ProviderKind::Openai,
         running,
+        context_tokens: None,
     }
 }
 

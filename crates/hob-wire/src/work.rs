@@ -58,6 +58,8 @@ pub enum RunEndCause {
     ErrorStreak,
     /// The model repeated the same call with the same arguments.
     RepeatedCall,
+    /// The model repeated itself, and its answer was ended there.
+    RepeatedText,
     /// None of the configured models could answer.
     ModelFailed,
     /// A needed permission was denied.

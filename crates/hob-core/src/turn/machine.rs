@@ -185,6 +185,9 @@ impl TurnMachine {
         // An answer is progress, so earlier restarts no longer count.
         self.resumes = 0;
         self.spent.add(answer.tokens, answer.micro_dollars);
+        if answer.repeated {
+            return self.finish(RunEndCause::RepeatedText, out);
+        }
         if answer.calls.is_empty() {
             // Text that arrived meanwhile gets an answer of its own.
             if self.steered {

@@ -30,7 +30,7 @@ fn asks_for(calls: Vec<CallSpec>) -> TurnEvent {
             calls,
             tokens: 10,
             micro_dollars: Some(1),
-            misfit: false,
+            ..ModelAnswer::default()
         },
         at: 2,
     }
@@ -271,6 +271,27 @@ fn the_same_call_again_and_again_ends_the_run() {
 }
 
 #[test]
+fn an_answer_that_repeats_itself_ends_the_run_with_its_cost_counted() {
+    let mut turn = TurnMachine::new(RunLimits::DEFAULT);
+    feed(&mut turn, TurnEvent::Begin { at: 1 });
+    // The model would go on with its repetition, so text that came meanwhile waits for the next run.
+    feed(&mut turn, TurnEvent::Steered { at: 2 });
+    let answer = ModelAnswer {
+        tokens: 12,
+        repeated: true,
+        ..ModelAnswer::default()
+    };
+    let ended = TurnEffect::Finish {
+        cause: RunEndCause::RepeatedText,
+    };
+    assert_eq!(
+        feed(&mut turn, TurnEvent::ModelDone { answer, at: 3 }),
+        [ended]
+    );
+    assert_eq!(turn.spent().tokens, 12);
+}
+
+#[test]
 fn failures_in_a_row_end_the_run_and_a_success_forgives() {
     let mut turn = TurnMachine::new(RunLimits {
         error_streak: 2,
@@ -389,6 +410,7 @@ fn any_event() -> impl Strategy<Value = TurnEvent> {
                     tokens: 1,
                     micro_dollars: None,
                     misfit: false,
+                    repeated: false,
                 },
                 at,
             }

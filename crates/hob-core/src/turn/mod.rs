@@ -12,6 +12,7 @@
 //! - after a restart a pure or keyed call runs again, a probeable one is probed, an opaque one is
 //!   in doubt: never a silent repeat, never a silent loss
 //! - every limit ends the run with its own cause, and none is exceeded by more than one model call
+//! - an answer that repeats itself ends the run: the model would go on with it
 //! - an unattended run never waits for a person: at a ceiling it ends
 //! - time a person takes to decide about money or a call in doubt does not count as run time
 
@@ -19,6 +20,7 @@ mod call_events;
 mod calls;
 mod limits;
 mod machine;
+pub mod repetition;
 
 pub use calls::{TurnCall, TurnCallState};
 pub use limits::{RunLimits, RunUsage};
@@ -134,6 +136,9 @@ pub struct ModelAnswer {
     /// The answer does not have the requested form; the model is told so once.
     #[serde(default)]
     pub misfit: bool,
+    /// The answer was ended because it repeated itself; see [`repetition`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
 }
 
 /// A call the model asks for.

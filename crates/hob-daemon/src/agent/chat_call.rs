@@ -43,7 +43,7 @@ impl StatelessChat {
                 deltas.emit_piece(piece);
             }
         };
-        let request = async { Ok(model_call.candidate.ask(&model_call.prompt, &mut say).await) };
+        let request = async { Ok(model_call.ask(&mut say).await) };
         let answer = if free {
             tokio::try_join!(self.reserve(&model_call, &key), request)?.1
         } else {
@@ -156,6 +156,7 @@ impl StatelessChat {
         self.cost = add_cost(self.cost, usage, price);
         self.model = Some(reply.model);
         self.cut = reply.stop == StopReason::Length;
+        let repeated = reply.stop == StopReason::Repeated;
         let is_client = |call: &ToolCall| {
             let mut tools = self.params.client_tools.iter();
             tools.any(|tool| tool.name == call.name)
@@ -173,7 +174,7 @@ impl StatelessChat {
             return Ok(None);
         }
         let text = text_of(&reply.parts);
-        let (parts, specs, repeated) =
+        let (parts, specs, repeated_ids) =
             self.assign_call_ids(model_call, reply.parts, &reply.repeated_calls);
         let unfit = match &self.params.schema {
             Some(schema) if specs.is_empty() => schema::mismatch(schema, &text),
@@ -184,6 +185,7 @@ impl StatelessChat {
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
             micro_dollars: price,
             misfit: unfit.is_some(),
+            repeated,
         };
         self.content.clone_from(&parts);
         self.push_message(Role::Assistant, MessageContent::Parts(parts));
@@ -196,6 +198,11 @@ impl StatelessChat {
         } else {
             self.message = None;
         }
+        Ok(Some(self.finish_step(answer, repeated_ids)))
+    }
+
+    /// Gives the answer to the turn. Calls with an id that came before are refused.
+    fn finish_step(&mut self, answer: ModelAnswer, repeated_ids: Vec<String>) -> Vec<TurnEffect> {
         let at = self.shared.now_ms();
         // A success resets the failover, and the model that answered stays first.
         self.failover = ModelFailover::new(self.shared.retry_policy(), self.candidates.len());
@@ -203,7 +210,7 @@ impl StatelessChat {
         self.candidates =
             model_call::with_last_first(std::mem::take(&mut self.candidates), last.as_deref());
         let mut effects = self.step_turn(TurnEvent::ModelDone { answer, at });
-        for call in repeated {
+        for call in repeated_ids {
             let result = text_result(&call, REPEATED_CALL, true);
             self.push_message(
                 Role::Tool,
@@ -215,7 +222,7 @@ impl StatelessChat {
             let allowed = false;
             effects.extend(self.step_turn(TurnEvent::Decided { call, allowed, at }));
         }
-        Ok(Some(effects))
+        effects
     }
 
     /// Gives every call a new id. Also returns the new ids of calls whose id the model used twice.

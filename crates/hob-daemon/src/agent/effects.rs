@@ -146,15 +146,18 @@ async fn stream_reply(
     let mut say = move |piece| {
         match piece {
             // No part of an answer yet: another model may still be chosen.
-            ReplyDelta::Server { server, model } => deltas.announce_server(server, model),
+            ReplyDelta::Server {
+                server,
+                model,
+                demo,
+            } => {
+                deltas.announce_server(server, model, demo);
+            }
             piece => {
                 received.store(true, Ordering::Relaxed);
                 deltas.emit_piece(piece);
             }
         }
     };
-    call.model_call
-        .candidate
-        .ask(&call.model_call.prompt, &mut say)
-        .await
+    call.model_call.ask(&mut say).await
 }

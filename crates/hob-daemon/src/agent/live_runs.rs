@@ -290,11 +290,12 @@ impl DeltaEmitter {
     }
 
     /// Announces which server of this machine gets the prompt, before it does.
-    pub(crate) fn announce_server(&self, server: String, model: String) {
+    pub(crate) fn announce_server(&self, server: String, model: String, demo: bool) {
         let payload = RunServerPayload {
             run: self.of.clone(),
             server,
             model,
+            demo,
         };
         self.emitter
             .emit::<RunServer>(Some(self.tag.clone()), &payload);

@@ -3,8 +3,9 @@
 use super::conversation::{self, ContextMessage};
 use super::history::UnreadCount;
 use super::system_prompt;
+use hob_core::turn::repetition::LineScope;
 use hob_models::{
-    CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelProfile, Prompt, ToolDefinition, price,
+    CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts, ModelProfile, Prompt, ToolDefinition, price,
 };
 use hob_wire::rooms::agent::{SamplingParams, ToolChoice};
 use hob_wire::work::{Idempotency, ToolSpec};
@@ -54,6 +55,8 @@ pub(crate) struct ModelCall {
     pub(crate) notes: Vec<String>,
     /// Idempotency class of each tool, by name and alias.
     pub(crate) effects: BTreeMap<String, Idempotency>,
+    /// The repetitions that end its answer; `None`: none does.
+    pub(crate) line_scope: Option<LineScope>,
 }
 
 impl ModelCall {
@@ -69,6 +72,7 @@ impl ModelCall {
             tool_choice: request.tool_choice,
             schema: request.schema,
             options: request.options,
+            repeat_penalty: facts.profile.map(|profile| profile.repeat_penalty),
             ..Prompt::default()
         };
         let output_tokens = output_tokens(&prompt.options, facts.output_tokens);
@@ -114,6 +118,7 @@ impl ModelCall {
             notes,
             effects,
             prompt: Arc::new(prompt),
+            line_scope: line_scope(&facts),
             candidate,
         }
     }
@@ -139,11 +144,8 @@ impl PromptInput {
         }
         let options = &mut self.options;
         options.temperature.get_or_insert(profile.temperature);
-        options
-            .max_output_tokens
-            .get_or_insert(profile.output_tokens);
-        let room = self.room_cap.unwrap_or(u64::MAX);
-        self.room_cap = Some(room.min(profile.history_tokens));
+        let asked = options.max_output_tokens.unwrap_or(u32::MAX);
+        options.max_output_tokens = Some(asked.min(profile.output_tokens));
     }
 }
 
@@ -189,9 +191,16 @@ impl fmt::Display for OmittedMessages {
 pub(crate) fn history_tokens_max(candidate: &ModelCandidate, room_cap: Option<u64>) -> u64 {
     let facts = candidate.facts();
     let window = facts.context_tokens.unwrap_or(CONTEXT_TOKENS_ASSUMED);
-    let of_profile = facts.profile.map(|profile| profile.history_tokens);
-    let caps = room_cap.into_iter().chain(of_profile);
-    caps.fold(window, u64::min)
+    room_cap.map_or(window, |cap| window.min(cap))
+}
+
+/// The repetitions that end an answer of this model. Answers of the demo are short, so no line of
+/// one comes three times; the better local models write code and lists.
+fn line_scope(facts: &ModelFacts) -> Option<LineScope> {
+    match facts.profile {
+        Some(_) => Some(LineScope::Anywhere),
+        None => facts.local.then_some(LineScope::InARow),
+    }
 }
 
 /// True if this model is offered tools.

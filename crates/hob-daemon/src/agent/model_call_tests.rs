@@ -26,6 +26,7 @@ fn candidate(modest: bool) -> ModelCandidate {
         modest,
         kind: ProviderKind::Openai,
         running: false,
+        context_tokens: None,
     };
     let sources = ModelSources {
         http: HttpClient::new(HttpOptions::new(Clock::manual(0))).expect("starts"),

@@ -45,7 +45,9 @@ impl RunDriver {
     }
 
     fn draft_reply(&self, call: &PendingModelCall, reply: ModelReply) -> StepDraft {
-        let (parts, specs, repeated) =
+        let repeated = reply.stop == StopReason::Repeated;
+        let stop_note = call.model_call.stop_note(&reply);
+        let (parts, specs, repeated_ids) =
             self.assign_call_ids(call, reply.parts, &reply.repeated_calls);
         let text = text_of(&parts);
         // Some providers report no usage; the estimate keeps budgets working.
@@ -68,6 +70,7 @@ impl RunDriver {
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
             micro_dollars,
             misfit: unfit.is_some(),
+            repeated,
         };
         let data = EntryData {
             model: Some(reply.model.clone()),
@@ -78,17 +81,14 @@ impl RunDriver {
             data,
         ));
         // Refused like a denied call in the same write: nobody is asked and it never runs.
-        draft.entries.extend(repeated.into_iter().map(|call| {
+        draft.entries.extend(repeated_ids.into_iter().map(|call| {
             let data = result_data(text_result(&call, REPEATED_CALL, true));
             JournalEntry::with_data(decided_event(call, false, at), data)
         }));
-        draft.messages.push(NewMessage::new(
-            Role::Assistant,
-            match &parts[..] {
-                [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
-                _ => MessageContent::Parts(parts),
-            },
-        ));
+        let content = message_content(parts);
+        draft
+            .messages
+            .push(NewMessage::new(Role::Assistant, content));
         draft.ledger.push(LedgerWrite::Settle {
             call_key: call.key.clone(),
             usage,
@@ -108,7 +108,7 @@ impl RunDriver {
             text: text.clone(),
         });
         draft.text = Some(text);
-        draft.notes.extend(stop_note(reply.stop));
+        draft.notes.extend(stop_note);
         if let Some(reason) = unfit {
             draft.message = Some(format!("The answer does not fit the schema: {reason}"));
             draft.closing_text = Some(schema::retry_request(&reason));
@@ -227,6 +227,14 @@ impl RunDriver {
     }
 }
 
+/// The content of an answer's message: a lone text as it is.
+fn message_content(parts: Vec<ContentPart>) -> MessageContent {
+    match &parts[..] {
+        [ContentPart::Text { text }] => MessageContent::Text(text.clone()),
+        _ => MessageContent::Parts(parts),
+    }
+}
+
 /// Settles a call that was refused before it could cost anything.
 pub(super) fn zero_cost_settlement(call: &PendingModelCall) -> LedgerWrite {
     LedgerWrite::Settle {
@@ -252,12 +260,4 @@ pub(crate) fn text_of(parts: &[ContentPart]) -> String {
         _ => None,
     });
     texts.collect()
-}
-
-fn stop_note(stop: StopReason) -> Option<String> {
-    match stop {
-        StopReason::Length => Some("The answer was cut at the model's output limit.".to_owned()),
-        StopReason::Content => Some("The provider withheld a part of the answer.".to_owned()),
-        StopReason::End | StopReason::Tools => None,
-    }
 }

@@ -1,6 +1,7 @@
 //! Admission of runs: parameters are checked, the text steers a run in progress or becomes a run of
 //! its own, which is stored and queued.
 
+use super::demo_limits;
 use super::handlers::AgentHandlers;
 use super::journal::SteeringText;
 use super::live_runs::RunAction;
@@ -142,7 +143,11 @@ impl AgentHandlers {
         }
         let models = self.shared.models();
         let found = models.resolve_for(params.model.as_deref(), !params.images.is_empty());
-        found.map(drop).map_err(|error| no_model_error(&error))
+        let candidates = found.map_err(|error| no_model_error(&error))?;
+        match candidates.first() {
+            Some(first) => demo_limits::check(first, params),
+            None => Ok(()),
+        }
     }
 }
 

@@ -270,6 +270,9 @@ pub(crate) fn cause_sentence(cause: RunEndCause) -> Option<String> {
         RunEndCause::Budget => "A budget was used up, and nobody was there to allow more.",
         RunEndCause::ErrorStreak => "Too many tool calls failed or were denied in a row.",
         RunEndCause::RepeatedCall => "The model repeated the same call too often.",
+        RunEndCause::RepeatedText => {
+            "The model began to repeat itself, so its answer was ended there."
+        }
         RunEndCause::ModelFailed => "No model could answer.",
         RunEndCause::Denied => "A permission the run needs was denied.",
         RunEndCause::GivenUp => "A person gave up on a call in doubt.",

@@ -8,6 +8,7 @@ use super::CronContext;
 use super::hooks::NONCE_BYTES;
 use super::terms::{self, JobTiming};
 use super::views::{self, SlotTrigger};
+use crate::demo_model;
 use crate::grants::{self, GrantOwner, GrantPlanner};
 use crate::scheduled_command;
 use hob_bus::RequestContext;
@@ -98,6 +99,7 @@ impl CronContext {
         let granted = std::mem::take(&mut row.terms.grants);
         if !granted.is_empty() {
             grants::check_grants(&call, grant_owner(&row.terms), &granted)?;
+            self.refuse_for_demo(&row.terms).await?;
         }
         if self.jobs().find(&row.terms.name).is_some() {
             let message = format!("There is already a job '{}'.", row.terms.name);
@@ -113,6 +115,16 @@ impl CronContext {
         self.jobs().upsert(row, timing, now_ms);
         self.wakeup.notify_one();
         self.job_view(&id).await
+    }
+
+    /// Refuses grants for a task that the demo model would do.
+    async fn refuse_for_demo(&self, terms: &JobDefinition) -> Result<(), WireError> {
+        match &terms.work {
+            JobWork::Agent(task) => {
+                demo_model::refuse_grants(&self.caller, task.model.as_deref()).await
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) async fn update(
@@ -145,6 +157,9 @@ impl CronContext {
             is_granted && (before.work != row.terms.work || before.name != row.terms.name);
         if is_granted_anew || uses_grants {
             grants::check_grants(&call, grant_owner(&row.terms), &granted)?;
+        }
+        if is_granted_anew && !granted.is_empty() {
+            self.refuse_for_demo(&row.terms).await?;
         }
         if before.work != row.terms.work {
             self.record_command(&call, &row.terms).await?;

@@ -3,6 +3,7 @@
 use super::LoopContext;
 use super::formatting::{grant_owner, loop_of_session, monitor_command};
 use super::owner::{self, LoopCommand, LoopHandle, LoopInit};
+use crate::demo_model;
 use crate::grants::{self, GrantPlanner};
 use crate::scheduled_command::record_command;
 use hob_bus::RequestContext;
@@ -104,6 +105,9 @@ impl LoopContext {
         let grants_change = grants_given && config.grants != before.grants;
         if grants_change {
             grants::check_grants(call, grant_owner(name), &config.grants)?;
+            if !config.grants.is_empty() {
+                demo_model::refuse_grants(&self.caller, config.model.as_deref()).await?;
+            }
         }
         if let Some(command) =
             command.filter(|command| Some(command) != monitor_command(before).as_ref())

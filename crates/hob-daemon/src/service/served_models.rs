@@ -5,7 +5,7 @@
 use super::ServiceContext;
 use super::launch;
 use hob_models::ServedModel;
-use hob_services::{CatalogService, FoundService};
+use hob_services::{CatalogService, FoundService, llm};
 use hob_wire::rooms::model::ProviderKind;
 use hob_wire::rooms::service::{ServiceRole, ServiceState};
 use std::collections::BTreeMap;
@@ -124,9 +124,20 @@ impl ServiceContext {
                 modest,
                 kind,
                 running,
+                context_tokens: context_tokens(name, found.get(name)),
             })
         });
         served.collect()
+    }
+}
+
+/// Returns the window of a model that hob starts itself; a server that runs has its own.
+fn context_tokens(name: &str, found: Option<&FoundService>) -> Option<u64> {
+    match found {
+        Some(FoundService::Command { model: Some(_), .. }) if name == llm::NAME => {
+            Some(llm::CONTEXT_TOKENS)
+        }
+        _ => None,
     }
 }
 

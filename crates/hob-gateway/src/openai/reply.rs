@@ -143,7 +143,10 @@ fn call_json(call: &ToolCall) -> Value {
 fn is_limit(cause: RunEndCause) -> bool {
     matches!(
         cause,
-        RunEndCause::StepLimit | RunEndCause::TokenLimit | RunEndCause::TimeLimit
+        RunEndCause::StepLimit
+            | RunEndCause::TokenLimit
+            | RunEndCause::TimeLimit
+            | RunEndCause::RepeatedText
     )
 }
 
@@ -172,6 +175,7 @@ fn failure_error(cause: RunEndCause, message: Option<&str>) -> OpenaiError {
         | RunEndCause::ModelFailed
         | RunEndCause::ErrorStreak
         | RunEndCause::RepeatedCall
+        | RunEndCause::RepeatedText
         | RunEndCause::GivenUp
         | RunEndCause::Parked => OpenaiError::model_failed(say("No model could answer.")),
     }

@@ -78,7 +78,9 @@ impl ProviderDialect for OllamaDialect {
 }
 
 fn listed(row: &Value) -> Option<ProviderModel> {
-    const WINDOWS: [&str; 5] = [
+    // The window in use comes before the one that the model could have.
+    const WINDOWS: [&str; 6] = [
+        "/meta/n_ctx",
         "/context_length",
         "/context_window",
         "/max_context_length",

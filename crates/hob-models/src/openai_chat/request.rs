@@ -70,6 +70,9 @@ fn add_schema(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
 
 fn add_options(ask: &RequestInput<'_>, body: &mut Map<String, Value>) {
     let options = &ask.prompt.options;
+    if let Some(penalty) = ask.prompt.repeat_penalty {
+        body.insert("repeat_penalty".into(), json!(penalty));
+    }
     if let Some(tokens) = options.max_output_tokens {
         body.insert(ask.quirks.output_limit.into(), json!(tokens));
     }

@@ -50,6 +50,7 @@ fn llm(model: Option<&str>, running: bool) -> ServedModel {
         modest: false,
         kind: ProviderKind::Openai,
         running,
+        context_tokens: None,
     }
 }
 
@@ -121,6 +122,23 @@ async fn a_service_is_in_use_while_it_answers_and_no_longer_when_nobody_listens(
     assert_eq!(Arc::strong_count(&inside), outside + 1);
     drop(asked);
     assert_eq!(Arc::strong_count(&inside), outside);
+}
+
+#[tokio::test]
+async fn the_window_shown_is_the_window_used() {
+    let (_sim, door) = house(&["tiny"]);
+    // The demo is used with less than the server would take.
+    for (modest, expected) in [(true, 2_048), (false, 4_096)] {
+        let served = ServedModel {
+            modest,
+            context_tokens: Some(4_096),
+            ..llm(Some("tiny"), false)
+        };
+        let book = book(&door, served);
+        let shown = book.models(Some("llm")).await.models;
+        assert_eq!(shown[0].context_tokens, Some(expected));
+        assert_eq!(local(&book).facts().context_tokens, Some(expected));
+    }
 }
 
 #[tokio::test]

@@ -75,7 +75,8 @@ events! { "agent";
     RunStarted = "run.started" {
         payload: RunStartedPayload, scope: Read, durability: Logged,
     }
-    /// The prompt is sent to a server that hob found on this machine and nobody configured.
+    /// The prompt is sent to a server that hob found on this machine and nobody configured, or to the
+    /// demo model.
     RunServer = "run.server" {
         payload: RunServerPayload, scope: Read, durability: Volatile,
     }
@@ -441,6 +442,9 @@ pub struct RunServerPayload {
     pub server: String,
     /// The server's name of the model.
     pub model: String,
+    /// True for the demo model, which is named before it answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

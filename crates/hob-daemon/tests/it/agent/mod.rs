@@ -5,6 +5,7 @@ mod bench;
 mod chat;
 mod commands;
 mod control;
+mod demo;
 mod family;
 mod files;
 pub(crate) mod house;

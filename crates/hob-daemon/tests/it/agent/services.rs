@@ -3,14 +3,14 @@
 use super::house::{House, config, folder, saying, waiting};
 use hob_bus::Room;
 use hob_models::ServedModel;
-use hob_sim::Sim;
+use hob_sim::{Flavour, Sim};
 use hob_wire::rooms::agent::{AgentChatParams, AgentRunParams, Chat, ChatMessage, InlineImage};
 use hob_wire::rooms::model::ProviderKind;
 use hob_wire::rooms::service::{Reach, ServiceReachResult, ServiceRole, ServiceSelector};
 use hob_wire::{ErrorCode, MessageContent, Role, RunId, WireError};
 use std::sync::Arc;
 
-fn served(service: &str, role: ServiceRole) -> ServedModel {
+pub(super) fn served(service: &str, role: ServiceRole) -> ServedModel {
     ServedModel {
         service: service.to_owned(),
         role,
@@ -18,11 +18,12 @@ fn served(service: &str, role: ServiceRole) -> ServedModel {
         modest: role == ServiceRole::Llm,
         kind: ProviderKind::Openai,
         running: true,
+        context_tokens: None,
     }
 }
 
 /// A house in which these services answer at these servers; without one they fail to start.
-fn house(
+pub(super) fn house(
     folder: &std::path::Path,
     config: &str,
     services: &[(ServedModel, Option<&Sim>)],
@@ -31,7 +32,14 @@ fn house(
     let places: Vec<(String, Option<String>)> = services
         .iter()
         .map(|(served, sim)| {
-            let url = sim.map(|sim| format!("http://{}", sim.address()));
+            // The demo is served by llama.cpp, which takes more fields than OpenAI, as this one does.
+            let url = sim.map(|sim| {
+                if served.modest {
+                    sim.url_as(Flavour::LmStudio)
+                } else {
+                    format!("http://{}", sim.address())
+                }
+            });
             (served.service.clone(), url)
         })
         .collect();
@@ -96,7 +104,7 @@ async fn with_nothing_configured_the_local_model_answers_as_it_can() {
     house.close().await;
 }
 
-fn chat_params() -> AgentChatParams {
+pub(super) fn chat_params() -> AgentChatParams {
     serde_json::from_value(serde_json::json!({
         "chatId": RunId(hob_kit::randomness::Randomness::seeded(7).uuid(1)),
         "messages": [],
