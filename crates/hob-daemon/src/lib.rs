@@ -11,6 +11,7 @@
 //! - [`log`]: the daemon's log as events, `log.line`
 //! - [`tool`]: built-in tools and tools of external services, `tool.*`
 //! - [`model`]: models of all configured providers, `model.*`
+//! - [`onboard`]: the choice of a first model, `onboard.*`
 //! - [`service`]: managed local services, `service.*`
 //! - [`speech`]: text spoken by one of those, `speech.say`
 //! - [`terminal`]: shells in tmux that a person and hob share, `terminal.*`
@@ -38,6 +39,7 @@ pub mod config;
 pub mod cost;
 pub mod cron;
 pub mod daemon;
+mod demo_model;
 pub mod desktop;
 pub mod grants;
 pub mod log;
@@ -45,6 +47,7 @@ pub mod loops;
 pub mod model;
 pub mod model_library;
 pub mod notice;
+pub mod onboard;
 pub mod permission;
 pub mod reserved_sessions;
 mod retrying_call;

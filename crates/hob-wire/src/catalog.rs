@@ -4,7 +4,7 @@ use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
     agent, audit, config, cost, cron, daemon, desktop, gateway, log, loops, model, model_files,
-    permission, service, session, speech, terminal, token, tool,
+    onboard, permission, service, session, speech, terminal, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -20,6 +20,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     audit::METHODS,
     model::METHODS,
     model_files::METHODS,
+    onboard::METHODS,
     service::METHODS,
     speech::METHODS,
     loops::METHODS,

@@ -20,7 +20,7 @@ use crate::model_library::ModelLibrary;
 use futures_util::future::join_all;
 use hob_bus::{Caller, EventEmitter, Room};
 use hob_kit::settings::Settings;
-use hob_models::{ModelCatalog, ModelListing};
+use hob_models::{HomeKeys, ModelCatalog, ModelListing};
 use hob_wire::rooms::model::{
     Add, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
 };
@@ -37,6 +37,8 @@ const LIST_WAIT: Duration = Duration::from_secs(20);
 struct ModelContext {
     deps: RoomContext,
     library: ModelLibrary,
+    /// The pasted keys.
+    keys: HomeKeys,
     /// Calls the config room and the services.
     caller: Caller,
     emitter: EventEmitter,
@@ -48,6 +50,18 @@ impl ModelContext {
         self.deps.settings()
     }
 
+    /// Forgets the pasted key of a provider. Returns false if there is none.
+    async fn forget_key(&self, provider: &str) -> Result<bool, WireError> {
+        let (keys, provider) = (self.keys.clone(), provider.to_owned());
+        // Removing a file blocks.
+        let removed = tokio::task::spawn_blocking(move || keys.remove(&provider)).await;
+        let removed = removed.map_err(std::io::Error::other).flatten();
+        removed.map_err(|error| {
+            let message = format!("The kept key could not be removed: {error}.");
+            WireError::new(ErrorCode::MethodError, message)
+        })
+    }
+
     /// Returns the models as they are configured now.
     fn book(&self) -> ModelCatalog {
         self.library.models(&self.deps)
@@ -55,10 +69,15 @@ impl ModelContext {
 }
 
 /// Serves the room `models`.
-pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireError> {
+pub fn serve(
+    context: &RoomContext,
+    library: &ModelLibrary,
+    keys: HomeKeys,
+) -> Result<(), WireError> {
     let models = ModelContext {
         deps: context.clone(),
         library: library.clone(),
+        keys,
         caller: context.bus.caller("models"),
         emitter: context.bus.emitter("models"),
         pulls: PullJobs::default(),

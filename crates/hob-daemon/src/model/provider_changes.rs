@@ -58,6 +58,11 @@ pub(super) async fn remove(
     let settings = context.settings();
     let keys = settings.entries().map(|(path, _)| path);
     let keys: Vec<&str> = keys.filter(|path| path.starts_with(&below)).collect();
+    // A pasted key goes with its provider.
+    let forgotten = is_name(name) && context.forget_key(name).await?;
+    if keys.is_empty() && forgotten {
+        return Ok(ModelRemoveResult { name: params.name });
+    }
     if keys.is_empty() || !is_name(name) {
         return Err(WireError::new(
             ErrorCode::NotFound,

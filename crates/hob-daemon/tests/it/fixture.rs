@@ -142,8 +142,10 @@ pub(crate) fn serve_models(
     let catalog = Arc::new(SettingsCatalog::new(keys));
     let settings = Settings::load_home(&catalog, &context.home, &env).expect("loads");
     let (effective, settings) = watch::channel(Arc::new(settings));
+    let env_keys = EnvKeys::new(env.clone(), context.mask.clone());
+    let (keys, _) = hob_models::HomeKeys::open(env_keys, context.home.clone());
     let library = ModelLibrary {
-        keys: Arc::new(EnvKeys::new(env.clone(), context.mask.clone())),
+        keys: Arc::new(keys.clone()),
         services: Arc::new(hob_models::NoServices),
         served: watch::channel(Arc::default()).1,
     };
@@ -153,7 +155,7 @@ pub(crate) fn serve_models(
         ..context.clone()
     };
     hob_daemon::config::serve(&context, effective, Box::new(|_| {})).expect("is served");
-    hob_daemon::model::serve(&context, &library).expect("is served");
+    hob_daemon::model::serve(&context, &library, keys).expect("is served");
 }
 
 pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, WireError>) -> ErrorCode {

@@ -10,7 +10,8 @@
 mod servers;
 mod wheels;
 
-pub use servers::find_ollama;
+pub use servers::{RunningModelServer, find_all as find_running_servers, find_ollama};
+pub use wheels::MODEL as DEMO_MODEL;
 
 use crate::descriptor::{
     HealthProbe, LivenessCheck, PortChoice, ServiceDescriptor, ServiceKind, ServiceLimits,
@@ -59,8 +60,8 @@ pub const KEYS: &[SettingKey] = &[
     .live(),
 ];
 
-/// The context size of the model.
-const CONTEXT_TOKENS: &str = "4096";
+/// The context size that a model is started with, in tokens.
+pub const CONTEXT_TOKENS: u64 = 4_096;
 const MODELS_FOLDER: &str = "models";
 /// The maximum of files read in the user's folder of models.
 const MODELS_MAX: usize = 1_000;
@@ -143,7 +144,7 @@ async fn find_start_command(
                 program: &program,
                 model: &model.file,
                 name: &model.name,
-                context_tokens: CONTEXT_TOKENS,
+                context_tokens: &CONTEXT_TOKENS.to_string(),
                 projector: None,
                 modest: model.modest,
             };

@@ -13,6 +13,8 @@ use std::time::Duration;
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(800);
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 const SERVERS_MAX: usize = 8;
+/// The most models of a server that are listed.
+const MODELS_MAX: usize = 100;
 /// The maximum length of a version; a longer text is ignored.
 const VERSION_BYTES_MAX: usize = 32;
 
@@ -49,27 +51,72 @@ pub(super) struct ServerSearch {
     pub(super) left_alone: Vec<String>,
 }
 
+/// A model server that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningModelServer {
+    /// The address as the setting has it.
+    pub address: String,
+    /// `http://HOST:PORT`, without a path.
+    pub url: String,
+    /// Its name and address, for people.
+    pub what: String,
+    /// Its chat models, the one that is used first. Not empty.
+    pub models: Vec<String>,
+}
+
+/// Finds the first server that can be used.
 pub(super) async fn find(context: &DiscoveryContext<'_>) -> ServerSearch {
     let mut search = ServerSearch::default();
-    for address in context
-        .settings
-        .list("llm.servers")
-        .iter()
-        .take(SERVERS_MAX)
-    {
-        let url = server_url(address);
-        // Before the first request: an untrusted server must not see anything.
-        if let Err(untrusted) = trust::check_found_server(&url, context.settings, NAME).await {
-            let foreign = untrusted.is_foreign().then_some(untrusted.sentence);
-            search.left_alone.extend(foreign);
-            continue;
-        }
-        search.found = identify_server(context.http, address, url).await;
-        if search.found.is_some() {
-            break;
+    for address in addresses(context) {
+        match check_server(context, address).await {
+            Ok(None) => {}
+            Ok(Some(server)) => {
+                search.found = Some(FoundService::Running {
+                    model: server.models.into_iter().next(),
+                    what: server.what,
+                    url: server.url,
+                });
+                return search;
+            }
+            Err(left_alone) => search.left_alone.push(left_alone),
         }
     }
     search
+}
+
+/// Finds every server that can be used, and the messages about servers of other users.
+pub async fn find_all(context: &DiscoveryContext<'_>) -> (Vec<RunningModelServer>, Vec<String>) {
+    let (mut servers, mut left_alone) = (Vec::new(), Vec::new());
+    for address in addresses(context) {
+        match check_server(context, address).await {
+            Ok(server) => servers.extend(server),
+            Err(message) => left_alone.push(message),
+        }
+    }
+    (servers, left_alone)
+}
+
+fn addresses<'a>(context: &DiscoveryContext<'a>) -> impl Iterator<Item = &'a String> + use<'a> {
+    let all = context.settings.list("llm.servers");
+    all.iter().take(SERVERS_MAX)
+}
+
+/// Returns the server at this address, if one runs there, or the message about one that is left
+/// alone.
+async fn check_server(
+    context: &DiscoveryContext<'_>,
+    address: &str,
+) -> Result<Option<RunningModelServer>, String> {
+    let url = server_url(address);
+    // Before the first request: an untrusted server must not see anything.
+    if let Err(untrusted) = trust::check_found_server(&url, context.settings, NAME).await {
+        return if untrusted.is_foreign() {
+            Err(untrusted.sentence)
+        } else {
+            Ok(None)
+        };
+    }
+    Ok(identify_server(context.http, address, url).await)
 }
 
 /// Returns the address of the first running Ollama that hob may use, or what stands in the way.
@@ -99,22 +146,27 @@ fn server_url(address: &str) -> String {
     }
 }
 
-async fn identify_server(http: &HttpClient, address: &str, url: String) -> Option<FoundService> {
+async fn identify_server(
+    http: &HttpClient,
+    address: &str,
+    url: String,
+) -> Option<RunningModelServer> {
     let models: ModelList = get(http, &format!("{url}/v1/models")).await?;
-    let (what, model) = if models.data.iter().any(|model| model.owned_by == "llamacpp") {
-        ("llama-server".to_owned(), choose_model(&models))
+    let (what, models) = if models.data.iter().any(|model| model.owned_by == "llamacpp") {
+        ("llama-server".to_owned(), chat_models(&models))
     } else if let Some(answer) = get::<OllamaVersion>(http, &format!("{url}/api/version")).await {
         (
             format!("Ollama{}", version_suffix(&answer)),
-            choose_model(&models),
+            chat_models(&models),
         )
     } else {
         let own: ModelList = get(http, &format!("{url}/api/v0/models")).await?;
-        ("LM Studio".to_owned(), choose_model(&own))
+        ("LM Studio".to_owned(), chat_models(&own))
     };
-    Some(FoundService::Running {
+    (!models.is_empty()).then(|| RunningModelServer {
+        address: address.to_owned(),
         what: format!("{what} at {address}"),
-        model: Some(model?),
+        models,
         url,
     })
 }
@@ -131,17 +183,20 @@ fn version_suffix(answer: &OllamaVersion) -> String {
     }
 }
 
-/// Chooses a chat model, preferably a loaded one.
-fn choose_model(models: &ModelList) -> Option<String> {
+/// The chat models: first the one to use, preferably a loaded one.
+fn chat_models(models: &ModelList) -> Vec<String> {
     let talks = |model: &&ListedModel| match model.kind.as_deref() {
         Some(kind) => kind == "llm" || kind == "vlm",
         // Other servers list embedding models without a type.
         None => !model.id.contains("embed"),
     };
     let loaded = |model: &&ListedModel| model.state.as_deref() == Some("loaded");
-    let mut talking = models.data.iter().filter(talks);
-    let first = talking.clone().next();
-    talking.find(loaded).or(first).map(|model| model.id.clone())
+    let mut talking: Vec<&ListedModel> = models.data.iter().filter(talks).collect();
+    if let Some(at) = talking.iter().position(loaded) {
+        talking[..=at].rotate_right(1);
+    }
+    let names = talking.into_iter().map(|model| model.id.clone());
+    names.take(MODELS_MAX).collect()
 }
 
 async fn get<T: for<'de> Deserialize<'de>>(http: &HttpClient, url: &str) -> Option<T> {

@@ -12,7 +12,7 @@ use hob_exec::programs::is_executable;
 use std::path::{Path, PathBuf};
 
 /// The name of the installed model.
-const MODEL: &str = "SmolLM2-135M-Instruct";
+pub const MODEL: &str = "SmolLM2-135M-Instruct";
 pub(super) const LICENCES: &[&str] = &[
     "llama.cpp and xllamacpp: MIT",
     "SmolLM2-135M-Instruct: Apache-2.0",

@@ -13,6 +13,7 @@ pub mod log;
 pub mod loops;
 pub mod model;
 pub mod model_files;
+pub mod onboard;
 pub mod permission;
 pub mod service;
 pub mod session;
