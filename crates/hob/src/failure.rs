@@ -6,6 +6,9 @@ use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
 use std::io;
 
+/// The `reason` in the details of a refusal of something that the demo model cannot do.
+const DEMO_MODEL: &str = "demo-model";
+
 /// The exit status of a command. The numbers are documented in the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
@@ -17,13 +20,14 @@ pub enum ExitStatus {
     NotFound,
     NoAnswer,
     Waits,
+    Repeated,
     Interrupted,
     /// The exit code of a command in a terminal, passed through.
     Own(u8),
 }
 
 impl ExitStatus {
-    pub const ALL: [(ExitStatus, &'static str); 9] = [
+    pub const ALL: [(ExitStatus, &'static str); 10] = [
         (ExitStatus::Done, "done"),
         (ExitStatus::Failed, "failed"),
         (
@@ -41,6 +45,10 @@ impl ExitStatus {
             "the run ended without an answer: a limit, a failing model, a stop",
         ),
         (ExitStatus::Waits, "the run waits for a person's answer"),
+        (
+            ExitStatus::Repeated,
+            "the model repeated itself, and its answer was ended there",
+        ),
         (ExitStatus::Interrupted, "interrupted (Ctrl-C)"),
     ];
 
@@ -54,6 +62,7 @@ impl ExitStatus {
             ExitStatus::NotFound => 5,
             ExitStatus::NoAnswer => 6,
             ExitStatus::Waits => 7,
+            ExitStatus::Repeated => 8,
             ExitStatus::Interrupted => 130,
             ExitStatus::Own(code) => code,
         }
@@ -198,6 +207,15 @@ impl From<WireError> for CommandFailure {
             sentence.push('.');
         }
         let mut failure = CommandFailure::new(exit, error.code.as_str(), sentence);
+        if error
+            .details
+            .as_ref()
+            .is_some_and(|it| it["reason"] == DEMO_MODEL)
+        {
+            // As for a missing model: there is none that can do it.
+            failure.exit = ExitStatus::NoAnswer;
+            failure.code = "DEMO_MODEL";
+        }
         failure.details = error.details.map(Box::new);
         if let Some(wait_ms) = error.retry_after_ms {
             let wait = hob_kit::duration::format_ms(wait_ms);

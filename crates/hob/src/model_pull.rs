@@ -74,7 +74,7 @@ impl ModelPuller<'_> {
     }
 
     /// Shows the plan and asks, unless the answer was given. Returns false for a no.
-    async fn get_consent(
+    pub async fn get_consent(
         &self,
         planned: &ModelPullResult,
         yes: bool,

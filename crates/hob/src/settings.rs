@@ -13,6 +13,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_store::KEYS,
         hob_kit::logging::KEYS,
         hob_models::KEYS,
+        hob_daemon::onboard::KEYS,
         hob_daemon::agent::KEYS,
         hob_daemon::tool::KEYS,
         &tool_keys,

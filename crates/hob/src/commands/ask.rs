@@ -4,10 +4,10 @@ use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::render::TextTone;
 use crate::run_ui::follow_run::{InterruptSignals, RunUiContext};
-use crate::run_ui::local_model_offer::{self, LocalModelArgs};
+use crate::run_ui::onboarding::{self, LocalModelArgs};
 use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{lines, no_model, plain_language};
+use crate::run_ui::{lines, plain_language};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_wire::rooms::agent::{AgentRunParams, ContextPolicy};
@@ -25,8 +25,8 @@ use hob_wire::rooms::agent::{AgentRunParams, ContextPolicy};
 /// If a tool call needs approval, hob asks on the terminal; without a terminal the call is denied at
 /// once and the exit code is 3.
 ///
-/// With no model configured, hob offers to install a small one on this machine and then answers;
-/// --yes accepts.
+/// With no model configured, hob offers a choice on a terminal and then answers. Elsewhere, or with
+/// --yes, it uses what it finds, else it installs a demo model and says so before the answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples(&[
     "hob \"what's my uptime?\"",
@@ -91,10 +91,11 @@ pub async fn run(context: &CommandContext, args: AskArgs) -> Result<(), CommandF
         context,
         client: &client,
         person: person.as_ref(),
+        is_demo_named: false,
     };
     let yes = args.local_model.yes;
-    let ending = local_model_offer::run(setting, &params, yes, &mut interrupts).await;
-    let ending = ending.map_err(no_model::with_first_steps)?;
+    let ending = onboarding::run(setting, &params, yes, &mut interrupts).await;
+    let ending = ending.map_err(onboarding::with_first_steps)?;
     let screen = context.terminal.stderr_screen();
     if let Some(completed) = &ending.completed
         && completed.success
@@ -105,8 +106,7 @@ pub async fn run(context: &CommandContext, args: AskArgs) -> Result<(), CommandF
         let footer = lines::footer(completed, ending.took_ms, &Terminal::remeasured(screen));
         Terminal::note(footer);
     }
-    local_model_offer::show_modest_notice(setting, &ending).await;
-    ending.result().map_err(no_model::with_first_steps)
+    ending.result().map_err(onboarding::with_first_steps)
 }
 
 async fn params(

@@ -7,12 +7,12 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::{TextTone, chat};
 use crate::run_ui::follow_run::{self, InterruptSignals, RunUiContext};
 use crate::run_ui::line_editor::{LineEditor, LineInput};
-use crate::run_ui::local_model_offer::{self, LocalModelArgs};
+use crate::run_ui::lines;
+use crate::run_ui::onboarding::{self, LocalModelArgs};
 use crate::run_ui::outcome::FollowOutcome;
 use crate::run_ui::run_request::{self, TaskArgs};
 use crate::run_ui::slash_command::{self, ChatInput};
 use crate::run_ui::terminal_user::TerminalUser;
-use crate::run_ui::{lines, no_model};
 use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_client::{Client, ClientError};
@@ -62,6 +62,7 @@ pub async fn run(context: &CommandContext, args: ChatArgs) -> Result<(), Command
             context,
             client: &client,
             person: person.as_ref(),
+            is_demo_named: false,
         },
         params: AgentRunParams {
             session_key: args.session.unwrap_or_else(|| DEFAULT_SESSION.to_owned()),
@@ -164,10 +165,9 @@ impl ChatSession<'_> {
             idempotency_key: Some(run_request::fresh_id(&self.ui.context.host.randomness)),
             ..self.params.clone()
         };
-        let ended = local_model_offer::run(self.ui, &params, self.yes, &mut self.interrupts).await;
-        if let Ok(ending) = &ended {
-            local_model_offer::show_modest_notice(self.ui, ending).await;
-        }
+        let ended = onboarding::run(self.ui, &params, self.yes, &mut self.interrupts).await;
+        // Named before the first answer of a conversation, which may be long.
+        self.ui.is_demo_named = true;
         self.report_end(ended)
     }
 
@@ -202,7 +202,7 @@ impl ChatSession<'_> {
     }
 
     fn report_failure(&mut self, failure: CommandFailure) -> Result<(), CommandFailure> {
-        let failure = no_model::with_first_steps(failure);
+        let failure = onboarding::with_first_steps(failure);
         // A person may try again; a script would go on after a failure unnoticed.
         if self.editor.is_script() || failure.silent || failure.exit == ExitStatus::Unreachable {
             return Err(failure);

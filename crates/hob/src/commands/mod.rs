@@ -15,6 +15,7 @@ pub mod events;
 pub mod help;
 pub mod logs;
 pub mod loops;
+pub mod onboard;
 pub mod permission;
 pub mod restart;
 pub mod room;
@@ -59,6 +60,7 @@ pub enum ClientCommand {
     #[command(subcommand)]
     Terminal(TerminalSubcommand),
     Undo(undo::UndoArgs),
+    Onboard(onboard::OnboardArgs),
     Say(say::SayArgs),
     #[command(subcommand)]
     Permission(permission::PermissionSubcommand),
@@ -98,6 +100,7 @@ impl ClientCommand {
         match self {
             ClientCommand::Ask(_)
             | ClientCommand::Chat(_)
+            | ClientCommand::Onboard(_)
             // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
             | ClientCommand::Service(ServiceSubcommand::Install(_))
             | ClientCommand::Terminal(TerminalSubcommand::Run(_)) => true,
@@ -114,6 +117,7 @@ impl ClientCommand {
             ClientCommand::Run(command) => run::run(context, command).await,
             ClientCommand::Terminal(command) => terminal::run(context, command).await,
             ClientCommand::Undo(args) => undo::run(context, args).await,
+            ClientCommand::Onboard(args) => onboard::run(context, args).await,
             ClientCommand::Say(args) => say::run(context, args).await,
             ClientCommand::Permission(command) => permission::run(context, command).await,
             ClientCommand::Audit(command) => audit::run(context, command).await,

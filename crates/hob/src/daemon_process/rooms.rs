@@ -10,13 +10,13 @@ use hob_daemon::model_library::ModelLibrary;
 use hob_daemon::service_resolver::{BusServiceResolver, ServiceUseCounts};
 use hob_daemon::tool::CommandRunner;
 use hob_daemon::{
-    RoomContext, agent, audit, config, cost, cron, daemon, desktop, log, loops, model, permission,
-    service, session, speech, terminal, tool,
+    RoomContext, agent, audit, config, cost, cron, daemon, desktop, log, loops, model, onboard,
+    permission, service, session, speech, terminal, tool,
 };
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::settings::Settings;
 use hob_kit::tasks::TaskGroup;
-use hob_models::EnvKeys;
+use hob_models::{EnvKeys, HomeKeys};
 use hob_net::{HttpClient, HttpOptions, WebClient};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -93,14 +93,20 @@ impl DaemonProcess<'_> {
             uses.clone(),
             hob_dialects::opt_in_surfaces(),
         )?;
+        let env_keys = EnvKeys::new(context.env.clone(), context.mask.clone());
+        let (keys, problems) = HomeKeys::open(env_keys, context.home.clone());
+        for problem in problems {
+            tracing::warn!("{problem}");
+        }
         let library = ModelLibrary {
-            keys: Arc::new(EnvKeys::new(context.env.clone(), context.mask.clone())),
+            keys: Arc::new(keys.clone()),
             services: Arc::new(BusServiceResolver::new(&context.bus, uses)),
             served: services.served(),
         };
         // Building the catalog reads every provider's key, so the mask knows all keys from the start.
         drop(library.models(context));
-        model::serve(context, &library)?;
+        model::serve(context, &library, keys.clone())?;
+        onboard::serve(context, &library, keys, spawner(context))?;
         cost::serve(context)?;
         speech::serve(context, Arc::clone(&library.services))?;
         agent::serve(context, &library)?;

@@ -147,7 +147,7 @@ fn state(run: &RunView) -> String {
             Some(RunEndCause::TimeLimit) => "time limit",
             Some(RunEndCause::Budget) => "over budget",
             Some(RunEndCause::ErrorStreak) => "errors",
-            Some(RunEndCause::RepeatedCall) => "repeats",
+            Some(RunEndCause::RepeatedCall | RunEndCause::RepeatedText) => "repeats",
             Some(RunEndCause::ModelFailed) => "model failed",
             Some(RunEndCause::Denied) => "denied",
             Some(RunEndCause::GivenUp) => "given up",

@@ -44,6 +44,8 @@ pub struct RunUiContext<'c> {
     pub client: &'c Client,
     /// The person who answers questions, if there is one.
     pub person: Option<&'c TerminalUser>,
+    /// The person was told already that the demo model answers.
+    pub is_demo_named: bool,
 }
 
 /// Starts a run and follows it to its end.

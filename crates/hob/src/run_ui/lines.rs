@@ -21,9 +21,15 @@ const PAIR_CHARS: usize = 40;
 /// The most calls listed after an abort; `hob run show` has them all.
 const CALLS_MAX: usize = 12;
 
-/// The server that gets the prompt: `Asking Ollama 0.12.0 at 127.0.0.1:11434 (model llama3).`
+/// The server that gets the prompt: `Asking Ollama 0.12.0 at 127.0.0.1:11434 (model llama3).` Or a
+/// warning about the demo model.
 pub fn server_line(asked: &RunServerPayload) -> String {
     let (server, model) = (one_line(&asked.server), one_line(&asked.model));
+    if asked.demo {
+        return format!(
+            "{model} is a demo model: it knows little, gets facts wrong and uses no tools. `hob onboard` offers a better one."
+        );
+    }
     format!("Asking {server} (model {model}).")
 }
 
@@ -220,6 +226,7 @@ pub fn cause(completed: &RunCompletedPayload) -> String {
         RunEndCause::Budget => "A budget was used up, and nobody was there to allow more.",
         RunEndCause::ErrorStreak => "Too many failures in a row.",
         RunEndCause::RepeatedCall => "The model repeated the same call too often.",
+        RunEndCause::RepeatedText => "The model began to repeat itself.",
         RunEndCause::ModelFailed => "No model could answer.",
         RunEndCause::Denied => "A permission that the run needed was denied.",
         RunEndCause::GivenUp => "A call in doubt was given up.",

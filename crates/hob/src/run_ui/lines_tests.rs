@@ -131,6 +131,7 @@ fn every_cause_is_a_sentence() {
         "time-limit",
         "error-streak",
         "repeated-call",
+        "repeated-text",
         "model-failed",
         "denied",
         "given-up",

@@ -9,7 +9,8 @@
 //! - [`question`]: questions to the person; `permission`: the permission prompt; [`terminal_user`]:
 //!   reads the person's keys
 //! - [`line_editor`]: line input of a chat; [`slash_command`]: its commands
-//! - [`no_model`]: first steps without a model; [`local_model_offer`]: the offer of a local one
+//! - [`onboarding`]: the choice of a first model, and the first steps without one; [`model_choice`]:
+//!   its dialogue; [`model_choice_lines`]: its lines; `shown_notices`: notices that are shown once
 //! - [`outcome`]: the outcome of a run and its exit status
 //!
 //! Invariant: the model's text goes to stdout, everything else to stderr.
@@ -18,8 +19,9 @@ pub mod follow_run;
 pub mod followed_event;
 pub mod line_editor;
 pub mod lines;
-pub mod local_model_offer;
-pub mod no_model;
+pub mod model_choice;
+pub mod model_choice_lines;
+pub mod onboarding;
 pub mod outcome;
 mod output_tail;
 mod pending_calls;
@@ -29,6 +31,7 @@ pub mod question;
 mod run_display;
 pub mod run_request;
 mod run_watcher;
+mod shown_notices;
 pub mod slash_command;
 pub mod stream_wrapper;
 pub mod terminal_user;

@@ -147,9 +147,11 @@ pub fn failure(completed: &RunCompletedPayload) -> CommandFailure {
         RunEndCause::Denied => (ExitStatus::Denied, "DENIED"),
         RunEndCause::ModelFailed => (ExitStatus::NoAnswer, "MODEL_FAILED"),
         RunEndCause::Aborted => (ExitStatus::NoAnswer, "ABORTED"),
+        RunEndCause::RepeatedText => (ExitStatus::Repeated, "REPEATED"),
         _ => (ExitStatus::NoAnswer, "RUN_FAILED"),
     };
     let next = match completed.cause {
+        RunEndCause::RepeatedText => "`hob onboard` offers a better model.".to_owned(),
         RunEndCause::ModelFailed => "`hob model list` shows which providers are ready.".to_owned(),
         RunEndCause::StepLimit
         | RunEndCause::TokenLimit

@@ -6,11 +6,11 @@
 use super::follow_run::{InterruptSignals, RunUiContext};
 use super::followed_event::{FollowedEvent, parse_event};
 use super::lines;
-use super::local_model_offer::ShownNotices;
 use super::outcome::{FollowOutcome, WaitingQuestion};
 use super::pending_calls::{PendingCalls, PendingReply};
 use super::question::UserQuestion;
 use super::run_display::RunDisplay;
+use super::shown_notices::ShownNotices;
 use crate::commands::events::event_json;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::progress_line::ProgressLine;
@@ -275,11 +275,17 @@ impl<'c> RunWatcher<'c> {
         }
     }
 
-    /// Shows which server gets the prompt, the first time in this home.
+    /// Shows which server gets the prompt, the first time in this home; the demo model is named before
+    /// each answer, because people take an answer for more.
     fn name_server(&mut self, asked: &RunServerPayload) -> Result<(), CommandFailure> {
         let context = self.ui.context;
         let line = lines::server_line(asked);
-        if context.terminal.json || !ShownNotices::is_first_server(&context.host.home, &line) {
+        let is_shown = if asked.demo {
+            !std::mem::replace(&mut self.ui.is_demo_named, true)
+        } else {
+            !context.terminal.json && ShownNotices::is_first_server(&context.host.home, &line)
+        };
+        if !is_shown || context.terminal.json {
             return Ok(());
         }
         if let Some(silence) = &mut self.silence {

@@ -93,6 +93,20 @@ impl TerminalUser {
         Ok((!bytes.is_empty()).then(|| text.trim().to_owned()))
     }
 
+    /// Shows `prompt` and waits for a line that is not shown, such as a key; `None` at the end of
+    /// input.
+    pub async fn secret_line(&self, prompt: &str) -> io::Result<Option<String>> {
+        let _restored = TerminalModeGuard::set(&self.terminal, |modes| {
+            modes.local_modes |= LocalModes::ICANON;
+            modes.local_modes -= LocalModes::ECHO | LocalModes::ECHONL;
+        })?;
+        // After the modes are set: what is typed at the prompt must not be shown or dropped.
+        Terminal::prompt(prompt);
+        let bytes = self.read().await?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok((!bytes.is_empty()).then(|| text.trim().to_owned()))
+    }
+
     /// Waits until nothing is typed for a moment, and discards the input.
     async fn wait_for_pause(&self) -> io::Result<()> {
         let until = Instant::now() + PAUSE_WAIT_MAX;

@@ -31,6 +31,8 @@ mod mind;
 #[cfg(test)]
 mod model_files;
 #[cfg(test)]
+mod newcomer;
+#[cfg(test)]
 mod old_home;
 #[cfg(test)]
 mod openai;

@@ -7,6 +7,7 @@ use super::{status, unattended_flags};
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::jobs;
+use crate::run_ui::onboarding::{self, ModelNeed};
 pub use args::CronSubcommand;
 use args::{CronAddArgs, CronHistoryArgs, CronUpdateArgs, JobName};
 use hob_client::{Client, ClientError, StreamItem, SubscribeOptions};
@@ -51,6 +52,13 @@ async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandF
     let client = context.client().await?;
     let grants = params.grants.clone().unwrap_or_default();
     unattended_flags::warn_unknown_grants(context, &client, &grants).await;
+    if params.task.is_some() {
+        let need = ModelNeed {
+            named: params.model.is_some(),
+            tools: !grants.is_empty(),
+        };
+        onboarding::offer_for_unattended(context, &client, need).await?;
+    }
     let job = client.call_with_retry::<Add>(&params).await;
     let job = job.map_err(|error| {
         let mut failure = CommandFailure::from(error);

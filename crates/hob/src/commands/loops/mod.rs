@@ -10,6 +10,7 @@ use super::unattended_flags;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::loops;
+use crate::run_ui::onboarding::{self, ModelNeed};
 pub use args::LoopSubcommand;
 use args::{LoopCreateArgs, LoopName, LoopUpdateArgs};
 use hob_client::Client;
@@ -171,6 +172,7 @@ impl<'c> LoopCommands<'c> {
         } else {
             None
         };
+        self.offer_model().await?;
         // Not retried: if only the answer was lost, a retry would fail with a conflict.
         let started = self.client.call::<Start>(&self.params()).await?;
         match watch {
@@ -180,6 +182,19 @@ impl<'c> LoopCommands<'c> {
                 .terminal
                 .print_result(&started, loops::started)?),
         }
+    }
+
+    /// Offers a choice of models before the first loop, if none is configured.
+    async fn offer_model(&self) -> Result<(), CommandFailure> {
+        // A loop that is not there is the start's own failure.
+        let Ok(found) = self.client.call_with_retry::<Get>(&self.params()).await else {
+            return Ok(());
+        };
+        let need = ModelNeed {
+            named: found.config.model.is_some(),
+            tools: !found.config.grants.is_empty(),
+        };
+        onboarding::offer_for_unattended(self.context, &self.client, need).await
     }
 
     async fn once(&self, watched: bool) -> Result<(), CommandFailure> {

@@ -1,6 +1,7 @@
 //! A model of one's own, really installed: pip fetches it as the person who runs the tests has
 //! configured it, into homes that are empty.
 
+mod everyday;
 mod first_answer;
 mod install;
 mod looping;

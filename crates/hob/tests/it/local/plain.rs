@@ -1,49 +1,43 @@
-//! Plain words that a real language model answers. The small one has no tools and may go on for
-//! long, so it is heard and then stopped: what matters is that nothing runs.
+//! Plain words where only the demo model is there. It uses no tools, so nothing is asked and nothing
+//! runs.
 
-use super::{builder, patiently, rpc};
-use crate::support::House;
-use serde_json::{Value, json};
-use std::process::Stdio;
-
-/// Letters by which a model has begun to answer.
-const WORDS_MIN: usize = 20;
-
-/// Asks in plain words until the model has said something, and gives that.
-fn ask(house: &House, session: &str, words: &str) -> String {
-    // The same as `hob WORDS`, in a session that can be looked at.
-    let line = ["ask", "--terminal", "--session", session, words];
-    let mut asking = house
-        .command(&line)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("hob starts");
-    let run = || {
-        let view = house.hob(&["--json", "run", "show", session]);
-        serde_json::from_str::<Value>(&view.stdout).unwrap_or_default()
-    };
-    let said = || run()["text"].as_str().unwrap_or_default().trim().to_owned();
-    patiently("words of the model", || {
-        said().len() >= WORDS_MIN || run()["state"] == "done"
-    });
-    let words = said();
-    house.hob(&["run", "abort", session]);
-    asking.wait().expect("it ends");
-    words
-}
+use super::{builder, rpc};
+use serde_json::json;
 
 #[test]
-fn asking_a_real_model_about_a_command_runs_nothing() {
+fn plain_words_are_refused_by_the_demo_and_run_nothing() {
     let house = builder().start();
     house.hob(&["service", "install", "llm", "--yes"]).success();
-    let said = ask(&house, "plain:rm", "what does `rm -rf` do?");
-    assert!(!said.is_empty(), "it answers");
-    // Nobody is there to say yes, so nothing runs whatever the model makes of this.
-    ask(&house, "plain:up", "what's my uptime?");
+    for words in ["what does `rm -rf` do?", "what's my uptime?"] {
+        let refused = house.hob(&[words]);
+        assert_eq!(refused.code, Some(6), "{refused:?}");
+        assert_eq!(refused.stdout, "");
+        assert!(refused.stderr.contains("hob onboard"), "{refused:?}");
+    }
     let typed = rpc(&house, "terminal.history", &json!({}));
     assert_eq!(typed["commands"], json!([]), "{typed}");
     let listed = rpc(&house, "terminal.list", &json!({}));
     assert_eq!(listed["terminals"], json!([]), "{listed}");
+    // The same words as a question are answered.
+    let said = house.hob(&["ask", "What does the command ls do?"]);
+    assert!(matches!(said.code, Some(0 | 8)), "{said:?}");
+    assert!(!said.stdout.trim().is_empty(), "{said:?}");
+}
+
+#[test]
+fn what_a_job_may_do_is_refused_for_the_demo() {
+    let house = builder().start();
+    house.hob(&["service", "install", "llm", "--yes"]).success();
+    let job = ["cron", "add", "tidy", "--every", "1h", "--task", "Tidy"];
+    let refused = house.hob(&[&job[..], &["--allow", "move path=inbox"]].concat());
+    assert_eq!(refused.code, Some(6), "{refused:?}");
+    assert!(refused.stderr.contains("hob onboard"), "{refused:?}");
+    house.hob(&job).success();
+    let refused = house.shell("hob loop create diary --task Write --allow write");
+    assert_eq!(refused.code, Some(6), "{refused:?}");
+    // A file beyond the window is refused, too; one that fits is read.
+    let long = "many words ".repeat(3_000);
+    let refused = house.hob_with_input(&["ask", "summarise"], &long);
+    assert_eq!(refused.code, Some(6), "{refused:?}");
+    assert!(refused.stderr.contains("reads at most"), "{refused:?}");
 }

@@ -162,6 +162,8 @@ fn json_is_one_event_per_line_and_ends_with_the_last() {
 fn without_a_model_the_first_steps_are_named() {
     let (_bin, builder) = without_model("");
     let house = builder.start();
+    // A person who wants no model gets none installed.
+    house.hob(&["onboard", "none"]).success();
     let refused = house.hob(&["ask", "good morning"]);
     assert_eq!(
         (refused.code, refused.stdout.as_str()),

@@ -101,6 +101,8 @@ fn without_a_model_a_chat_says_what_to_do_and_stays() {
     let mut tty = Tty::start(&house, "chat");
     tty.wait_for("> ");
     tty.press("hello\r");
+    tty.wait_for("Which one?");
+    tty.press(&crate::newcomer::number_of(&house, "demo"));
     tty.wait_for("Install it?");
     tty.press("n");
     tty.wait_for("hob model add");

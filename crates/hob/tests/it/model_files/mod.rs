@@ -14,7 +14,7 @@ const SOURCE: &str = "hf:lab/model-GGUF";
 const NAME: &str = "model-Q4_K_M";
 
 /// A `llama-server` as small as can be: it answers with the name and the size of its model.
-const SERVER: &str = r#"#!/usr/bin/env python3
+pub(crate) const SERVER: &str = r#"#!/usr/bin/env python3
 import http.server, json, os, sys
 def flag(name):
     return sys.argv[sys.argv.index(name) + 1]

@@ -2,6 +2,7 @@
 //! of the home serve.
 
 use super::{describe, house, without_model};
+use crate::newcomer::number_of;
 use crate::support::{House, Tty, wait_until};
 use hob_sim::{Answer, Dialect, Sim};
 use serde_json::Value;
@@ -106,6 +107,8 @@ fn the_question_shows_what_it_is_about_and_a_no_is_remembered() {
     let (_bin, builder) = without_model("exit 1");
     let house = builder.start();
     let mut tty = Tty::start(&house, "ask good morning");
+    tty.wait_for("Which one?");
+    tty.press(&number_of(&house, "demo"));
     tty.wait_for("Install it? [Y/n]");
     tty.press("n");
     let (code, seen) = tty.end();

@@ -15,6 +15,7 @@ fn only_a_missing_model_gets_the_first_steps() {
         text.contains("hob model add") && text.contains("API_KEY"),
         "{text}"
     );
+    assert!(text.contains("hob onboard"), "{text}");
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
