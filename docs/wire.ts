@@ -212,16 +212,24 @@ export interface Methods {
    * The source is a name of the catalogue, hf:OWNER/REPO[:QUANT] for a GGUF file on the hub, or
    * ollama:NAME to let a running Ollama fetch it. Fetching needs a person's consent (`yes`). It
    * answers once the download has begun; `model.pull.progress` reports the progress. A download
-   * goes on when its caller leaves; Ctrl-C in `hob model pull` stops it. One that was interrupted
-   * continues when it is pulled again.
+   * goes on when its caller leaves, and one that was interrupted continues when it is pulled again.
    */
   "model.pull": { params: ModelPullParams; result: ModelPullResult };
-  /** Stops a download. What was fetched stays, and the next pull continues there. */
+  /** Stops a download. What was fetched is kept, and pulling the model again continues there. */
   "model.abort": { params: ModelFileSelector; result: ModelDownload };
   /** Lists fetched models and downloads, also unfinished ones. */
   "model.downloads": { params: ModelDownloadsParams; result: ModelDownloadsResult };
   /** Deletes a fetched model, or what there is of an unfinished one. */
   "model.delete": { params: ModelFileSelector; result: ModelDeleteResult };
+  /** Lists the models that can be used or obtained on this machine, best first. */
+  "onboard.options": { params: OnboardOptionsParams; result: OnboardOptionsResult };
+  /**
+   * Carries out a choice: keeps a key, sets the default model, begins an installation; or records
+   * that the person wants no choice.
+   *
+   * A pasted key is tried first, and kept only if its provider does not refuse it.
+   */
+  "onboard.choose": { params: OnboardChooseParams; result: OnboardChooseResult };
   /** Lists the services and their states. */
   "service.list": { params: ServiceListParams; result: ServiceListResult };
   /** Shows the state of a service. */
@@ -362,7 +370,10 @@ export interface Events {
   "run.queued": RunQueuedPayload;
   /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
-  /** The prompt is sent to a server that hob found on this machine and nobody configured. */
+  /**
+   * The prompt is sent to a server that hob found on this machine and nobody configured, or to the
+   * demo model.
+   */
   "run.server": RunServerPayload;
   /**
    * A piece of the streamed answer.
@@ -2316,6 +2327,88 @@ export interface NotifyTargetView {
   failuresOnly?: boolean;
 }
 
+export interface OnboardChooseParams {
+  /** The id of an option; `none` for none of them, which is remembered. */
+  option: string;
+  /** The provider of the pasted key. */
+  provider?: string | null;
+  /** The pasted key. */
+  key?: string | null;
+  /** A model of the option, if not its first. */
+  model?: string | null;
+}
+
+export interface OnboardChooseResult {
+  outcome: OnboardOutcome;
+  /** What happened, in a sentence. */
+  message: string;
+  /** The model that is used from now on, if it is ready. */
+  model?: string | null;
+}
+
+export type OnboardKind =
+  /** A provider whose key is there. */
+  | "key"
+  /** A model server that runs on this machine. */
+  | "server"
+  /** A local model to download. */
+  | "pull"
+  /** A key to paste. */
+  | "paste"
+  /** The small model to check that hob works. */
+  | "demo";
+
+/** A model to use, or a way to get one. */
+export interface OnboardOption {
+  /** The id for `onboard.choose`. */
+  id: string;
+  kind: OnboardKind;
+  /** A line for a list. */
+  title: string;
+  /** The models of it, the one that is taken first. */
+  models?: string[];
+  /** The providers whose key can be pasted. */
+  providers?: string[];
+  /** True if it can use tools; missing if that is unknown. */
+  tools?: boolean | null;
+  /** The bytes to download. */
+  downloadBytes?: number | null;
+  /** The memory it needs, in bytes. */
+  memoryBytes?: number | null;
+  licence?: string | null;
+}
+
+export interface OnboardOptionsParams {
+  /** Returns no options, only the state. Looks for nothing, so it is quick. */
+  stateOnly?: boolean;
+}
+
+export interface OnboardOptionsResult {
+  /**
+   * True while no model is configured and the person has not chosen: the first command that needs
+   * a model offers the choice.
+   */
+  offer: boolean;
+  /** The model that is used without a choice, `provider/model`. */
+  model?: string | null;
+  /** True if that is the demo model. */
+  demo?: boolean;
+  /** The options, best first. */
+  options?: OnboardOption[];
+  /** Sentences about what was found and cannot be used. */
+  notes?: string[];
+}
+
+export type OnboardOutcome =
+  /** A model is ready. */
+  | "ready"
+  /** A model is being installed or downloaded; its events report the progress. */
+  | "installing"
+  /** The person wants none. */
+  | "declined"
+  /** Nothing was changed; `message` says why. */
+  | "refused";
+
 /** Something in the output that needs attention. */
 export interface OutputFinding {
   /** The subject, such as `disk`, `network`, `service` or `error`. */
@@ -2781,6 +2874,8 @@ export type RunEndCause =
   | "error-streak"
   /** The model repeated the same call with the same arguments. */
   | "repeated-call"
+  /** The model repeated itself, and its answer was ended there. */
+  | "repeated-text"
   /** None of the configured models could answer. */
   | "model-failed"
   /** A needed permission was denied. */
@@ -2826,6 +2921,8 @@ export interface RunServerPayload {
   server: string;
   /** The server's name of the model. */
   model: string;
+  /** True for the demo model, which is named before it answers. */
+  demo?: boolean;
 }
 
 /** The run that an event belongs to. */
