@@ -82,7 +82,8 @@ fn a_cycle_of_lines_is_a_phrase() {
 #[test]
 fn good_answers_are_left_alone() {
     let rows = "| 1 | 2 |\n|---|---|\n".to_owned() + &"| 0 | 0 |\n".repeat(50);
-    let counted: String = (1..200).map(|number| format!("{number}\n")).collect();
+    let counted: Vec<String> = (1..200).map(|number: u32| number.to_string()).collect();
+    let counted = counted.join("\n");
     let code = "fn a() {\n    if b {\n        c();\n    }\n}\n\nfn d() {\n    if e {\n        f();\n    }\n}\n";
     let data = "let zeros = [\n".to_owned() + &"    0,\n".repeat(20) + "];\n";
     let rule = "─".repeat(300) + "\n" + &"-".repeat(300) + "\n" + &"=".repeat(300);
