@@ -91,6 +91,13 @@ export interface Methods {
   /** Pages backward through the messages of a session. Each page is oldest first. */
   "session.history": { params: SessionHistoryParams; result: SessionMessages };
   /**
+   * Shows a session as blocks, oldest first: from stored messages, and from runs in progress.
+   *
+   * To follow a session, subscribe to `session.block` first, then ask. Apply the events whose
+   * `position` is above the result's.
+   */
+  "session.blocks": { params: SessionBlocksParams; result: SessionBlocks };
+  /**
    * Adds a message to a session. The answer confirms that it is on disk.
    *
    * With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
@@ -338,6 +345,11 @@ export interface Events {
   "session.created": SessionCreatedPayload;
   /** A message was added to a session. */
   "session.message": SessionMessagePayload;
+  /**
+   * A block of a session's transcript changed; see `session.blocks`. Only a subscription that
+   * names this topic receives it: `session.*` and `*` do not.
+   */
+  "session.block": SessionBlockPayload;
   /** A session was deleted. */
   "session.deleted": SessionDeletedPayload;
   /** A run was accepted and queued. */
@@ -679,6 +691,144 @@ export interface BackoffConfigView {
   /** Consecutive failures after which the loop ends; 0 means never. */
   errorsMax: number;
 }
+
+/**
+ * One block of a transcript.
+ *
+ * Its id is `RUN/STEP/ATTEMPT/NAME` in a step of a run and `mSEQ/NAME` in any other message. NAME is
+ * `k` (thinking), `tN` (the N-th text), `cN` (the N-th tool call) or `oN` (the output of the N-th
+ * call). A notice of a run is `RUN/nN` or, for the reason of its end, `RUN/end`; a question is
+ * `RUN/qID`. Clients need not parse it.
+ */
+export interface Block {
+  id: string;
+  /** From 1. It grows with every change that does not append to `text`. */
+  revision: number;
+  kind: BlockKind;
+  runId?: RunId | null;
+  status: BlockStatus;
+  /** The number of bytes before `text` that are not kept: a long output of a running tool. */
+  start?: number;
+  text: string;
+  step?: number | null;
+  attempt?: number | null;
+  /**
+   * The position in the session: the `seq` of its message; for the output of a call, of the
+   * message with the call; for a notice of a run, of the step or message before it. Missing as
+   * long as that message is not stored. If a change gives it to one block of a step, it holds for
+   * all blocks of that step, and so does `createdAt`.
+   */
+  seq?: number | null;
+  /** The author of a text. */
+  role?: Role | null;
+  content?: BlockContent | null;
+  /** The commit time of its message, in milliseconds since 1970; missing until then. */
+  createdAt?: number | null;
+}
+
+/** The structured content of a block. */
+export type BlockContent =
+  /** The images of a message. `session.history` has their data. */
+  | {
+    type: "images";
+    mimeTypes: string[];
+  }
+  /** A tool call. */
+  | {
+    type: "call";
+    name: string;
+    /** Missing while the model writes it. */
+    call?: ToolCall | null;
+    state: ToolCallState;
+    denial?: PermissionDenial | null;
+  }
+  /** The output of a tool call. */
+  | {
+    type: "output";
+    callId: string;
+    isError?: boolean;
+    /** The types of its images. `session.history` has their data. */
+    mimeTypes?: string[];
+  }
+  /** The reason of a notice, for programs: `note`, `damaged`, or the cause of a run's end. */
+  | {
+    type: "notice";
+    code: string;
+  }
+  /** A question; `text` has the sentence. */
+  | {
+    type: "question";
+    asks: QuestionKind;
+    /**
+     * The id for `permission.answer`; the call's id for `agent.resolve`; the run's id for
+     * `agent.allow`.
+     */
+    id: string;
+    callId?: string | null;
+  };
+
+/** What a block has beside its text. A change that opens or closes a block carries all of it. */
+export interface BlockDetails {
+  step?: number | null;
+  attempt?: number | null;
+  /**
+   * The position in the session: the `seq` of its message; for the output of a call, of the
+   * message with the call; for a notice of a run, of the step or message before it. Missing as
+   * long as that message is not stored. If a change gives it to one block of a step, it holds for
+   * all blocks of that step, and so does `createdAt`.
+   */
+  seq?: number | null;
+  /** The author of a text. */
+  role?: Role | null;
+  content?: BlockContent | null;
+  /** The commit time of its message, in milliseconds since 1970; missing until then. */
+  createdAt?: number | null;
+}
+
+/** The kind of a block. */
+export type BlockKind =
+  /** A message of a person, or one top-level Markdown block of an answer. */
+  | "text"
+  /** The model's reasoning in one step. */
+  | "thinking"
+  /**
+   * A tool call. It is open until the call is settled. While the model writes it, `text` has its
+   * arguments so far; then `text` is empty and `content.call` has the call.
+   */
+  | "tool_call"
+  /**
+   * The output of a tool call, directly after its call. While the tool runs, `text` has the
+   * output so far; then the result that the model sees.
+   */
+  | "tool_output"
+  /** A sentence of hob for people: a note, the reason why a run ended, a damaged message. */
+  | "notice"
+  /** A question to a person. It is dropped when it is answered; the call's block has the outcome. */
+  | "question";
+
+/** The kind of a change. */
+export type BlockOp =
+  /**
+   * The whole block as it is now. A known block with a lower revision is replaced where it is. A
+   * new one is inserted before the block `before`, or added at the end without it.
+   */
+  | "open"
+  /**
+   * Appends `text` at `offset`, which must be the length of the known text (with `start`). If
+   * the known text is longer, only the rest of `text` is new; if it is shorter, or the revision
+   * is another one, a change was missed.
+   */
+  | "delta"
+  /**
+   * Like a delta with the same revision; with a higher revision, `text` replaces the text and
+   * `offset` the `start`. `details` replace the details. The block is closed.
+   */
+  | "close"
+  /** Removes the block, unless the known one has a higher revision. */
+  | "drop";
+
+/** Whether a block can still change. */
+export type BlockStatus = "open" | "closed";
 
 /** A file `services/NAME.toml` that is not a valid descriptor. */
 export interface BrokenService {
@@ -2528,6 +2678,15 @@ export interface ProviderService {
   modest: boolean;
 }
 
+/** What a person is asked for. */
+export type QuestionKind =
+  /** Permission for a call: `permission.answer`. `permission.pending` has the whole question. */
+  | "permission"
+  /** Whether an interrupted call happened: `agent.resolve`. */
+  | "doubt"
+  /** More money: `agent.allow`. */
+  | "money";
+
 /** The policy if the session already has a run. */
 export type QueueMode =
   /** Waits for its end. */
@@ -2947,6 +3106,72 @@ export interface SessionAnnotateParams {
   /** The session's key or id. */
   sessionKey: string;
   metadata: Record<string, unknown>;
+}
+
+/**
+ * A change of one block.
+ *
+ * `position` counts the changes of a session. If it is not the last one plus one, a change was
+ * missed or the daemon started again: ask `session.blocks` with `after` set to the last `settled`,
+ * and replace everything behind it.
+ */
+export interface SessionBlockPayload {
+  sessionKey: string;
+  sessionId: SessionId;
+  position: number;
+  op: BlockOp;
+  id: string;
+  revision: number;
+  kind: BlockKind;
+  runId?: RunId | null;
+  /** The byte offset of `text` in the block. */
+  offset?: number;
+  text?: string;
+  /** With `open`: the block that it stands before; missing at the end of the list. */
+  before?: string | null;
+  /** With `open` and `close`. */
+  details?: BlockDetails | null;
+  /** If it grew: the blocks with at most this `seq` are final now. */
+  settled?: number | null;
+}
+
+/** A page of blocks, oldest first. */
+export interface SessionBlocks {
+  blocks: Block[];
+  /** The `before` of the previous page; missing on the first page of the session. */
+  before?: number | null;
+  /**
+   * The `after` of the next page; missing if the page reaches the end. A page with it has only
+   * final blocks, so the `position` and `settled` of the last page hold for all.
+   */
+  after?: number | null;
+  /** Blocks with at most this `seq` are final: they are neither changed nor dropped. */
+  settled: number;
+  /** The last change that the page contains. Later changes have a higher `position`. */
+  position: number;
+}
+
+/**
+ * Selects blocks: a page before or after a stored position, or single blocks. Without `before`,
+ * `after` and `ids`, the last page.
+ */
+export interface SessionBlocksParams {
+  /** The session's key or id. */
+  sessionKey: string;
+  /** Only blocks before this `seq`: the `before` of the page that follows. The page ends there. */
+  before?: number | null;
+  /**
+   * Only blocks after this `seq`, and those that are not stored yet: the `after` of the page that
+   * precedes, or `settled`. The page begins there. Not together with `before`.
+   */
+  after?: number | null;
+  /**
+   * The number of blocks to return; 50 when missing, at most 500. A page has whole messages, with
+   * the outputs of their calls, so it may have more. It always has at least one message.
+   */
+  limit?: number | null;
+  /** Exactly these blocks, as far as they exist. Not together with the other fields. */
+  ids?: string[];
 }
 
 export interface SessionCreateParams {
@@ -3540,6 +3765,7 @@ export interface ToolCall {
   args: unknown;
 }
 
+/** The state of a tool call of a run. */
 export type ToolCallState =
   | "done" | "denied"
   /** Requested by the model; not begun. */
