@@ -82,8 +82,9 @@ events! { "sessions";
     SessionMessage = "session.message" {
         payload: SessionMessagePayload, scope: Read, durability: Logged,
     }
-    /// A block of a session's transcript changed; see `session.blocks`. Only a subscription that
-    /// names this topic receives it: `session.*` and `*` do not.
+    /// A block of a session's transcript changed; see `session.blocks`.
+    ///
+    /// Only a subscription that names this topic receives it: `session.*` and `*` do not.
     SessionBlock = "session.block" {
         payload: SessionBlockPayload, scope: Read, durability: Volatile, only_named: true,
     }
