@@ -14,7 +14,9 @@ fn filters(patterns: &[&str], session: Option<&str>) -> EventFilters {
         after: 0,
     };
     let filters = patterns.iter().map(filter).collect();
-    EventFilters::default().with_requested(filters).expect("few")
+    EventFilters::default()
+        .with_requested(filters)
+        .expect("few")
 }
 
 fn tag(id: &str, key: Option<&str>) -> SessionTag {
@@ -40,7 +42,10 @@ fn only_a_subscription_that_names_the_topic_counts() {
 fn a_session_is_followed_by_its_id_or_its_key_until_the_last_one_leaves() {
     let counts = FollowerCounts::default();
     let nobody = EventFilters::default();
-    let (by_key, by_id) = (filters(&[BLOCK], Some("chat:a")), filters(&[BLOCK], Some("1")));
+    let (by_key, by_id) = (
+        filters(&[BLOCK], Some("chat:a")),
+        filters(&[BLOCK], Some("1")),
+    );
     let session = tag("1", Some("chat:a"));
     counts.replace(&nobody, &by_key);
     counts.replace(&nobody, &by_key);
@@ -52,5 +57,9 @@ fn a_session_is_followed_by_its_id_or_its_key_until_the_last_one_leaves() {
     assert!(counts.follows(BLOCK, &session));
     counts.replace(&by_id, &nobody);
     assert!(!counts.follows(BLOCK, &session));
-    assert!(counts.topics.read().expect("whole")[BLOCK].of_session.is_empty());
+    assert!(
+        counts.topics.read().expect("whole")[BLOCK]
+            .of_session
+            .is_empty()
+    );
 }

@@ -100,6 +100,10 @@ pub struct BlockDetails {
 /// The structured content of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most contents are calls, so a box would only add an allocation"
+)]
 pub enum BlockContent {
     /// The images of a message. `session.history` has their data.
     #[serde(rename_all = "camelCase")]

@@ -45,7 +45,7 @@ pub enum ListChange {
     /// The block at this index has another content or was closed.
     Changed { index: usize },
     /// The block was dropped; it was at this index.
-    Removed { index: usize, block: Block },
+    Removed { index: usize, block: Box<Block> },
     /// The first blocks were forgotten, because the list is full.
     Forgotten { count: usize },
 }
@@ -274,7 +274,10 @@ impl BlockList {
         match change.op {
             BlockOp::Drop => {
                 let block = self.blocks.remove(index);
-                out.push(ListChange::Removed { index, block });
+                out.push(ListChange::Removed {
+                    index,
+                    block: Box::new(block),
+                });
             }
             BlockOp::Open if change.revision == block.revision => {}
             BlockOp::Open => {
@@ -352,7 +355,10 @@ impl BlockList {
 
     fn remove(&mut self, from: usize, to: usize, out: &mut Vec<ListChange>) {
         for block in self.blocks.drain(from..to) {
-            out.push(ListChange::Removed { index: from, block });
+            out.push(ListChange::Removed {
+                index: from,
+                block: Box::new(block),
+            });
         }
     }
 

@@ -168,7 +168,8 @@ impl TranscriptFold {
                 notes,
             } => {
                 self.end_run(run, changes);
-                self.add_notices(run, cause, message.as_deref(), &notes, changes);
+                let reason = message.map(|message| (cause_code(cause), message));
+                self.add_notices(run, reason, &notes, changes);
             }
         }
     }
@@ -347,15 +348,15 @@ impl TranscriptFold {
         }
     }
 
+    /// Adds the notes of a run and the reason of its end: a code and a sentence.
     fn add_notices(
         &mut self,
         run: RunId,
-        cause: RunEndCause,
-        message: Option<&str>,
+        reason: Option<(String, String)>,
         notes: &[String],
         changes: &mut Changes,
     ) {
-        if notes.is_empty() && message.is_none() {
+        if notes.is_empty() && reason.is_none() {
             return;
         }
         let stored = self.groups.iter().filter_map(|group| group.seq).max();
@@ -366,8 +367,8 @@ impl TranscriptFold {
         for (index, note) in notes.iter().enumerate() {
             group.push_notice(format!("{run}/n{}", index + 1), note, NOTE, changes);
         }
-        if let Some(message) = message {
-            group.push_notice(format!("{run}/end"), message, &cause_code(cause), changes);
+        if let Some((code, sentence)) = reason {
+            group.push_notice(format!("{run}/end"), &sentence, &code, changes);
         }
     }
 

@@ -69,6 +69,10 @@ impl StoredMessage {
 /// its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "camelCase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an input is applied at once and never kept"
+)]
 pub enum TranscriptInput {
     /// A message was stored.
     Message(StoredMessage),

@@ -162,34 +162,31 @@ impl TerminalContext {
         let since = params.since.max(source.from);
         let limit = params.limit.map_or(PAGE_BYTES_MAX, |limit| limit as usize);
         let limit = limit.clamp(1, PAGE_BYTES_MAX);
-        let (end, page) = match &source.recording {
-            Some(recording) => {
-                check_recording(recording)?;
-                let folder = self.deps.home.terminal(recording);
-                let end = source.end;
-                // On a blocking thread, because old bytes may have to come from the disk.
-                let read = tokio::task::spawn_blocking(move || {
-                    let end = match end {
-                        u64::MAX => recording_end(&folder)?,
-                        end => end,
-                    };
-                    Ok((end, read_masked(&folder, since, end, limit)?))
-                });
-                let read = read
-                    .await
-                    .unwrap_or_else(|error| Err(io::Error::other(error)));
-                read.map_err(|error: io::Error| match error.kind() {
-                    io::ErrorKind::NotFound => gone(&source.name),
-                    _ => WireError::new(ErrorCode::Internal, format!("Not read: {error}.")),
-                })?
-            }
-            None => {
-                let none = RecordedPage {
-                    offset: since,
-                    bytes: Vec::new(),
+        let (end, page) = if let Some(recording) = &source.recording {
+            check_recording(recording)?;
+            let folder = self.deps.home.terminal(recording);
+            let end = source.end;
+            // On a blocking thread, because old bytes may have to come from the disk.
+            let read = tokio::task::spawn_blocking(move || {
+                let end = match end {
+                    u64::MAX => recording_end(&folder)?,
+                    end => end,
                 };
-                (since, none)
-            }
+                Ok((end, read_masked(&folder, since, end, limit)?))
+            });
+            let read = read
+                .await
+                .unwrap_or_else(|error| Err(io::Error::other(error)));
+            read.map_err(|error: io::Error| match error.kind() {
+                io::ErrorKind::NotFound => gone(&source.name),
+                _ => WireError::new(ErrorCode::Internal, format!("Not read: {error}.")),
+            })?
+        } else {
+            let none = RecordedPage {
+                offset: since,
+                bytes: Vec::new(),
+            };
+            (since, none)
         };
         let next = page.offset + page.bytes.len() as u64;
         Ok(TerminalStreamResult {

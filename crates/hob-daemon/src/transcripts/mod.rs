@@ -347,8 +347,12 @@ impl Transcripts {
         let is_told = match loaded {
             Ok((settled, inputs, next_seq)) => {
                 let position = self.0.next_position();
-                let fold = TranscriptFold::new(settled, position);
-                transcript.start(fold, next_seq, inputs, followed, |change| {
+                let mut fold = TranscriptFold::new(settled, position);
+                for input in inputs {
+                    // A page has them; nobody knows this fold yet.
+                    fold.apply(input, &mut Vec::new());
+                }
+                transcript.start(fold, next_seq, followed, |change| {
                     self.emit(transcript, change)
                 })
             }

@@ -120,12 +120,11 @@ impl SessionTranscript {
         self.lock().is_lost
     }
 
-    /// Begins the fold with what is stored; messages from `next_seq` on follow.
+    /// Begins the fold, which has what is stored; messages from `next_seq` on follow.
     pub(super) fn start(
         &self,
         fold: TranscriptFold,
         next_seq: u64,
-        stored: Vec<TranscriptInput>,
         followed: bool,
         emit: impl FnMut(BlockChange) -> bool,
     ) -> bool {
@@ -133,11 +132,6 @@ impl SessionTranscript {
         state.is_loading = false;
         if state.fold.is_some() {
             return true;
-        }
-        let mut fold = fold;
-        for input in stored {
-            // A page has them; nobody knows this fold yet.
-            fold.apply(input, &mut Vec::new());
         }
         let mut changes = Vec::new();
         state.begin(fold, next_seq, &mut changes);

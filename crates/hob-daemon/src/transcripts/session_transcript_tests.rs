@@ -142,7 +142,7 @@ fn what_follows_a_message_waits_for_it() {
 fn a_message_that_is_never_reported_makes_the_fold_begin_anew() {
     let transcript = transcript();
     apply(&transcript, true, [message(1, Role::User, None)]);
-    let later = (3..3 + HELD_MAX as u64 + 1).map(|seq| message(seq, Role::User, None));
+    let later = (3..=3 + HELD_MAX as u64).map(|seq| message(seq, Role::User, None));
     let is_told = transcript.apply(later, true, || BEGIN, |_| true);
     assert!(!is_told && transcript.is_lost());
     // Nothing is shown before what is stored was read.
@@ -150,7 +150,7 @@ fn a_message_that_is_never_reported_makes_the_fold_begin_anew() {
     assert!(!transcript.apply(held, true, || BEGIN, |_| panic!("no change")));
     assert!(transcript.begin_load());
     let fold = TranscriptFold::new(900, 2 * BEGIN);
-    transcript.start(fold, 901, Vec::new(), true, |_| panic!("no change"));
+    transcript.start(fold, 901, true, |_| panic!("no change"));
     assert!(!transcript.is_lost());
     let next = apply(&transcript, true, [message(901, Role::User, None)]);
     assert_eq!(next[0].position, 2 * BEGIN + 1);
@@ -196,6 +196,6 @@ fn inputs_that_come_while_the_stored_part_is_read_are_applied_behind_it() {
         changes.push(change);
         true
     };
-    transcript.start(TranscriptFold::new(4, BEGIN), 5, Vec::new(), true, emit);
+    transcript.start(TranscriptFold::new(4, BEGIN), 5, true, emit);
     assert_eq!(opened(&changes), ["m5/t1"]);
 }

@@ -57,8 +57,8 @@ impl OpenaiClient<'_> {
     }
 }
 
-#[derive(Debug)]
 /// A completion in progress.
+#[derive(Debug)]
 pub(crate) struct CompletionStream {
     connection: BusConnection,
     abort_on_drop: AbortOnDrop,
@@ -255,9 +255,7 @@ impl CompletionStream {
             Some(BusMessage::Event { topic, payload, .. }) => {
                 self.handle_event(&topic, payload, chunks).await
             }
-            Some(BusMessage::Answer { id, outcome }) => {
-                self.handle_answer(&id, outcome, chunks).await
-            }
+            Some(BusMessage::Answer { id, outcome }) => self.handle_answer(&id, outcome, chunks),
             None => Ok(None),
         }
     }
@@ -328,7 +326,7 @@ impl CompletionStream {
         Ok(())
     }
 
-    async fn handle_answer(
+    fn handle_answer(
         &mut self,
         id: &str,
         outcome: Result<&str, WireError>,

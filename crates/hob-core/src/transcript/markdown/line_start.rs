@@ -1,4 +1,4 @@
-//! The beginnings of Markdown lines: what a line starts, according to CommonMark. Pure functions of
+//! The beginnings of Markdown lines: what a line starts, according to `CommonMark`. Pure functions of
 //! the rest of a line after its indentation.
 
 /// A position in a line, in bytes and in columns; a tab reaches to the next multiple of four.
@@ -194,7 +194,7 @@ impl HtmlEnd {
 
 const RAW_TAGS: &[&str] = &["script", "pre", "style", "textarea"];
 const RAW_ENDS: &[&str] = &["</script>", "</pre>", "</style>", "</textarea>"];
-/// The tags that begin a block even within a paragraph, as CommonMark lists them.
+/// The tags that begin a block even within a paragraph, as `CommonMark` lists them.
 const BLOCK_TAGS: &[&str] = &[
     "address",
     "article",

@@ -1,4 +1,4 @@
-//! The block structure of a Markdown text, line by line, as CommonMark parses it: which containers
+//! The block structure of a Markdown text, line by line, as `CommonMark` parses it: which containers
 //! and which leaf are open. It keeps what decides whether a line begins another top-level block.
 
 use super::line_start::{
