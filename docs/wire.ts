@@ -371,8 +371,7 @@ export interface Events {
   /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
   /**
-   * The prompt is sent to a server that hob found on this machine and nobody configured, or to the
-   * demo model.
+   * The prompt is sent to a server that was found and not configured, or to the demo model.
    */
   "run.server": RunServerPayload;
   /**
