@@ -370,9 +370,7 @@ export interface Events {
   "run.queued": RunQueuedPayload;
   /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
-  /**
-   * The prompt is sent to a server that was found and not configured, or to the demo model.
-   */
+  /** The prompt is sent to a server that was found and not configured, or to the demo model. */
   "run.server": RunServerPayload;
   /**
    * A piece of the streamed answer.
