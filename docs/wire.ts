@@ -221,10 +221,11 @@ export interface Methods {
    * The source is a name of the catalogue, hf:OWNER/REPO[:QUANT] for a GGUF file on the hub, or
    * ollama:NAME to let a running Ollama fetch it. Fetching needs a person's consent (`yes`). It
    * answers once the download has begun; `model.pull.progress` reports the progress. A download
-   * goes on when its caller leaves, and one that was interrupted continues when it is pulled again.
+   * goes on when its caller leaves; Ctrl-C in `hob model pull` stops it. One that was interrupted
+   * continues when it is pulled again.
    */
   "model.pull": { params: ModelPullParams; result: ModelPullResult };
-  /** Stops a download. What was fetched is kept, and pulling the model again continues there. */
+  /** Stops a download. What was fetched stays, and the next pull continues there. */
   "model.abort": { params: ModelFileSelector; result: ModelDownload };
   /** Lists fetched models and downloads, also unfinished ones. */
   "model.downloads": { params: ModelDownloadsParams; result: ModelDownloadsResult };
@@ -233,10 +234,9 @@ export interface Methods {
   /** Lists the models that can be used or obtained on this machine, best first. */
   "onboard.options": { params: OnboardOptionsParams; result: OnboardOptionsResult };
   /**
-   * Carries out a choice: keeps a key, sets the default model, begins an installation; or records
-   * that the person wants no choice.
+   * Carries out a choice, or records that the person wants none.
    *
-   * A pasted key is tried first, and kept only if its provider does not refuse it.
+   * It keeps a key, sets the default model, or begins an installation. A pasted key is tried first, and kept only if its provider does not refuse it.
    */
   "onboard.choose": { params: OnboardChooseParams; result: OnboardChooseResult };
   /** Lists the services and their states. */
@@ -390,10 +390,7 @@ export interface Events {
   "run.queued": RunQueuedPayload;
   /** A run started, or resumed after a restart. */
   "run.started": RunStartedPayload;
-  /**
-   * The prompt is sent to a server that hob found on this machine and nobody configured, or to the
-   * demo model.
-   */
+  /** The prompt is sent to a server that was found and not configured, or to the demo model. */
   "run.server": RunServerPayload;
   /**
    * A piece of the streamed answer.

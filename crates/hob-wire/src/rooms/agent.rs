@@ -75,8 +75,7 @@ events! { "agent";
     RunStarted = "run.started" {
         payload: RunStartedPayload, scope: Read, durability: Logged,
     }
-    /// The prompt is sent to a server that hob found on this machine and nobody configured, or to the
-    /// demo model.
+    /// The prompt is sent to a server that was found and not configured, or to the demo model.
     RunServer = "run.server" {
         payload: RunServerPayload, scope: Read, durability: Volatile,
     }
