@@ -299,7 +299,10 @@ impl<'c> RunWatcher<'c> {
                 }
                 Ok(())
             }
-            FollowedEvent::Completed(completed) => self.completed(*completed),
+            FollowedEvent::Completed(completed) => {
+                self.completed(*completed);
+                Ok(())
+            }
             FollowedEvent::Other => Ok(()),
         }
     }
@@ -324,11 +327,10 @@ impl<'c> RunWatcher<'c> {
         self.display.aside(line)
     }
 
-    fn completed(&mut self, completed: RunCompletedPayload) -> Result<(), CommandFailure> {
+    fn completed(&mut self, completed: RunCompletedPayload) {
         self.pending.withdraw(|_| true);
         self.outcome.completed = Some(completed);
         self.leave_at.get_or_insert(Instant::now() + END_WAIT);
-        Ok(())
     }
 
     /// Shows the next question to the person. Without a person it is denied or left waiting.
@@ -358,8 +360,6 @@ impl<'c> RunWatcher<'c> {
     fn handle_reply(&mut self, reply: PendingReply) -> Result<(), CommandFailure> {
         match reply {
             PendingReply::Status(Ok(view)) => self.status(*view),
-            // A later event of the run shows its end.
-            PendingReply::Status(Err(_)) => Ok(()),
             PendingReply::Stopped(Ok(stopped)) => {
                 self.leave_at = Some(Instant::now() + END_WAIT);
                 let screen = self.display.asides();
@@ -377,7 +377,8 @@ impl<'c> RunWatcher<'c> {
                 self.display
                     .aside(format!("The run could not be stopped: {error}"))
             }
-            PendingReply::Answered(Ok(())) => Ok(()),
+            // After a failed status a later event of the run shows its end.
+            PendingReply::Status(Err(_)) | PendingReply::Answered(Ok(())) => Ok(()),
             PendingReply::Answered(Err(failure)) => self.handle_failed_answer(&failure),
             PendingReply::Stop => self.stop(),
             PendingReply::Later(asked) => {
@@ -390,7 +391,8 @@ impl<'c> RunWatcher<'c> {
     fn status(&mut self, view: RunView) -> Result<(), CommandFailure> {
         if view.state == RunState::Done {
             // The last event may be lost in a gap, so the status ends the run too.
-            return self.completed(completed_from_view(view));
+            self.completed(completed_from_view(view));
+            return Ok(());
         }
         Ok(())
     }

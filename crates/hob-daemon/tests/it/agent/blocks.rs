@@ -189,6 +189,7 @@ async fn send(house: &House, session: &str, text: &str) {
 
 #[tokio::test]
 async fn two_followers_of_a_run_with_tools_end_with_the_stored_blocks() {
+    use BlockKind::{Text, Thinking, ToolCall, ToolOutput};
     let (folder, world, gate) = (folder(), World::default(), Gate::new());
     let held = gate.clone();
     let sim = thinking(move |asked| match results(asked) {
@@ -213,7 +214,6 @@ async fn two_followers_of_a_run_with_tools_end_with_the_stored_blocks() {
     late.until_stored(&house).await;
     let blocks = early.list.blocks();
     assert!(is_closed(blocks), "{blocks:?}");
-    use BlockKind::{Text, Thinking, ToolCall, ToolOutput};
     let expected = [
         Text, Thinking, Text, Text, ToolCall, ToolOutput, ToolCall, ToolOutput, Text, Text, Text,
     ];
@@ -496,7 +496,10 @@ async fn pages_and_single_blocks_are_the_same_blocks() {
     for block in &whole {
         let ids = vec![block.id.clone(), "m999/t1".to_owned()];
         let params = SessionBlocksParams { ids, ..params("a") };
-        assert_eq!(page(&house, params).await.blocks, [block.clone()]);
+        assert_eq!(
+            page(&house, params).await.blocks,
+            std::slice::from_ref(block)
+        );
     }
     house.close().await;
 }

@@ -11,6 +11,10 @@ use hob_core::terminal::escape_stripper::EscapeStripper;
 const LINE_CHARS_MAX: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the screen and the current line"
+)]
 pub(super) struct OutputFilter {
     /// Stdout is a terminal.
     is_screen: bool,

@@ -2,24 +2,20 @@
 
 use super::{KILLS, model};
 use crate::mind::house_with;
+use crate::support::random_kills::RandomKills;
 use crate::support::wait_until;
-use hob_kit::randomness::Randomness;
 use std::fs::File;
 use std::process::Stdio;
 
 #[test]
 fn ask_prints_the_stored_text_whenever_the_daemon_is_killed() {
-    let seed = Randomness::system().u64();
-    let seed = std::env::var("HOB_SEED").map_or(seed, |seed| seed.parse().expect("a number"));
-    let kills = std::env::var("HOB_KILLS").map_or(KILLS, |kills| kills.parse().expect("a number"));
-    eprintln!("HOB_SEED={seed} HOB_KILLS={kills}");
-    let random = Randomness::seeded(seed);
+    let kills = RandomKills::new(KILLS);
     let sim = model();
     let mut house = house_with(&sim);
     let task = "What time is it?";
     let whole = house.hob(&["ask", "--session", "whole", task]).success();
-    for round in 0..kills {
-        let bytes = 1 + random.below(whole.len() as u64);
+    for round in 0..kills.count {
+        let bytes = 1 + kills.randomness.below(whole.len() as u64);
         eprintln!("round {round}: killed after {bytes} bytes");
         let session = format!("asked-{round}");
         let output = house.home().join(&session);

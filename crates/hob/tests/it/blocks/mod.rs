@@ -7,7 +7,7 @@ mod raw_client;
 use crate::conformance::wire::Peer;
 use crate::mind::house_with;
 use crate::support::House;
-use hob_kit::randomness::Randomness;
+use crate::support::random_kills::RandomKills;
 use hob_sim::{Answer, Sim, SimRequest};
 use raw_client::RawClient;
 use serde_json::{Value, json};
@@ -20,14 +20,15 @@ const CHANGES_MAX: u64 = 90;
 
 /// Two steps: a call, then a long answer in several Markdown blocks with wide characters.
 fn model() -> Sim {
-    let answer = |asked: &SimRequest| match asked.results_of_task().is_empty() {
-        true => Answer::words("I look at the *clock* first: größer, 時計.\n\nNow.")
-            .thinking("What time is it?")
-            .call("time", json!({})),
-        false => {
-            let items: String = (1..=12).map(|n| format!("- point {n} – ü\n")).collect();
-            Answer::words(format!("# It is late\n\n{items}\nThe *end* of it. 終わり"))
+    let answer = |asked: &SimRequest| {
+        if asked.results_of_task().is_empty() {
+            return Answer::words("I look at the *clock* first: größer, 時計.\n\nNow.")
+                .thinking("What time is it?")
+                .call("time", json!({}));
         }
+        let items: Vec<String> = (1..=12).map(|n| format!("- point {n} – ü\n")).collect();
+        let items = items.concat();
+        Answer::words(format!("# It is late\n\n{items}\nThe *end* of it. 終わり"))
     };
     Sim::start(move |asked| answer(asked).pace(1, Duration::from_millis(3)))
 }
@@ -108,15 +109,11 @@ async fn survives_kill(house: &mut House, round: u64, changes: u64) {
 
 #[tokio::test]
 async fn a_raw_client_has_the_stored_text_whenever_the_daemon_is_killed() {
-    let seed = Randomness::system().u64();
-    let seed = std::env::var("HOB_SEED").map_or(seed, |seed| seed.parse().expect("a number"));
-    let kills = std::env::var("HOB_KILLS").map_or(KILLS, |kills| kills.parse().expect("a number"));
-    eprintln!("HOB_SEED={seed} HOB_KILLS={kills}");
-    let random = Randomness::seeded(seed);
+    let kills = RandomKills::new(KILLS);
     let sim = model();
     let mut house = house_with(&sim);
-    for round in 0..kills {
-        let changes = 1 + random.below(CHANGES_MAX);
+    for round in 0..kills.count {
+        let changes = 1 + kills.randomness.below(CHANGES_MAX);
         eprintln!("round {round}: killed after {changes} changes");
         survives_kill(&mut house, round, changes).await;
     }

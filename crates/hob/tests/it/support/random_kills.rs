@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The randomness and the number of the kills of one test.
 pub(crate) struct RandomKills {
-    randomness: Randomness,
+    pub(crate) randomness: Randomness,
     pub(crate) count: u64,
 }
 

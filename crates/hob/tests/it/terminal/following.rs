@@ -75,11 +75,11 @@ fn end_stream(house: &House, mut follower: Child) {
     assert!(once.len() as u64 >= end);
     house.hob(&["terminal", "close", "--yes"]).success();
     assert!(follower.wait().expect("ends").success());
-    let followed = text_of(house, "stream");
+    let streamed = text_of(house, "stream");
     assert!(
-        followed.starts_with(&once),
+        streamed.starts_with(&once),
         "{} and {} bytes",
-        followed.len(),
+        streamed.len(),
         once.len()
     );
 }
