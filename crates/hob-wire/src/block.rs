@@ -41,6 +41,16 @@ pub enum BlockKind {
     Question,
 }
 
+/// The kind of text that a piece of a model's answer (`run.delta`) carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeltaKind {
+    Text,
+    Thinking,
+    /// The arguments of a tool call.
+    Tool,
+}
+
 /// Whether a block can still change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

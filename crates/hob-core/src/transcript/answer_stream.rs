@@ -8,10 +8,9 @@
 
 use super::answer_text::{AnswerOutput, AnswerText};
 use super::block_list::ListChange;
-use hob_wire::block::{Block, BlockDetails, BlockKind, BlockStatus};
+use hob_wire::block::{Block, BlockDetails, BlockKind, BlockStatus, DeltaKind};
 use hob_wire::content::Role;
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{DeltaKind, RunDeltaPayload};
 
 /// A delta as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +21,6 @@ pub struct TextDelta<'a> {
     pub offset: u64,
     pub kind: DeltaKind,
     pub text: &'a str,
-}
-
-impl<'p> From<&'p RunDeltaPayload> for TextDelta<'p> {
-    fn from(payload: &'p RunDeltaPayload) -> Self {
-        TextDelta {
-            step: payload.step,
-            attempt: payload.attempt,
-            offset: payload.offset,
-            kind: payload.kind,
-            text: &payload.delta,
-        }
-    }
 }
 
 /// The text of one attempt so far, from a status or from the end of its step.

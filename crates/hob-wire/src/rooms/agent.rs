@@ -1,5 +1,6 @@
 //! `agent.*` and `run.*`: running a task on a session. Each step is durable.
 
+pub use crate::block::DeltaKind;
 use crate::content::{TokenUsage, ToolCall, ToolResult};
 use crate::damage::DamagedRow;
 use crate::event::events;
@@ -452,14 +453,6 @@ pub struct RunDeltaPayload {
     pub delta: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeltaKind {
-    Text,
-    Thinking,
-    Tool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
