@@ -4,7 +4,7 @@
 
 use crate::run_ui::lines;
 use hob_client::BusEvent;
-use hob_core::transcript::{AnswerOutput, AnswerStream, StepText};
+use hob_core::transcript::{AnswerOutput, AnswerStream, StepText, TextDelta};
 use hob_wire::block::BlockKind;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
@@ -353,8 +353,15 @@ impl WatchedLoop {
         }
         let mut out = Vec::new();
         let mut wants_reading = false;
-        if let Some(delta) = event.read::<RunDelta>() {
-            wants_reading = self.stream.apply_delta((&delta).into(), &mut out);
+        if let Some(payload) = event.read::<RunDelta>() {
+            let delta = TextDelta {
+                step: payload.step,
+                attempt: payload.attempt,
+                offset: payload.offset,
+                kind: payload.kind,
+                text: &payload.delta,
+            };
+            wants_reading = self.stream.apply_delta(delta, &mut out);
         } else if let Some(step) = event.read::<RunStep>() {
             self.model = Some(step.model.clone());
             let text = StepText {
