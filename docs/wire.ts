@@ -330,8 +330,9 @@ export interface Methods {
   /** Shows the last lines of a terminal. */
   "terminal.capture": { params: TerminalCaptureParams; result: TerminalCaptureResult };
   /**
-   * Reads the bytes that a terminal printed, or those of one command, from an offset on. With
-   * `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
+   * Reads the bytes that a terminal printed, or those of one command, from an offset on.
+   *
+   * With `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
    * sequences: whoever shows them filters them or lets a terminal emulator draw them.
    */
   "terminal.stream": { params: TerminalStreamParams; result: TerminalStreamResult };
@@ -380,8 +381,9 @@ export interface Events {
   /** A message was added to a session. */
   "session.message": SessionMessagePayload;
   /**
-   * A block of a session's transcript changed; see `session.blocks`. Only a subscription that
-   * names this topic receives it: `session.*` and `*` do not.
+   * A block of a session's transcript changed; see `session.blocks`.
+   *
+   * Only a subscription that names this topic receives it: `session.*` and `*` do not.
    */
   "session.block": SessionBlockPayload;
   /** A session was deleted. */
@@ -1462,7 +1464,11 @@ export interface DamagedRow {
   message: string;
 }
 
-export type DeltaKind = "text" | "thinking" | "tool";
+/** The kind of text that a piece of a model's answer (`run.delta`) carries. */
+export type DeltaKind =
+  | "text" | "thinking"
+  /** The arguments of a tool call. */
+  | "tool";
 
 /** A desktop application. */
 export interface DesktopEntry {
