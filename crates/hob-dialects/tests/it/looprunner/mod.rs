@@ -297,13 +297,7 @@ async fn what_is_wrong_is_told_and_changes_nothing() {
             r#"{"user":"ok","model":{"providerID":"lab","modelID":"huge"}}"#,
             400,
         ),
-        ("/api/config", r#"{"model":{"providerID":"lab"}}"#, 400),
-        // It begins two ids.
-        (
-            "/api/config",
-            r#"{"user":"ok","model":{"providerID":"","modelID":"lab"}}"#,
-            400,
-        ),
+        ("/api/config", r#"{"model":{"providerID":7}}"#, 400),
         ("/api/config", r#"{"autoApprove":"yes"}"#, 400),
         ("/api/working", r#"{"working":7}"#, 400),
         ("/api/working", "", 400),
