@@ -37,7 +37,7 @@ pub(crate) struct AgentPacks(Vec<AgentPack>);
 
 impl AgentPacks {
     pub(crate) fn built_in() -> AgentPacks {
-        AgentPacks(PACKS.iter().map(BuiltInAgent::to_pack).collect())
+        AgentPacks(PACKS.into_iter().map(BuiltInAgent::to_pack).collect())
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, AgentPack> {
@@ -85,7 +85,7 @@ impl Extend<PackFile> for AgentPacks {
 }
 
 impl BuiltInAgent {
-    fn to_pack(&self) -> AgentPack {
+    fn to_pack(self) -> AgentPack {
         AgentPack {
             name: self.name.to_owned(),
             about: self.about.to_owned(),

@@ -98,7 +98,8 @@ fn file_names(folder: &Path) -> Vec<String> {
         .take(ENTRIES_MAX)
         .filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names
-        .filter(|name| name.ends_with(".md") && !name.starts_with('.'))
+        .filter(|name| Path::new(name).extension().is_some_and(|it| it == "md"))
+        .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort_unstable();
     names.truncate(FILES_MAX);

@@ -124,24 +124,25 @@ fn units(facts: &Value) -> Map<String, Value> {
         let active: Vec<String> = named().filter(|_| state.starts_with("active")).collect();
         let failed: Vec<String> = named().filter(|_| state.starts_with("failed")).collect();
         let mut keys = facts.as_object().cloned().unwrap_or_default();
-        keys.extend(service_counts(json!(active.len()), active, failed));
+        keys.extend(service_counts(&json!(active.len()), &active, &failed));
         return keys;
     }
     let running = rows(facts, "units").iter();
     let running = running.filter(|unit| unit["sub"] == "running");
-    let active = running.filter_map(|unit| service(text(unit, "unit")));
+    let active: Vec<String> = running
+        .filter_map(|unit| service(text(unit, "unit")))
+        .collect();
     let failed = rows(facts, "failed").iter().filter_map(Value::as_str);
-    let failed = failed.filter_map(service).collect();
-    let active_count = facts["runningServices"].clone();
-    let mut keys = service_counts(active_count, active.collect(), failed);
+    let failed: Vec<String> = failed.filter_map(service).collect();
+    let mut keys = service_counts(&facts["runningServices"], &active, &failed);
     keys.insert("units".to_owned(), facts["units"].clone());
     keys
 }
 
 fn service_counts(
-    active_count: Value,
-    active: Vec<String>,
-    failed: Vec<String>,
+    active_count: &Value,
+    active: &[String],
+    failed: &[String],
 ) -> Map<String, Value> {
     object(json!({
         "active_count": active_count, "failed_count": failed.len(), "active_services": active,

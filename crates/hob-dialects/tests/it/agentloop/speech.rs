@@ -61,14 +61,14 @@ fn sound() -> Vec<u8> {
 }
 
 async fn ask(address: &str, method: &str, path: &str, lines: &[&str], body: &str) -> Answer {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-    if !lines.iter().any(|line| line.starts_with("Host")) {
-        head += &format!("Host: {address}\r\n");
-    }
-    for line in lines {
-        head += &format!("{line}\r\n");
-    }
-    head += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    let length = format!("Content-Length: {}", body.len());
+    let host = format!("Host: {address}");
+    let is_named = lines.iter().any(|line| line.starts_with("Host"));
+    let mut all = vec![length.as_str(), "Connection: close"];
+    all.extend((!is_named).then_some(host.as_str()));
+    all.extend(lines);
+    let head = all.join("\r\n");
+    let head = format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{body}");
     exchange(address, head.as_bytes()).await
 }
 
