@@ -1938,6 +1938,8 @@ export interface LoopChange {
   notify?: NotifyTarget | null;
   workspace?: string | null;
   tools?: string[] | null;
+  /** Entries to set; the others stay, and `null` removes one. */
+  metadata?: Record<string, unknown>;
 }
 
 /** The settings of a loop. */
@@ -1968,6 +1970,8 @@ export interface LoopConfig {
   workspace?: string | null;
   /** The allowed tools; all when missing, none when empty. */
   tools?: string[] | null;
+  /** Entries that clients keep with the loop. They mean nothing to hob. */
+  metadata?: Record<string, unknown>;
 }
 
 export interface LoopConfiguredPayload {

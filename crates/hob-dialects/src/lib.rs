@@ -22,6 +22,7 @@ pub fn all() -> &'static [DialectEntry] {
     &[
         vargos::ENTRY,
         agentloop::ENTRY,
+        agentloop::speech::ENTRY,
         looprunner::ENTRY,
         archy::ENTRY,
         pryx::ENTRY,

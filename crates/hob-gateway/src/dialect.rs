@@ -35,6 +35,9 @@ pub struct DialectEntry {
     /// The same routes in the OpenAPI document.
     pub openapi_paths: fn(&mut SchemaRegistry) -> Map<String, Value>,
     pub opt_in: Option<OptInListener>,
+    /// True if a TCP address of `opt_in` that another program holds is only reported. Else it stops
+    /// the gateway.
+    pub may_be_taken: bool,
 }
 
 impl DialectEntry {
@@ -48,6 +51,7 @@ impl DialectEntry {
             routes: Router::new,
             openapi_paths: |_| Map::new(),
             opt_in: None,
+            may_be_taken: false,
         }
     }
 }

@@ -252,6 +252,7 @@ fn gateway_shared(
         bus: parts.bus.clone(),
         store: parts.store.clone(),
         home: parts.home.clone(),
+        mask: parts.mask.clone(),
         clock: parts.clock.clone(),
         randomness: parts.randomness.clone(),
         tasks: parts.tasks.clone(),

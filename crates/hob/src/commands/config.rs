@@ -191,24 +191,73 @@ async fn set(
         ),
         None => None,
     };
-    let changed = match context.running_client().await? {
+    let changed = apply(context, &catalog, (key, declared), value).await?;
+    print_change(context, &changed)?;
+    match declared.folder {
+        Some(folder) if text.is_some_and(|text| !text.trim().is_empty()) => {
+            set_folder(context, &catalog, folder).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Sets a setting for a folder to the current one, and says so, unless it is set already.
+async fn set_folder(
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
+    key: &str,
+) -> Result<(), CommandFailure> {
+    // A program that reads one document must not get two, and a remote daemon has other folders.
+    if context.terminal.json || context.is_remote() {
+        return Ok(());
+    }
+    let known = read_settings(context, Some(key.to_owned())).await?;
+    let is_set = known
+        .settings
+        .iter()
+        .any(|it| it.origin != ConfigOrigin::Default);
+    let here = std::env::current_dir().ok();
+    // The root of the machine is nobody's project.
+    let here = here.filter(|folder| folder.parent().is_some());
+    let (Some(declared), Some(here), false) = (catalog.find(key), here, is_set) else {
+        return Ok(());
+    };
+    let Some(value) = here
+        .to_str()
+        .and_then(|text| declared.kind.parse(text).ok())
+    else {
+        return Ok(());
+    };
+    let changed = apply(context, catalog, (key, declared), Some(value)).await?;
+    print_change(context, &changed)?;
+    let next = format!("That is this folder; for none: hob config set {key} ''");
+    Ok(context.terminal.line(next)?)
+}
+
+/// Sets a setting through the running daemon or in the file; `None` resets it.
+async fn apply(
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
+    (key, declared): (&str, &SettingKey),
+    value: Option<hob_kit::settings::SettingValue>,
+) -> Result<ConfigChange, CommandFailure> {
+    match context.running_client().await? {
         // Some settings may not be changed over the wire; those are written to the file even if
         // a daemon runs.
         Some(client) if declared.over_wire => {
             let value = value.map_or(Value::Null, |value| value.to_json());
-            set_over_wire(&client, key, value).await?
+            set_over_wire(&client, key, value).await
         }
         running => {
-            let env = set_in_file(context, &catalog, key, value.as_ref())?;
+            let env = set_in_file(context, catalog, key, value.as_ref())?;
             let value = env.entry(key).map(|entry| entry.value.to_json());
-            ConfigChange {
+            Ok(ConfigChange {
                 key: key.to_owned(),
                 value: value.unwrap_or_default(),
                 applied: offline_apply_status(&env, declared, running.is_some()),
-            }
+            })
         }
-    };
-    print_change(context, &changed)
+    }
 }
 
 async fn set_over_wire(

@@ -2,6 +2,7 @@
 
 mod binding;
 mod children;
+mod dialects;
 mod guesses;
 mod heads;
 mod hooks;
