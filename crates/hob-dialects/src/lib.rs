@@ -2,7 +2,8 @@
 //! holds all that hob knows about it: settings, routes, the opt-in listener.
 //!
 //! - `agentloop`, `archy`, `looprunner`: protocols of their own
-//! - `vargos`: hob's frames without a token; `pryx`: the launcher's variables
+//! - `vargos`: hob's frames without a token, translated where its methods differ; `pryx`: the
+//!   launcher's variables
 //!
 //! Invariants: a dialect only translates, over the public interface of `hob-gateway` and the bus. No
 //! other crate names a foreign product.

@@ -222,7 +222,9 @@ impl DaemonProcess<'_> {
         let mut served_rooms = None;
         let mut access = ListenerAccess::default();
         let figures = MetricRegistry::default();
-        if !self.options.bare {
+        if self.options.bare {
+            bus.relay_undeclared_events();
+        } else {
             let context = self.room_context(bus, &groups.rooms, settings.clone())?;
             let served = self.serve_rooms(&context, groups, effective, &announced)?;
             let terminals = served.terminals.clone();

@@ -131,6 +131,9 @@ pub struct CronJob {
 #[serde(rename_all = "camelCase")]
 pub struct JobDefinition {
     pub name: String,
+    /// The name that people see; `name` when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub schedule: String,
     /// An IANA time zone such as `Europe/Berlin`; the machine's own when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -295,6 +298,8 @@ job_params! {
     loop_name: String,
     /// A command line for bash.
     command: String,
+    /// The name that people see: any text of one line, not necessarily unique.
+    title: String,
     description: String,
     /// An IANA time zone such as `Europe/Berlin`; the machine's own when missing.
     zone: String,
