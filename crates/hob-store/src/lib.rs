@@ -85,6 +85,7 @@ pub use runs::{
 pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
 };
+pub use sessions::fork::COPIED_MESSAGES;
 pub use sessions::transcript::{
     RunNotices, StepOrigin, TranscriptPage, TranscriptPlace, TranscriptTail,
 };

@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_steered_words.sql"),
     include_str!("migrations/0015_message_origins.sql"),
     include_str!("migrations/0016_recorded_output.sql"),
+    include_str!("migrations/0017_forks.sql"),
 ];
 
 /// The schema version of this program.

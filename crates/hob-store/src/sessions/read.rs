@@ -30,7 +30,7 @@ pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, Que
 
 /// Returns the title of a session. It is computed, so that older homes have titles too. A damaged
 /// message gives none: its words are never shown as whole.
-fn title(sql: &Connection, session: i64) -> Result<Option<String>, QueryError> {
+pub(crate) fn title(sql: &Connection, session: i64) -> Result<Option<String>, QueryError> {
     let mut select = sql.prepare_cached(&SELECT_FIRST)?;
     let mut rows = select.query((session, int(TITLE_SEQ_MAX)))?;
     let Some(row) = rows.next()? else {

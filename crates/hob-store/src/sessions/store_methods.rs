@@ -1,5 +1,6 @@
 //! The store's methods about sessions and messages.
 
+use super::fork::{self, ForkPlan, ForkStep};
 use super::read::{self, SessionListCursor};
 use super::transcript::{self, TranscriptPage, TranscriptPlace, TranscriptTail};
 use super::write::{self, MessageDraft, NewSession};
@@ -11,6 +12,7 @@ use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::session;
 use hob_wire::{Role, RunId};
 use rusqlite::Connection;
+use std::sync::Arc;
 
 impl Store {
     pub async fn session_count(&self) -> Result<u64, StoreError> {
@@ -48,6 +50,43 @@ impl Store {
         let bytes = plan.metadata.len();
         self.write(bytes, move |batch| write::create(batch, &plan))
             .await
+    }
+
+    /// Creates a session with a copy of messages of another one. `kind` replaces the kind of the
+    /// source.
+    pub async fn fork_session(
+        &self,
+        params: session::SessionForkParams,
+        kind: Option<&str>,
+    ) -> Result<session::SessionForkResult, StoreError> {
+        let name = params.new_key.as_deref().map(validate::session_ref);
+        kind.map_or(Ok(()), validate::kind)?;
+        params.label.as_deref().map_or(Ok(()), validate::label)?;
+        let plan = Arc::new(ForkPlan {
+            source: validate::session_ref(&params.session_key)?,
+            at: params.at,
+            name: name.transpose()?,
+            kind: kind.map(str::to_owned),
+            label: params.label,
+        });
+        let mut copy = None;
+        loop {
+            let of_step = Arc::clone(&plan);
+            let step = self.write(fork::STEP_BYTES, move |batch| {
+                fork::step(batch, &of_step, copy)
+            });
+            match step.await {
+                Ok(ForkStep::Done(done)) => return Ok(*done),
+                Ok(ForkStep::Copying(next)) => copy = Some(next),
+                Err(error) => {
+                    if let Some(copy) = copy {
+                        // The first error is reported. If this fails too, the next start does it.
+                        let _ = self.write(0, move |batch| fork::release(batch, copy)).await;
+                    }
+                    return Err(error);
+                }
+            }
+        }
     }
 
     pub async fn get_session(&self, session: &SessionRef) -> Result<session::Session, StoreError> {

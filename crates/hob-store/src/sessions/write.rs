@@ -358,7 +358,7 @@ impl BulkJob for DeletedSessionSweep {
     fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
         let next = batch
             .sql
-            .prepare_cached("SELECT session FROM deletions LIMIT 1")?
+            .prepare_cached("SELECT session FROM deletions WHERE copying = 0 LIMIT 1")?
             .query_row([], |row| row.get::<_, i64>(0))
             .optional()?;
         let Some(session) = next else {
@@ -380,7 +380,7 @@ fn find_existing(batch: &WriteBatch<'_>, session: &SessionRef) -> Result<Session
     Ok(found.ok_or_else(|| row::missing(session))?)
 }
 
-static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
+pub(super) static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
     MESSAGES.insert_sql(&[
         "row_id",
         "session",
@@ -405,11 +405,15 @@ static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {
 });
 
 static SERVICE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
-static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic.into());
+pub(super) static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic.into());
 static MESSAGE: LazyLock<Arc<str>> = LazyLock::new(|| SessionMessage::SPEC.topic.into());
 static DELETED: LazyLock<Arc<str>> = LazyLock::new(|| SessionDeleted::SPEC.topic.into());
 
-fn event(topic: &Arc<str>, identity: SessionIdentity, payload: bytes::Bytes) -> NewEvent {
+pub(super) fn event(
+    topic: &Arc<str>,
+    identity: SessionIdentity,
+    payload: bytes::Bytes,
+) -> NewEvent {
     NewEvent {
         source: Arc::clone(&SERVICE),
         topic: Arc::clone(topic),

@@ -7,6 +7,8 @@ mod damage;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod forks;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod log;

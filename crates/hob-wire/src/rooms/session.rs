@@ -19,6 +19,17 @@ methods! { "sessions";
         params: SessionCreateParams, result: SessionCreateResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey"]),
     }
+    /// Creates a session that begins with the messages of another one, up to and including `at`.
+    ///
+    /// The messages are copied, so the fork stays when its parent is deleted. It has no permission
+    /// rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
+    /// webhook or sub-agent has the kind `main`.
+    ///
+    /// With `newKey`, a repeated request returns the same session.
+    Fork = "session.fork" {
+        params: SessionForkParams, result: SessionForkResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey"]),
+    }
     /// Shows one session.
     Get = "session.get" {
         params: SessionGetParams, result: Session, scope: Read, effect: Pure,
@@ -148,6 +159,33 @@ pub struct SessionCreateResult {
     pub session: Session,
     /// False if a session with this key existed already. It is unchanged.
     pub created: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionForkParams {
+    /// The session's key or id.
+    pub session_key: String,
+    /// The `seq` of the last message that the fork has; all messages when missing, none with 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The key of the new session. Without one, it has only its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_key: Option<String>,
+    /// The label of the new session; the label or title of the source with a mark when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionForkResult {
+    #[serde(flatten)]
+    pub session: Session,
+    /// False if an earlier request with this key made the fork. It is unchanged.
+    pub created: bool,
+    /// The number of messages that were copied from the parent.
+    pub copied: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

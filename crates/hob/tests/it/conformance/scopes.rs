@@ -49,6 +49,7 @@ async fn each_rank_contains_the_one_below() {
             "session.label",
             json!({ "sessionKey": "chat:scoped", "label": "x" }),
         ),
+        (1, "session.fork", scoped.clone()),
         (2, "echo.say", json!({})),
         (2, "session.delete", json!({ "sessionKey": "chat:none" })),
         (
