@@ -161,7 +161,7 @@ proptest! {
         for (what, deliveries) in happenings {
             let known = session.changes.len();
             session.happens(what);
-            let new = session.changes[known..].to_vec();
+            let new = session.changes[known..].iter().cloned();
             for (change, how) in new.into_iter().zip(deliveries.iter().cycle()) {
                 client.deliver(change, *how, &session);
             }
@@ -185,7 +185,7 @@ proptest! {
         for what in happenings {
             let known = session.changes.len();
             session.happens(what);
-            for change in session.changes[known..].to_vec() {
+            for change in session.changes[known..].iter().cloned() {
                 client.apply(change);
             }
             prop_assert_eq!(client.list.next_request(), None);

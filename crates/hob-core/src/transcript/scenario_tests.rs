@@ -129,10 +129,10 @@ impl Session {
                 });
             }
             Happening::Retry if self.is_model => {
-                self.begin_attempt(run, self.step, self.attempt + 1)
+                self.begin_attempt(run, self.step, self.attempt + 1);
             }
             Happening::Answer { calls, differs } if self.is_model => {
-                self.answer(run, calls, differs)
+                self.answer(run, calls, differs);
             }
             Happening::CallBegun(index) => {
                 if let Some(call_id) = self.call(index) {

@@ -27,15 +27,15 @@ impl Conversation {
     async fn begin(home: &Home) -> Conversation {
         let store = home.open();
         let run = store.accept(run(SESSION, "go on")).await;
-        let mut talk = Conversation {
+        let mut conversation = Conversation {
             store,
             run,
             index: 0,
             step: 0,
         };
         let task = NewMessage::new(Role::User, MessageContent::from("go on"));
-        talk.write(task, RunState::Running).await;
-        talk
+        conversation.write(task, RunState::Running).await;
+        conversation
     }
 
     async fn write(&mut self, message: NewMessage, state: RunState) {
@@ -123,23 +123,26 @@ async fn each_group_is_whole_and_on_one_page_in_both_directions() {
     let seed = Randomness::system().u64();
     let random = Randomness::seeded(seed);
     let home = Home::new();
-    let mut talk = Conversation::begin(&home).await;
+    let mut conversation = Conversation::begin(&home).await;
     for _ in 0..30 {
         let calls = u32::try_from(random.below(4)).expect("few");
-        talk.answer(calls).await;
+        conversation.answer(calls).await;
         for number in 0..calls {
             for _ in 0..random.below(3) {
-                talk.send("meanwhile").await;
+                conversation.send("meanwhile").await;
             }
-            talk.result(number, None).await;
+            conversation.result(number, None).await;
         }
     }
-    talk.write(
-        NewMessage::new(Role::User, MessageContent::from("too late")),
-        RunState::Done,
-    )
-    .await;
-    let whole = talk.page(TranscriptPlace::Before(u64::MAX), 1_000).await;
+    conversation
+        .write(
+            NewMessage::new(Role::User, MessageContent::from("too late")),
+            RunState::Done,
+        )
+        .await;
+    let whole = conversation
+        .page(TranscriptPlace::Before(u64::MAX), 1_000)
+        .await;
     let count = usize::try_from(whole.message_count).expect("few");
     assert_eq!(whole.messages.len(), count);
     assert_eq!(
@@ -147,7 +150,10 @@ async fn each_group_is_whole_and_on_one_page_in_both_directions() {
         (None, None, 1)
     );
     for groups in [1, 2, 3, 7] {
-        for pages in [talk.read_back(groups).await, talk.read_on(groups).await] {
+        for pages in [
+            conversation.read_back(groups).await,
+            conversation.read_on(groups).await,
+        ] {
             let on_page = pages_of(&pages);
             assert_eq!(
                 on_page.len(),
@@ -170,7 +176,7 @@ async fn each_group_is_whole_and_on_one_page_in_both_directions() {
             assert_eq!(ended[0], &whole.runs[0]);
         }
     }
-    talk.store.close().await;
+    conversation.store.close().await;
 }
 
 /// The page of each message; panics on a message that is on two.
@@ -203,22 +209,22 @@ fn assert_groups_are_whole(page: &TranscriptPage) {
 #[tokio::test]
 async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
     let home = Home::new();
-    let mut talk = Conversation::begin(&home).await;
-    talk.answer(2).await;
+    let mut conversation = Conversation::begin(&home).await;
+    conversation.answer(2).await;
     let cancelled = CallOutcome {
         state: ToolCallState::Cancelled,
         denial: None,
     };
-    talk.result(0, Some(cancelled.clone())).await;
-    talk.result(1, None).await;
-    talk.send("from elsewhere").await;
+    conversation.result(0, Some(cancelled.clone())).await;
+    conversation.result(1, None).await;
+    conversation.send("from elsewhere").await;
     let end = NewMessage::new(Role::Assistant, MessageContent::from("done"));
-    talk.step += 1;
-    let end = end.of_step(talk.origin(None));
-    talk.write(end, RunState::Done).await;
+    conversation.step += 1;
+    let end = end.of_step(conversation.origin(None));
+    conversation.write(end, RunState::Done).await;
     let remains = home.remains();
     let reopened = remains.open();
-    for store in [&talk.store, &reopened] {
+    for store in [&conversation.store, &reopened] {
         let page = store
             .transcript(SESSION, TranscriptPlace::After(0, u64::MAX), 100)
             .await;
@@ -229,34 +235,41 @@ async fn a_message_says_where_it_comes_from_and_how_its_call_ended() {
         assert_eq!(origin(1).expect("a run").step.step, 0);
         let answer = origin(2).expect("a step");
         let step = answer.step;
-        assert_eq!((step.run, step.step, step.attempt), (talk.run.id, 1, 2));
+        assert_eq!(
+            (step.run, step.step, step.attempt),
+            (conversation.run.id, 1, 2)
+        );
         assert_eq!(answer.outcome, None);
         assert_eq!(origin(3).expect("a step").outcome, Some(cancelled.clone()));
         assert_eq!(origin(4).expect("a step").outcome, None);
         let [ended] = &page.runs[..] else {
             panic!("one run ended: {:?}", page.runs);
         };
-        assert_eq!((ended.run, ended.last_message), (talk.run.id, 6));
+        assert_eq!((ended.run, ended.last_message), (conversation.run.id, 6));
         assert_eq!(
             (ended.cause, &ended.notes[..]),
             (RunEndCause::Answered, &["a note".to_owned()][..])
         );
-        let of_step = store.message_of_run(SESSION, talk.run.id, Some(2)).await;
+        let of_step = store
+            .message_of_run(SESSION, conversation.run.id, Some(2))
+            .await;
         assert_eq!(of_step.expect("read"), Some(6));
-        let last = store.message_of_run(SESSION, talk.run.id, None).await;
+        let last = store
+            .message_of_run(SESSION, conversation.run.id, None)
+            .await;
         assert_eq!(last.expect("read"), Some(6));
     }
-    talk.store.close().await;
+    conversation.store.close().await;
 }
 
 #[tokio::test]
 async fn damaged_and_missing_messages_are_notes_at_their_place() {
     let home = Home::new();
-    let talk = Conversation::begin(&home).await;
+    let conversation = Conversation::begin(&home).await;
     for number in 2..=6 {
-        talk.send(&format!("message {number}")).await;
+        conversation.send(&format!("message {number}")).await;
     }
-    talk.store.close().await;
+    conversation.store.close().await;
     alter(
         &home,
         "UPDATE messages SET content = '\"other\"' WHERE seq = 2",

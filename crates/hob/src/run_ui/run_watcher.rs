@@ -359,7 +359,10 @@ impl<'c> RunWatcher<'c> {
 
     fn handle_reply(&mut self, reply: PendingReply) -> Result<(), CommandFailure> {
         match reply {
-            PendingReply::Status(Ok(view)) => self.status(*view),
+            PendingReply::Status(Ok(view)) => {
+                self.status(*view);
+                Ok(())
+            }
             PendingReply::Stopped(Ok(stopped)) => {
                 self.leave_at = Some(Instant::now() + END_WAIT);
                 let screen = self.display.asides();
@@ -388,13 +391,11 @@ impl<'c> RunWatcher<'c> {
         }
     }
 
-    fn status(&mut self, view: RunView) -> Result<(), CommandFailure> {
+    fn status(&mut self, view: RunView) {
         if view.state == RunState::Done {
             // The last event may be lost in a gap, so the status ends the run too.
             self.completed(completed_from_view(view));
-            return Ok(());
         }
-        Ok(())
     }
 
     /// Handles an answer that failed. A question that is gone needs no answer. Otherwise, such as

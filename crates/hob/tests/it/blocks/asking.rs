@@ -2,7 +2,7 @@
 
 use super::{KILLS, model};
 use crate::mind::house_with;
-use crate::support::random_kills::RandomKills;
+use crate::support::RandomKills;
 use crate::support::wait_until;
 use std::fs::File;
 use std::process::Stdio;

@@ -7,7 +7,7 @@ mod raw_client;
 use crate::conformance::wire::Peer;
 use crate::mind::house_with;
 use crate::support::House;
-use crate::support::random_kills::RandomKills;
+use crate::support::RandomKills;
 use hob_sim::{Answer, Sim, SimRequest};
 use raw_client::RawClient;
 use serde_json::{Value, json};
