@@ -11,12 +11,12 @@ use hob_store::{Store, StoreError};
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Blocks, Create, Delete, EVENTS, Export, Fork, Get, History, Label, List, Send,
+    Annotate, Blocks, Create, Delete, Draft, EVENTS, Export, Fork, Get, History, Label, List, Send,
     Session, SessionAnnotateParams, SessionBlocks, SessionBlocksParams, SessionCreateParams,
-    SessionCreateResult, SessionDeleteParams, SessionDeleteResult, SessionExportParams,
-    SessionForkParams, SessionForkResult, SessionGetParams, SessionHistoryParams,
-    SessionLabelParams, SessionListParams, SessionListResult, SessionMessages, SessionSendParams,
-    SessionSendResult,
+    SessionCreateResult, SessionDeleteParams, SessionDeleteResult, SessionDraftParams,
+    SessionDraftResult, SessionExportParams, SessionForkParams, SessionForkResult,
+    SessionGetParams, SessionHistoryParams, SessionLabelParams, SessionListParams,
+    SessionListResult, SessionMessages, SessionSendParams, SessionSendResult,
 };
 use std::sync::Arc;
 
@@ -41,6 +41,7 @@ pub fn serve(context: &RoomContext) -> Result<(), WireError> {
         .method(History, history)
         .method(Blocks, blocks)
         .method(Send, send)
+        .method(Draft, draft)
         .method(Delete, delete)
         .method(Export, export)
         .method(Annotate, annotate)
@@ -127,6 +128,17 @@ async fn delete(
     let deleted = handlers.store.delete_session(&session).await?;
     handlers.transcripts.reset(&params.session_key);
     Ok(deleted)
+}
+
+async fn draft(
+    SessionHandlers { store, .. }: &SessionHandlers,
+    call: RequestContext,
+    params: SessionDraftParams,
+) -> Result<SessionDraftResult, WireError> {
+    if params.draft.is_some() {
+        check_written(&call, store, &params.session_key).await?;
+    }
+    Ok(store.session_draft(params).await?)
 }
 
 async fn annotate(

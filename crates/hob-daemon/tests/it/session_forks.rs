@@ -3,10 +3,10 @@
 use crate::fixture::{Fixture, code};
 use hob_bus::{Caller, PeerIdentity};
 use hob_wire::rooms::session::{
-    Blocks, Create, Fork, Send, SessionBlocksParams, SessionCreateParams, SessionForkParams,
-    SessionSendParams,
+    BlockKind, BlockStatus, Blocks, Create, Fork, Send, SessionBlocksParams, SessionCreateParams,
+    SessionForkParams, SessionSendParams,
 };
-use hob_wire::{ErrorCode, MessageContent, Scope, Scopes};
+use hob_wire::{ContentPart, ErrorCode, MessageContent, Role, Scope, Scopes, ToolCall};
 
 fn house() -> Fixture {
     let fixture = Fixture::new();
@@ -111,6 +111,35 @@ async fn a_fork_of_a_reserved_session_needs_control_and_is_a_persons_own() {
         let refused = chat.call::<Fork>(&params).await;
         assert_eq!(code(refused), ErrorCode::Forbidden, "{new_key}");
     }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_fork_in_the_middle_of_a_step_shows_its_calls_as_ended() {
+    let house = house();
+    fill(&house, "chat:main", None).await;
+    let call = ContentPart::ToolCall(ToolCall {
+        id: "c1".to_owned(),
+        name: "read".to_owned(),
+        args: serde_json::json!({}),
+    });
+    let caller = house.caller();
+    let asks = SessionSendParams {
+        session_key: "chat:main".to_owned(),
+        content: MessageContent::Parts(vec![call]),
+        role: Some(Role::Assistant),
+        idempotency_key: None,
+    };
+    caller.call::<Send>(&asks).await.expect("sends");
+    let made = caller.call::<Fork>(&fork_of("chat:main")).await;
+    let blocks = SessionBlocksParams {
+        session_key: made.expect("forks").session.session_key,
+        ..SessionBlocksParams::default()
+    };
+    let page = caller.call::<Blocks>(&blocks).await.expect("reads");
+    let of_call = page.blocks.iter().find(|it| it.kind == BlockKind::ToolCall);
+    let of_call = of_call.expect("is shown");
+    assert_eq!(of_call.status, BlockStatus::Closed, "{of_call:?}");
     house.close().await;
 }
 

@@ -1,7 +1,7 @@
 //! The store's methods about sessions and messages.
 
 use super::fork::{self, ForkPlan, ForkStep};
-use super::read::{self, SessionListCursor};
+use super::read::{self, SessionFilter, SessionListCursor};
 use super::transcript::{self, TranscriptPage, TranscriptPlace, TranscriptTail};
 use super::write::{self, MessageDraft, NewSession};
 use crate::error::{QueryError, StoreError};
@@ -13,6 +13,9 @@ use hob_wire::rooms::session;
 use hob_wire::{Role, RunId};
 use rusqlite::Connection;
 use std::sync::Arc;
+
+/// Labels that a listing can be limited to.
+const FILTER_LABELS_MAX: usize = 100;
 
 impl Store {
     pub async fn session_count(&self) -> Result<u64, StoreError> {
@@ -100,9 +103,19 @@ impl Store {
         params: session::SessionListParams,
     ) -> Result<session::SessionListResult, StoreError> {
         params.kind.as_deref().map_or(Ok(()), validate::kind)?;
+        let labels = params.labels;
+        if labels.len() > FILTER_LABELS_MAX {
+            let message = format!("`labels` has at most {FILTER_LABELS_MAX} entries.");
+            return Err(StoreError::Invalid(message));
+        }
+        labels.iter().try_for_each(|label| validate::label(label))?;
+        let filter = SessionFilter {
+            kind: params.kind,
+            labels: (!labels.is_empty()).then(|| to_json(&labels)).transpose()?,
+        };
         let rows = validate::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
         let before = SessionListCursor::parse(params.before.as_deref())?;
-        self.read(move |sql| read::list(sql, params.kind.as_deref(), rows, before))
+        self.read(move |sql| read::list(sql, &filter, rows, before))
             .await
     }
 

@@ -1,6 +1,7 @@
 //! Changes of sessions. Each function is one command: its rows and its event are committed together
 //! or not at all.
 
+use super::drafts;
 use super::row::{self, SessionHead, SessionRow};
 use crate::audit::end_session;
 use crate::batch::WriteBatch;
@@ -318,6 +319,7 @@ pub(crate) fn delete(
         .prepare_cached("DELETE FROM sessions WHERE row_id = ?1")?
         .execute([found.row_id])?;
     delete_messages(batch, found.row_id)?;
+    drafts::delete(batch, found.row_id)?;
     end_session(batch, found.row_id)?;
     // Recorded in this transaction: after a crash the sweep of the next start finds the rest.
     if messages > DELETE_STEP || has_runs {

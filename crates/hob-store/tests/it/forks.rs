@@ -70,7 +70,7 @@ async fn a_long_session_is_copied_in_steps_and_becomes_visible_at_once() {
     let (home, store) = filled(700).await;
     store.send("a", &"x".repeat(2 * 1024 * 1024)).await;
     store.send("a", "end").await;
-    let before = store.published().len();
+    let before = store.published_at_least(703).await.len();
     let made = fork(&store, fork_of("a", "b")).await.unwrap();
     assert_eq!(made.copied, 702);
     let events = store.published_at_least(before + 1).await;

@@ -5,6 +5,8 @@ mod audit;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod drafts;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod forks;

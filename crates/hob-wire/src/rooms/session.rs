@@ -62,6 +62,13 @@ methods! { "sessions";
         params: SessionSendParams, result: SessionSendResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey", "content"]),
     }
+    /// Shows the text that a person typed in a session and has not sent, or replaces it.
+    ///
+    /// An empty `draft` clears it. No model sees a draft, and it goes with its session.
+    Draft = "session.draft" {
+        params: SessionDraftParams, result: SessionDraftResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey", "draft"]),
+    }
     /// Deletes a session and its messages.
     Delete = "session.delete" {
         params: SessionDeleteParams, result: SessionDeleteResult, scope: Control, effect: Keyed,
@@ -201,6 +208,9 @@ pub struct SessionListParams {
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Only sessions with one of these labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// The most entries to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -306,6 +316,26 @@ pub struct SessionSendResult {
     pub message_id: MessageId,
     /// The message's position in its session.
     pub seq: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionDraftParams {
+    /// The session's key or id.
+    pub session_key: String,
+    /// The new draft; empty clears it. Missing changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDraftResult {
+    /// The draft; empty if there is none.
+    pub draft: String,
+    /// The time of its last change; missing if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,8 +9,8 @@ use hob_wire::rooms::gateway::{
     GatewayDescribeResult, GatewayInspectResult, GatewayTraceResult, MethodDescription,
 };
 use hob_wire::rooms::session::{
-    SessionCreateResult, SessionDeleteResult, SessionForkResult, SessionListResult,
-    SessionMessages, SessionSendResult,
+    SessionCreateResult, SessionDeleteResult, SessionDraftResult, SessionForkResult,
+    SessionListResult, SessionMessages, SessionSendResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,6 +25,7 @@ pub fn renderer(method: &str) -> Option<ResultRenderer> {
         "session.list" => Some(|value, screen| typed(value, screen, sessions)),
         "session.history" => Some(|value, screen| typed(value, screen, history)),
         "session.send" => Some(|value, screen| typed(value, screen, sent)),
+        "session.draft" => Some(|value, screen| typed(value, screen, draft)),
         "session.delete" => Some(|value, screen| typed(value, screen, deleted)),
         "model.list" => Some(|value, screen| typed(value, screen, model::list)),
         "model.add" => Some(|value, screen| typed(value, screen, model::added)),
@@ -75,6 +76,13 @@ fn forked(fork: &SessionForkResult, _: &ScreenStyle) -> Vec<String> {
     } else {
         format!("{key} is this fork already, made with {copied}; nothing was changed.")
     }]
+}
+
+fn draft(found: &SessionDraftResult, _: &ScreenStyle) -> Vec<String> {
+    if found.draft.is_empty() {
+        return vec!["No draft.".to_owned()];
+    }
+    safe_lines(&found.draft)
 }
 
 fn sent(sent: &SessionSendResult, _: &ScreenStyle) -> Vec<String> {
