@@ -30,6 +30,7 @@ mod batch;
 mod blobs;
 mod changes;
 mod checksums;
+mod config_undo;
 mod connection;
 mod error;
 mod events;
@@ -78,9 +79,9 @@ pub use loops::{
 };
 pub use outputs::{NewToolOutput, OutputDraft, StoredToolOutput};
 pub use runs::{
-    AcceptedRun, BudgetScope, CostReservation, LedgerEntry, LedgerSummary, LedgerWrite, NewMessage,
-    NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings, StepWrite,
-    WrittenStep,
+    AcceptedRun, BudgetScope, CostReservation, LedgerCall, LedgerEntry, LedgerSummary, LedgerWrite,
+    NewMessage, NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings,
+    StepWrite, WrittenStep,
 };
 pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
