@@ -30,6 +30,7 @@ mod batch;
 mod blobs;
 mod changes;
 mod checksums;
+mod config_undo;
 mod connection;
 mod error;
 mod events;
@@ -78,13 +79,14 @@ pub use loops::{
 };
 pub use outputs::{NewToolOutput, OutputDraft, StoredToolOutput};
 pub use runs::{
-    AcceptedRun, BudgetScope, CostReservation, LedgerEntry, LedgerSummary, LedgerWrite, NewMessage,
-    NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings, StepWrite,
-    WrittenStep,
+    AcceptedRun, BudgetScope, CostReservation, LedgerCall, LedgerEntry, LedgerSummary, LedgerWrite,
+    NewMessage, NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings,
+    StepWrite, WrittenStep,
 };
 pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
 };
+pub use sessions::fork::COPIED_MESSAGES;
 pub use sessions::transcript::{
     RunNotices, StepOrigin, TranscriptPage, TranscriptPlace, TranscriptTail,
 };

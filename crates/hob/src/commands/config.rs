@@ -4,6 +4,7 @@
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::one_line;
 use crate::render::value::cell;
 use crate::render::{TextTone, table::TextTable};
 use crate::settings;
@@ -12,7 +13,7 @@ use hob_client::Client;
 use hob_kit::settings::{ConfigProblems, SettingKey, Settings, SettingsCatalog, edit};
 use hob_wire::rooms::config::{
     self as wire, ApplyStatus, ConfigChange, ConfigGetParams, ConfigOrigin, ConfigSetParams,
-    ConfigSetting, Get, Set,
+    ConfigSetting, ConfigUndoParams, Get, Schema, Set, Undo,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,6 +41,19 @@ pub enum ConfigSubcommand {
         /// The setting, such as log.level.
         key: String,
     },
+    /// Describes settings: what they take, their defaults, and what they mean.
+    ///
+    /// Starts the daemon if it is not running, because it knows the values in effect.
+    #[command(after_help = examples(&["hob config schema log", "hob config schema --json"]))]
+    Schema {
+        /// Only this setting, or the settings below this prefix.
+        key: Option<String>,
+    },
+    /// Takes back the last change that was made through the daemon.
+    ///
+    /// Refused if the config file was changed since.
+    #[command(after_help = examples(&["hob config undo"]))]
+    Undo,
     /// Changes one setting.
     ///
     /// Comments and other lines of the config file are kept. A running daemon applies the change at
@@ -82,6 +96,12 @@ pub async fn run(
             Ok(context.terminal.line(path.display())?)
         }
         ConfigSubcommand::Show { key } => show(context, key).await,
+        ConfigSubcommand::Schema { key } => schema(context, key).await,
+        ConfigSubcommand::Undo => {
+            let client = context.client().await?;
+            let changed = client.call::<Undo>(&ConfigUndoParams {}).await?;
+            print_change(context, &changed)
+        }
         ConfigSubcommand::Get { key } => get(context, &key).await,
         ConfigSubcommand::Set { key, value, .. } => set(context, &key, value.as_deref()).await,
         ConfigSubcommand::Unset { key } => set(context, &key, None).await,
@@ -120,6 +140,32 @@ async fn show(context: &CommandContext, prefix: Option<String>) -> Result<(), Co
         ]);
     }
     Ok(terminal.lines(table.lines(terminal.screen()))?)
+}
+
+async fn schema(context: &CommandContext, key: Option<String>) -> Result<(), CommandFailure> {
+    let client = context.client().await?;
+    let params = ConfigGetParams { key };
+    let found = client.call_with_retry::<Schema>(&params).await?;
+    let terminal = &context.terminal;
+    if terminal.json {
+        return Ok(terminal.document(&found)?);
+    }
+    let screen = terminal.screen();
+    let mut lines = Vec::new();
+    for setting in &found.settings {
+        let shown = |value: &Option<Value>| {
+            let value = value.as_ref();
+            value.map_or_else(|| "-".to_owned(), |value| format_value(value, screen))
+        };
+        lines.push(screen.paint(TextTone::Heading, &setting.key));
+        lines.push(format!("  {}", one_line(&setting.about)));
+        lines.push(format!(
+            "  value {}, default {}",
+            shown(&setting.value),
+            shown(&setting.default)
+        ));
+    }
+    Ok(terminal.lines(lines)?)
 }
 
 async fn get(context: &CommandContext, key: &str) -> Result<(), CommandFailure> {

@@ -13,6 +13,7 @@ pub mod method_renderers;
 pub mod model;
 pub mod model_files;
 pub mod rules;
+pub mod run_timeline;
 pub mod runs;
 pub mod services;
 pub mod table;
