@@ -11,6 +11,7 @@ mod agentloop;
 mod archy;
 mod looprunner;
 mod pryx;
+mod request_body;
 mod vargos;
 
 pub use archy::analysis::analyze as analyze_output;
