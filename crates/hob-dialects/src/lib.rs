@@ -1,8 +1,9 @@
 //! The dialects: adapters for the clients of other systems. Each is a folder with an `ENTRY` that
 //! holds all that hob knows about it: settings, routes, the opt-in listener.
 //!
-//! - `agentloop`, `archy`, `looprunner`: protocols of their own
-//! - `vargos`: hob's frames without a token; `pryx`: the launcher's variables
+//! - `agentloop`, `archy`, `looprunner`, `pryx`: protocols of their own
+//! - `vargos`: hob's frames without a token
+//! - `request_body`: the bodies of requests that change something
 //!
 //! Invariants: a dialect only translates, over the public interface of `hob-gateway` and the bus. No
 //! other crate names a foreign product.
