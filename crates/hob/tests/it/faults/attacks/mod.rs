@@ -13,3 +13,5 @@ mod pages;
 mod scopes;
 mod servers;
 mod sockets;
+
+pub(crate) use neighbours::as_nobody;
