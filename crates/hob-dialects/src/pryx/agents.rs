@@ -152,6 +152,7 @@ pub(crate) async fn run_task(
     let params = AgentRunParams {
         session_key,
         task,
+        workspace: client.workspace(),
         ceiling: tool_ceiling(&client.principal),
         ..AgentRunParams::default()
     };

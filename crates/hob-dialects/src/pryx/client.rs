@@ -4,6 +4,7 @@
 //! changes nothing.
 
 use crate::pryx::SURFACE;
+use crate::pryx::settings;
 use crate::pryx::shared::PryxShared;
 use crate::request_body::{check_sender, require_body};
 use axum::body::Body;
@@ -71,8 +72,16 @@ impl PryxClient {
         })
     }
 
+    /// The folder in which the tools of this client's runs work.
+    pub(crate) fn workspace(&self) -> Option<String> {
+        settings::workspace(&self.state.shared.settings.borrow())
+    }
+
     /// Calls `M` with the trace of the request.
-    pub(crate) async fn call<M: hob_wire::Method>(&self, params: &M::Params) -> Result<M::Result, WireError> {
+    pub(crate) async fn call<M: hob_wire::Method>(
+        &self,
+        params: &M::Params,
+    ) -> Result<M::Result, WireError> {
         call::<M>(&self.caller, params, &self.trace).await
     }
 

@@ -3,6 +3,7 @@
 use hob_gateway::settings::{check_optional_address, non_empty};
 use hob_kit::settings::{SettingKey, SettingKind, Settings};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The variable with which Pryx's launcher opens the listener.
 pub(crate) const LISTEN_VARIABLE: &str = "PRYX_LISTEN_ADDR";
@@ -20,6 +21,17 @@ pub(crate) const KEYS: &[SettingKey] = &[
         "An HTTP and WebSocket listener for Pryx's TUI, host and scripts, which can send no token. Setting it is the grant: any program of your user may then talk with the agent, read and delete sessions, and change jobs. A port without a host, such as ':0', is on 127.0.0.1.",
     )
     .alias(LISTEN_VARIABLE),
+    SettingKey::new(
+        "pryx.workspace",
+        SettingKind::Checked {
+            expects: "an absolute path, or nothing",
+            check: check_folder,
+        },
+        "",
+        "The folder in which the tools of Pryx's clients work. Without it their runs open no file, and commands change nothing.",
+    )
+    .alias("PRYX_WORKSPACE_ROOT")
+    .live(),
     SettingKey::new(
         APPROVALS,
         SettingKind::Bool,
@@ -40,12 +52,24 @@ pub(crate) fn may_answer(settings: &Settings) -> bool {
     settings.bool(APPROVALS)
 }
 
+/// The folder in which tools work, if there is one.
+pub(crate) fn workspace(settings: &Settings) -> Option<String> {
+    non_empty(settings, "pryx.workspace")
+}
+
 /// Adds the loopback address to a port without a host.
 fn with_host(place: &str) -> Cow<'_, str> {
     match place.strip_prefix(':') {
         Some(port) if port.parse::<u16>().is_ok() => Cow::Owned(format!("127.0.0.1:{port}")),
         _ => Cow::Borrowed(place),
     }
+}
+
+fn check_folder(path: &str) -> Result<(), String> {
+    if path.is_empty() || Path::new(path).is_absolute() {
+        return Ok(());
+    }
+    Err(format!("'{path}' is not an absolute path"))
 }
 
 fn check_place(place: &str) -> Result<(), String> {

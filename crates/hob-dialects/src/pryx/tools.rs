@@ -62,6 +62,7 @@ pub(crate) async fn call(client: PryxClient, request: Request) -> PryxAnswer {
         args: Value::Object(asked.arguments.unwrap_or_default()),
         context: ToolContext {
             session_key,
+            workspace: client.workspace(),
             ..ToolContext::default()
         },
         ticket: None,

@@ -4,7 +4,7 @@ use crate::faults::http::{self, Reply};
 use crate::support::House;
 use serde_json::{Value, json};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, HandshakeError, Message, WebSocket};
 
@@ -117,7 +117,10 @@ impl Socket {
 
     /// The next event, whose envelope is checked.
     pub(crate) fn next(&mut self) -> Value {
+        let began = Instant::now();
         loop {
+            // Pings keep the socket alive, so its own deadline would not end this.
+            assert!(began.elapsed() < DEADLINE, "no event in time");
             match self.inner.read() {
                 Ok(Message::Text(text)) => {
                     let event: Value = serde_json::from_str(&text).expect("JSON");

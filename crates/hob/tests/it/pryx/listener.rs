@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[test]
 fn pages_of_other_origins_and_names_are_refused() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let json = "Content-Type: application/json";
     let own = format!("Origin: http://127.0.0.1:{}", client.port);
@@ -55,15 +55,9 @@ fn pages_of_other_origins_and_names_are_refused() {
 #[test]
 fn it_has_only_its_dialect_and_its_scope() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
-    for path in [
-        "/api/openapi.json",
-        "/v1/models",
-        "/metrics",
-        "/agentloop",
-        "/api/state",
-    ] {
+    for path in ["/api/openapi.json", "/metrics", "/agentloop", "/api/state"] {
         client.refused(404, "GET", path, &Value::Null);
     }
     for path in ["/api/rpc/token.create", "/api/tools/exec", "/hooks/x"] {
@@ -105,7 +99,7 @@ fn another_user_is_refused() {
         return;
     }
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let answered = as_nobody(move || {
         let request = http::request("GET", client.port, "/health", &[], "");
@@ -118,7 +112,7 @@ fn another_user_is_refused() {
 #[test]
 fn a_command_that_hob_started_is_refused() {
     let sim = model();
-    let house = house_with(&sim, "\n[pryx]\napprovals = true\n");
+    let house = house_with(&sim, true, "");
     let client = Client::of(&house);
     let port = client.port;
     let asks = format!(

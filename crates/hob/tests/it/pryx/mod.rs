@@ -24,13 +24,17 @@ pub(crate) fn model() -> Sim {
     })
 }
 
-/// A house with the listener open. `more` is added to its config.
-pub(crate) fn house_with(sim: &Sim, more: &str) -> House {
+/// A house with the listener open. `more` is added to the settings of its model.
+pub(crate) fn house_with(sim: &Sim, approvals: bool, more: &str) -> House {
     let url = sim.url(Dialect::OpenaiChat);
+    let mut house = House::builder().build();
     let config = format!(
-        "[listen]\npryx = \":0\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n{more}"
+        "[listen]\npryx = \":0\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n{more}\n[pryx]\nworkspace = {:?}\napprovals = {approvals}\n",
+        house.work(),
     );
-    House::builder().config(&config).start()
+    std::fs::write(house.home().join("config.toml"), config).expect("a config");
+    house.start_daemon();
+    house
 }
 
 /// Ends what a test left open, so that the house can end.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn providers_models_and_config_are_shown_and_never_a_key() {
     let sim = model();
-    let house = house_with(&sim, "key_env = \"SIM_KEY\"\n");
+    let house = house_with(&sim, false, "key_env = \"SIM_KEY\"\n");
     let client = Client::of(&house);
     let provider = &client.get("/api/v1/providers")["providers"][0];
     assert_eq!(
@@ -39,7 +39,7 @@ fn providers_models_and_config_are_shown_and_never_a_key() {
 #[test]
 fn sessions_are_made_renamed_forked_and_deleted() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let reply = client.json("POST", "/api/v1/sessions", &json!({ "name": "First" }));
     assert_eq!(reply.status, 201, "{reply:?}");
@@ -99,7 +99,7 @@ fn sessions_are_made_renamed_forked_and_deleted() {
 #[test]
 fn agents_are_runs() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let mut socket = client.socket("");
     let reply = client.json("POST", "/api/v1/agents/spawn", &json!({ "task": "hello" }));
@@ -145,7 +145,7 @@ fn agents_are_runs() {
 #[test]
 fn tasks_are_jobs() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let task = json!({
         "name": "Morning News", "cron_expression": "0 9 * * *", "task_type": "message",
@@ -228,7 +228,7 @@ fn tasks_are_jobs() {
 #[test]
 fn tools_run_only_if_nobody_has_to_be_asked() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let listed = client.get("/mcp/tools?refresh=1");
     let tools = listed["tools"].as_array().expect("a list");
@@ -266,7 +266,7 @@ fn tools_run_only_if_nobody_has_to_be_asked() {
 #[test]
 fn costs_and_policies_are_those_of_the_house() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     let mut socket = client.socket("");
     socket.send(&json!({ "event": "chat.message", "payload": { "message": "hi" } }));
@@ -322,7 +322,7 @@ fn costs_and_policies_are_those_of_the_house() {
 #[test]
 fn what_hob_does_not_have_is_empty_or_refused_by_name() {
     let sim = model();
-    let house = house_with(&sim, "");
+    let house = house_with(&sim, false, "");
     let client = Client::of(&house);
     for (path, list) in [
         ("/api/v1/memory", "entries"),

@@ -63,15 +63,15 @@ fn session(client: Client) -> String {
 }
 
 /// A house in whose folder runs may write once they are allowed to.
-fn open_house(sim: &hob_sim::Sim, more: &str) -> (House, Client) {
-    let house = house_with(sim, more);
+fn open_house(sim: &hob_sim::Sim, approvals: bool) -> (House, Client) {
+    let house = house_with(sim, approvals, "");
     let client = Client::of(&house);
     (house, client)
 }
 
 fn whole_story(spelling: Spelling) {
     let sim = model();
-    let (house, client) = open_house(&sim, "\n[pryx]\napprovals = true\n");
+    let (house, client) = open_house(&sim, true);
     let health = client.get("/health");
     assert_eq!(
         (&health["status"], &health["cloud_logged_in"]),
@@ -164,7 +164,7 @@ fn the_whole_story_in_the_words_of_the_tui() {
 #[test]
 fn without_the_second_setting_questions_are_shown_and_not_answered() {
     let sim = model();
-    let (house, client) = open_house(&sim, "");
+    let (house, client) = open_house(&sim, false);
     let id = session(client);
     let mut socket = client.socket("");
     RUNTIME.chat(&mut socket, &id, "write");
@@ -213,7 +213,7 @@ fn without_the_second_setting_questions_are_shown_and_not_answered() {
 #[test]
 fn an_answer_by_rest_counts_once_and_the_setting_can_be_taken_back() {
     let sim = model();
-    let (house, client) = open_house(&sim, "\n[pryx]\napprovals = true\n");
+    let (house, client) = open_house(&sim, true);
     let mut socket = client.socket("");
     socket.send(&json!({ "event": "chat.send", "payload": { "content": "write" } }));
     let question = socket.event("approval.needed");
@@ -249,7 +249,7 @@ fn an_answer_by_rest_counts_once_and_the_setting_can_be_taken_back() {
 #[test]
 fn filters_choose_sessions_events_and_surfaces() {
     let sim = model();
-    let (_house, client) = open_house(&sim, "");
+    let (_house, client) = open_house(&sim, false);
     let (one, two) = (session(client), session(client));
     let mut all = client.socket("?surface=web");
     let mut of_one = client.socket(&format!("?session_id={one}"));
@@ -280,7 +280,7 @@ fn filters_choose_sessions_events_and_surfaces() {
 #[test]
 fn failures_and_garbage_are_told_and_the_connection_lives() {
     let sim = model();
-    let (_house, client) = open_house(&sim, "");
+    let (_house, client) = open_house(&sim, false);
     let mut socket = client.socket("");
     for garbage in [
         "",
