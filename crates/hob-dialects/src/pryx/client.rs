@@ -172,10 +172,10 @@ pub(crate) fn json_with<T: Serialize>(status: StatusCode, value: &T) -> PryxAnsw
     Ok(response)
 }
 
-pub(crate) fn no_content() -> PryxAnswer {
+pub(crate) fn no_content() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    response
 }
 
 /// The error for what hob does not have.

@@ -94,7 +94,7 @@ impl PryxEventTranslator {
             STARTED => started(&decode(payload)?, out),
             DELTA => self.delta(payload, out),
             STEP => self.step(&decode(payload)?, out),
-            TOOL => self.tool(decode(payload)?, out),
+            TOOL => self.tool(&decode(payload)?, out),
             PAUSED => {
                 let paused: RunPausedPayload = decode(payload)?;
                 out.push(error("run.paused", paused.run.run_id, &paused.message));
@@ -207,7 +207,7 @@ impl PryxEventTranslator {
         out.push(PryxEvent::new("approval.request", payload));
     }
 
-    fn tool(&mut self, tool: RunToolPayload, out: &mut Vec<PryxEvent>) {
+    fn tool(&mut self, tool: &RunToolPayload, out: &mut Vec<PryxEvent>) {
         let run_id = tool.run.run_id;
         let mut payload = json!({
             "tool": tool.call.name,

@@ -100,7 +100,7 @@ pub(crate) async fn rename(
 pub(crate) async fn delete(client: PryxClient, PathParameter(id): PathParameter) -> PryxAnswer {
     let params = SessionDeleteParams { session_key: id };
     client.call::<session::Delete>(&params).await?;
-    no_content()
+    Ok(no_content())
 }
 
 pub(crate) async fn get_session(client: &PryxClient, id: String) -> Result<Session, WireError> {

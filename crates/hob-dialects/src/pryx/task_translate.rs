@@ -36,7 +36,7 @@ pub(crate) struct PryxTaskFields {
 
 impl PryxTaskFields {
     /// The job to add, or the reason why there can be none.
-    pub(crate) fn to_job(self) -> Result<CronAddParams, TaskRefusal> {
+    pub(crate) fn into_job(self) -> Result<CronAddParams, TaskRefusal> {
         self.check()?;
         let missing = |field: &str| TaskRefusal::Wrong(format!("A task needs '{field}'."));
         let title = self.name.ok_or_else(|| missing("name"))?;
@@ -58,7 +58,7 @@ impl PryxTaskFields {
     }
 
     /// The change of a job, or the reason why there can be none.
-    pub(crate) fn to_change(self, id: String) -> Result<CronUpdateParams, TaskRefusal> {
+    pub(crate) fn into_change(self, id: String) -> Result<CronUpdateParams, TaskRefusal> {
         self.check()?;
         Ok(CronUpdateParams {
             id,

@@ -13,7 +13,7 @@ fn a_task_becomes_a_job_that_asks_the_agent() {
         r#"{"name":"Morning News!","cron_expression":"@every 10m","task_type":"reminder",
             "payload":"What is new?","timezone":"Europe/Berlin","enabled":false}"#,
     );
-    let job = job.to_job().unwrap();
+    let job = job.into_job().unwrap();
     assert_eq!(
         (job.name.as_str(), job.schedule.as_str()),
         ("morning-news", "@every 10m")
@@ -32,7 +32,7 @@ fn what_hob_cannot_do_is_refused_by_name() {
         r#"{"task_type":"workflow"}"#,
         r#"{"cron_expression":"event:build.done"}"#,
     ] {
-        let refused = fields(absent).to_change("x".to_owned()).unwrap_err();
+        let refused = fields(absent).into_change("x".to_owned()).unwrap_err();
         assert!(matches!(refused, TaskRefusal::Absent(_)), "{absent}");
     }
     for wrong in [
@@ -42,14 +42,14 @@ fn what_hob_cannot_do_is_refused_by_name() {
         r#"{"name":"x","payload":"x"}"#,
         r#"{"name":"x","cron_expression":"@daily"}"#,
     ] {
-        let refused = fields(wrong).to_job().unwrap_err();
+        let refused = fields(wrong).into_job().unwrap_err();
         assert!(matches!(refused, TaskRefusal::Wrong(_)), "{wrong}");
     }
 }
 
 #[test]
 fn a_change_names_only_what_it_changes() {
-    let change = fields(r#"{"payload":"Again"}"#).to_change("7".to_owned());
+    let change = fields(r#"{"payload":"Again"}"#).into_change("7".to_owned());
     let expected = CronUpdateParams {
         id: "7".to_owned(),
         task: Some("Again".to_owned()),

@@ -41,7 +41,7 @@ pub(crate) async fn list(client: PryxClient) -> PryxAnswer {
 /// `POST /api/v1/tasks`.
 pub(crate) async fn create(client: PryxClient, request: Request) -> PryxAnswer {
     let fields: PryxTaskFields = body_of(request).await?;
-    let params = fields.to_job().map_err(refusal)?;
+    let params = fields.into_job().map_err(refusal)?;
     let job = client.call::<cron::Add>(&params).await?;
     json_with(StatusCode::CREATED, &task_json(&job))
 }
@@ -63,7 +63,7 @@ pub(crate) async fn update(
     request: Request,
 ) -> PryxAnswer {
     let fields: PryxTaskFields = body_of(request).await?;
-    let params = fields.to_change(id).map_err(refusal)?;
+    let params = fields.into_change(id).map_err(refusal)?;
     let job = client.call::<cron::Update>(&params).await?;
     json(&task_json(&job))
 }
@@ -71,7 +71,7 @@ pub(crate) async fn update(
 /// `DELETE /api/v1/tasks/{id}`.
 pub(crate) async fn delete(client: PryxClient, PathParameter(id): PathParameter) -> PryxAnswer {
     client.call::<cron::Remove>(&JobSelector { id }).await?;
-    no_content()
+    Ok(no_content())
 }
 
 /// `POST /api/v1/tasks/{id}/enable`.

@@ -31,12 +31,12 @@ impl Client {
         }
     }
 
-    pub(crate) fn send(&self, method: &str, path: &str, more: &[&str], body: &str) -> Reply {
+    pub(crate) fn send(self, method: &str, path: &str, more: &[&str], body: &str) -> Reply {
         let request = http::request(method, self.port, path, more, body);
         http::exchange(self.port, &request).expect("an answer")
     }
 
-    pub(crate) fn json(&self, method: &str, path: &str, body: &Value) -> Reply {
+    pub(crate) fn json(self, method: &str, path: &str, body: &Value) -> Reply {
         let body = match body {
             Value::Null => String::new(),
             body => body.to_string(),
@@ -44,21 +44,21 @@ impl Client {
         self.send(method, path, &["Content-Type: application/json"], &body)
     }
 
-    pub(crate) fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(self, path: &str) -> Value {
         let reply = self.send("GET", path, &[], "");
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
         reply.json()
     }
 
     /// A change that must be taken.
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn post(self, path: &str, body: &Value) -> Value {
         let reply = self.json("POST", path, body);
         assert!([200, 201].contains(&reply.status), "{path}: {reply:?}");
         reply.json()
     }
 
     /// A request that must be refused with this status; the sentence.
-    pub(crate) fn refused(&self, status: u16, method: &str, path: &str, body: &Value) -> String {
+    pub(crate) fn refused(self, status: u16, method: &str, path: &str, body: &Value) -> String {
         let reply = self.json(method, path, body);
         assert_eq!(reply.status, status, "{method} {path}: {reply:?}");
         let error = &reply.json()["error"];
@@ -67,12 +67,12 @@ impl Client {
         error["message"].as_str().expect("a sentence").to_owned()
     }
 
-    pub(crate) fn socket(&self, query: &str) -> Socket {
+    pub(crate) fn socket(self, query: &str) -> Socket {
         self.try_socket(query, &[]).expect("it is let in")
     }
 
     /// Opens the WebSocket, or gives back the HTTP status of the refusal.
-    pub(crate) fn try_socket(&self, query: &str, headers: &[(&str, &str)]) -> Result<Socket, u16> {
+    pub(crate) fn try_socket(self, query: &str, headers: &[(&str, &str)]) -> Result<Socket, u16> {
         let url = format!("ws://127.0.0.1:{}/ws{query}", self.port);
         let mut request = url.into_client_request().expect("a URL");
         for (name, value) in headers {

@@ -38,7 +38,7 @@ pub(crate) fn house_with(sim: &Sim, approvals: bool, more: &str) -> House {
 }
 
 /// Ends what a test left open, so that the house can end.
-pub(crate) fn answer_all(house: &House, client: &Client) {
+pub(crate) fn answer_all(house: &House, client: Client) {
     for request in client.get("/api/approvals/pending")["requests"]
         .as_array()
         .expect("a list")

@@ -316,7 +316,7 @@ fn costs_and_policies_are_those_of_the_house() {
     }
     client.refused(404, "GET", "/api/policies/none", &Value::Null);
     assert_eq!(client.get("/api/approvals")["requests"], json!([]));
-    answer_all(&house, &client);
+    answer_all(&house, client);
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn an_answer_by_rest_counts_once_and_the_setting_can_be_taken_back() {
     let id = again["payload"]["id"].as_str().expect("an id");
     let path = format!("/api/approvals/{id}/approve");
     client.refused(403, "POST", &path, &Value::Null);
-    answer_all(&house, &client);
+    answer_all(&house, client);
     socket.until_end();
 }
 
