@@ -1,9 +1,9 @@
 //! The dialects: adapters for the clients of other systems. Each is a folder with an `ENTRY` that
 //! holds all that hob knows about it: settings, routes, the opt-in listener.
 //!
-//! - `agentloop`, `archy`, `looprunner`: protocols of their own
-//! - `vargos`: hob's frames without a token, translated where its methods differ; `pryx`: the
-//!   launcher's variables
+//! - `agentloop`, `archy`, `looprunner`, `pryx`: protocols of their own
+//! - `vargos`: hob's frames without a token, translated where its methods differ
+//! - `request_body`: the bodies of requests that change something
 //!
 //! Invariants: a dialect only translates, over the public interface of `hob-gateway` and the bus. No
 //! other crate names a foreign product.
@@ -12,6 +12,7 @@ mod agentloop;
 mod archy;
 mod looprunner;
 mod pryx;
+mod request_body;
 mod vargos;
 
 pub use archy::analysis::analyze as analyze_output;

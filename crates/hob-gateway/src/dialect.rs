@@ -60,10 +60,22 @@ impl DialectEntry {
 /// daemon.
 #[derive(Clone, Copy, Debug)]
 pub struct LauncherVariables {
-    /// Sets `listen.address`.
+    /// Opens the opt-in listener of the dialect, and says that the launcher started hob.
     pub listen: &'static str,
-    /// The name under which hob prints its address for the launcher.
+    /// The name under which hob prints the address of that listener for the launcher.
     pub announced: &'static str,
+    /// The file with its port, below the person's home folder.
+    pub port_file: Option<&'static str>,
+    /// Variables of the launcher that hob does not follow: it refuses to start.
+    pub refused: &'static [RefusedVariable],
+}
+
+/// A variable that would mean something else to hob than to the launcher.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusedVariable {
+    pub name: &'static str,
+    /// What to do instead, as a clause.
+    pub advice: &'static str,
 }
 
 /// A listener for clients that can send no token.

@@ -37,6 +37,7 @@ pub mod terminal;
 pub mod tree;
 
 use clap::error::ErrorKind;
+use commands::daemon::DaemonArgs;
 use commands::{ClientCommand, HobCommand};
 use context::CommandContext;
 use failure::{CommandFailure, ExitStatus};
@@ -93,6 +94,10 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
     let command = match line.command {
         Some(HobCommand::Daemon(args)) => return commands::daemon::run(host, args),
         Some(HobCommand::Client(command)) => Some(command),
+        // A launcher of another system starts its daemon without arguments.
+        None if !line.json && daemon_process::is_launched(&host.env) => {
+            return commands::daemon::run(host, DaemonArgs::default());
+        }
         None => None,
     };
     let terminal = Terminal::new(&host, line.json);

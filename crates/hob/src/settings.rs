@@ -29,11 +29,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_services::others::vlm::KEYS,
         hob_services::others::mlx::KEYS,
     ]);
-    let launchers = dialects.iter().filter_map(|dialect| dialect.launcher);
-    let catalog = launchers.fold(SettingsCatalog::new(&lists), |catalog, launcher| {
-        catalog.with_alias("listen.address", launcher.listen)
-    });
-    Arc::new(catalog)
+    Arc::new(SettingsCatalog::new(&lists))
 }
 
 #[cfg(test)]

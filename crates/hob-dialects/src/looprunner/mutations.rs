@@ -2,13 +2,14 @@
 //!
 //! Invariant: a change of the settings is checked completely before any part is applied.
 
-use crate::looprunner::client::{LoopRunnerClient, read_body, require_body};
+use crate::looprunner::client::LoopRunnerClient;
 use crate::looprunner::translate::{self, LoopRunnerChange};
 use crate::looprunner::types::{
     LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
     LoopRunnerCreateReply, PersistentBody, WorkingBody,
 };
 use crate::looprunner::{json, model_choice};
+use crate::request_body::{read_body, require_body};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};

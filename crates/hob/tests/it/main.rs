@@ -41,6 +41,8 @@ mod openai;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]
+mod pryx;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod services;

@@ -14,3 +14,5 @@ mod pages;
 mod scopes;
 mod servers;
 mod sockets;
+
+pub(crate) use neighbours::as_nobody;
