@@ -9,7 +9,8 @@
 //! - `agent_packs`: the agents, and the router that picks one for a message
 //! - `outgoing`: the events for a client; `engine_file`: the file in which clients find the
 //!   listener
-//! - `types`: the commands and events; `settings`: the configuration keys
+//! - `types`: the commands and events; `settings`: the configuration keys; `import`: what AgentLoop
+//!   stored
 //!
 //! Invariants: this surface only translates. Events of a session go only to the client that asked.
 //! An invalid frame is answered with `error` and the connection stays open. Files of this machine
@@ -19,6 +20,7 @@ mod agent_packs;
 mod client;
 mod engine_file;
 mod images;
+mod import;
 mod outgoing;
 mod run_translator;
 mod services;
@@ -26,6 +28,8 @@ mod session;
 mod settings;
 mod turn;
 mod types;
+
+pub(crate) use import::IMPORTER;
 
 use axum::Router;
 use axum::body::Body;

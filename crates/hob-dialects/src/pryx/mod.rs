@@ -1,5 +1,9 @@
 //! Pryx: only its launcher so far, which starts hob in place of its own daemon and reads the address
-//! from what hob prints.
+//! from what hob prints. `import` reads what Pryx stored.
+
+mod import;
+
+pub(crate) use import::IMPORTER;
 
 use hob_gateway::dialect::{DialectEntry, LauncherVariables};
 

@@ -1,8 +1,13 @@
 //! Vargos: its clients use hob's own frames at `/`, but can send neither a token nor a path, so an
-//! opt-in listener is their only way in.
+//! opt-in listener is their only way in. `import` reads what Vargos stored.
 //!
 //! Invariant: a client has the scope `control` and may register any service that is not built in, no
 //! more.
+
+mod import;
+mod import_config;
+
+pub(crate) use import::IMPORTER;
 
 use axum::Router;
 use axum::routing::get;
