@@ -12,7 +12,8 @@
 //! - `speech`: speech where clients look for their speech server
 //! - `outgoing`: the events for a client; `engine_file`: the file in which clients find the
 //!   listener
-//! - `types`: the commands and events; `settings`: the configuration keys
+//! - `types`: the commands and events; `settings`: the configuration keys; `import`: what AgentLoop
+//!   stored
 //!
 //! Invariants: this surface only translates. Events of a session go only to the client that asked,
 //! or that names the session while it is answered. An invalid frame is answered with `error` and the connection stays open. Files of this machine
@@ -23,6 +24,7 @@ mod attach;
 mod client;
 mod engine_file;
 mod images;
+mod import;
 mod outgoing;
 mod pack_file;
 mod run_follower;
@@ -34,6 +36,8 @@ pub(crate) mod speech;
 mod turn;
 mod types;
 mod workspace_packs;
+
+pub(crate) use import::IMPORTER;
 
 use axum::Router;
 use axum::body::Body;

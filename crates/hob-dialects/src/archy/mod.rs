@@ -10,7 +10,7 @@
 //!   `structured_facts`: the same in Archy's format, names and keys
 //! - `windows`: windows and applications; `client_display`: the client's desktop
 //! - `prompt_folder`: the folder in a prompt; `extra_actions`: actions that only hob has;
-//!   `service_actions`: actions of services on the bus
+//!   `service_actions`: actions of services on the bus; `import`: what Archy stored
 //!
 //! Invariants: this surface only translates. Only programs of hob's user may connect. Bytes, time
 //! and connections are limited. A waiting client does not block others.
@@ -26,6 +26,7 @@ mod connection;
 mod extra_actions;
 mod fields;
 mod framing;
+mod import;
 mod prompt_folder;
 mod service_actions;
 mod settings;
@@ -33,6 +34,8 @@ mod structured_facts;
 mod types;
 mod waiting;
 mod windows;
+
+pub(crate) use import::IMPORTER;
 
 use hob_gateway::dialect::{DialectEntry, OptInListener, OptInProtocol, SocketProtocol};
 use hob_wire::{Scope, Scopes};

@@ -7,7 +7,7 @@
 //! - `translate`: loops to Loop Runner's format and back; `event_translator`: events to its format;
 //!   `model_choice`: the model that a request names
 //! - `event_feed`: the stream of events; `openapi_doc`: this surface in the OpenAPI document
-//! - `types`: the bodies and events; `settings`: the configuration key
+//! - `types`: the bodies and events; `settings`: the configuration key; `import`: a saved loop
 //!
 //! Invariants: this surface only translates. GET requests change nothing. Forms and plain texts,
 //! which any page can make a browser send, change nothing either.
@@ -15,12 +15,15 @@
 mod client;
 mod event_feed;
 mod event_translator;
+mod import;
 mod model_choice;
 mod mutations;
 mod openapi_doc;
 mod settings;
 mod translate;
 mod types;
+
+pub(crate) use import::IMPORTER;
 
 use crate::looprunner::types::{LoopRunnerDetail, LoopRunnerNamedModel};
 use axum::Router;

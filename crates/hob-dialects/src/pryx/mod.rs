@@ -12,7 +12,7 @@
 //! - `socket`: `/ws`; `commands`: what its clients send; `command_message`: the fields of a command
 //! - `event_pump`: follows the bus for one client; `event_translator`: bus events in Pryx's words;
 //!   `event_filter`, `envelope`: what a client gets, and its form
-//! - `settings`: the configuration keys; `timestamp`: times as text
+//! - `settings`: the configuration keys; `timestamp`: times as text; `import`: what Pryx stored
 //!
 //! Invariants: this surface only translates. A client has the scope `control`; questions are
 //! answered for it only while `pryx.approvals` is true. No answer has a provider's key. What hob
@@ -30,6 +30,7 @@ mod event_filter;
 mod event_pump;
 mod event_translator;
 mod fork;
+mod import;
 mod policies;
 mod providers;
 mod run_status;
@@ -41,6 +42,8 @@ mod task_translate;
 mod tasks;
 mod timestamp;
 mod tools;
+
+pub(crate) use import::IMPORTER;
 
 use axum::routing::{get, post};
 use axum::{Extension, Router};

@@ -7,7 +7,7 @@
 //! - `runs`, `sessions`, `jobs`, `tools`: the methods of each room; `job_names`: names of jobs;
 //!   `dates`: points in time
 //! - `registration`: the events of a registered service; `events`: events for the client
-//! - `settings`: the configuration keys
+//! - `settings`: the configuration keys; `import`, `import_config`: what Vargos stored
 //!
 //! Invariants: a client has the scope `control` and may register any service that is not built in,
 //! no more. A translated request is answered by calls of hob's own methods, with the rights of the
@@ -16,6 +16,8 @@
 mod client;
 mod dates;
 mod events;
+mod import;
+mod import_config;
 mod job_names;
 mod jobs;
 mod params;
@@ -24,6 +26,8 @@ mod runs;
 mod sessions;
 mod settings;
 mod tools;
+
+pub(crate) use import::IMPORTER;
 
 use axum::Router;
 use axum::body::Body;

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod chat;
 pub mod costs;
 pub mod damaged_rows;
+pub mod import_plan;
 pub mod jobs;
 pub mod loops;
 pub mod method_renderers;

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 mod looprunner;
