@@ -49,7 +49,8 @@ export interface Methods {
    *
    * Needs scope `admin` or `service:NAME`; the latter may offer only methods and events under
    * `NAME.`. Names of built-in services are reserved. A service that reconnects with the same
-   * credential takes over the routes of its previous connection.
+   * credential takes over the routes of its previous connection, which is closed. Connections of
+   * one credential may share a name as long as one of them at the most offers methods.
    */
   "gateway.register": { params: GatewayRegisterParams; result: GatewayRoutingTable };
   /**
@@ -576,6 +577,8 @@ export interface AgentRunParams {
   system?: string | null;
   /** A JSON Schema for the final answer. */
   schema?: unknown;
+  /** The reasoning effort, for models that support it; the provider chooses when missing. */
+  thinking?: ThinkingLevel | null;
   /** The allowed tools; all tools of the session when missing, none when empty. */
   tools?: string[] | null;
   /** The working folder of the tools. */
@@ -1133,6 +1136,8 @@ export interface CronAddParams {
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
+  /** The name that people see: any text of one line, not necessarily unique. */
+  title?: string | null;
   description?: string | null;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
@@ -1271,6 +1276,8 @@ export interface CronHookSecret {
 export interface CronJob {
   id: string;
   name: string;
+  /** The name that people see; `name` when missing. */
+  title?: string | null;
   schedule: string;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
@@ -1380,6 +1387,8 @@ export interface CronUpdateParams {
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
+  /** The name that people see: any text of one line, not necessarily unique. */
+  title?: string | null;
   description?: string | null;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
