@@ -28,6 +28,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_services::others::kokoro::KEYS,
         hob_services::others::vlm::KEYS,
         hob_services::others::mlx::KEYS,
+        crate::tui::settings::KEYS,
     ]);
     let launchers = dialects.iter().filter_map(|dialect| dialect.launcher);
     let catalog = launchers.fold(SettingsCatalog::new(&lists), |catalog, launcher| {

@@ -50,3 +50,5 @@ mod speech;
 mod support;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod tui;
