@@ -36,7 +36,8 @@ fn ui_process(house: &House, pane: &Pane<'_>) -> String {
 
 #[test]
 fn quitting_and_signals_restore_the_terminal() {
-    let house = house_with(&talker());
+    let sim = talker();
+    let house = house_with(&sim);
     let pane = Pane::open(&house, 80, 24);
     remember_modes(&pane);
     open(&pane);
@@ -67,7 +68,8 @@ fn quitting_and_signals_restore_the_terminal() {
 
 #[test]
 fn it_is_suspended_and_comes_back_as_it_was() {
-    let house = house_with(&talker());
+    let sim = talker();
+    let house = house_with(&sim);
     let pane = Pane::open(&house, 80, 24);
     remember_modes(&pane);
     open(&pane);
@@ -87,7 +89,8 @@ fn it_is_suspended_and_comes_back_as_it_was() {
 
 #[test]
 fn resizes_keep_the_screen_whole() {
-    let house = house_with(&talker());
+    let sim = talker();
+    let house = house_with(&sim);
     let pane = Pane::open(&house, 80, 24);
     open(&pane);
     send(&pane, "tell");
@@ -114,7 +117,8 @@ fn resizes_keep_the_screen_whole() {
 
 #[test]
 fn no_byte_erases_the_screen_or_sets_a_scroll_region() {
-    let house = house_with(&talker());
+    let sim = talker();
+    let house = house_with(&sim);
     let pane = Pane::open(&house, 80, 24);
     let log = house.work().join("bytes");
     pane.record(&log);
@@ -167,4 +171,22 @@ fn no_byte_erases_the_screen_or_sets_a_scroll_region() {
     let before = std::fs::metadata(&log).expect("recorded").len();
     std::thread::sleep(Duration::from_millis(1_500));
     assert_eq!(std::fs::metadata(&log).expect("recorded").len(), before);
+}
+
+#[test]
+fn a_keymap_with_a_conflict_is_refused_with_both_names() {
+    let sim = talker();
+    let house = house_with(&sim);
+    let keys = house.home().join("tui.keys");
+    std::fs::write(&keys, "palette = ctrl-r\n").expect("written");
+    let pane = Pane::open(&house, 120, 24);
+    pane.run("hob");
+    let said = pane.wait_for("Correct the file");
+    for words in ["`palette`", "`history-search`", "ctrl-r"] {
+        assert!(said.contains(words), "no {words:?} on:\n{said}");
+    }
+    std::fs::write(&keys, "preset pryx\npalette = ctrl-g\n").expect("written");
+    open(&pane);
+    pane.press("\u{7}");
+    pane.wait_for("Actions");
 }
