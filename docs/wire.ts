@@ -330,8 +330,9 @@ export interface Methods {
   /** Shows the last lines of a terminal. */
   "terminal.capture": { params: TerminalCaptureParams; result: TerminalCaptureResult };
   /**
-   * Reads the bytes that a terminal printed, or those of one command, from an offset on. With
-   * `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
+   * Reads the bytes that a terminal printed, or those of one command, from an offset on.
+   *
+   * With `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
    * sequences: whoever shows them filters them or lets a terminal emulator draw them.
    */
   "terminal.stream": { params: TerminalStreamParams; result: TerminalStreamResult };
@@ -380,8 +381,9 @@ export interface Events {
   /** A message was added to a session. */
   "session.message": SessionMessagePayload;
   /**
-   * A block of a session's transcript changed; see `session.blocks`. Only a subscription that
-   * names this topic receives it: `session.*` and `*` do not.
+   * A block of a session's transcript changed; see `session.blocks`.
+   *
+   * Only a subscription that names this topic receives it: `session.*` and `*` do not.
    */
   "session.block": SessionBlockPayload;
   /** A session was deleted. */
@@ -1462,7 +1464,11 @@ export interface DamagedRow {
   message: string;
 }
 
-export type DeltaKind = "text" | "thinking" | "tool";
+/** The kind of text that a piece of a model's answer (`run.delta`) carries. */
+export type DeltaKind =
+  | "text" | "thinking"
+  /** The arguments of a tool call. */
+  | "tool";
 
 /** A desktop application. */
 export interface DesktopEntry {
@@ -1932,6 +1938,8 @@ export interface LoopChange {
   notify?: NotifyTarget | null;
   workspace?: string | null;
   tools?: string[] | null;
+  /** Entries to set; the others stay, and `null` removes one. */
+  metadata?: Record<string, unknown>;
 }
 
 /** The settings of a loop. */
@@ -1962,6 +1970,8 @@ export interface LoopConfig {
   workspace?: string | null;
   /** The allowed tools; all when missing, none when empty. */
   tools?: string[] | null;
+  /** Entries that clients keep with the loop. They mean nothing to hob. */
+  metadata?: Record<string, unknown>;
 }
 
 export interface LoopConfiguredPayload {

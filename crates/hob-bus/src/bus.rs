@@ -28,7 +28,7 @@ use hob_wire::rooms::gateway::{GatewayCounters, ServiceConnected};
 use hob_wire::{MethodSpec, WireError};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
@@ -71,6 +71,7 @@ impl Bus {
             pump,
             pending_added: Notify::new(),
             draining: AtomicBool::new(false),
+            relays_undeclared: AtomicBool::new(false),
             open_outlets: AtomicUsize::new(0),
             started_ms: parts.clock.monotonic_ms(),
             last_id: AtomicU64::new(0),
@@ -158,6 +159,12 @@ impl Bus {
             hub: Arc::clone(&self.0),
             service: Arc::from(service),
         }
+    }
+
+    /// From now on, relays events that no service declared, as volatile ones, if their sender may
+    /// register any service. For a bus without rooms, whose services are all outside.
+    pub fn relay_undeclared_events(&self) {
+        self.0.relays_undeclared.store(true, Ordering::Relaxed);
     }
 
     pub fn counters(&self) -> GatewayCounters {

@@ -92,15 +92,17 @@ fn register_service(
         event_filter::parse(&params.subscriptions, None, scopes, &routes)?
     };
     let claimed = hub.registry.register(&params, endpoint)?;
-    if let Some(former) = claimed.former {
-        hub.announce::<gateway::ServiceDisconnected>(&former.service);
+    if let Some(departed) = claimed.departed {
+        hub.announce::<gateway::ServiceDisconnected>(&departed);
     }
     if let Some(replaced) = claimed.replaced {
         hub.announce::<gateway::ServiceDisconnected>(&params.service);
         // Closed after the swap of the table: no request is without a route in between.
         hub.close(&replaced, CloseReason::Replaced);
     }
-    hub.announce::<gateway::ServiceConnected>(&params.service);
+    if claimed.arrived {
+        hub.announce::<gateway::ServiceConnected>(&params.service);
+    }
     Ok((filters, encode(&hub.registry.table())?))
 }
 

@@ -43,6 +43,10 @@ pub(crate) struct Hub {
     pub(crate) pending_added: Notify,
     /// True while external requests and connections are refused.
     pub(crate) draining: AtomicBool,
+    /// True if events that nobody declared are relayed; see [`Bus::relay_undeclared_events`].
+    ///
+    /// [`Bus::relay_undeclared_events`]: crate::Bus::relay_undeclared_events
+    pub(crate) relays_undeclared: AtomicBool,
     /// Outlets that still have frames to flush.
     pub(crate) open_outlets: AtomicUsize,
     pub(crate) started_ms: u64,
@@ -102,8 +106,8 @@ impl Hub {
                 self.counters.slow_closed.increment();
             }
             self.endpoints.remove(endpoint.id);
-            if let Some(offer) = self.registry.withdraw(&endpoint) {
-                self.announce::<ServiceDisconnected>(&offer.service);
+            if let Some(service) = self.registry.withdraw(&endpoint) {
+                self.announce::<ServiceDisconnected>(&service);
             }
             // The route is gone before the pending requests are failed, so a retry by a caller
             // cannot reach the same dead endpoint.

@@ -4,12 +4,14 @@
 use crate::delivery::{BODY_BYTES_MAX, Delivery};
 use crate::endpoint::Endpoint;
 use crate::event::{NewEvent, SessionTag};
+use crate::event_filter::{first_segment, is_name};
 use crate::hub::Hub;
 use crate::peer::CloseReason;
 use crate::router::CallerRequest;
 use bytes::Bytes;
 use hob_wire::frame::{self, Envelope, EventEnvelope, MalformedFrame, RequestEnvelope, UNKNOWN_ID};
 use hob_wire::limits::JSON_DEPTH_MAX;
+use hob_wire::scope::is_service_name;
 use hob_wire::{Durability, ErrorCode, WireError};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -125,18 +127,31 @@ impl BusLink {
         }
     }
 
-    /// Emits an event of a registered service. Refuses events that it did not declare.
+    /// Emits an event of a registered service. Refuses events that it did not declare, unless the
+    /// bus relays those.
     async fn try_emit(&self, frame: &Bytes, event: EventEnvelope<'_>) -> Result<(), WireError> {
         let offer = self.endpoint.offer.load_full();
         let declared = offer
             .as_ref()
             .and_then(|offer| offer.events.get_key_value(&*event.event));
-        let (Some(offer), Some((topic, info))) = (&offer, declared) else {
-            let message = format!(
-                "this connection has not registered the event '{}'",
-                event.event
-            );
-            return Err(WireError::new(ErrorCode::Forbidden, message));
+        let (source, topic, durability) = match (&offer, declared) {
+            (Some(offer), Some((topic, info))) => (
+                Arc::clone(&offer.service),
+                Arc::clone(topic),
+                info.durability,
+            ),
+            _ if self.may_relay(&event.event) => (
+                self.source_of(&event),
+                Arc::from(&*event.event),
+                Durability::Volatile,
+            ),
+            _ => {
+                let message = format!(
+                    "this connection has not registered the event '{}'",
+                    event.event
+                );
+                return Err(WireError::new(ErrorCode::Forbidden, message));
+            }
         };
         let payload = event.payload.map(|payload| retain_bytes(frame, payload));
         if payload.as_ref().map_or(0, Bytes::len) > BODY_BYTES_MAX {
@@ -144,19 +159,42 @@ impl BusLink {
             return Err(WireError::new(ErrorCode::InvalidParams, message));
         }
         let event = NewEvent {
-            source: Arc::clone(&offer.service),
-            topic: Arc::clone(topic),
+            source,
+            topic,
             session: event.payload.and_then(session_of),
             payload,
         };
         // Waiting for the commit slows down only this connection: its next frame is read after it.
-        match info.durability {
+        match durability {
             Durability::Volatile => self.hub.emit_volatile(event),
             Durability::Logged => {
                 self.hub.log.append(event).await?;
             }
         }
         Ok(())
+    }
+
+    /// Returns true if an event that was not declared is relayed: on a bus that does so, from a
+    /// peer that could register the event anyway.
+    fn may_relay(&self, topic: &str) -> bool {
+        self.hub.relays_undeclared.load(Ordering::Relaxed)
+            && self.endpoint.peer.scopes.allow_any_service()
+            && is_name(topic)
+            && first_segment(topic) != "gateway"
+            && self.hub.registry.routes().builtin_event(topic).is_none()
+    }
+
+    /// The source of an event that was not declared: the registered service, or the name in the
+    /// frame if no other service has it, or the name of the connection.
+    fn source_of(&self, event: &EventEnvelope<'_>) -> Arc<str> {
+        if let Some(offer) = self.endpoint.offer.load().as_ref() {
+            return Arc::clone(&offer.service);
+        }
+        let routes = self.hub.registry.routes();
+        if is_service_name(&event.source) && routes.holders(&event.source).next().is_none() {
+            return Arc::from(&*event.source);
+        }
+        Arc::clone(&self.endpoint.name)
     }
 
     fn answer_malformed(&self, id: Option<&str>, message: &str) {

@@ -85,25 +85,25 @@ pub(crate) fn check_available(
             ));
         }
     }
-    let Some(held) = routes.services.get(service) else {
-        return Ok(None);
-    };
-    match &held.owner {
-        Some(owner) if !held.offer.builtin => {
-            if owner.id == endpoint.id {
-                Ok(None)
-            // A service that reconnects may find its old connection still open. The same
-            // credential proves that it is the same service.
-            } else if owner.peer.principal == endpoint.peer.principal {
-                Ok(Some(Arc::clone(owner)))
-            } else {
-                refuse(format!(
-                    "the service '{service}' is registered by another credential"
-                ))
-            }
+    let mut replaced = None;
+    for held in routes.holders(service) {
+        let Some(owner) = held.owner.as_ref().filter(|_| !held.offer.builtin) else {
+            return refuse(format!("the service '{service}' is built in"));
+        };
+        if owner.peer.principal != endpoint.peer.principal {
+            return refuse(format!(
+                "the service '{service}' is registered by another credential"
+            ));
         }
-        _ => refuse(format!("the service '{service}' is built in")),
+        // A service that reconnects may find its old connection still open. The same credential
+        // proves that it is the same service. Connections that offer no methods take nothing from
+        // each other, so they share the name.
+        let both_serve = !params.methods.is_empty() && !held.offer.methods.is_empty();
+        if both_serve && owner.id != endpoint.id {
+            replaced = Some(Arc::clone(owner));
+        }
     }
+    Ok(replaced)
 }
 
 /// Returns true if `endpoint` owns the route itself, under a service name it is about to give up.

@@ -5,7 +5,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::registration_checks;
-use crate::route_table::{RegisteredService, RouteTable, ServiceOffer};
+use crate::route_table::{RegisteredService, RouteTable, ServiceKey, ServiceOffer, holders};
 use arc_swap::{ArcSwap, Guard};
 use hob_wire::rooms::gateway::{GatewayRegisterParams, RoutingTable};
 use hob_wire::{ErrorCode, WireError};
@@ -19,13 +19,15 @@ pub(crate) struct RouteRegistry {
     writer_lock: Mutex<()>,
 }
 
-/// The endpoints and offers that a registration displaced.
+/// The changes that a registration made.
 #[derive(Debug, Default)]
 pub(crate) struct RegistrationOutcome {
     /// The former connection of the service; the caller closes it.
     pub(crate) replaced: Option<Arc<Endpoint>>,
-    /// The offer that this connection had registered before.
-    pub(crate) former: Option<Arc<ServiceOffer>>,
+    /// The service that this connection had registered before, if it is gone now.
+    pub(crate) departed: Option<Arc<str>>,
+    /// True if the service is new, or was served by another connection.
+    pub(crate) arrived: bool,
 }
 
 impl RouteRegistry {
@@ -34,9 +36,9 @@ impl RouteRegistry {
             offer: Arc::new(ServiceOffer::of_gateway(version)),
             owner: None,
         };
-        let name = Arc::clone(&gateway.offer.service);
+        let key = (Arc::clone(&gateway.offer.service), 0);
         RouteRegistry {
-            routes: ArcSwap::from_pointee(RouteTable::new(BTreeMap::from([(name, gateway)]))),
+            routes: ArcSwap::from_pointee(RouteTable::new(BTreeMap::from([(key, gateway)]))),
             writer_lock: Mutex::new(()),
         }
     }
@@ -57,7 +59,7 @@ impl RouteRegistry {
             let message = format!("'{what}' is already registered");
             Err(WireError::new(ErrorCode::RegisterFailed, message))
         };
-        if routes.services.contains_key(&offer.service) {
+        if routes.holders(&offer.service).next().is_some() {
             return taken(&offer.service);
         }
         for method in &offer.methods {
@@ -91,33 +93,37 @@ impl RouteRegistry {
         }
         let routes = self.routes.load();
         let replaced = registration_checks::check_available(params, endpoint, &routes)?;
-        let former = endpoint.offer.load_full();
         let mut services = routes.services.clone();
-        if let Some(former) = &former {
-            services.remove(&former.service);
-        }
-        self.insert_service(
-            &mut services,
-            ServiceOffer::external(params),
-            Arc::clone(endpoint),
-        );
+        let departed = endpoint
+            .offer
+            .load_full()
+            .and_then(|former| remove_service(&mut services, &former, endpoint));
         // The old connection must not withdraw the service that now belongs to the new one.
         if let Some(replaced) = &replaced {
             replaced.offer.store(None);
+            services.remove(&(Arc::from(params.service.as_str()), replaced.id));
         }
-        Ok(RegistrationOutcome { replaced, former })
+        let offer = ServiceOffer::external(params);
+        let arrived =
+            !offer.methods.is_empty() || holders(&services, &offer.service).next().is_none();
+        self.insert_service(&mut services, offer, Arc::clone(endpoint));
+        Ok(RegistrationOutcome {
+            replaced,
+            departed,
+            arrived,
+        })
     }
 
-    /// Removes the service of an endpoint and returns its offer.
-    pub(crate) fn withdraw(&self, endpoint: &Endpoint) -> Option<Arc<ServiceOffer>> {
+    /// Removes the registration of an endpoint. Returns the service if it is gone with it.
+    pub(crate) fn withdraw(&self, endpoint: &Endpoint) -> Option<Arc<str>> {
         let _guard = self.lock_writer();
         // Also `None` after a replacement: the service then belongs to another connection and
         // stays.
         let offer = endpoint.offer.swap(None)?;
         let mut services = self.routes.load().services.clone();
-        services.remove(&offer.service);
+        let departed = remove_service(&mut services, &offer, endpoint);
         self.routes.store(Arc::new(RouteTable::new(services)));
-        Some(offer)
+        departed
     }
 
     /// All services, methods and events that are registered now.
@@ -131,24 +137,27 @@ impl RouteRegistry {
         }
         table.methods.sort_unstable();
         table.events.sort_unstable();
-        // Two outside services may declare the same event, whereas a method has one owner.
+        // Two outside services may declare the same event, and two connections may have the same
+        // name, whereas a method has one owner.
+        table.services.dedup();
         table.events.dedup();
         table
     }
 
     fn insert_service(
         &self,
-        services: &mut BTreeMap<Arc<str>, RegisteredService>,
+        services: &mut BTreeMap<ServiceKey, RegisteredService>,
         offer: ServiceOffer,
         owner: Arc<Endpoint>,
     ) {
+        let key = (Arc::clone(&offer.service), owner.id);
         let offer = Arc::new(offer);
         owner.offer.store(Some(Arc::clone(&offer)));
         let service = RegisteredService {
             owner: Some(owner),
-            offer: Arc::clone(&offer),
+            offer,
         };
-        services.insert(Arc::clone(&offer.service), service);
+        services.insert(key, service);
         self.routes
             .store(Arc::new(RouteTable::new(std::mem::take(services))));
     }
@@ -158,4 +167,16 @@ impl RouteRegistry {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Removes a registration. Returns the service if it is gone with it: if this was the owner of its
+/// methods, or the last connection of that name.
+fn remove_service(
+    services: &mut BTreeMap<ServiceKey, RegisteredService>,
+    offer: &ServiceOffer,
+    endpoint: &Endpoint,
+) -> Option<Arc<str>> {
+    services.remove(&(Arc::clone(&offer.service), endpoint.id));
+    let is_gone = !offer.methods.is_empty() || holders(services, &offer.service).next().is_none();
+    is_gone.then(|| Arc::clone(&offer.service))
 }

@@ -55,14 +55,18 @@ pub(crate) struct MethodRoute {
     pub(crate) owner: Option<Arc<Endpoint>>,
 }
 
+/// A service name and the endpoint that registered it; 0 for the gateway itself.
+pub(crate) type ServiceKey = (Arc<str>, u64);
+
+/// Several connections may have one name. Invariant: at most one of them owns methods.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
-    pub(crate) services: BTreeMap<Arc<str>, RegisteredService>,
+    pub(crate) services: BTreeMap<ServiceKey, RegisteredService>,
     methods: HashMap<Arc<str>, MethodRoute>,
 }
 
 impl RouteTable {
-    pub(crate) fn new(services: BTreeMap<Arc<str>, RegisteredService>) -> Self {
+    pub(crate) fn new(services: BTreeMap<ServiceKey, RegisteredService>) -> Self {
         let mut methods = HashMap::new();
         for service in services.values() {
             for method in &service.offer.methods {
@@ -78,6 +82,11 @@ impl RouteTable {
 
     pub(crate) fn method(&self, name: &str) -> Option<&MethodRoute> {
         self.methods.get(name)
+    }
+
+    /// Every registration under a service name.
+    pub(crate) fn holders(&self, name: &str) -> impl Iterator<Item = &RegisteredService> {
+        holders(&self.services, name)
     }
 
     /// The built-in service that emits `topic`.
@@ -105,6 +114,16 @@ impl RouteTable {
             .map(|service| &*service.offer)
             .filter(|offer| offer.builtin)
     }
+}
+
+/// Every registration under a service name.
+pub(crate) fn holders<'t>(
+    services: &'t BTreeMap<ServiceKey, RegisteredService>,
+    name: &str,
+) -> impl Iterator<Item = &'t RegisteredService> {
+    let first: ServiceKey = (Arc::from(name), 0);
+    let last: ServiceKey = (Arc::clone(&first.0), u64::MAX);
+    services.range(first..=last).map(|(_, service)| service)
 }
 
 impl ServiceOffer {

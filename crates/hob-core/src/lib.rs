@@ -1,5 +1,6 @@
 //! Pure state machines: they decide and never act.
 //!
+//! - [`amounts`]: sizes and counts as text
 //! - [`child_runs`]: the identity, tools and limits of a run that another run starts
 //! - [`command_line`]: parses a shell command line into the programs it starts
 //! - [`context_window`]: cuts a history to the turns that fit a model's context window
@@ -28,6 +29,7 @@
 //! Invariants: no I/O, no async, no clock, no randomness. Time comes in as milliseconds. State
 //! holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
+pub mod amounts;
 pub mod child_runs;
 pub mod command_line;
 pub mod context_window;

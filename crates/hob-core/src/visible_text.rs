@@ -31,6 +31,12 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// A name, label or argument from outside on one line. Characters that are invisible, move the
+/// cursor or look like another are escaped as `\u{200b}`.
+pub fn one_line(text: &str) -> String {
+    visible(&text.replace(['\n', '\r', '\t'], " "))
+}
+
 /// Returns text for a person who decides about it. Beyond [`visible`], it escapes signs that look
 /// like ASCII signs and doubles backslashes, so nothing can imitate an escape.
 pub fn visible_exactly(text: &str) -> String {

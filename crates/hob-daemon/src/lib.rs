@@ -42,6 +42,7 @@ pub mod cron;
 pub mod daemon;
 mod demo_model;
 pub mod desktop;
+pub mod doctor;
 pub mod grants;
 pub mod log;
 pub mod loops;

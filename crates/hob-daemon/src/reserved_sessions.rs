@@ -83,9 +83,13 @@ async fn is_reserved(store: &Store, name: &str) -> Result<bool, WireError> {
     if matches!(SessionRef::parse(name), SessionRef::Key(_)) {
         return Ok(by_key(name));
     }
-    let by_kind = |kind: &str| RESERVED_KINDS.contains(&kind) || kind == child_runs::SESSION_KIND;
     let found = find_session(store, name).await?;
-    Ok(found.is_some_and(|it| by_key(&it.session_key) || by_kind(&it.kind)))
+    Ok(found.is_some_and(|it| by_key(&it.session_key) || is_reserved_kind(&it.kind)))
+}
+
+/// True for the kinds that only the daemon gives a session.
+pub(crate) fn is_reserved_kind(kind: &str) -> bool {
+    RESERVED_KINDS.contains(&kind) || kind == child_runs::SESSION_KIND
 }
 
 fn forbidden() -> WireError {

@@ -14,6 +14,7 @@
 //! - [`shim_protocol`]: messages between the daemon and the shim
 //! - [`peer`]: which process is behind a local connection; `descent`: the mark of every process
 //!   below a shim
+//! - [`process_usage`]: the processor time and memory of a child
 //! - [`handover`]: this process becomes another program
 //! - [`tmux`]: terminals that a user shares with hob; [`windows`]: desktop windows that show them;
 //!   [`detached`]: processes that belong to the user and have no shim
@@ -41,6 +42,7 @@ pub mod output;
 pub mod peer;
 mod plan_paths;
 mod private_network;
+pub mod process_usage;
 pub mod programs;
 pub mod protected_paths;
 pub mod sandbox_level;

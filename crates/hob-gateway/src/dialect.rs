@@ -35,6 +35,9 @@ pub struct DialectEntry {
     /// The same routes in the OpenAPI document.
     pub openapi_paths: fn(&mut SchemaRegistry) -> Map<String, Value>,
     pub opt_in: Option<OptInListener>,
+    /// True if a TCP address of `opt_in` that another program holds is only reported. Else it stops
+    /// the gateway.
+    pub may_be_taken: bool,
 }
 
 impl DialectEntry {
@@ -48,6 +51,7 @@ impl DialectEntry {
             routes: Router::new,
             openapi_paths: |_| Map::new(),
             opt_in: None,
+            may_be_taken: false,
         }
     }
 }
@@ -56,10 +60,22 @@ impl DialectEntry {
 /// daemon.
 #[derive(Clone, Copy, Debug)]
 pub struct LauncherVariables {
-    /// Sets `listen.address`.
+    /// Opens the opt-in listener of the dialect, and says that the launcher started hob.
     pub listen: &'static str,
-    /// The name under which hob prints its address for the launcher.
+    /// The name under which hob prints the address of that listener for the launcher.
     pub announced: &'static str,
+    /// The file with its port, below the person's home folder.
+    pub port_file: Option<&'static str>,
+    /// Variables of the launcher that hob does not follow: it refuses to start.
+    pub refused: &'static [RefusedVariable],
+}
+
+/// A variable that would mean something else to hob than to the launcher.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusedVariable {
+    pub name: &'static str,
+    /// What to do instead, as a clause.
+    pub advice: &'static str,
 }
 
 /// A listener for clients that can send no token.

@@ -173,6 +173,12 @@ impl Gateway {
         listeners
     }
 
+    /// The address or path of the opt-in listener of a surface, if it is open.
+    pub fn opt_in_place(&self, surface: &str) -> Option<&str> {
+        let mut places = self.opt_in.iter();
+        places.find_map(|line| line.strip_prefix(surface)?.strip_prefix(' '))
+    }
+
     /// Warnings about the addresses, for the user.
     pub fn notes(&self) -> Vec<String> {
         let taken = self.taken.iter();
@@ -252,6 +258,7 @@ fn gateway_shared(
         bus: parts.bus.clone(),
         store: parts.store.clone(),
         home: parts.home.clone(),
+        mask: parts.mask.clone(),
         clock: parts.clock.clone(),
         randomness: parts.randomness.clone(),
         tasks: parts.tasks.clone(),

@@ -44,7 +44,7 @@ mod procnet;
 pub mod rest;
 pub mod settings;
 pub mod shared;
-mod speech;
+pub mod speech;
 mod subprotocol;
 mod tcp_listener;
 mod token_cache;

@@ -1,7 +1,7 @@
 //! Opens the opt-in listeners of the dialects.
 //!
 //! Invariants: every configured address is valid before the first listener opens. A TCP address that
-//! is taken stops the gateway. The path of a socket may be in a shared folder such as `/tmp`, so a
+//! is taken stops the gateway, unless its dialect can do without it. The path of a socket may be in a shared folder such as `/tmp`, so a
 //! socket that cannot be opened is only reported.
 
 use crate::authenticator::Authenticator;
@@ -27,6 +27,7 @@ pub(crate) struct PlannedListener {
     /// The sender of every request here.
     grant: Principal,
     place: ListenPlace,
+    may_be_taken: bool,
 }
 
 enum ListenPlace {
@@ -65,13 +66,14 @@ impl PlannedListener {
                         ListenPlace::Unix(PathBuf::from(place), protocol)
                     }
                 },
+                may_be_taken: dialect.may_be_taken,
             });
         }
         Ok(planned)
     }
 
-    /// Opens the listener and starts to accept. Returns it as `surface address` for people; a socket
-    /// that could not be opened has the reason in place of its path.
+    /// Opens the listener and starts to accept. Returns it as `surface address` for people; one that
+    /// could not be opened has the reason in place of its address or path.
     pub(crate) async fn open(
         self,
         shared: &Arc<GatewayShared>,
@@ -85,9 +87,17 @@ impl PlannedListener {
                 // The token cache stays empty: no token is valid here, and the grant decides.
                 let authenticator = Authenticator::new(surface, Arc::default(), clock);
                 let authenticator = authenticator.granting(self.grant);
-                let address = open_tcp(wanted, protocol, shared, (authenticator, check)).await?;
-                peer_check::announce(system, address);
-                address.to_string()
+                match open_tcp(wanted, protocol, shared, (authenticator, check)).await {
+                    Ok(address) => {
+                        peer_check::announce(system, address);
+                        address.to_string()
+                    }
+                    Err(GatewayError::Bind { source, .. }) if self.may_be_taken => {
+                        tracing::warn!("the listener for {system} was not opened: {source}");
+                        format!("not open: {wanted}: {source}")
+                    }
+                    Err(refused) => return Err(refused),
+                }
             }
             ListenPlace::Unix(path, protocol) => {
                 let shown = path.display().to_string();

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use hob_bus::{Bus, BusLink, BusOutlet, PeerIdentity};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
+use hob_kit::mask::SecretMask;
 use hob_kit::metrics::MetricRegistry;
 use hob_kit::randomness::Randomness;
 use hob_kit::settings::Settings;
@@ -25,6 +26,8 @@ pub struct GatewayShared {
     pub(crate) store: Store,
     /// hob's own folders. No client may name a file in them.
     pub home: Home,
+    /// Masks secrets in what a dialect reads for a prompt.
+    pub mask: SecretMask,
     pub clock: Clock,
     pub randomness: Randomness,
     pub tasks: TaskGroup,

@@ -29,9 +29,12 @@ const CHARS_MAX: usize = 10_000;
 const WAV: HeaderValue = HeaderValue::from_static("audio/wav");
 
 pub(crate) fn routes() -> Router<Arc<HttpState>> {
-    Router::new()
-        .route("/tts", post(tts))
-        .route("/v1/audio/speech", post(openai))
+    tts_routes().route("/v1/audio/speech", post(openai))
+}
+
+/// `POST /tts` alone, for the listener of a dialect.
+pub fn tts_routes() -> Router<Arc<HttpState>> {
+    Router::new().route("/tts", post(tts))
 }
 
 async fn tts(

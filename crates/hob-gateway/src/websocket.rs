@@ -44,7 +44,7 @@ const READ_BUFFER_BYTES: usize = 8 * 1024;
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(400);
 /// Bytes that are read and dropped while closing. Unread bytes would reset the connection before
 /// the peer has read the close frame.
-const CLOSE_BYTES_MAX: usize = 1024 * 1024;
+const CLOSE_BYTES_MAX: usize = 2 * limits::FRAME_BYTES_MAX;
 
 pub type TcpWebSocket = WebSocketStream<TcpStream>;
 
@@ -53,6 +53,11 @@ pub trait MessageSink {
     fn receive_text(&self, text: Bytes) -> impl Future<Output = ()> + Send;
     /// Answers a binary message. No dialect uses them.
     fn receive_binary(&self) -> impl Future<Output = ()> + Send;
+
+    /// The answer to a message over the frame limit, which is sent right before the close.
+    fn oversize_answer(&self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// The source of a socket's outgoing messages.
@@ -80,7 +85,7 @@ impl MessageSource for BusOutlet {
     }
 }
 
-/// Serves hob's own frames: `GET /ws`, and the root of an opt-in listener for clients that use them.
+/// Serves hob's own frames: `GET /ws`.
 pub async fn open(
     State(state): State<Arc<HttpState>>,
     request: Request,
@@ -238,6 +243,11 @@ pub async fn serve(
     };
     // Closed before the close frame is sent: no frame is routed to a socket that is going away.
     link.close();
+    if let WebSocketEnd::Broken(CloseCode::Size, _) = ending
+        && let Some(answer) = receiver.oversize_answer()
+    {
+        let _ = timeout(CLOSE_TIMEOUT, write_all(&mut sink, &mut vec![answer])).await;
+    }
     close_socket(sink, stream, &ending).await;
 }
 

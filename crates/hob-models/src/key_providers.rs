@@ -35,6 +35,11 @@ pub fn key_providers(settings: &Settings) -> Vec<KeyProvider> {
     rows.collect()
 }
 
+/// Returns true for a built-in provider that needs a key.
+pub fn needs_key(provider: &str) -> bool {
+    providers::row(provider).is_some_and(|row| row.key_env.is_some())
+}
+
 impl KeyProvider {
     /// Asks the provider for its list of models with this key.
     pub async fn try_key(

@@ -49,7 +49,7 @@ impl KeySource for EnvKeys {
 pub struct HomeKeys {
     env: EnvKeys,
     home: Home,
-    /// By provider. A std lock: held for a lookup, never across an await.
+    /// By provider. A std lock: held for a lookup or to write a file, never across an await.
     kept: Arc<RwLock<BTreeMap<String, Secret>>>,
 }
 
@@ -82,6 +82,19 @@ impl HomeKeys {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         kept.insert(provider.to_owned(), key.clone());
         Ok(())
+    }
+
+    /// Keeps a key of a provider, unless one is kept already. Returns the one that was kept before.
+    pub fn store_first(&self, provider: &str, key: &Secret) -> io::Result<Option<Secret>> {
+        self.env.mask.add(key.expose());
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = kept.get(provider) {
+            return Ok(Some(before.clone()));
+        }
+        // Under the lock, so that of two callers one is the first.
+        key_files::store(&self.home, provider, key)?;
+        kept.insert(provider.to_owned(), key.clone());
+        Ok(None)
     }
 
     /// Forgets the kept key of a provider. Returns false if there is none.

@@ -48,7 +48,7 @@ mod usage;
 
 pub use candidate::{CONTEXT_TOKENS_ASSUMED, ModelCandidate, ModelFacts};
 pub use error::{ModelError, ResolveError};
-pub use key_providers::{KeyProvider, key_providers};
+pub use key_providers::{KeyProvider, key_providers, needs_key};
 pub use keys::{EnvKeys, HomeKeys, KeyOrigin, KeySource};
 pub use model_catalog::{ModelCatalog, ModelListing, ModelSources};
 pub use profile::ModelProfile;

@@ -34,7 +34,9 @@ pub use error::NetError;
 pub use file_client::{FileClient, FileOrigin, FileResponse};
 pub use http_client::{HttpClient, HttpOptions, HttpResponse};
 pub use http_request::HttpRequest;
-pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_async};
+pub use listener_owner::{
+    TrustedUsers, UntrustedListener, check_listener, check_listener_async, is_own_server,
+};
 pub use private_hosts::PrivateHosts;
 pub use proxy::{AllowedHosts, EgressProxy, HOSTS_MAX, REFUSED_MAX};
 pub use reqwest::Url;

@@ -10,6 +10,7 @@
 //! it passed.
 
 use crate::listening_sockets::{ListeningSocket, listening_sockets};
+use crate::own_listener::is_own_listener;
 use reqwest::Url;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -99,6 +100,17 @@ pub async fn check_listener_async(
             reason: error.to_string(),
         })
     })
+}
+
+/// Returns true if this process itself listens at a loopback URL. What cannot be found out counts as
+/// no.
+pub async fn is_own_server(url: String) -> bool {
+    let looked = move || {
+        let (_, port) = local_target(&url)?;
+        is_own_listener(port).ok()
+    };
+    let looked = tokio::task::spawn_blocking(looked).await;
+    looked.ok().flatten().unwrap_or(false)
 }
 
 fn check_owners(

@@ -15,6 +15,7 @@
 //! - `audit`: stored permission rules and the audit record of every decision
 //! - `schedule`: jobs and their slots
 //! - `terminals`: terminals that a person and hob share, and the commands run in them
+//! - `foreign_database`: reads another program's database
 //! - `blobs`: files for values that are too large for a row
 //! - `checksums`: row checksums of the tables whose damage must be noticed
 //! - `health`, `invariants`, `structure_check`, `verify`: the state of the store and checks of its
@@ -30,10 +31,12 @@ mod batch;
 mod blobs;
 mod changes;
 mod checksums;
+mod config_undo;
 mod connection;
 mod error;
 mod events;
 mod findings;
+mod foreign_database;
 mod group_commit_window;
 mod health;
 mod ids;
@@ -72,19 +75,24 @@ pub use audit::{AuditedDecision, NewAuditEntry, NewRule, RuleChange, RuleReplace
 pub use changes::{FileChange, NewFileChange, PreviousEntry};
 pub use checksums::damage::WithDamage;
 pub use error::StoreError;
+pub use foreign_database::{
+    FOREIGN_DATABASE_BYTES_MAX, ForeignDatabase, ForeignDatabaseError, ForeignReadLimits,
+    ForeignRows, ForeignValue,
+};
 pub use loops::{
     FinishedIteration, IterationPrompt, LoopMode, LoopResumePoint, LoopRow, LoopStart,
     LoopStartResult, MemoryKind, MemoryUpdate, NewLoopRow,
 };
 pub use outputs::{NewToolOutput, OutputDraft, StoredToolOutput};
 pub use runs::{
-    AcceptedRun, BudgetScope, CostReservation, LedgerEntry, LedgerSummary, LedgerWrite, NewMessage,
-    NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings, StepWrite,
-    WrittenStep,
+    AcceptedRun, BudgetScope, CostReservation, LedgerCall, LedgerEntry, LedgerSummary, LedgerWrite,
+    NewMessage, NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings,
+    StepWrite, WrittenStep,
 };
 pub use schedule::{
     JobRow, NewSlot, SLOTS_OPENED_MAX, SlotEnd, SlotOpenResult, SlotOpening, SlotRow,
 };
+pub use sessions::fork::COPIED_MESSAGES;
 pub use sessions::transcript::{
     RunNotices, StepOrigin, TranscriptPage, TranscriptPlace, TranscriptTail,
 };

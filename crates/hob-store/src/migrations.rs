@@ -27,6 +27,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_steered_words.sql"),
     include_str!("migrations/0015_message_origins.sql"),
     include_str!("migrations/0016_recorded_output.sql"),
+    include_str!("migrations/0017_forks.sql"),
+    include_str!("migrations/0018_drafts.sql"),
 ];
 
 /// The schema version of this program.

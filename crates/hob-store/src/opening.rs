@@ -16,6 +16,7 @@ use crate::mark::MarkClaim;
 use crate::migrations::migrate;
 use crate::reader_pool::ReaderPool;
 use crate::runs::ledger;
+use crate::sessions::fork;
 use crate::structure_check::find_confirmed_damage;
 use crate::value::int;
 use crate::writer_database::{WriterDatabase, io_error, open_mark};
@@ -244,6 +245,7 @@ impl EpochStart {
             set_silent_commits(&transaction, silent_commits)?;
         }
         ledger::mark_abandoned_calls(&transaction)?;
+        fork::release_all(&transaction)?;
         let start = EpochStart::read(&transaction)?;
         transaction.commit()?;
         Ok(start)

@@ -4,8 +4,8 @@
 use crate::error::StoreError;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{
-    FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, PAGE_ROWS_MAX,
-    SESSION_KEY_BYTES_MAX,
+    DRAFT_BYTES_MAX, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX,
+    PAGE_ROWS_MAX, SESSION_KEY_BYTES_MAX,
 };
 
 /// The kind of a session that names none.
@@ -53,6 +53,17 @@ pub(crate) fn metadata(json: &str) -> Result<(), StoreError> {
 /// Checks a message's content as JSON text.
 pub(crate) fn content(json: &str) -> Result<(), StoreError> {
     at_most("`content`", json.len(), MESSAGE_BYTES_MAX)
+}
+
+/// Checks a draft.
+pub(crate) fn draft(draft: &str) -> Result<(), StoreError> {
+    if draft.len() > DRAFT_BYTES_MAX {
+        return Err(StoreError::Invalid(format!(
+            "`draft` has {} bytes; at most {DRAFT_BYTES_MAX} are kept.",
+            draft.len()
+        )));
+    }
+    Ok(())
 }
 
 /// Checks a run's task, which becomes a message.

@@ -4,7 +4,7 @@ use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
     agent, audit, config, cost, cron, daemon, desktop, gateway, log, loops, model, model_files,
-    onboard, permission, service, session, speech, terminal, token, tool,
+    onboard, permission, service, session, speech, terminal, timeline, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -12,6 +12,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     daemon::METHODS,
     session::METHODS,
     agent::METHODS,
+    timeline::METHODS,
     cost::METHODS,
     config::METHODS,
     token::METHODS,

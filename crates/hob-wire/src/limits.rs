@@ -77,6 +77,8 @@ limits! {
     PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
     /// Largest content of one message.
     MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+    /// Longest draft of a session.
+    DRAFT_BYTES_MAX: usize = 64 * 1024;
     /// Largest metadata of a session.
     METADATA_BYTES_MAX: usize = 64 * 1024;
     /// Characters of one text to speak.

@@ -6,6 +6,7 @@ use crate::strict_and_lenient::strict_and_lenient;
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The loop that exists without being created.
 pub const DEFAULT_LOOP: &str = "default";
@@ -62,6 +63,9 @@ pub struct LoopConfig {
     /// The allowed tools; all when missing, none when empty.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
+    /// Entries that clients keep with the loop. They mean nothing to hob.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
 }
 
 impl Default for LoopConfig {
@@ -80,6 +84,7 @@ impl Default for LoopConfig {
             notify: None,
             workspace: None,
             tools: None,
+            metadata: Map::new(),
         }
     }
 }
@@ -220,6 +225,9 @@ pub struct LoopChange {
     )]
     #[schemars(with = "Option<Vec<String>>")]
     pub tools: Option<Option<Vec<String>>>,
+    /// Entries to set; the others stay, and `null` removes one.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
 }
 
 impl LoopChange {

@@ -9,6 +9,10 @@ pub const SPEED_MIN: u16 = 25;
 /// The fastest speed, in percent of normal.
 pub const SPEED_MAX: u16 = 400;
 
+/// The `Server` header with which hob's own speech endpoints answer `GET /health`, so that hob does
+/// not take one of them for another program.
+pub const SPEECH_SERVER: &str = "hob";
+
 /// The body of `POST /tts`. Other fields (`temperature`, `cfg_weight`) are for other services and
 /// are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -5,6 +5,7 @@
 //! token, socket and state file exist, and stdout carries nothing else; after the first signal
 //! the process ends within ten seconds, after the second at once.
 
+mod launched;
 mod readiness;
 mod rooms;
 
@@ -28,7 +29,6 @@ use hob_kit::{atomic_file, last_down};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -52,6 +52,8 @@ const WORKERS_MIN: usize = 2;
 const WORKERS_MAX: usize = 4;
 /// Threads for disk access outside the store (config file, token file).
 const BLOCKING_THREADS_MAX: usize = 8;
+
+pub use launched::is_launched;
 
 /// The options of the command line.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +82,7 @@ pub fn run_daemon(host: HostEnvironment, options: DaemonOptions) -> anyhow::Resu
     raise_file_limit();
     // Before the first thread starts and creates an arena.
     crate::memory_trim::limit_arenas();
+    launched::check_variables(&host.env)?;
     let settings = read_settings(&host)?;
     let log = open_log(&host, &settings);
     let (publisher, inbox) = publisher();
@@ -176,7 +179,7 @@ impl DaemonProcess<'_> {
                 return Err(failure);
             }
         };
-        let mut outcome = self.announce(gateway.address());
+        let mut outcome = self.announce(&gateway);
         if outcome.is_ok() {
             if let Some(served_rooms) = &served_rooms {
                 served_rooms.services.open();
@@ -195,7 +198,7 @@ impl DaemonProcess<'_> {
                 ));
             }
         }
-        self.remove_runtime_files();
+        self.remove_runtime_files(&gateway);
         outcome
     }
 
@@ -222,7 +225,9 @@ impl DaemonProcess<'_> {
         let mut served_rooms = None;
         let mut access = ListenerAccess::default();
         let figures = MetricRegistry::default();
-        if !self.options.bare {
+        if self.options.bare {
+            bus.relay_undeclared_events();
+        } else {
             let context = self.room_context(bus, &groups.rooms, settings.clone())?;
             let served = self.serve_rooms(&context, groups, effective, &announced)?;
             let terminals = served.terminals.clone();
@@ -257,7 +262,8 @@ impl DaemonProcess<'_> {
     }
 
     /// Writes the state file, then prints the address for the starting process.
-    fn announce(&self, address: SocketAddr) -> anyhow::Result<()> {
+    fn announce(&self, gateway: &Gateway) -> anyhow::Result<()> {
+        let address = gateway.address();
         let state = StateFile {
             host: address.ip().to_string(),
             port: address.port(),
@@ -271,10 +277,7 @@ impl DaemonProcess<'_> {
         atomic_file::replace_unsynced(&self.host.home.state_file(), &text)
             .context("the state file run/daemon.json cannot be written")?;
         let mut lines = format!("HOB_LISTEN_ADDR={address}\n");
-        let launchers = hob_dialects::all().iter().filter_map(|it| it.launcher);
-        for launcher in launchers.filter(|it| self.host.env.text(it.listen).is_some()) {
-            lines.extend([launcher.announced, "=", &address.to_string(), "\n"]);
-        }
+        lines.push_str(&launched::announce(&self.host.env, gateway));
         // The starting process may have closed the pipe; the state file has the same address.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(lines.as_bytes());
@@ -323,11 +326,12 @@ impl DaemonProcess<'_> {
     }
 
     /// Removes the state file and the socket while this process still holds the lock.
-    fn remove_runtime_files(&self) {
+    fn remove_runtime_files(&self, gateway: &Gateway) {
         let home: &Home = &self.host.home;
         for path in [home.state_file(), home.socket()] {
             let _ = std::fs::remove_file(path);
         }
+        launched::remove_port_files(&self.host.env, gateway);
     }
 }
 

@@ -38,6 +38,7 @@ pub mod tree;
 pub mod tui;
 
 use clap::error::ErrorKind;
+use commands::daemon::DaemonArgs;
 use commands::{ClientCommand, HobCommand};
 use context::CommandContext;
 use failure::{CommandFailure, ExitStatus};
@@ -94,6 +95,10 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), CommandFailure> {
     let command = match line.command {
         Some(HobCommand::Daemon(args)) => return commands::daemon::run(host, args),
         Some(HobCommand::Client(command)) => Some(command),
+        // A launcher of another system starts its daemon without arguments.
+        None if !line.json && daemon_process::is_launched(&host.env) => {
+            return commands::daemon::run(host, DaemonArgs::default());
+        }
         None => None,
     };
     let terminal = Terminal::new(&host, line.json);

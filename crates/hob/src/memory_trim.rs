@@ -9,8 +9,12 @@ use std::time::Duration;
 
 /// The interval between two looks at the size of this process.
 const LOOK_EVERY: Duration = Duration::from_secs(20);
-/// The least growth that triggers a trim, which takes some milliseconds.
-const GROWTH_BYTES_MIN: u64 = 8 * 1024 * 1024;
+/// The least growth that triggers a trim. Under steady load the heap grows by this much within
+/// minutes, because free memory between live blocks is not reused well; a trim of a small heap takes
+/// about a millisecond.
+const GROWTH_BYTES_MIN: u64 = 1024 * 1024;
+/// A large process must grow by this share of its size, because a trim walks the whole heap.
+const GROWTH_SHARE: u64 = 32;
 
 /// The most arenas of the allocator. The default is eight per processor, and memory that is free in
 /// one arena cannot be used by another.
@@ -43,7 +47,8 @@ pub(crate) async fn trim_periodically() {
             // Without procfs the size is unknown.
             return;
         };
-        if now >= settled.saturating_add(GROWTH_BYTES_MIN) {
+        let growth = GROWTH_BYTES_MIN.max(settled / GROWTH_SHARE);
+        if now >= settled.saturating_add(growth) {
             // Trimming walks the whole heap, so it must not block a runtime thread.
             let _ = tokio::task::spawn_blocking(trim).await;
             settled = resident_bytes().unwrap_or(now);

@@ -30,11 +30,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_services::others::mlx::KEYS,
         crate::tui::settings::KEYS,
     ]);
-    let launchers = dialects.iter().filter_map(|dialect| dialect.launcher);
-    let catalog = launchers.fold(SettingsCatalog::new(&lists), |catalog, launcher| {
-        catalog.with_alias("listen.address", launcher.listen)
-    });
-    Arc::new(catalog)
+    Arc::new(SettingsCatalog::new(&lists))
 }
 
 #[cfg(test)]

@@ -193,6 +193,46 @@ async fn only_a_service_emits_and_only_what_it_declared() {
 }
 
 #[tokio::test]
+async fn a_bus_of_outside_services_relays_what_nobody_declared() {
+    let fixture = TestBus::new();
+    let room = Room::new("sessions").event::<session::SessionMessage>();
+    fixture.bus.serve(room).expect("served");
+    fixture.bus.relay_undeclared_events();
+    let mut wire = fixture.reader();
+    wire.subscribe(&["*"]).await;
+    let mut mill = mill(&fixture).await;
+    wire.event().await;
+    emit(&mill, "phone.rang", json!(1)).await;
+    let event = wire.event().await;
+    assert_eq!(
+        (&event["source"], &event["payload"]),
+        (&json!("mill"), &json!(1))
+    );
+    // Not logged: nobody said that it must be kept.
+    assert!(event["sub"].is_u64(), "{event}");
+    let mut limited = fixture.peer(
+        "limited",
+        Scopes::rank(Scope::Control).with_service("limited"),
+    );
+    emit(&limited, "phone.rang", json!("forged")).await;
+    assert_eq!(code(&limited.answer_to("unknown").await), "FORBIDDEN");
+    for topic in [
+        "session.message",
+        "gateway.gap",
+        "service.connected",
+        "phone.*",
+    ] {
+        emit(&mill, topic, json!("forged")).await;
+        assert_eq!(
+            code(&mill.answer_to("unknown").await),
+            "FORBIDDEN",
+            "{topic}"
+        );
+    }
+    assert!(wire.is_silent().await);
+}
+
+#[tokio::test]
 async fn events_are_shown_by_scope() {
     let fixture = TestBus::new();
     let room = Room::new("log").event::<log::LogLine>();

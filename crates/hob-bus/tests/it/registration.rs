@@ -96,6 +96,73 @@ async fn the_same_credential_takes_its_service_back() {
 }
 
 #[tokio::test]
+async fn connections_without_methods_share_a_name() {
+    let fixture = TestBus::new();
+    let mut watcher = fixture.owner();
+    watcher.subscribe(&["service.*"]).await;
+    let mut first = fixture.service("cli", &[]).await;
+    let mut second = fixture.service("cli", &[]).await;
+    let mut server = fixture.service("cli", &["cli.show"]).await;
+    let id = second.ask("cli.show", json!({})).await;
+    let request = server.request().await;
+    server.reply(&request, json!("shown")).await;
+    assert_eq!(second.answer_to(&id).await, Ok(json!("shown")));
+    assert!(first.is_silent().await);
+    let table = first.call("gateway.inspect", json!({})).await;
+    let services = table.expect("inspected")["services"].clone();
+    let named = services.as_array().expect("a list").iter();
+    assert_eq!(named.filter(|it| it["name"] == "cli").count(), 3);
+    // The service is there as long as its methods are, or else as one connection.
+    drop(first);
+    drop(server);
+    assert_eq!(
+        code(&second.call("cli.show", json!({})).await),
+        "NO_HANDLER"
+    );
+    drop(second);
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.push(watcher.event().await["event"].clone());
+    }
+    let (came, left) = (json!("service.connected"), json!("service.disconnected"));
+    assert_eq!(told, [came.clone(), came, left.clone(), left]);
+    assert!(watcher.is_silent().await);
+}
+
+#[tokio::test]
+async fn a_shared_name_belongs_to_its_credential() {
+    let fixture = TestBus::new();
+    let _mute = fixture.service("cli", &[]).await;
+    let mut thief = fixture.peer("thief", Scopes::none().with_service("cli"));
+    let refused = thief
+        .call("gateway.register", json!({ "service": "cli" }))
+        .await;
+    assert_eq!(code(&refused), "REGISTER_FAILED");
+}
+
+#[tokio::test]
+async fn registering_again_under_a_shared_name_keeps_the_others() {
+    let fixture = TestBus::new();
+    let mut other = fixture.service("cli", &[]).await;
+    let mut service = fixture.service("cli", &["cli.show"]).await;
+    let params = json!({ "service": "shop", "methods": ["cli.show"] });
+    service
+        .call("gateway.register", params)
+        .await
+        .expect("registered");
+    let id = other.ask("cli.show", json!({})).await;
+    let request = service.request().await;
+    assert_eq!(request["target"], "shop");
+    service.reply(&request, json!(1)).await;
+    assert_eq!(other.answer_to(&id).await, Ok(json!(1)));
+    let table = other
+        .call("gateway.register", json!({ "service": "cli" }))
+        .await
+        .expect("registered");
+    assert_eq!(table["services"], json!(["cli", "gateway", "shop"]));
+}
+
+#[tokio::test]
 async fn another_credential_does_not() {
     let fixture = TestBus::new();
     let mut mill = fixture.service("mill", &["mill.grind"]).await;

@@ -1,7 +1,7 @@
 //! The settings of a loop: merging a change, and validation.
 
 use super::types::{LoopPolicy, MonitorSchedule};
-use hob_wire::limits::SESSION_KEY_BYTES_MAX;
+use hob_wire::limits::{METADATA_BYTES_MAX, SESSION_KEY_BYTES_MAX};
 use hob_wire::loop_config::{
     INTERVAL_MS_MAX, INTERVAL_MS_MIN, LOOP_NAME_BYTES_MAX, LOOP_TEXT_BYTES_MAX, LoopChange,
     LoopConfig,
@@ -72,6 +72,13 @@ pub fn merge_config(config: &LoopConfig, change: LoopChange) -> LoopConfig {
     if let Some(tools) = change.tools {
         new.tools = tools;
     }
+    for (name, value) in change.metadata {
+        if value.is_null() {
+            new.metadata.remove(&name);
+        } else {
+            new.metadata.insert(name, value);
+        }
+    }
     new
 }
 
@@ -109,6 +116,13 @@ pub fn check_config(config: &LoopConfig) -> Result<(), String> {
                 "The key of the session to notify has 1 to {SESSION_KEY_BYTES_MAX} bytes."
             ));
         }
+    }
+    // A map always serialises; the length is that of what is stored.
+    let metadata = serde_json::to_string(&config.metadata).map_or(0, |json| json.len());
+    if metadata > METADATA_BYTES_MAX {
+        return Err(format!(
+            "The metadata of a loop has at most {METADATA_BYTES_MAX} bytes, not {metadata}."
+        ));
     }
     let tools = config.tools.as_ref().map_or(0, Vec::len);
     if tools > TOOLS_MAX {

@@ -8,6 +8,20 @@ fn change(json: serde_json::Value) -> LoopChange {
 }
 
 #[test]
+fn metadata_is_merged_and_bounded() {
+    let before = LoopConfig::default();
+    let set = change(json!({ "metadata": { "page": { "dark": true }, "other": 1 } }));
+    let config = merge_config(&before, set);
+    let config = merge_config(&config, change(json!({ "metadata": { "other": null } })));
+    assert_eq!(json!(config.metadata), json!({ "page": { "dark": true } }));
+    let same = merge_config(&config, change(json!({ "user": "x" })));
+    assert_eq!(same.metadata, config.metadata);
+    let long = json!({ "metadata": { "page": "x".repeat(70_000) } });
+    let why = check_config(&merge_config(&before, change(long))).unwrap_err();
+    assert!(why.contains("65536"), "{why}");
+}
+
+#[test]
 fn what_is_missing_stays_and_null_clears() {
     let first = merge_config(
         &LoopConfig::default(),

@@ -64,7 +64,7 @@ fn section(text: &mut String, title: &str, words: &str) {
     if words.trim().is_empty() {
         return;
     }
-    let _ = write!(text, "# {title}\n\n{words}\n\n");
+    let _ = write!(text, "## {title}\n\n{words}\n\n");
 }
 
 fn monitor_section(monitor: &MonitorResult<'_>) -> String {

@@ -19,12 +19,12 @@ fn everything_stands_in_its_order() {
         task: "Go on.",
         iteration: 7,
     };
-    let expected = "# Persistent Memory\n\nBe kind.\n\n\
-        # Working Memory (this iteration only)\n\nLook at the tests.\n\n\
-        # Monitor Output\n\nIt ended at 2026-11-16 09:00:00 UTC with exit code 2.\n\n\
+    let expected = "## Persistent Memory\n\nBe kind.\n\n\
+        ## Working Memory (this iteration only)\n\nLook at the tests.\n\n\
+        ## Monitor Output\n\nIt ended at 2026-11-16 09:00:00 UTC with exit code 2.\n\n\
         ```\nout\n[stderr]\nerr\n```\n\n\
-        # Previous Response\n\nI looked.\n\n\
-        # Current Task\n\nGo on.\n\n---\nIteration: 7";
+        ## Previous Response\n\nI looked.\n\n\
+        ## Current Task\n\nGo on.\n\n---\nIteration: 7";
     assert_eq!(iteration_prompt(&shown), expected);
 }
 
@@ -38,7 +38,7 @@ fn empty_sections_are_left_out() {
     };
     assert_eq!(
         iteration_prompt(&shown),
-        "# Current Task\n\nGo on.\n\n---\nIteration: 1"
+        "## Current Task\n\nGo on.\n\n---\nIteration: 1"
     );
     let empty = PromptInputs::default();
     assert_eq!(iteration_prompt(&empty), "---\nIteration: 0");

@@ -317,7 +317,7 @@ impl RunDriver {
 
     /// The ledger key of a model call, stable across restarts.
     pub(super) fn call_key(&self, step: u32, attempt: u32) -> String {
-        format!("{}/{step}/{attempt}", self.row.id)
+        super::ledger_key(self.row.id, step, attempt)
     }
 
     /// The run's cost after one more call. One unknown price makes the sum unknown.

@@ -7,7 +7,7 @@
 
 use super::conversation::ContextMessage;
 use hob_models::ModelCandidate;
-use hob_store::{RunRow, Store, StoreError};
+use hob_store::{COPIED_MESSAGES, RunRow, Store, StoreError};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::ContextPolicy;
 use hob_wire::rooms::session::{Session, SessionHistoryParams};
@@ -225,8 +225,13 @@ impl ReadProgress<'_> {
 
 /// The position in the session that this one was forked from.
 async fn forked_from(store: &Store, session: &Session) -> Result<Option<ReadPosition>, StoreError> {
-    let forked_at = session.metadata.get("forkedAt");
-    let forked_at = forked_at.and_then(serde_json::Value::as_u64);
+    let number = |name: &str| {
+        let value = session.metadata.get(name);
+        value.and_then(serde_json::Value::as_u64)
+    };
+    // A fork with copies has its parent's messages itself, and not those of the parent's ancestors.
+    let copied = number(COPIED_MESSAGES).map(|_| 0);
+    let forked_at = copied.or(number("forkedAt"));
     let (Some(parent), Some(seq)) = (session.parent, forked_at) else {
         return Ok(None);
     };

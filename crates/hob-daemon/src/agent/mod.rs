@@ -18,6 +18,7 @@
 //! - `tool_client`: tools and permissions over the bus
 //! - `live_runs`, `views`: runs as watchers see them; `folder_runs`: the runs of a folder;
 //!   `transcript_inputs`: what runs tell the transcript of their session
+//! - `timeline`, `timeline_rows`: what happened in a run, from its journal
 //! - `settings`: settings of runs and budgets
 //!
 //! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing of it
@@ -56,6 +57,8 @@ mod steering;
 mod step_draft;
 mod stopping;
 mod system_prompt;
+mod timeline;
+mod timeline_rows;
 mod tool_client;
 mod tool_list_cache;
 mod tool_results;
@@ -70,8 +73,9 @@ use crate::model_library::ModelLibrary;
 use agent_context::AgentContext;
 use handlers::AgentHandlers;
 use hob_bus::Room;
-use hob_wire::WireError;
 use hob_wire::rooms::agent::{Abort, Allow, Chat, EVENTS, List, Resolve, Run, Stats, Status, Wait};
+use hob_wire::rooms::timeline::Timeline;
+use hob_wire::{RunId, WireError};
 use queue::RunQueue;
 use std::sync::Arc;
 
@@ -92,6 +96,7 @@ pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireEr
         .method(Abort, AgentHandlers::abort)
         .method(Status, AgentHandlers::status)
         .method(List, AgentHandlers::list)
+        .method(Timeline, AgentHandlers::timeline)
         .method(Stats, AgentHandlers::stats)
         .method(Chat, AgentHandlers::chat)
         .method(Allow, AgentHandlers::allow)
@@ -101,4 +106,9 @@ pub fn serve(context: &RoomContext, library: &ModelLibrary) -> Result<(), WireEr
     context.bus.serve(room)?;
     context.tasks.spawn_until_stop("agent queue", owner.run());
     Ok(())
+}
+
+/// The ledger key of a model call of a run, stable across restarts.
+fn ledger_key(run: RunId, step: u32, attempt: u32) -> String {
+    format!("{run}/{step}/{attempt}")
 }

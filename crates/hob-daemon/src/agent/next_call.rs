@@ -14,6 +14,7 @@ use super::system_prompt::{self, PromptSources};
 use hob_core::failover::ModelFailover;
 use hob_models::{ModelCandidate, ModelCatalog, ResolveError};
 use hob_store::{NewMessage, StoreError};
+use hob_wire::rooms::agent::SamplingParams;
 
 /// Candidate models for a conversation, and the past read for the first of them.
 struct ModelChoice {
@@ -96,6 +97,10 @@ impl RunDriver {
             unread: past.unread,
             tools,
             schema: self.params.schema.clone(),
+            options: SamplingParams {
+                thinking: self.params.thinking,
+                ..SamplingParams::default()
+            },
             keep_thoughts: replayed.answered_by.iter().all(only_it),
             assume_window: true,
             room_cap: self.attempts.room_cap,

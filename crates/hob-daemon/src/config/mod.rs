@@ -1,23 +1,26 @@
-//! `config.*`: reads and changes settings.
+//! `config.*`: reads, describes and changes settings.
+//!
+//! - `schema`: the declarations; `undo`: changes of the file, and the last one taken back
 //!
 //! Invariants: changes happen one at a time; the file is changed before anything applies, and only
 //! to a text that parses without a problem; settings that need a restart keep their value in
 //! [`RoomContext::settings`] until then; file-only settings are never set over the wire.
 
+mod schema;
+mod undo;
+
 use crate::RoomContext;
 use bytes::Bytes;
 use hob_bus::{NewEvent, Room};
-use hob_kit::settings::edit::{self, SetError};
-use hob_kit::settings::{
-    ConfigProblems, SettingKey, SettingSource, SettingValue, Settings, SettingsCatalog,
-};
+use hob_kit::settings::{SettingKey, SettingSource, SettingValue, Settings, SettingsCatalog};
 use hob_wire::rooms::config::{
-    self as wire, ApplyStatus, ConfigChange, ConfigChanged, ConfigGetParams, ConfigSetParams,
-    ConfigSetting, EVENTS, Get, Set,
+    self as wire, ApplyStatus, ConfigChange, ConfigChanged, ConfigGetParams, ConfigSchemaResult,
+    ConfigSetParams, ConfigSetting, ConfigUndoParams, EVENTS, Get, Schema, Set, Undo,
 };
 use hob_wire::{ErrorCode, EventTopic, WireError};
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
+use undo::{ChangeError, FileChange};
 
 /// Applies changed settings at once, so that the reply `now` is true when it is sent.
 pub type ApplySettings = Box<dyn Fn(&Settings) + Send + Sync>;
@@ -48,7 +51,9 @@ pub fn serve(
         .events(EVENTS)
         .state(Arc::new(config))
         .method(Get, ConfigContext::get)
-        .method(Set, ConfigContext::set);
+        .method(Set, ConfigContext::set)
+        .method(Schema, ConfigContext::schema)
+        .method(Undo, ConfigContext::undo);
     context.bus.serve(room)
 }
 
@@ -87,47 +92,93 @@ impl ConfigContext {
                 )
             })?),
         };
-        let newer = self.write(&catalog, &params.key, value).await?;
+        let (change, newer) = self.plan(&catalog, &params.key, value).await?;
+        // Before the file: a change that could not be taken back exactly is not offered at all.
+        self.remember(Some(&change)).await;
+        self.write(change).await?;
+        self.take_effect(&mut configured, newer, &params.key).await
+    }
+
+    async fn schema(&self, params: ConfigGetParams) -> Result<ConfigSchemaResult, WireError> {
+        let configured = self.configured.lock().await;
+        let wanted = params.key.unwrap_or_default();
+        let effective = Arc::clone(&self.effective.borrow());
+        let described = schema::describe(&configured, &effective, &wanted);
+        if described.settings.is_empty() && !wanted.is_empty() {
+            return Err(unknown_setting(configured.catalog(), &wanted));
+        }
+        Ok(described)
+    }
+
+    async fn undo(&self, _: ConfigUndoParams) -> Result<ConfigChange, WireError> {
+        let mut configured = self.configured.lock().await;
+        let record = self.deps.store.config_undo().await?;
+        let change: Option<FileChange> =
+            record.and_then(|record| serde_json::from_str(&record).ok());
+        let Some(change) = change else {
+            let message = "There is no change of a setting to take back.";
+            return Err(WireError::new(ErrorCode::NotFound, message));
+        };
+        let catalog = Arc::clone(configured.catalog());
+        let (file, env) = (self.deps.home.config_file(), self.deps.env.clone());
+        let reversed = on_blocking_thread(move || change.reversed(&file, &catalog, &env)).await?;
+        let Some((reversed, older)) = reversed else {
+            let message = "The config file was changed since the last `config.set`, so that change cannot be taken back alone. Nothing was changed.";
+            return Err(WireError::new(ErrorCode::Conflict, message));
+        };
+        let key = reversed.key.clone();
+        self.write(reversed).await?;
+        self.remember(None).await;
+        self.take_effect(&mut configured, older, &key).await
+    }
+
+    /// Plans a change of the file on a blocking thread; returns its new settings too.
+    async fn plan(
+        &self,
+        catalog: &Arc<SettingsCatalog>,
+        path: &str,
+        value: Option<SettingValue>,
+    ) -> Result<(FileChange, Settings), WireError> {
+        let file = self.deps.home.config_file();
+        let (catalog, env, path) = (Arc::clone(catalog), self.deps.env.clone(), path.to_owned());
+        on_blocking_thread(move || FileChange::plan(&file, (&path, value.as_ref()), &catalog, &env))
+            .await
+    }
+
+    async fn write(&self, change: FileChange) -> Result<(), WireError> {
+        let file = self.deps.home.config_file();
+        on_blocking_thread(move || change.write(&file)).await
+    }
+
+    /// Stores the change that may be taken back. A failure is only reported: settings can be
+    /// changed even while the store accepts no work.
+    async fn remember(&self, change: Option<&FileChange>) {
+        let record = change.and_then(|change| serde_json::to_string(change).ok());
+        if let Err(error) = self.deps.store.set_config_undo(record).await {
+            tracing::warn!("the last change of a setting cannot be taken back: {error}");
+        }
+    }
+
+    /// Applies what the file says now; returns the change of the key `asked`.
+    async fn take_effect(
+        &self,
+        configured: &mut Settings,
+        newer: Settings,
+        asked: &str,
+    ) -> Result<ConfigChange, WireError> {
         // Cloned, because a borrow of the watch would block `send_replace` below.
         let effective = Arc::clone(&self.effective.borrow());
-        let changes = changes(&effective, &configured, &newer, &params.key);
+        let changes = changes(&effective, configured, &newer, asked);
         // The file is written: from here on the change must not fail.
         *configured = newer;
-        let effective = effective.with_live_from(&configured);
+        let effective = effective.with_live_from(configured);
         (self.apply)(&effective);
         self.effective.send_replace(Arc::new(effective));
         for change in &changes {
             self.log_change(change).await;
         }
-        let asked = changes.into_iter().find(|change| change.key == params.key);
+        let asked = changes.into_iter().find(|change| change.key == asked);
         asked.ok_or_else(|| WireError::new(ErrorCode::Internal, "the change got lost"))
-    }
-
-    /// Changes the file on a blocking thread and returns its new settings.
-    async fn write(
-        &self,
-        catalog: &Arc<SettingsCatalog>,
-        path: &str,
-        value: Option<SettingValue>,
-    ) -> Result<Settings, WireError> {
-        let file = self.deps.home.config_file();
-        let (catalog, env, path) = (Arc::clone(catalog), self.deps.env.clone(), path.to_owned());
-        let written = tokio::task::spawn_blocking(move || {
-            let name = file.display().to_string();
-            let mut newer = None;
-            edit::set_in_file(&file, &path, value.as_ref(), |text| {
-                newer = Some(Settings::load(&catalog, &name, text, &env)?);
-                Ok(())
-            })?;
-            Ok(newer)
-        });
-        let failed = |text: String| WireError::new(ErrorCode::ServiceUnavailable, text);
-        match written.await {
-            Ok(Ok(Some(newer))) => Ok(newer),
-            Ok(Ok(None)) => Err(WireError::new(ErrorCode::Internal, "nothing was checked")),
-            Ok(Err(error)) => Err(write_error(&error)),
-            Err(_) => Err(failed("The change was interrupted; try again.".to_owned())),
-        }
     }
 
     /// Logs the event. A failure is only reported, because the file has changed already.
@@ -212,10 +263,24 @@ fn unknown_setting(catalog: &SettingsCatalog, path: &str) -> WireError {
     )
 }
 
-fn write_error(error: &SetError<ConfigProblems>) -> WireError {
+async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ChangeError> + Send + 'static,
+) -> Result<T, WireError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| change_error(&error)),
+        Err(_) => {
+            let message = "The change was interrupted; try again.";
+            Err(WireError::new(ErrorCode::ServiceUnavailable, message))
+        }
+    }
+}
+
+fn change_error(error: &ChangeError) -> WireError {
     let code = match error {
-        SetError::Io(_) => ErrorCode::ServiceUnavailable,
-        SetError::Edit(_) | SetError::Refused(_) => ErrorCode::Conflict,
+        ChangeError::Io(_) => ErrorCode::ServiceUnavailable,
+        ChangeError::Edit(_) | ChangeError::Refused(_) | ChangeError::ChangedMeanwhile => {
+            ErrorCode::Conflict
+        }
     };
     WireError::new(code, format!("Nothing was changed: {error}"))
 }

@@ -6,7 +6,7 @@
 //!   `recovery`: continues what the previous daemon left
 //! - `work`: runs a slot; `outcome`: stores its outcome, notifies a session, and disables a job
 //!   that keeps failing
-//! - `requests`: the methods of the room; `hooks`: webhooks
+//! - `requests`, `preview`: the methods of the room; `hooks`: webhooks
 //!
 //! A *slot* is one due time of a job.
 //!
@@ -17,6 +17,7 @@
 mod hooks;
 mod job_table;
 mod outcome;
+mod preview;
 mod recovery;
 mod requests;
 mod settings;
@@ -32,7 +33,8 @@ use hob_bus::{Caller, Room};
 use hob_kit::settings::Settings;
 use hob_tools::CommandRunner;
 use hob_wire::rooms::cron::{
-    Add, CheckCaller, Deliver, Disable, EVENTS, Enable, History, List, Remove, Run, Secret, Update,
+    Add, CheckCaller, Deliver, Disable, EVENTS, Enable, History, List, Preview, Remove, Run,
+    Secret, Update,
 };
 use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;
@@ -114,6 +116,7 @@ pub fn serve(context: &RoomContext, commands: CommandRunner) -> Result<(), WireE
         .state(Arc::clone(&cron))
         .before(CronContext::wait_ready)
         .method(List, CronContext::list)
+        .method(Preview, CronContext::preview)
         .method(Add, CronContext::add)
         .method(Update, CronContext::update)
         .method(Remove, CronContext::remove)

@@ -14,6 +14,7 @@ use hob_wire::{ErrorCode, WireError};
 use jiff::tz::TimeZone;
 
 const NAME_BYTES_MAX: usize = 64;
+const TITLE_BYTES_MAX: usize = 256;
 const DESCRIPTION_BYTES_MAX: usize = 1_024;
 const TASK_BYTES_MAX: usize = 256 * 1_024;
 const JITTER_MS_MAX: u64 = 24 * 3_600_000;
@@ -53,6 +54,7 @@ pub(super) fn apply_change(
     }
     terms.work = merge_work(&terms.work, &change, is_new)?;
     set_text(&mut terms.zone, change.zone);
+    set_text(&mut terms.title, change.title);
     set_text(&mut terms.description, change.description);
     set_text(&mut terms.active_hours, change.active_hours);
     let overlap_is_new = is_new || was_hook != is_webhook(&terms.schedule);
@@ -242,6 +244,12 @@ fn check_terms(terms: &JobDefinition) -> Result<(), WireError> {
         }
         Ok(())
     };
+    if let Some(title) = &terms.title {
+        at_most("`title`", title.len(), TITLE_BYTES_MAX)?;
+        if title.chars().any(char::is_control) {
+            return Err(invalid("`title` is one line of text.".to_owned()));
+        }
+    }
     if let Some(description) = &terms.description {
         at_most("`description`", description.len(), DESCRIPTION_BYTES_MAX)?;
     }

@@ -1,10 +1,12 @@
-//! `daemon.*`: status of the daemon, and verification of its store.
+//! `daemon.*`: status of the daemon, its checks, and verification of its store.
 
 use crate::RoomContext;
+use crate::doctor::DaemonChecks;
 use hob_bus::{EventEmitter, Room};
+use hob_exec::Spawner;
 use hob_wire::rooms::daemon::{
-    DaemonStatus, DaemonStatusParams, DaemonVerifyParams, DaemonVerifyResult,
-    DaemonVerifyingPayload, EVENTS, Status, Verify, Verifying,
+    DaemonDoctorParams, DaemonDoctorResult, DaemonStatus, DaemonStatusParams, DaemonVerifyParams,
+    DaemonVerifyResult, DaemonVerifyingPayload, Doctor, EVENTS, Status, Verify, Verifying,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +27,8 @@ pub struct DaemonFacts {
     pub listeners: Arc<OnceLock<Vec<String>>>,
     /// Notes about the listeners for the person; set at the same time.
     pub notes: Arc<OnceLock<Vec<String>>>,
+    /// Probes the sandbox for `daemon.doctor`; `None` leaves that out.
+    pub spawner: Option<Spawner>,
 }
 
 struct DaemonContext {
@@ -33,6 +37,8 @@ struct DaemonContext {
     emitter: EventEmitter,
     /// One check at a time: it reads the whole store, and several would slow each other down.
     checks: Semaphore,
+    /// One examination at a time, because it looks at files and probes the sandbox.
+    examinations: Semaphore,
 }
 
 /// Serves the room `daemon`.
@@ -42,11 +48,13 @@ pub fn serve(context: &RoomContext, facts: DaemonFacts) -> Result<(), WireError>
         facts,
         emitter: context.bus.emitter("daemon"),
         checks: Semaphore::new(1),
+        examinations: Semaphore::new(1),
     };
     let room = Room::new("daemon")
         .events(EVENTS)
         .state(Arc::new(daemon))
         .method(Status, DaemonContext::status)
+        .method(Doctor, DaemonContext::doctor)
         .method(Verify, DaemonContext::verify);
     context.bus.serve(room)
 }
@@ -69,6 +77,19 @@ impl DaemonContext {
             sessions,
             seq: store.event_log().bounds().last,
         })
+    }
+
+    async fn doctor(&self, _: DaemonDoctorParams) -> Result<DaemonDoctorResult, WireError> {
+        let turn = self.examinations.acquire().await;
+        let _turn = turn.map_err(|_| WireError::new(ErrorCode::Cancelled, "hob is stopping."))?;
+        let notes = self.facts.notes.get();
+        let checks = DaemonChecks {
+            context: &self.deps,
+            spawner: self.facts.spawner.as_ref(),
+            version: &self.facts.version,
+            notes: notes.map_or(&[], Vec::as_slice),
+        };
+        Ok(checks.examine().await)
     }
 
     /// Verifies the whole store on a blocking thread.

@@ -1,6 +1,7 @@
 //! `model.*`: the models of all configured providers.
 //!
 //! - `provider_changes`: changes providers and aliases in the config
+//! - `kept_keys`: keeps the key of a provider
 //! - `test_call`: asks a model for one word
 //! - `pull_plan`, `pull`: downloads of model files; `fetched_models`: the files that are here
 //! - `local_choice`: makes a fetched model the one that `local` means
@@ -9,6 +10,7 @@
 //! key, only the name of its variable; a change is on disk and in effect when it is acknowledged.
 
 mod fetched_models;
+mod kept_keys;
 mod local_choice;
 mod provider_changes;
 mod pull;
@@ -22,7 +24,7 @@ use hob_bus::{Caller, EventEmitter, Room};
 use hob_kit::settings::Settings;
 use hob_models::{HomeKeys, ModelCatalog, ModelListing};
 use hob_wire::rooms::model::{
-    Add, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
+    Add, KeepKey, List, ModelListParams, ModelListResult, ProviderInfo, Remove, Set, Test,
 };
 use hob_wire::rooms::model_files::{self, Abort, Catalog, Delete, Downloads, Pull};
 use hob_wire::{ErrorCode, WireError};
@@ -90,6 +92,7 @@ pub fn serve(
         .method(Remove, provider_changes::remove)
         .method(Test, test_call::test)
         .method(Set, provider_changes::set)
+        .method(KeepKey, kept_keys::keep)
         .method(Catalog, fetched_models::catalog)
         .method(Pull, pull::pull)
         .method(Abort, pull::abort)

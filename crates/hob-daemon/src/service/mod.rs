@@ -6,6 +6,7 @@
 //! - `launch`: one start; `probe`: health checks; `log_buffer`: the output
 //! - `requests`: the methods of the room; `served_models`: the models that services offer
 //! - `install`: installs and uninstalls the services that ship with hob
+//! - `metrics`: samples of processor time and memory
 //! - `messages`: sentences; `settings`: config keys
 //!
 //! Invariants: only its owner changes a service; a stop is answered when nothing of the service
@@ -17,6 +18,7 @@ mod install;
 mod launch;
 mod log_buffer;
 mod messages;
+mod metrics;
 mod owner;
 mod policy;
 mod probe;
@@ -38,9 +40,10 @@ pub use hob_services::llm::KEYS as LLM_KEYS;
 pub use hob_services::opencode::KEYS as OPENCODE_KEYS;
 use hob_wire::WireError;
 use hob_wire::rooms::service::{
-    EVENTS, Install, List, Logs, Reach, Restart, Start, Status, Stop, Uninstall,
+    EVENTS, Install, List, Logs, Metrics, Reach, Restart, Start, Status, Stop, Uninstall,
 };
 use install::InstallJobs;
+use metrics::SampleHistory;
 use registry::ServiceRegistry;
 use served_models::FoundCache;
 pub use settings::KEYS;
@@ -72,6 +75,7 @@ struct ServiceContext {
     refreshing: tokio::sync::Mutex<()>,
     found_cache: tokio::sync::Mutex<FoundCache>,
     install_jobs: InstallJobs,
+    samples: SampleHistory,
     served: watch::Sender<Arc<Vec<ServedModel>>>,
     /// Notified when a service or its files have changed.
     changed: Notify,
@@ -132,6 +136,7 @@ pub fn serve(
         refreshing: tokio::sync::Mutex::default(),
         found_cache: tokio::sync::Mutex::default(),
         install_jobs: InstallJobs::default(),
+        samples: SampleHistory::default(),
         served: watch::Sender::new(Arc::default()),
         changed: Notify::new(),
         stopping: CancellationToken::new(),
@@ -147,6 +152,7 @@ pub fn serve(
         .method(Stop, ServiceContext::stop)
         .method(Restart, ServiceContext::restart)
         .method(Logs, ServiceContext::logs)
+        .method(Metrics, ServiceContext::metrics)
         .method(Reach, ServiceContext::reach)
         .method(Install, ServiceContext::install)
         .method(Uninstall, ServiceContext::uninstall);
@@ -169,6 +175,10 @@ impl ServiceRoom {
             context.refresh().await;
             autostart(&context).await;
             context.keep_served_models().await;
+        });
+        let context = Arc::clone(&self.0);
+        tasks.spawn_until_stop("service metrics", async move {
+            context.keep_samples().await;
         });
     }
 

@@ -11,9 +11,10 @@ use hob_store::{Store, StoreError};
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Blocks, Create, Delete, EVENTS, Export, Get, History, Label, List, Send, Session,
-    SessionAnnotateParams, SessionBlocks, SessionBlocksParams, SessionCreateParams,
-    SessionCreateResult, SessionDeleteParams, SessionDeleteResult, SessionExportParams,
+    Annotate, Blocks, Create, Delete, Draft, EVENTS, Export, Fork, Get, History, Label, List, Send,
+    Session, SessionAnnotateParams, SessionBlocks, SessionBlocksParams, SessionCreateParams,
+    SessionCreateResult, SessionDeleteParams, SessionDeleteResult, SessionDraftParams,
+    SessionDraftResult, SessionExportParams, SessionForkParams, SessionForkResult,
     SessionGetParams, SessionHistoryParams, SessionLabelParams, SessionListParams,
     SessionListResult, SessionMessages, SessionSendParams, SessionSendResult,
 };
@@ -21,6 +22,8 @@ use std::sync::Arc;
 
 /// Requests handled at once. Writers share one fsync, so many at once make each cheap.
 const CONCURRENCY: usize = 1_024;
+/// The kind of a session that a person began.
+const PERSONS_KIND: &str = "main";
 
 /// Serves the room `sessions`.
 pub fn serve(context: &RoomContext) -> Result<(), WireError> {
@@ -32,11 +35,13 @@ pub fn serve(context: &RoomContext) -> Result<(), WireError> {
             transcripts: context.transcripts.clone(),
         }))
         .method(Create, create)
+        .method(Fork, fork)
         .method(Get, get)
         .method(List, list)
         .method(History, history)
         .method(Blocks, blocks)
         .method(Send, send)
+        .method(Draft, draft)
         .method(Delete, delete)
         .method(Export, export)
         .method(Annotate, annotate)
@@ -61,6 +66,25 @@ async fn create(
     };
     reserved_sessions::check_session_access(&call, store, target).await?;
     Ok(store.create_session(params).await?)
+}
+
+async fn fork(
+    SessionHandlers { store, .. }: &SessionHandlers,
+    call: RequestContext,
+    params: SessionForkParams,
+) -> Result<SessionForkResult, WireError> {
+    let target = SessionTarget {
+        session: params.new_key.as_deref(),
+        kind: None,
+        parent: Some(&params.session_key),
+    };
+    reserved_sessions::check_session_access(&call, store, target).await?;
+    let source = SessionRef::parse(&params.session_key);
+    let source = store.get_session(&source).await?;
+    // A fork is a person's own: it must not count as a session whose kind grants or denies by
+    // itself.
+    let kind = reserved_sessions::is_reserved_kind(&source.kind).then_some(PERSONS_KIND);
+    Ok(store.fork_session(params, kind).await?)
 }
 
 async fn get(handlers: &SessionHandlers, params: SessionGetParams) -> Result<Session, StoreError> {
@@ -104,6 +128,17 @@ async fn delete(
     let deleted = handlers.store.delete_session(&session).await?;
     handlers.transcripts.reset(&params.session_key);
     Ok(deleted)
+}
+
+async fn draft(
+    SessionHandlers { store, .. }: &SessionHandlers,
+    call: RequestContext,
+    params: SessionDraftParams,
+) -> Result<SessionDraftResult, WireError> {
+    if params.draft.is_some() {
+        check_written(&call, store, &params.session_key).await?;
+    }
+    Ok(store.session_draft(params).await?)
 }
 
 async fn annotate(

@@ -126,8 +126,11 @@ async fn find_registered(
         .caller
         .call::<Inspect>(&GatewayInspectParams {})
         .await?;
-    let mut services = inspection.services.into_iter();
-    let found = services.find(|info| info.name == service);
+    let services = inspection.services.into_iter();
+    // Several connections may have the name; at most one of them offers methods.
+    let found = services
+        .filter(|info| info.name == service)
+        .max_by_key(|info| info.methods.len());
     let connection = found.as_ref().and_then(|info| info.connection);
     match (found, connection) {
         (Some(info), Some(connection)) if !info.builtin => Ok((info, connection)),

@@ -6,9 +6,10 @@
 use super::{TranscriptView, Transcripts};
 use hob_core::transcript::{TranscriptFold, TranscriptInput};
 use hob_store::{StoreError, TranscriptPage, TranscriptPlace};
-use hob_wire::block::Block;
+use hob_wire::block::{Block, BlockContent, BlockStatus};
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::session::{SessionBlocks, SessionBlocksParams};
+use hob_wire::work::ToolCallState;
 use hob_wire::{ErrorCode, RunId, WireError};
 use std::collections::BTreeSet;
 
@@ -215,7 +216,22 @@ fn blocks_of(page: TranscriptPage) -> Vec<Block> {
             });
         }
     }
-    TranscriptFold::read_stored(inputs)
+    let mut blocks = TranscriptFold::read_stored(inputs);
+    for block in &mut blocks {
+        close_cut_off(block);
+    }
+    blocks
+}
+
+/// Closes a final call that has no result, as in a fork that begins in the middle of a step.
+fn close_cut_off(block: &mut Block) {
+    if block.status == BlockStatus::Closed {
+        return;
+    }
+    if let Some(BlockContent::Call { state, .. }) = &mut block.details.content {
+        *state = ToolCallState::Cancelled;
+        block.status = BlockStatus::Closed;
+    }
 }
 
 /// The wanted blocks, each once.

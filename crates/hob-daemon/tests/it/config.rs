@@ -7,7 +7,8 @@ use hob_kit::host_environment::EnvVars;
 use hob_kit::settings::{SettingKey, SettingKind, Settings, SettingsCatalog};
 use hob_wire::ErrorCode;
 use hob_wire::rooms::config::{
-    ApplyStatus, ConfigGetParams, ConfigOrigin, ConfigSetParams, Get, Set,
+    ApplyStatus, ConfigGetParams, ConfigOrigin, ConfigSetParams, ConfigUndoParams, Get, Schema,
+    Set, SettingKindSchema, Undo,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -253,5 +254,107 @@ async fn concurrent_changes_all_arrive() {
         json!(file.text("gateway.name"))
     );
     assert_eq!(file.u64("gateway.max_connections") % 2, 0);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_schema_describes_every_setting_and_what_waits_for_a_restart() {
+    let house = house("[gateway]\nmax_connections = 20\n");
+    let caller = house.fixture.caller();
+    let schema = async |key: Option<&str>| {
+        let params = ConfigGetParams {
+            key: key.map(str::to_owned),
+        };
+        caller.call::<Schema>(&params).await
+    };
+    let all = schema(None).await.expect("describes").settings;
+    let keys: Vec<&str> = all.iter().map(|it| it.key.as_str()).collect();
+    let expected = [
+        "gateway.max_connections",
+        "gateway.name",
+        "log.level",
+        "tools.shell",
+    ];
+    assert_eq!(keys, expected);
+    let bound = &all[0];
+    assert_eq!(bound.kind, SettingKindSchema::Integer { min: 1, max: 100 });
+    assert_eq!(
+        (&bound.default, &bound.value),
+        (&Some(json!(10)), &Some(json!(20)))
+    );
+    assert_eq!(
+        (bound.origin, bound.live, bound.settable),
+        (ConfigOrigin::File, false, true)
+    );
+    assert_eq!(
+        bound.variable.as_deref(),
+        Some("HOB_GATEWAY_MAX_CONNECTIONS")
+    );
+    assert_eq!(bound.pending, None);
+    let level = &all[2];
+    let choices = vec!["info".to_owned(), "debug".to_owned()];
+    assert_eq!(level.kind, SettingKindSchema::Choice { choices });
+    assert_eq!((level.about.as_str(), level.live), ("How much.", true));
+    assert!(!all[3].settable);
+    let set = ConfigSetParams {
+        key: "gateway.max_connections".to_owned(),
+        value: json!(30),
+    };
+    caller.call::<Set>(&set).await.expect("sets");
+    let later = schema(Some("gateway.max_connections")).await;
+    let later = later.expect("describes").settings.remove(0);
+    assert_eq!(
+        (later.value, later.pending),
+        (Some(json!(20)), Some(json!(30)))
+    );
+    assert_eq!(
+        schema(Some("gateway"))
+            .await
+            .expect("describes")
+            .settings
+            .len(),
+        2
+    );
+    assert_eq!(code(schema(Some("colour")).await), ErrorCode::NotFound);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn the_last_change_is_taken_back_once_and_only_from_the_file_it_left() {
+    let text = "# mine\n[log]\nlevel = \"info\" # why\n";
+    let house = house(text);
+    let caller = house.fixture.caller();
+    let file = house.fixture.home.config_file();
+    let set = async |key: &str, value: Value| {
+        let key = key.to_owned();
+        caller.call::<Set>(&ConfigSetParams { key, value }).await
+    };
+    let undo = async || caller.call::<Undo>(&ConfigUndoParams {}).await;
+    assert_eq!(code(undo().await), ErrorCode::NotFound);
+    set("log.level", json!("debug")).await.expect("sets");
+    // A change that is refused is not the last one.
+    assert_eq!(
+        code(set("log.level", json!("loud")).await),
+        ErrorCode::InvalidParams
+    );
+    let undone = undo().await.expect("takes back");
+    assert_eq!(
+        (undone.key.as_str(), undone.value),
+        ("log.level", json!("info"))
+    );
+    assert_eq!(undone.applied, ApplyStatus::Now);
+    assert_eq!(std::fs::read_to_string(&file).expect("reads"), text);
+    assert_eq!(house.settings.borrow().text("log.level"), "info");
+    assert_eq!(code(undo().await), ErrorCode::NotFound);
+
+    set("gateway.name", json!("one")).await.expect("sets");
+    let by_hand = std::fs::read_to_string(&file).expect("reads") + "# by hand\n";
+    std::fs::write(&file, &by_hand).expect("writes");
+    assert_eq!(code(undo().await), ErrorCode::Conflict);
+    assert_eq!(std::fs::read_to_string(&file).expect("reads"), by_hand);
+    // The next change includes what was written by hand, and its undo leaves that.
+    set("gateway.name", json!("two")).await.expect("sets");
+    undo().await.expect("takes back");
+    assert_eq!(std::fs::read_to_string(&file).expect("reads"), by_hand);
     house.fixture.close().await;
 }

@@ -27,6 +27,10 @@ mod permissions;
 #[cfg(test)]
 mod scheduled_commands;
 #[cfg(test)]
+mod session_drafts;
+#[cfg(test)]
+mod session_forks;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod terminal;

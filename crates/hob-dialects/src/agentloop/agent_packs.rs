@@ -1,19 +1,98 @@
-//! The agents of AgentLoop's clients, as data, and the router that picks one by keywords. Pure.
+//! The agents of AgentLoop's clients: the built-in ones as data, those that a workspace changes or
+//! adds, and the router that picks one by keywords. Pure.
 //!
-//! Invariant: the same message always gets the same agent; a message without keywords gets the
-//! first one of the table.
+//! Invariants: the same message always gets the same agent; a message without keywords gets the
+//! first one. The built-in agents are always there, and a workspace's own agents are only pinned.
+
+use crate::agentloop::pack_file::PackFile;
+
+/// What is said of an agent whose file does not describe it.
+const NO_DESCRIPTION: &str = "An agent of this workspace.";
 
 /// An agent: its tools and its prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AgentPack {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// Tool names; tools that do not exist are skipped.
-    pub(crate) tools: &'static [&'static str],
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// Names or aliases of tools; tools that do not exist are skipped.
+    pub(crate) tools: Vec<String>,
     /// The agent's layer of the system prompt.
-    pub(crate) prompt: &'static str,
+    pub(crate) prompt: String,
+}
+
+/// A built-in agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BuiltInAgent {
+    name: &'static str,
+    about: &'static str,
+    tools: &'static [&'static str],
+    prompt: &'static str,
     /// Keywords and phrases that select the agent, in lower case.
     keywords: &'static [&'static str],
+}
+
+/// All agents of a workspace. The built-in ones come first, in the order of their table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AgentPacks(Vec<AgentPack>);
+
+impl AgentPacks {
+    pub(crate) fn built_in() -> AgentPacks {
+        AgentPacks(PACKS.into_iter().map(BuiltInAgent::to_pack).collect())
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, AgentPack> {
+        self.0.iter()
+    }
+
+    /// Returns the agent of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<&AgentPack> {
+        self.0.iter().find(|pack| pack.name == name)
+    }
+
+    /// Returns the agent for a message.
+    pub(crate) fn route(&self, message: &str) -> (&AgentPack, RouteReason) {
+        let (place, reason) = route(message);
+        (&self.0[place], reason)
+    }
+}
+
+impl Extend<PackFile> for AgentPacks {
+    /// Changes the agents that the files name, and adds the others.
+    fn extend<T: IntoIterator<Item = PackFile>>(&mut self, files: T) {
+        for file in files {
+            let found = self.0.iter().position(|pack| pack.name == file.name);
+            let place = found.unwrap_or(self.0.len());
+            if found.is_none() {
+                self.0.push(AgentPack {
+                    name: file.name,
+                    about: NO_DESCRIPTION.to_owned(),
+                    tools: Vec::new(),
+                    prompt: String::new(),
+                });
+            }
+            let pack = &mut self.0[place];
+            pack.about = file
+                .about
+                .unwrap_or_else(|| std::mem::take(&mut pack.about));
+            pack.tools = file
+                .tools
+                .unwrap_or_else(|| std::mem::take(&mut pack.tools));
+            pack.prompt = file
+                .prompt
+                .unwrap_or_else(|| std::mem::take(&mut pack.prompt));
+        }
+    }
+}
+
+impl BuiltInAgent {
+    fn to_pack(self) -> AgentPack {
+        AgentPack {
+            name: self.name.to_owned(),
+            about: self.about.to_owned(),
+            tools: self.tools.iter().map(|&tool| tool.to_owned()).collect(),
+            prompt: self.prompt.to_owned(),
+        }
+    }
 }
 
 /// The reason an agent was picked.
@@ -42,16 +121,16 @@ const LOOKUP_TOOLS: &[&str] = &[
     "agent_status",
 ];
 
-/// All agents; the first is the default. If keywords of several match, [`PRECEDENCE`] decides.
-pub(crate) const PACKS: [AgentPack; 5] = [
-    AgentPack {
+/// The first is the default. If keywords of several match, [`PRECEDENCE`] decides.
+const PACKS: [BuiltInAgent; 5] = [
+    BuiltInAgent {
         name: "chat.quick",
         about: "A short answer, without tools.",
         tools: &[],
         prompt: "Answer briefly and directly.",
         keywords: &[],
     },
-    AgentPack {
+    BuiltInAgent {
         name: "debug.triage",
         about: "Finds out why something fails.",
         tools: TRIAGE_TOOLS,
@@ -76,7 +155,7 @@ pub(crate) const PACKS: [AgentPack; 5] = [
             "doesn't work",
         ],
     },
-    AgentPack {
+    BuiltInAgent {
         name: "code.arch",
         about: "Thinks about design, and changes nothing.",
         tools: READ_TOOLS,
@@ -93,7 +172,7 @@ pub(crate) const PACKS: [AgentPack; 5] = [
             "refactoring plan",
         ],
     },
-    AgentPack {
+    BuiltInAgent {
         name: "code.change",
         about: "Changes files of the workspace.",
         tools: EDIT_TOOLS,
@@ -111,7 +190,7 @@ pub(crate) const PACKS: [AgentPack; 5] = [
             "rewrite",
         ],
     },
-    AgentPack {
+    BuiltInAgent {
         name: "tool.use",
         about: "Looks things up with tools.",
         tools: LOOKUP_TOOLS,
@@ -141,13 +220,8 @@ const PRECEDENCE: [usize; 4] = [3, 1, 2, 4];
 /// request.
 const ROUTED_CHARS_MAX: usize = 4_000;
 
-/// Returns the agent of this name.
-pub(crate) fn find(name: &str) -> Option<&'static AgentPack> {
-    PACKS.iter().find(|pack| pack.name == name)
-}
-
-/// Returns the agent for a message.
-pub(crate) fn route(message: &str) -> (&'static AgentPack, RouteReason) {
+/// Returns the place of the agent for a message.
+fn route(message: &str) -> (usize, RouteReason) {
     let text: String = message
         .chars()
         .take(ROUTED_CHARS_MAX)
@@ -157,10 +231,10 @@ pub(crate) fn route(message: &str) -> (&'static AgentPack, RouteReason) {
     for place in PRECEDENCE {
         let pack = &PACKS[place];
         if let Some(word) = pack.keywords.iter().find(|word| has_keyword(&text, word)) {
-            return (pack, RouteReason::Keyword(word));
+            return (place, RouteReason::Keyword(word));
         }
     }
-    (&PACKS[0], RouteReason::NoKeyword)
+    (0, RouteReason::NoKeyword)
 }
 
 /// Returns true if `word` occurs in `text` as a whole word.

@@ -3,6 +3,7 @@
 //! Invariants: commands are handled one after the other. Slow ones (answering a message, starting
 //! or stopping a service) run in their own tasks, whose number is limited per client.
 
+use crate::agentloop::agent_packs::AgentPacks;
 use crate::agentloop::outgoing::{self, AgentLoopEventReceiver, EVENTS_MAX};
 use crate::agentloop::session::{AgentLoopRouting, AgentLoopSessionTurns};
 use crate::agentloop::turn::AgentLoopTurn;
@@ -10,7 +11,8 @@ use crate::agentloop::types::{
     AgentLoopAgent, AgentLoopCommand, AgentLoopEvent, AgentLoopSessionConfigure,
     AgentLoopSessionRef, AgentLoopSessionSend, AgentLoopSessionState, COMMANDS,
 };
-use crate::agentloop::{SURFACE, agent_packs};
+use crate::agentloop::workspace_packs::{self, WorkspacePacks};
+use crate::agentloop::{SURFACE, settings};
 use bytes::Bytes;
 use hob_bus::Caller;
 use hob_gateway::Principal;
@@ -22,6 +24,7 @@ use hob_wire::rooms::session::{self, Session, SessionAnnotateParams, SessionCrea
 use hob_wire::{ErrorCode, Scope, WireError, frame, limits};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -151,7 +154,7 @@ impl AgentLoopClient {
             AgentLoopCommand::SessionConfigure(change) => self.configure(change).await,
             AgentLoopCommand::SessionCancel(of) => self.cancel(&of.session_id).await,
             AgentLoopCommand::AgentList(_) => {
-                self.emit(&agent_list()).await;
+                self.list_agents().await;
                 Ok(())
             }
             AgentLoopCommand::ServiceStart(of) => self.start_service(of.name),
@@ -163,21 +166,28 @@ impl AgentLoopClient {
         }
     }
 
-    async fn create(&self, id: Option<&str>) -> Result<(), WireError> {
+    async fn create(self: &Arc<Self>, id: Option<&str>) -> Result<(), WireError> {
         let session = self.open_session(id).await?;
         let session_id = id.map_or_else(|| session.id.to_string(), str::to_owned);
         let created = AgentLoopEvent::SessionCreated {
             session_id: session_id.clone(),
         };
         self.emit(&created).await;
-        self.send_status(&session_id, AgentLoopSessionState::Idle, "Session ready")
-            .await;
+        if !self.attach(&session_id, &session.session_key).await? {
+            self.send_status(&session_id, AgentLoopSessionState::Idle, "Session ready")
+                .await;
+        }
         Ok(())
     }
 
     async fn send(self: &Arc<Self>, message: AgentLoopSessionSend) -> Result<(), WireError> {
         let session = self.open_session(Some(&message.session_id)).await?;
         let session_turns = self.session_turns(&session.session_key)?;
+        // An answer that began on another connection is shown first.
+        if !session_turns.is_busy() {
+            self.attach(&message.session_id, &session.session_key)
+                .await?;
+        }
         let turn = AgentLoopTurn {
             client: Arc::clone(self),
             cancel_count: session_turns.cancel_count(),
@@ -188,13 +198,22 @@ impl AgentLoopClient {
             images: message.images.unwrap_or_default(),
             session_turns,
         };
+        self.spawn_turn(&Arc::clone(&turn.session_turns), turn.run())
+    }
+
+    /// Runs a turn of a session in its own task. A turn ends its count itself.
+    pub(crate) fn spawn_turn(
+        &self,
+        session_turns: &AgentLoopSessionTurns,
+        turn: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), WireError> {
         // Refused rather than queued: the client can wait, and hob's memory stays bounded.
         let permit = Arc::clone(&self.work).try_acquire_owned();
         let permit = permit.map_err(|_| overloaded())?;
         // Counted before the task starts, so that a cancel right after this command sees the turn.
-        turn.session_turns.turn_began();
+        session_turns.turn_began();
         self.state.shared.tasks.spawn("agentloop-turn", async move {
-            turn.run().await;
+            turn.await;
             drop(permit);
         });
         Ok(())
@@ -204,8 +223,9 @@ impl AgentLoopClient {
         let session_id = change.session_id.clone();
         let session = self.open_session(Some(&session_id)).await?;
         let mut routing = AgentLoopRouting::from_metadata(&session.metadata);
+        let packs = self.packs().await.packs;
         routing
-            .apply(change)
+            .apply(change, &packs)
             .map_err(|why| WireError::new(ErrorCode::InvalidParams, why))?;
         let annotation = SessionAnnotateParams {
             session_key: session.session_key.clone(),
@@ -249,6 +269,47 @@ impl AgentLoopClient {
         Ok(())
     }
 
+    /// The folder in which this client's runs work. A client that may not act on this machine has
+    /// none.
+    pub(crate) fn workspace(&self) -> Option<String> {
+        let folder = settings::workspace(&self.state.shared.settings.borrow());
+        folder.filter(|_| self.can_read_files())
+    }
+
+    /// Returns the agents, with those of the workspace.
+    pub(crate) async fn packs(&self) -> WorkspacePacks {
+        let built_in = || WorkspacePacks {
+            packs: AgentPacks::built_in(),
+            refused: Vec::new(),
+        };
+        let Some(folder) = self.workspace() else {
+            return built_in();
+        };
+        let shared = &self.state.shared;
+        let (home, mask) = (shared.home.clone(), shared.mask.clone());
+        let load = move || workspace_packs::load(Path::new(&folder), &home, &mask);
+        // On a blocking thread, because the folder may be on a slow disk.
+        let loaded = tokio::task::spawn_blocking(load).await;
+        loaded.unwrap_or_else(|_| built_in())
+    }
+
+    /// Sends the agents, and why a file of the workspace is not among them.
+    async fn list_agents(&self) {
+        let loaded = self.packs().await;
+        let agents = loaded.packs.iter().map(|pack| AgentLoopAgent {
+            name: pack.name.clone(),
+            description: Some(pack.about.clone()),
+            tools: pack.tools.clone(),
+        });
+        self.emit(&AgentLoopEvent::AgentList {
+            agents: agents.collect(),
+        })
+        .await;
+        for why in loaded.refused {
+            self.send_error(None, why).await;
+        }
+    }
+
     /// Returns the session of this id and creates it if it is missing.
     async fn open_session(&self, id: Option<&str>) -> Result<Session, WireError> {
         let mut params = SessionCreateParams::default();
@@ -261,7 +322,10 @@ impl AgentLoopClient {
         Ok(created.session)
     }
 
-    fn session_turns(&self, session_key: &str) -> Result<Arc<AgentLoopSessionTurns>, WireError> {
+    pub(crate) fn session_turns(
+        &self,
+        session_key: &str,
+    ) -> Result<Arc<AgentLoopSessionTurns>, WireError> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session_turns) = sessions.get(session_key) {
             return Ok(Arc::clone(session_turns));
@@ -348,17 +412,6 @@ fn parse_command(text: &[u8]) -> Result<AgentLoopCommand, String> {
         None => return Err("Invalid command: it has no 'type'.".to_owned()),
     }
     serde_json::from_value(command).map_err(|failure| format!("Invalid command: {failure}"))
-}
-
-fn agent_list() -> AgentLoopEvent {
-    let agents = agent_packs::PACKS.iter().map(|pack| AgentLoopAgent {
-        name: pack.name.to_owned(),
-        description: Some(pack.about.to_owned()),
-        tools: pack.tools.iter().map(|&tool| tool.to_owned()).collect(),
-    });
-    AgentLoopEvent::AgentList {
-        agents: agents.collect(),
-    }
 }
 
 fn overloaded() -> WireError {

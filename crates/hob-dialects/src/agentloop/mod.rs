@@ -4,28 +4,40 @@
 //!
 //! - `client`: one client and its commands; `services`: its service commands; `session`: the turns
 //!   and the routing of a session
-//! - `turn`: answers one message; `run_translator`: the events of that answer; `images`: image
-//!   files that a message names
-//! - `agent_packs`: the agents, and the router that picks one for a message
+//! - `turn`: answers one message; `attach`: the rest of an answer that began on another connection;
+//!   `run_follower`, `run_translator`: the events of an answer; `images`: image files that a message
+//!   names
+//! - `agent_packs`: the agents, and the router that picks one for a message; `workspace_packs`,
+//!   `pack_file`: the agents of a workspace
+//! - `speech`: speech where clients look for their speech server
 //! - `outgoing`: the events for a client; `engine_file`: the file in which clients find the
 //!   listener
-//! - `types`: the commands and events; `settings`: the configuration keys
+//! - `types`: the commands and events; `settings`: the configuration keys; `import`: what AgentLoop
+//!   stored
 //!
-//! Invariants: this surface only translates. Events of a session go only to the client that asked.
-//! An invalid frame is answered with `error` and the connection stays open. Files of this machine
+//! Invariants: this surface only translates. Events of a session go only to the client that asked,
+//! or that names the session while it is answered. An invalid frame is answered with `error` and the connection stays open. Files of this machine
 //! are read only for clients with the scope `control`.
 
 mod agent_packs;
+mod attach;
 mod client;
 mod engine_file;
 mod images;
+mod import;
 mod outgoing;
+mod pack_file;
+mod run_follower;
 mod run_translator;
 mod services;
 mod session;
 mod settings;
+pub(crate) mod speech;
 mod turn;
 mod types;
+mod workspace_packs;
+
+pub(crate) use import::IMPORTER;
 
 use axum::Router;
 use axum::body::Body;

@@ -29,6 +29,8 @@ pub(crate) struct AgentLoopRunTranslator {
     /// The sent tokens do not match the current attempt.
     has_diverged: bool,
     asks_status: bool,
+    /// The question that was shown last.
+    question: Option<String>,
 }
 
 impl AgentLoopRunTranslator {
@@ -43,6 +45,7 @@ impl AgentLoopRunTranslator {
             is_streaming: false,
             has_diverged: false,
             asks_status: false,
+            question: None,
         }
     }
 
@@ -126,6 +129,24 @@ impl AgentLoopRunTranslator {
     pub(crate) fn note_message(&mut self, added: &AddedMessage) {
         if added.role == Role::Assistant {
             self.message = Some(added.id);
+        }
+    }
+
+    /// Returns true if a question was not shown yet, and notes it.
+    pub(crate) fn note_question(&mut self, id: &str) -> bool {
+        let is_new = self.question.as_deref() != Some(id);
+        self.question = Some(id.to_owned());
+        // What follows is announced anew, because the client closes its stream with the text.
+        self.is_streaming = false;
+        is_new
+    }
+
+    /// A text that clients show like an answer.
+    pub(crate) fn notice(&self, message_id: String, content: String) -> AgentLoopEvent {
+        AgentLoopEvent::AssistantMessage {
+            session_id: self.session_id.clone(),
+            message_id,
+            content,
         }
     }
 

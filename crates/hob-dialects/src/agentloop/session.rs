@@ -1,9 +1,10 @@
 //! A session of an AgentLoop client: its turns, and how its messages are routed to agents.
 
-use crate::agentloop::agent_packs::{self, AgentPack, RouteReason};
+use crate::agentloop::agent_packs::{AgentPack, AgentPacks, RouteReason};
 use crate::agentloop::types::{AgentLoopSessionConfigure, RoutingMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Mutex;
 
@@ -12,8 +13,9 @@ const METADATA_KEY: &str = "agentloop";
 
 #[derive(Debug, Default)]
 pub(crate) struct AgentLoopSessionTurns {
-    /// Held by the running turn. The lock is fair, so messages are answered in their order.
-    pub(crate) turn_lock: Mutex<()>,
+    /// Held by the running turn. The lock is fair, so messages are answered in their order. Shared,
+    /// so that a turn may hold it before its task has started.
+    pub(crate) turn_lock: Arc<Mutex<()>>,
     cancel_count: AtomicU64,
     active_turns: AtomicUsize,
 }
@@ -68,11 +70,17 @@ impl AgentLoopRouting {
     }
 
     /// Applies a change, or returns an error that names the unknown agent.
-    pub(crate) fn apply(&mut self, change: AgentLoopSessionConfigure) -> Result<(), String> {
+    pub(crate) fn apply(
+        &mut self,
+        change: AgentLoopSessionConfigure,
+        packs: &AgentPacks,
+    ) -> Result<(), String> {
         if let Some(Some(agent)) = &change.agent
-            && agent_packs::find(agent).is_none()
+            && packs.find(agent).is_none()
         {
-            let known: Vec<&str> = agent_packs::PACKS.iter().map(|pack| pack.name).collect();
+            let known: Vec<&str> = packs.iter().map(|pack| pack.name.as_str()).collect();
+            // The client's text is repeated in the error, so it is shortened.
+            let agent: String = agent.chars().take(64).collect();
             return Err(format!(
                 "There is no agent '{agent}'; there are {}.",
                 known.join(", ")
@@ -91,15 +99,19 @@ impl AgentLoopRouting {
     }
 
     /// Returns the agent for a message: the pinned one, or else the one that its text asks for.
-    pub(crate) fn route(&self, message: &str) -> (RoutingMode, &'static AgentPack, String) {
+    pub(crate) fn route<'p>(
+        &self,
+        message: &str,
+        packs: &'p AgentPacks,
+    ) -> (RoutingMode, &'p AgentPack, String) {
         let pinned = match self.routing_mode {
-            RoutingMode::Pinned => self.agent.as_deref().and_then(agent_packs::find),
+            RoutingMode::Pinned => self.agent.as_deref().and_then(|name| packs.find(name)),
             RoutingMode::Auto => None,
         };
         if let Some(pack) = pinned {
             return (RoutingMode::Pinned, pack, "pinned".to_owned());
         }
-        let (pack, reason) = agent_packs::route(message);
+        let (pack, reason) = packs.route(message);
         let reason = match reason {
             RouteReason::Keyword(word) => format!("the message says '{word}'"),
             RouteReason::NoKeyword => "nothing asks for another agent".to_owned(),
@@ -111,7 +123,7 @@ impl AgentLoopRouting {
     pub(crate) fn system_prompt(&self, pack: &AgentPack) -> String {
         match &self.session_prompt {
             Some(prompt) => format!("{}\n\n{prompt}", pack.prompt),
-            None => pack.prompt.to_owned(),
+            None => pack.prompt.clone(),
         }
     }
 

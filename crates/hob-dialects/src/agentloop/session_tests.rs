@@ -1,6 +1,7 @@
 //! Configuration and routing of a session.
 
 use super::AgentLoopRouting;
+use crate::agentloop::agent_packs::AgentPacks;
 use crate::agentloop::types::{AgentLoopSessionConfigure, RoutingMode};
 use serde_json::{Map, json};
 
@@ -15,17 +16,20 @@ fn change() -> AgentLoopSessionConfigure {
 
 #[test]
 fn what_is_missing_stays_and_null_takes_away() {
-    let mut routing = AgentLoopRouting::default();
+    let (mut routing, packs) = (AgentLoopRouting::default(), AgentPacks::built_in());
     let pinned = AgentLoopSessionConfigure {
         routing_mode: Some(RoutingMode::Pinned),
         agent: Some(Some("code.arch".to_owned())),
         session_prompt: Some(Some("Speak French.".to_owned())),
         ..change()
     };
-    routing.apply(pinned).unwrap();
-    routing.apply(change()).unwrap();
-    let (mode, pack, _) = routing.route("what time is it");
-    assert_eq!((mode, pack.name), (RoutingMode::Pinned, "code.arch"));
+    routing.apply(pinned, &packs).unwrap();
+    routing.apply(change(), &packs).unwrap();
+    let (mode, pack, _) = routing.route("what time is it", &packs);
+    assert_eq!(
+        (mode, pack.name.as_str()),
+        (RoutingMode::Pinned, "code.arch")
+    );
     assert!(routing.system_prompt(pack).ends_with("\n\nSpeak French."));
     assert_eq!(
         AgentLoopRouting::from_metadata(&routing.metadata_entry()),
@@ -37,9 +41,9 @@ fn what_is_missing_stays_and_null_takes_away() {
         session_prompt: Some(None),
         ..change()
     };
-    routing.apply(without).unwrap();
-    let (mode, pack, _) = routing.route("what time is it");
-    assert_eq!((mode, pack.name), (RoutingMode::Auto, "tool.use"));
+    routing.apply(without, &packs).unwrap();
+    let (mode, pack, _) = routing.route("what time is it", &packs);
+    assert_eq!((mode, pack.name.as_str()), (RoutingMode::Auto, "tool.use"));
     assert_eq!(routing.system_prompt(pack), pack.prompt);
 }
 
@@ -51,7 +55,7 @@ fn an_unknown_agent_changes_nothing() {
         agent: Some(Some("code.wreck".to_owned())),
         ..change()
     };
-    let refused = routing.apply(unknown).unwrap_err();
+    let refused = routing.apply(unknown, &AgentPacks::built_in()).unwrap_err();
     assert!(refused.contains("chat.quick"), "{refused}");
     assert_eq!(routing, AgentLoopRouting::default());
 }

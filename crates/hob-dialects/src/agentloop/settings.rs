@@ -14,7 +14,8 @@ pub(crate) const KEYS: &[SettingKey] = &[
         },
         "",
         "A WebSocket listener for AgentLoop's clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then talk with the agent, start and stop services, and name pictures by their paths.",
-    ),
+    )
+    .with_folder("dialect.agentloop.workspace"),
     SettingKey::new(
         "listen.agentloop_host",
         SettingKind::Text,
@@ -39,6 +40,25 @@ pub(crate) const KEYS: &[SettingKey] = &[
         "Where AgentLoop's clients look for its listener; run/agentloop.json of the home when empty.",
     )
     .alias("AGENTLOOP_ENGINE_STATE_FILE"),
+    SettingKey::new(
+        "dialect.agentloop.workspace",
+        SettingKind::Checked {
+            expects: "the whole path of a folder, or nothing",
+            check: check_optional_folder,
+        },
+        "",
+        "The folder in which the sessions of AgentLoop's clients work, and whose .agentloop/agents they have; none when empty, and then their file tools open nothing. `hob config set listen.agentloop` sets it to the folder that it is run in, unless it is set already.",
+    )
+    .live(),
+    SettingKey::new(
+        "dialect.agentloop.speech",
+        SettingKind::Checked {
+            expects: "a loopback address such as 127.0.0.1:8880, or nothing",
+            check: check_optional_address,
+        },
+        "127.0.0.1:8880",
+        "Where AgentLoop's clients look for their speech server. While its listener is open, hob answers POST /tts here too; another program that is there is left alone.",
+    ),
 ];
 
 /// The address of the opt-in listener, if it is enabled.
@@ -50,12 +70,32 @@ pub(crate) fn address(settings: &Settings) -> Option<String> {
     non_empty(settings, "listen.agentloop").or_else(port)
 }
 
+/// The address of the speech listener; none without AgentLoop's own.
+pub(crate) fn speech_address(settings: &Settings) -> Option<String> {
+    address(settings)?;
+    non_empty(settings, "dialect.agentloop.speech")
+}
+
+/// The folder in which runs of its clients work.
+pub(crate) fn workspace(settings: &Settings) -> Option<String> {
+    non_empty(settings, "dialect.agentloop.workspace")
+}
+
 /// The file in which clients look up the listener.
 pub(crate) fn state_file(settings: &Settings, home: &Home) -> PathBuf {
     match non_empty(settings, "listen.agentloop_state_file") {
         Some(path) => PathBuf::from(path),
         None => home.run().join("agentloop.json"),
     }
+}
+
+fn check_optional_folder(text: &str) -> Result<(), String> {
+    if text.is_empty() || text.starts_with('/') {
+        return Ok(());
+    }
+    Err(format!(
+        "'{text}' is not a whole path, which begins with '/'"
+    ))
 }
 
 fn check_optional_port(text: &str) -> Result<(), String> {

@@ -5,36 +5,21 @@
 //! accepted.
 
 use crate::agentloop::SURFACE;
+use crate::agentloop::agent_packs::AgentPack;
 use crate::agentloop::client::AgentLoopClient;
 use crate::agentloop::images;
-use crate::agentloop::run_translator::{AddedMessage, AgentLoopRunTranslator};
+use crate::agentloop::run_follower::{self, TOPICS, run_selector};
+use crate::agentloop::run_translator::AgentLoopRunTranslator;
 use crate::agentloop::session::{AgentLoopRouting, AgentLoopSessionTurns};
 use crate::agentloop::types::{AgentLoopEvent, AgentLoopSessionState};
-use hob_gateway::bus_connection::{self, BusConnection, BusMessage, decode};
-use hob_gateway::openai::{BorrowedDelta, tool_ceiling};
+use hob_gateway::bus_connection::BusConnection;
+use hob_gateway::openai::tool_ceiling;
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{
-    self, AgentRunParams, InlineImage, RunCompletedPayload, RunDelta, RunInDoubt,
-    RunInDoubtPayload, RunPaused, RunPausedPayload, RunSelector, RunStep, RunStepPayload, RunTool,
-    RunToolPayload, RunView,
-};
-use hob_wire::rooms::permission::{PermissionQuestion, PermissionRequested};
-use hob_wire::rooms::session::SessionMessage;
+use hob_wire::rooms::agent::{self, AgentRunParams, InlineImage};
 use hob_wire::rooms::tool;
-use hob_wire::{ErrorCode, EventTopic, Method, WireError};
-use serde::Deserialize;
+use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 use std::sync::Arc;
-
-const STATUS: &str = agent::Status::SPEC.name;
-const DELTA: &str = RunDelta::SPEC.topic;
-const STEP: &str = RunStep::SPEC.topic;
-const TOOL: &str = RunTool::SPEC.topic;
-const PAUSED: &str = RunPaused::SPEC.topic;
-const IN_DOUBT: &str = RunInDoubt::SPEC.topic;
-const COMPLETED: &str = agent::RunCompleted::SPEC.topic;
-const ASKED: &str = PermissionRequested::SPEC.topic;
-const ADDED: &str = SessionMessage::SPEC.topic;
 
 /// A message to answer.
 #[derive(Debug)]
@@ -81,9 +66,8 @@ impl AgentLoopTurn {
         let images = self.read_images().await?;
         let params = self.route(images).await?;
         let mut connection = self.client.connect()?;
-        let topics = [DELTA, STEP, TOOL, PAUSED, IN_DOUBT, COMPLETED, ASKED, ADDED];
         connection
-            .subscribe_session(&topics, &self.session_key)
+            .subscribe_session(&TOPICS, &self.session_key)
             .await?;
         let accepted = connection.call::<agent::Run>(&params).await?;
         // A cancel between the start of the turn and this point found no run to abort.
@@ -91,7 +75,9 @@ impl AgentLoopTurn {
             self.abort(accepted.run_id).await;
         }
         let mut translator = AgentLoopRunTranslator::new(self.session_id.clone(), accepted.run_id);
-        let Some(end) = self.follow(&mut connection, &mut translator).await? else {
+        let client = &self.client;
+        let Some(end) = run_follower::follow(client, &mut connection, &mut translator).await?
+        else {
             return Ok(());
         };
         let meta = json!({
@@ -133,27 +119,25 @@ impl AgentLoopTurn {
     async fn route(&self, images: Vec<InlineImage>) -> Result<AgentRunParams, WireError> {
         let clock = &self.client.state.shared.clock;
         let began = clock.monotonic_ms();
-        let (routing_mode, pack, reason) = self.routing.route(&self.content);
-        let available = self.client.list_tools().await?;
-        let tools: Vec<String> = pack
-            .tools
-            .iter()
-            // A pack may name tools that are not installed here.
-            .filter(|name| available.iter().any(|tool| tool.name == **name))
-            .map(|&name| name.to_owned())
-            .collect();
+        let packs = self.client.packs().await.packs;
+        let (routing_mode, pack, reason) = self.routing.route(&self.content, &packs);
+        let tools = usable_tools(pack, &self.client.list_tools().await?);
         self.client
             .emit(&AgentLoopEvent::RouterDecision {
                 session_id: self.session_id.clone(),
                 routing_mode,
-                agent: pack.name.to_owned(),
+                agent: pack.name.clone(),
                 tools_allowed: tools.clone(),
                 reason: Some(reason),
                 duration_ms: Some(clock.monotonic_ms().saturating_sub(began)),
             })
             .await;
         self.client
-            .send_status(&self.session_id, AgentLoopSessionState::Thinking, pack.name)
+            .send_status(
+                &self.session_id,
+                AgentLoopSessionState::Thinking,
+                &pack.name,
+            )
             .await;
         Ok(AgentRunParams {
             session_key: self.session_key.clone(),
@@ -161,6 +145,7 @@ impl AgentLoopTurn {
             images,
             system: Some(self.routing.system_prompt(pack)),
             tools: Some(tools),
+            workspace: self.client.workspace(),
             ceiling: tool_ceiling(&self.client.principal),
             ..AgentRunParams::default()
         })
@@ -176,99 +161,23 @@ impl AgentLoopTurn {
             tracing::debug!(%run_id, "a cancelled run could not be stopped: {error}");
         }
     }
-
-    /// Sends events until the run ends. Returns `None` if the client leaves before that.
-    async fn follow(
-        &self,
-        connection: &mut BusConnection,
-        translator: &mut AgentLoopRunTranslator,
-    ) -> Result<Option<RunCompletedPayload>, WireError> {
-        let mut events = Vec::new();
-        loop {
-            let frame = tokio::select! {
-                frame = connection.next_frame() => frame?,
-                // Only the events stop here: the run itself continues.
-                () = self.client.disconnected.cancelled() => return Ok(None),
-            };
-            match bus_connection::parse_message(&frame) {
-                Some(BusMessage::Event { topic, payload, .. })
-                    if is_of_run(payload, translator.run()) =>
-                {
-                    if topic == COMPLETED {
-                        return decode(payload).map(Some);
-                    }
-                    translate_event(&topic, payload, translator, &mut events)?;
-                }
-                Some(BusMessage::Event { topic, payload, .. }) if topic == ADDED => {
-                    translator.note_message(&decode::<AddedMessage>(payload)?);
-                }
-                Some(BusMessage::Answer { id, outcome }) if id == STATUS => {
-                    let view = outcome.and_then(decode::<RunView>).ok();
-                    translator.apply_status(view.as_ref(), &mut events);
-                }
-                _ => {}
-            }
-            if translator.take_status_request() {
-                let run = run_selector(translator.run());
-                connection
-                    .send_request::<agent::Status>(STATUS, &run)
-                    .await?;
-            }
-            // A full channel waits here, so a slow client slows down only its own answer.
-            self.client.emit_all(events.drain(..)).await;
-        }
-    }
 }
 
-/// Translates an event of the followed run.
-fn translate_event(
-    topic: &str,
-    payload: &str,
-    translator: &mut AgentLoopRunTranslator,
-    events: &mut Vec<AgentLoopEvent>,
-) -> Result<(), WireError> {
-    match topic {
-        DELTA => {
-            // An unreadable delta counts as lost; the next offset shows the gap.
-            if let Ok(delta) = serde_json::from_str::<BorrowedDelta<'_>>(payload) {
-                translator.apply_delta(&delta, events);
-            }
+/// Returns the tools of an agent that there are, by their own names. A file of a workspace may name
+/// AgentLoop's tools, which are aliases here, and tools that nobody has.
+fn usable_tools(pack: &AgentPack, available: &[tool::ToolSpec]) -> Vec<String> {
+    let is_named =
+        |tool: &&tool::ToolSpec, name: &String| tool.name == *name || tool.aliases.contains(name);
+    let mut tools: Vec<String> = Vec::new();
+    for name in &pack.tools {
+        let found = available.iter().find(|tool| is_named(tool, name));
+        if let Some(tool) = found
+            && !tools.contains(&tool.name)
+        {
+            tools.push(tool.name.clone());
         }
-        STEP => translator.apply_step(&decode::<RunStepPayload>(payload)?, events),
-        TOOL => translator.apply_tool(decode::<RunToolPayload>(payload)?, events),
-        ASKED => {
-            let question: PermissionQuestion = decode(payload)?;
-            let detail = format!("Waits for a person's yes: {}", question.sentence);
-            events.push(translator.state(AgentLoopSessionState::ToolUse, &detail));
-        }
-        PAUSED => {
-            let paused: RunPausedPayload = decode(payload)?;
-            events.push(translator.error(paused.message));
-        }
-        IN_DOUBT => {
-            let doubt: RunInDoubtPayload = decode(payload)?;
-            events.push(translator.error(format!("{} A person must say.", doubt.known)));
-        }
-        _ => {}
     }
-    Ok(())
-}
-
-/// Returns true if an event belongs to this run.
-fn is_of_run(payload: &str, run: RunId) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct RunIdField {
-        run_id: RunId,
-    }
-    serde_json::from_str::<RunIdField>(payload).is_ok_and(|of| of.run_id == run)
-}
-
-fn run_selector(run_id: RunId) -> RunSelector {
-    RunSelector {
-        run_id: Some(run_id),
-        session_key: None,
-    }
+    tools
 }
 
 impl AgentLoopClient {
@@ -282,7 +191,7 @@ impl AgentLoopClient {
         }
     }
 
-    fn connect(&self) -> Result<BusConnection, WireError> {
+    pub(crate) fn connect(&self) -> Result<BusConnection, WireError> {
         let trace: Arc<str> = self.state.shared.randomness.hex(8).into();
         BusConnection::open(&self.state, &self.principal, SURFACE, trace)
     }

@@ -9,6 +9,7 @@ use crate::archy::types::{
 use crate::archy::{
     batch, commands, extra_actions, prompt_folder, service_actions, waiting, windows,
 };
+use hob_wire::ErrorCode;
 use hob_wire::rooms::terminal;
 use hob_wire::rooms::{desktop, desktop::SystemInfo};
 
@@ -103,14 +104,18 @@ async fn check_command(
     client: &ArchyClient<'_>,
     data: ArchyFields<'_>,
 ) -> Result<ArchyResponse, ArchyFailure> {
-    let program = data.command(COMMAND_MISSING)?.to_owned();
+    let program = data.require_text("command", COMMAND_MISSING)?.to_owned();
     let params = desktop::DesktopProgramParams { program };
-    let found = client.call::<desktop::Program>(&params).await?;
+    let found = match client.call::<desktop::Program>(&params).await {
+        // A name that no program can have: the answer to the question is no.
+        Err(error) if error.code == ErrorCode::InvalidParams => None,
+        found => Some(found?),
+    };
     Ok(ArchyResponse {
         // Archy reports a missing program by `exists`, not as a failure.
         success: true,
-        output: found.path,
-        exists: Some(found.found),
+        exists: Some(found.as_ref().is_some_and(|found| found.found)),
+        output: found.and_then(|found| found.path),
         error: None,
     })
 }

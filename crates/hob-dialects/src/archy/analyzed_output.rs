@@ -1,10 +1,11 @@
 //! Analyzed output in Archy's format: facts for programs and a display text for people.
 //!
-//! Invariant: success and exit code come from the shell and are never guessed from the output.
+//! Invariant: status and exit code come from the shell and are never guessed from the output.
 
+use crate::archy::structured_facts;
 use crate::archy::types::{
-    ArchyAnalysis, ArchyAnswer, ArchyMetadata, ArchyParsed, ArchyResponse, ArchyStatus,
-    COMMAND_TIMEOUT,
+    ArchyAnalysis, ArchyAnswer, ArchyFinding, ArchyMetadata, ArchyParsed, ArchyResponse,
+    ArchyStatus, COMMAND_TIMEOUT,
 };
 use hob_wire::analysis::{Importance, OutputAnalysis, OutputFinding};
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
@@ -29,16 +30,15 @@ pub(crate) fn finished(
     read: Option<OutputAnalysis>,
 ) -> ArchyAnswer {
     let by_itself = ended.state == CommandState::Done;
-    let success = by_itself && ended.exit_code == Some(0);
     // Archy reports -1 for a command that did not end by itself.
     let exit_code = ended.exit_code.filter(|_| by_itself).unwrap_or(-1);
-    let error = match (success, ended.detail) {
-        (true, _) => None,
-        (false, Some(detail)) => Some(detail),
-        (false, None) => Some(format!("The command ended with exit code {exit_code}.")),
-    };
+    let told = || format!("The command ended with exit code {exit_code}.");
+    // Archy's clients show the output only of what succeeded, so a command that ran to its end is a
+    // success whatever its exit code; `status` and `exit_code` say how it ended.
+    let error = (!by_itself).then(|| ended.detail.unwrap_or_else(told));
     let outcome = ArchyOutcome {
-        status: if success {
+        success: by_itself,
+        status: if exit_code == 0 {
             ArchyStatus::Success
         } else {
             ArchyStatus::Error
@@ -53,6 +53,7 @@ pub(crate) fn finished(
 /// The answer for a screen's content, whose exit code is unknown.
 pub(crate) fn captured(command: &str, text: String, read: Option<OutputAnalysis>) -> ArchyAnswer {
     let outcome = ArchyOutcome {
+        success: true,
         status: ArchyStatus::Success,
         exit_code: None,
         duration_ms: None,
@@ -95,6 +96,7 @@ pub(crate) fn tail(text: &str) -> &str {
 
 /// The outcome of a command, without its output.
 struct ArchyOutcome {
+    success: bool,
     status: ArchyStatus,
     exit_code: Option<i32>,
     duration_ms: Option<u64>,
@@ -102,6 +104,13 @@ struct ArchyOutcome {
 }
 
 impl ArchyOutcome {
+    /// What a person reads of a failure.
+    fn failure(&self) -> Option<String> {
+        let code = self.exit_code.filter(|code| *code != 0)?;
+        let told = || format!("The command ended with exit code {code}.");
+        Some(self.error.clone().unwrap_or_else(told))
+    }
+
     fn into_answer(
         self,
         command: &str,
@@ -113,16 +122,14 @@ impl ArchyOutcome {
             line_count: read.line_count,
             byte_count: read.byte_count,
             duration_ms: self.duration_ms,
-            format_detected: read.format,
+            format_detected: structured_facts::format_name(&read, command).to_owned(),
         };
-        let structured = match read.parsed {
-            Value::Null => json!({}),
-            facts => facts,
-        };
+        let structured = structured_facts::structured(&read, command, &output);
+        let findings: Vec<ArchyFinding> = read.findings.iter().map(ArchyFinding::from).collect();
         let parsed = ArchyParsed {
             status: self.status,
             structured: structured.clone(),
-            findings: read.findings.clone(),
+            findings: findings.clone(),
             summary: read.summary.clone(),
             metadata: metadata.clone(),
             raw_output: output.clone(),
@@ -131,14 +138,14 @@ impl ArchyOutcome {
             let mut shown = DisplayText::new(command, colours);
             shown.output(&output);
             shown.findings(&read.findings);
-            shown.end(self.error.as_deref(), &read.summary);
+            shown.end(self.failure().as_deref(), &read.summary);
             shown.text
         };
         ArchyAnswer::Analyzed(Box::new(ArchyAnalysis {
             display: shown(true),
             display_plain: shown(false),
             plain: ArchyResponse {
-                success: self.status == ArchyStatus::Success,
+                success: self.success,
                 output: Some(output.clone()),
                 error: self.error,
                 exists: None,
@@ -147,7 +154,7 @@ impl ArchyOutcome {
             status: self.status,
             exit_code: self.exit_code,
             structured,
-            findings: read.findings,
+            findings,
             summary: read.summary,
             metadata,
             parsed: Some(parsed),

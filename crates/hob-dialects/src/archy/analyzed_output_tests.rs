@@ -43,7 +43,7 @@ fn shown(answer: ArchyAnswer) -> Value {
 fn an_exit_code_is_the_shells_own() {
     for (state, code, success, told, status) in [
         (CommandState::Done, Some(0), true, 0, "success"),
-        (CommandState::Done, Some(7), false, 7, "error"),
+        (CommandState::Done, Some(7), true, 7, "error"),
         (CommandState::Cancelled, Some(130), false, -1, "error"),
         (CommandState::Lost, None, false, -1, "error"),
     ] {
@@ -55,6 +55,8 @@ fn an_exit_code_is_the_shells_own() {
         assert_eq!(answer["output"], answer["raw_output"]);
         assert_eq!(answer["error"].is_null(), success);
         assert_eq!(answer["metadata"]["duration_ms"], 12);
+        let display = answer["display_plain"].as_str().unwrap();
+        assert_eq!(display.contains('✗'), told != 0, "{display}");
     }
 }
 
@@ -77,9 +79,16 @@ fn findings_are_for_programs_and_for_eyes() {
         command(CommandState::Done, Some(0)),
         Some(read),
     ));
-    assert_eq!(answer["structured"], json!({ "filesystems": [] }));
-    assert_eq!(answer["findings"][0]["importance"], "critical");
-    assert_eq!(answer["metadata"]["format_detected"], "df");
+    assert_eq!(
+        answer["structured"],
+        json!({ "filesystems": [], "command": "df -h" })
+    );
+    assert_eq!(answer["findings"][0]["importance"], "Critical");
+    assert_eq!(
+        answer["parsed"]["findings"][0]["importance"],
+        answer["findings"][0]["importance"]
+    );
+    assert_eq!(answer["metadata"]["format_detected"], "disk_usage");
     assert_eq!(answer["parsed"]["summary"], "1 filesystem");
     assert_eq!(
         answer["display_plain"],
@@ -99,7 +108,7 @@ fn what_is_unknown_is_not_claimed() {
         (&answer["success"], &answer["exit_code"]),
         (&json!(true), &json!(null))
     );
-    assert_eq!(answer["structured"], json!({}));
+    assert_eq!(answer["structured"]["content"], "a\nb");
     assert_eq!(answer["metadata"]["line_count"], 2);
 
     let answer = shown(timed_out("sleep 9", command(CommandState::Running, None)));

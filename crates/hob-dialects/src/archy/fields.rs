@@ -67,10 +67,15 @@ impl<'d> ArchyFields<'d> {
         Ok(session.to_owned())
     }
 
+    /// Returns a text as it is, or the error `missing`.
+    pub(crate) fn require_text(self, key: &str, missing: &str) -> Result<&'d str, String> {
+        let text = self.0.get(key).and_then(Value::as_str);
+        text.ok_or_else(|| missing.to_owned())
+    }
+
     /// Returns the command, or the error `missing`.
     pub(crate) fn command(self, missing: &str) -> Result<&'d str, String> {
-        let command = self.0.get("command").and_then(Value::as_str);
-        let command = command.ok_or_else(|| missing.to_owned())?;
+        let command = self.require_text("command", missing)?;
         check_command(command)?;
         Ok(command)
     }

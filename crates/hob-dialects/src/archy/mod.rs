@@ -6,11 +6,11 @@
 //!   request's `data`
 //! - `client`: the sender of a request and its bus calls; `actions`: dispatches a request
 //! - `commands`, `waiting`, `batch`: run commands in a session; `analysis`: the format, facts and
-//!   findings of a command's output, also behind `terminal.analyze`; `analyzed_output`: the same in
-//!   Archy's format
+//!   findings of a command's output, also behind `terminal.analyze`; `analyzed_output`,
+//!   `structured_facts`: the same in Archy's format, names and keys
 //! - `windows`: windows and applications; `client_display`: the client's desktop
 //! - `prompt_folder`: the folder in a prompt; `extra_actions`: actions that only hob has;
-//!   `service_actions`: actions of services on the bus
+//!   `service_actions`: actions of services on the bus; `import`: what Archy stored
 //!
 //! Invariants: this surface only translates. Only programs of hob's user may connect. Bytes, time
 //! and connections are limited. A waiting client does not block others.
@@ -26,12 +26,16 @@ mod connection;
 mod extra_actions;
 mod fields;
 mod framing;
+mod import;
 mod prompt_folder;
 mod service_actions;
 mod settings;
+mod structured_facts;
 mod types;
 mod waiting;
 mod windows;
+
+pub(crate) use import::IMPORTER;
 
 use hob_gateway::dialect::{DialectEntry, OptInListener, OptInProtocol, SocketProtocol};
 use hob_wire::{Scope, Scopes};

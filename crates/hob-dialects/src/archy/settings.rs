@@ -47,8 +47,8 @@ pub(crate) const KEYS: &[SettingKey] = &[
             min: 256,
             max: 1_048_576,
         },
-        "8192",
-        "Bytes of one request of an Archy client. A batch of long commands needs more than the default.",
+        "16384",
+        "Bytes of one request of an Archy client. The default holds one command of the greatest length; a batch of long commands needs more.",
     )
     .alias("ARCHY_BUFFER_SIZE")
     .live(),

@@ -4,7 +4,7 @@
 //! Invariant: fields, defaults and error texts are Archy's. Every response has the four fields of
 //! the plain response, so that a client that knows only those can read all of them.
 
-use hob_wire::analysis::OutputFinding;
+use hob_wire::analysis::{Importance, OutputFinding};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -118,9 +118,9 @@ pub(crate) struct ArchyAnalysis {
     /// The exit code from the shell; -1 if the command has not ended or did not end by itself, null
     /// if only the screen was read.
     pub(crate) exit_code: Option<i32>,
-    /// The parsed facts; an empty object if the format has none.
+    /// The facts, always an object; see `structured_facts`.
     pub(crate) structured: Value,
-    pub(crate) findings: Vec<OutputFinding>,
+    pub(crate) findings: Vec<ArchyFinding>,
     pub(crate) summary: String,
     /// For people, with colours.
     pub(crate) display: String,
@@ -131,12 +131,44 @@ pub(crate) struct ArchyAnalysis {
     pub(crate) raw_output: String,
 }
 
+/// Something in the output that needs attention.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ArchyFinding {
+    pub(crate) category: String,
+    pub(crate) message: String,
+    pub(crate) importance: ArchyImportance,
+}
+
+/// Archy's clients compare these words by letter: `High`, not `high`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ArchyImportance {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl From<&OutputFinding> for ArchyFinding {
+    fn from(finding: &OutputFinding) -> ArchyFinding {
+        ArchyFinding {
+            category: finding.category.clone(),
+            message: finding.message.clone(),
+            importance: match finding.importance {
+                Importance::Low => ArchyImportance::Low,
+                Importance::Medium => ArchyImportance::Medium,
+                Importance::High => ArchyImportance::High,
+                Importance::Critical => ArchyImportance::Critical,
+            },
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ArchyMetadata {
     pub(crate) line_count: u64,
     pub(crate) byte_count: u64,
     pub(crate) duration_ms: Option<u64>,
-    /// The format of the output, such as `df`, `json` or `text`.
+    /// Archy's name of the format, such as `disk_usage`, `json` or `plain_text`.
     pub(crate) format_detected: String,
 }
 
@@ -144,7 +176,7 @@ pub(crate) struct ArchyMetadata {
 pub(crate) struct ArchyParsed {
     pub(crate) status: ArchyStatus,
     pub(crate) structured: Value,
-    pub(crate) findings: Vec<OutputFinding>,
+    pub(crate) findings: Vec<ArchyFinding>,
     pub(crate) summary: String,
     pub(crate) metadata: ArchyMetadata,
     pub(crate) raw_output: String,

@@ -4,9 +4,10 @@
 //!
 //! - `client`: the sender of a request and its bus calls; `mutations`: the handlers that change a
 //!   loop
-//! - `translate`: loops to Loop Runner's format and back; `event_translator`: events to its format
+//! - `translate`: loops to Loop Runner's format and back; `event_translator`: events to its format;
+//!   `model_choice`: the model that a request names
 //! - `event_feed`: the stream of events; `openapi_doc`: this surface in the OpenAPI document
-//! - `types`: the bodies and events; `settings`: the configuration key
+//! - `types`: the bodies and events; `settings`: the configuration key; `import`: a saved loop
 //!
 //! Invariants: this surface only translates. GET requests change nothing. Forms and plain texts,
 //! which any page can make a browser send, change nothing either.
@@ -14,16 +15,20 @@
 mod client;
 mod event_feed;
 mod event_translator;
+mod import;
+mod model_choice;
 mod mutations;
 mod openapi_doc;
 mod settings;
 mod translate;
 mod types;
 
+pub(crate) use import::IMPORTER;
+
 use crate::looprunner::types::{LoopRunnerDetail, LoopRunnerNamedModel};
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use client::LoopRunnerClient;
 use hob_gateway::dialect::{DialectEntry, HttpProtocol, HttpRoutes, OptInListener, OptInProtocol};
@@ -44,7 +49,7 @@ pub(crate) const ENTRY: DialectEntry = DialectEntry {
         scopes: || Scopes::rank(Scope::Control),
         place: settings::address,
         protocol: OptInProtocol::Http(HttpProtocol {
-            routes: || default_loop().route("/", get(index_page)),
+            routes: || default_loop().route("/", get(index_page).fallback(no_such_method)),
             on_open: |_, _| {},
         }),
     }),
@@ -74,21 +79,32 @@ fn routes() -> HttpRoutes {
 }
 
 fn default_loop() -> HttpRoutes {
-    loop_routes("/api").route("/api/models", get(models))
+    loop_routes("/api").route("/api/models", get(models).fallback(no_such_method))
 }
 
 /// The routes of one loop, below `root`.
 fn loop_routes(root: &str) -> HttpRoutes {
-    let at = |what: &str| format!("{root}/{what}");
-    Router::new()
-        .route(&at("events"), get(events))
-        .route(&at("state"), get(state))
-        .route(&at("history"), get(history))
-        .route(&at("config"), post(mutations::configure))
-        .route(&at("start"), post(mutations::start))
-        .route(&at("stop"), post(mutations::stop))
-        .route(&at("working"), post(mutations::working))
-        .route(&at("persistent"), post(mutations::persistent))
+    let routes = [
+        ("events", get(events)),
+        ("state", get(state)),
+        ("history", get(history)),
+        ("config", post(mutations::configure)),
+        ("start", post(mutations::start)),
+        ("stop", post(mutations::stop)),
+        ("working", post(mutations::working)),
+        ("persistent", post(mutations::persistent)),
+    ];
+    routes
+        .into_iter()
+        .fold(Router::new(), |router, (what, route)| {
+            router.route(&format!("{root}/{what}"), route.fallback(no_such_method))
+        })
+}
+
+/// Loop Runner knows a path only together with its method.
+async fn no_such_method() -> HttpError {
+    let why = "Nothing is served at this path with this method.";
+    HttpError::new(StatusCode::NOT_FOUND, ErrorCode::NotFound, why)
 }
 
 async fn index_page() -> Response<Body> {

@@ -2,23 +2,22 @@
 //!
 //! Invariant: a change of the settings is checked completely before any part is applied.
 
-use crate::looprunner::client::{LoopRunnerClient, read_body, require_body};
-use crate::looprunner::json;
+use crate::looprunner::client::LoopRunnerClient;
 use crate::looprunner::translate::{self, LoopRunnerChange};
 use crate::looprunner::types::{
     LoopRunnerAck, LoopRunnerConfigChange, LoopRunnerConfigReply, LoopRunnerCreateBody,
     LoopRunnerCreateReply, PersistentBody, WorkingBody,
 };
+use crate::looprunner::{json, model_choice};
+use crate::request_body::{read_body, require_body};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use hob_gateway::http_error::HttpError;
 use hob_wire::rooms::loops::{
-    self, LoopChange, LoopCreateParams, LoopPersistentParams, LoopSelector, LoopUpdateParams,
-    LoopWorkingParams,
+    self, Loop, LoopCreateParams, LoopPersistentParams, LoopUpdateParams, LoopWorkingParams,
 };
 use hob_wire::rooms::model;
-use hob_wire::{ErrorCode, Method};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 const DONE: LoopRunnerAck = LoopRunnerAck { ok: true };
@@ -29,11 +28,8 @@ pub(crate) async fn configure(
 ) -> Result<Response<Body>, HttpError> {
     let requested: LoopRunnerConfigChange = required_json(request).await?;
     let found = client.get_loop().await?;
-    let aliases = client.aliases().await?;
-    let change =
-        translate::parse_change(requested, &found, &aliases).map_err(HttpError::bad_request)?;
     // Checked before the first call, because the calls below are not one transaction.
-    check_model(&client, &change.settings).await?;
+    let change = check_change(&client, requested, &found).await?;
     let LoopRunnerChange {
         settings,
         working,
@@ -60,14 +56,28 @@ pub(crate) async fn start(
     client: LoopRunnerClient,
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
-    call_without_body::<loops::Start>(&client, request).await
+    optional_json::<IgnoredAny>(request).await?;
+    let found = client.get_loop().await?;
+    // A page that does not look at a refused config starts all the same. Without a task the model
+    // would be asked nothing, again and again.
+    if !found.state.running && found.config.user.trim().is_empty() {
+        let why = format!(
+            "The loop '{}' has no task yet. Send one first: POST /api/config {{\"user\": \"…\"}}.",
+            client.name
+        );
+        return Err(HttpError::bad_request(why));
+    }
+    client.call::<loops::Start>(&client.name_params()).await?;
+    json(&DONE)
 }
 
 pub(crate) async fn stop(
     client: LoopRunnerClient,
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
-    call_without_body::<loops::Stop>(&client, request).await
+    optional_json::<IgnoredAny>(request).await?;
+    client.call::<loops::Stop>(&client.name_params()).await?;
+    json(&DONE)
 }
 
 pub(crate) async fn working(
@@ -75,6 +85,7 @@ pub(crate) async fn working(
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
     let WorkingBody { working } = required_json(request).await?;
+    let working = working.unwrap_or_default();
     translate::check_text("working", &working).map_err(HttpError::bad_request)?;
     set_working(&client, working).await?;
     json(&DONE)
@@ -85,6 +96,7 @@ pub(crate) async fn persistent(
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
     let PersistentBody { persistent } = required_json(request).await?;
+    let persistent = persistent.unwrap_or_default();
     translate::check_text("persistent", &persistent).map_err(HttpError::bad_request)?;
     set_persistent(&client, persistent).await?;
     json(&DONE)
@@ -96,11 +108,7 @@ pub(crate) async fn create(
     request: Request,
 ) -> Result<Response<Body>, HttpError> {
     let LoopRunnerCreateBody { id, config } = required_json(request).await?;
-    let aliases = client.aliases().await?;
-    let blank = translate::blank_loop();
-    let change =
-        translate::parse_change(config, &blank, &aliases).map_err(HttpError::bad_request)?;
-    check_model(&client, &change.settings).await?;
+    let change = check_change(&client, config, &translate::blank_loop()).await?;
     let params = LoopCreateParams {
         name: id.clone(),
         config: change.settings,
@@ -130,16 +138,6 @@ pub(crate) async fn delete(
     json(&DONE)
 }
 
-/// Calls a method that needs no body. A given body is checked and ignored.
-async fn call_without_body<M: Method<Params = LoopSelector>>(
-    client: &LoopRunnerClient,
-    request: Request,
-) -> Result<Response<Body>, HttpError> {
-    optional_json::<IgnoredAny>(request).await?;
-    client.call::<M>(&client.name_params()).await?;
-    json(&DONE)
-}
-
 async fn set_working(client: &LoopRunnerClient, text: String) -> Result<(), HttpError> {
     let params = LoopWorkingParams {
         name: client.name.clone(),
@@ -159,32 +157,23 @@ async fn set_persistent(client: &LoopRunnerClient, text: String) -> Result<(), H
     Ok(())
 }
 
-/// Refuses a model that its provider does not list. If the provider cannot list its models now, the
-/// model is accepted; the next iteration will show.
-async fn check_model(client: &LoopRunnerClient, change: &LoopChange) -> Result<(), HttpError> {
-    let Some(Some(id)) = &change.model else {
-        return Ok(());
-    };
-    let provider = id.split_once('/').map(|(provider, _)| provider.to_owned());
-    let params = model::ModelListParams {
-        provider,
-        ..model::ModelListParams::default()
-    };
-    let listed = match client.call::<model::List>(&params).await {
-        Err(error) if error.code == ErrorCode::NotFound => {
-            return Err(HttpError::bad_request(error.message));
+/// Checks a change of the loop `of` and finds the model that it names.
+async fn check_change(
+    client: &LoopRunnerClient,
+    requested: LoopRunnerConfigChange,
+    of: &Loop,
+) -> Result<LoopRunnerChange, HttpError> {
+    let aliases = client.aliases().await?;
+    let shown = translate::model(of.config.model.as_deref(), &aliases);
+    let chosen = match &requested.model {
+        Some(model) if !model_choice::names_shown(model, &shown) => {
+            let all = model::ModelListParams::default();
+            let listed = client.call::<model::List>(&all).await?;
+            model_choice::choose(model, &shown, &listed).map_err(HttpError::bad_request)?
         }
-        listed => listed?,
+        _ => None,
     };
-    let can_list = listed.providers.iter().all(|provider| provider.ready);
-    if !can_list || listed.models.iter().any(|model| model.id == *id) {
-        return Ok(());
-    }
-    // The client's text is repeated in the error, so it is shortened.
-    let id: String = id.chars().take(200).collect();
-    Err(HttpError::bad_request(format!(
-        "There is no model '{id}'; GET /api/models lists those there are."
-    )))
+    translate::parse_change(requested, chosen, of, &aliases).map_err(HttpError::bad_request)
 }
 
 async fn required_json<T: DeserializeOwned>(request: Request) -> Result<T, HttpError> {

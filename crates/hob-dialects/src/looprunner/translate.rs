@@ -4,15 +4,19 @@
 //! not set, so a page that saves its whole form does not change them.
 
 use crate::looprunner::types::{
-    HISTORY_MAX, LoopRunnerConfig, LoopRunnerConfigChange, LoopRunnerIteration, LoopRunnerModel,
-    LoopRunnerMonitor, LoopRunnerNamedModel, LoopRunnerState, LoopRunnerSummary,
+    DEFAULT_SYSTEM, DEFAULT_USER, HISTORY_MAX, LoopRunnerConfig, LoopRunnerConfigChange,
+    LoopRunnerIteration, LoopRunnerModel, LoopRunnerMonitor, LoopRunnerNamedModel, LoopRunnerSetup,
+    LoopRunnerState, LoopRunnerSummary,
 };
 use hob_wire::rooms::loops::{
-    self, INTERVAL_MS_MAX, INTERVAL_MS_MIN, IterationRecord, LOOP_TEXT_BYTES_MAX, Loop, LoopChange,
-    LoopConfig, LoopMemory, LoopState, MonitorConfigView, MonitorOutput,
+    self, DEFAULT_LOOP, INTERVAL_MS_MAX, INTERVAL_MS_MIN, IterationRecord, LOOP_TEXT_BYTES_MAX,
+    Loop, LoopChange, LoopConfig, LoopMemory, LoopState, MonitorConfigView, MonitorOutput,
 };
 use hob_wire::rooms::model::{self, ModelAlias};
+use serde_json::{Map, Value, json};
 
+/// The key of [`LoopRunnerSetup`] in a loop's metadata.
+const METADATA_KEY: &str = "looprunner";
 /// The alias of hob's default model.
 const DEFAULT_ALIAS: &str = "default";
 
@@ -31,17 +35,47 @@ pub(crate) fn blank_loop() -> Loop {
 
 pub(crate) fn config(of: &Loop, aliases: &[ModelAlias]) -> LoopRunnerConfig {
     let Loop { config, .. } = of;
+    let (system, user) = if is_blank(of) {
+        (DEFAULT_SYSTEM, DEFAULT_USER)
+    } else {
+        (config.system.as_str(), config.user.as_str())
+    };
     LoopRunnerConfig {
         model: model(config.model.as_deref(), aliases),
-        system: config.system.clone(),
-        user: config.user.clone(),
+        system: system.to_owned(),
+        user: user.to_owned(),
         working: of.working.text.clone(),
         persistent: of.persistent.text.clone(),
         monitor: config.monitor.as_ref().map(monitor),
         interval: config.interval_ms,
         max_iterations: config.max_iterations,
-        auto_approve: true,
+        auto_approve: setup(of).unwrap_or_default().auto_approve,
     }
+}
+
+/// Returns true for the default loop before anybody has set it up or run it. Its shown texts are
+/// Loop Runner's kind of defaults; the first change of its settings makes them its own.
+fn is_blank(of: &Loop) -> bool {
+    let texts = [&of.config.system, &of.config.user];
+    let is_set_up = setup(of).is_some() || texts.iter().any(|text| !text.is_empty());
+    of.name == DEFAULT_LOOP && !is_set_up && of.state.iteration == 0
+}
+
+/// Returns what this surface keeps with a loop. An entry that cannot be read counts as the default.
+fn setup(of: &Loop) -> Option<LoopRunnerSetup> {
+    let entry = of.config.metadata.get(METADATA_KEY)?;
+    Some(serde_json::from_value(entry.clone()).unwrap_or_default())
+}
+
+/// The metadata that stores a setup; nothing if it stays as it is shown.
+fn setup_change(of: &Loop, auto_approve: Option<bool>) -> Map<String, Value> {
+    let shown = setup(of).unwrap_or_default();
+    let auto_approve = auto_approve.unwrap_or(shown.auto_approve);
+    if auto_approve == shown.auto_approve && !is_blank(of) {
+        return Map::new();
+    }
+    let entry = json!(LoopRunnerSetup { auto_approve });
+    Map::from_iter([(METADATA_KEY.to_owned(), entry)])
 }
 
 /// The state of a loop, without its history.
@@ -163,9 +197,11 @@ pub(crate) struct LoopRunnerChange {
     pub(crate) persistent: Option<String>,
 }
 
-/// Parses a change of the loop `of`, or returns the reason why it is invalid.
+/// Parses a change of the loop `of`, or returns the reason why it is invalid. `chosen` is the model
+/// that `model_choice` found for the requested one.
 pub(crate) fn parse_change(
     requested: LoopRunnerConfigChange,
+    chosen: Option<String>,
     of: &Loop,
     aliases: &[ModelAlias],
 ) -> Result<LoopRunnerChange, String> {
@@ -181,13 +217,14 @@ pub(crate) fn parse_change(
     if let Some(interval) = requested.interval {
         check_interval("interval", interval)?;
     }
+    let metadata = setup_change(of, requested.auto_approve);
+    // The shown texts become the loop's own with its first change.
+    let adopted = |text: &String| is_blank(of).then(|| text.clone());
     let settings = LoopChange {
-        model: match requested.model {
-            Some(model) if model != shown.model => Some(Some(model_id(&model)?)),
-            _ => None,
-        },
-        system: requested.system,
-        user: requested.user,
+        model: chosen.map(Some),
+        system: requested.system.or_else(|| adopted(&shown.system)),
+        user: requested.user.or_else(|| adopted(&shown.user)),
+        metadata,
         interval_ms: requested.interval,
         max_iterations: requested.max_iterations,
         monitor: match requested.monitor {
@@ -223,20 +260,6 @@ fn check_interval(field: &str, ms: u64) -> Result<(), String> {
     Err(format!(
         "'{field}' is {ms} ms; it must be from {INTERVAL_MS_MIN} to {INTERVAL_MS_MAX}."
     ))
-}
-
-fn model_id(model: &LoopRunnerModel) -> Result<String, String> {
-    let LoopRunnerModel {
-        provider_id,
-        model_id,
-    } = model;
-    if provider_id.is_empty() || model_id.is_empty() || provider_id.contains('/') {
-        return Err(
-            "'model' needs a 'providerID' without slashes and a 'modelID'; GET /api/models lists them."
-                .to_owned(),
-        );
-    }
-    Ok(format!("{provider_id}/{model_id}"))
 }
 
 /// Parses a monitor. An empty command removes it, because a form has no other way to do so.

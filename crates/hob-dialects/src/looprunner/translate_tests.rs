@@ -4,13 +4,16 @@ use super::{
     LoopRunnerChange, blank_loop, config, history, model, monitor_text, named_model, parse_change,
     state,
 };
-use crate::looprunner::types::{LoopRunnerConfigChange, LoopRunnerModel, LoopRunnerMonitor};
+use crate::looprunner::types::{
+    DEFAULT_SYSTEM, DEFAULT_USER, LoopRunnerConfigChange, LoopRunnerModel, LoopRunnerMonitor,
+};
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
     self, IterationRecord, LOOP_TEXT_BYTES_MAX, Loop, LoopChange, MonitorConfigView, MonitorOutput,
 };
 use hob_wire::rooms::model::{self as rooms, ModelAlias};
+use serde_json::{Map, Value, json};
 
 fn aliases() -> Vec<ModelAlias> {
     let alias = |alias: &str, models: &[&str]| ModelAlias {
@@ -39,6 +42,10 @@ fn made() -> Loop {
     made.working.text = "note".to_owned();
     made.persistent.text = "goal".to_owned();
     made
+}
+
+fn entry(value: Value) -> Map<String, Value> {
+    serde_json::from_value(value).unwrap()
 }
 
 fn read(text: &str) -> LoopRunnerConfigChange {
@@ -80,25 +87,25 @@ fn a_form_that_is_saved_as_it_was_shown_changes_neither_model_nor_monitor() {
         settings,
         working,
         persistent,
-    } = parse_change(read(&text), &made(), &aliases()).unwrap();
+    } = parse_change(read(&text), None, &made(), &aliases()).unwrap();
     assert_eq!((settings.model, settings.monitor), (None, None));
     assert_eq!((working, persistent), (None, None));
     assert_eq!(settings.interval_ms, Some(5_000));
     // Their default is shown where there is no model; sent back it is not chosen either.
     let shown = config(&made(), &[]);
     let text = serde_json::to_string(&shown).unwrap();
-    let back = parse_change(read(&text), &made(), &[]).unwrap();
+    let back = parse_change(read(&text), None, &made(), &[]).unwrap();
     assert_eq!(back.settings.model, None);
 }
 
 #[test]
 fn what_is_named_is_changed_and_nothing_else() {
-    let requested = read(
-        r#"{"model":{"providerID":"or","modelID":"meta/llama"},"working":"now","autoApprove":false}"#,
-    );
-    let requested = parse_change(requested, &made(), &aliases()).unwrap();
+    let requested = read(r#"{"working":"now","autoApprove":false}"#);
+    let chosen = Some("or/meta/llama".to_owned());
+    let requested = parse_change(requested, chosen, &made(), &aliases()).unwrap();
     let settings = LoopChange {
         model: Some(Some("or/meta/llama".to_owned())),
+        metadata: entry(json!({ "looprunner": { "autoApprove": false } })),
         ..LoopChange::default()
     };
     let expected = LoopRunnerChange {
@@ -107,14 +114,67 @@ fn what_is_named_is_changed_and_nothing_else() {
         persistent: None,
     };
     assert_eq!(requested, expected);
-    let nothing = parse_change(read("{}"), &made(), &aliases()).unwrap();
+    let nothing = parse_change(read("{}"), None, &made(), &aliases()).unwrap();
     assert_eq!(nothing, LoopRunnerChange::default());
+}
+
+/// What is shown of a loop that nobody has set up is not there yet; the first change makes it so.
+#[test]
+fn the_default_loop_has_texts_before_anybody_sets_it_up() {
+    let mut blank = blank_loop();
+    blank.name = "default".to_owned();
+    let shown = config(&blank, &[]);
+    assert_eq!(
+        (shown.system.as_str(), shown.user.as_str()),
+        (DEFAULT_SYSTEM, DEFAULT_USER)
+    );
+    let change = |text: &str, of: &Loop| parse_change(read(text), None, of, &[]).unwrap().settings;
+    let first = change(r#"{"user":"Look."}"#, &blank);
+    assert_eq!(first.system.as_deref(), Some(DEFAULT_SYSTEM));
+    assert_eq!(first.user.as_deref(), Some("Look."));
+    let first = change("{}", &blank);
+    assert_eq!(first.user.as_deref(), Some(DEFAULT_USER));
+
+    // Whoever has cleared a text sees it cleared, and does not get it back.
+    let cleared = change(r#"{"system":"","user":""}"#, &blank);
+    blank.config.metadata = cleared.metadata;
+    let shown = config(&blank, &[]);
+    assert_eq!((shown.system.as_str(), shown.user.as_str()), ("", ""));
+    assert_eq!(change("{}", &blank), LoopChange::default());
+
+    // Neither another loop nor one that has run is blank.
+    for (name, iteration, user) in [("build", 0, ""), ("default", 1, ""), ("default", 0, "Go.")] {
+        let mut other = blank_loop();
+        other.name = name.to_owned();
+        other.state.iteration = iteration;
+        other.config.user = user.to_owned();
+        assert_eq!(config(&other, &[]).system, "", "{name} {iteration} {user}");
+        assert_eq!(change("{}", &other), LoopChange::default());
+    }
+}
+
+#[test]
+fn auto_approve_is_kept_and_an_unreadable_entry_is_the_default() {
+    let mut made = made();
+    assert!(config(&made, &[]).auto_approve);
+    let change = |text: &str, of: &Loop| {
+        let change = parse_change(read(text), None, of, &[]).unwrap();
+        change.settings.metadata
+    };
+    assert_eq!(change(r#"{"autoApprove":true}"#, &made), Map::new());
+    made.config.metadata = change(r#"{"autoApprove":false}"#, &made);
+    assert!(!config(&made, &[]).auto_approve);
+    assert_eq!(change(r#"{"user":"x"}"#, &made), Map::new());
+    let back = entry(json!({ "looprunner": { "autoApprove": true } }));
+    assert_eq!(change(r#"{"autoApprove":true}"#, &made), back);
+    made.config.metadata = entry(json!({ "looprunner": [7] }));
+    assert!(config(&made, &[]).auto_approve);
 }
 
 #[test]
 fn a_monitor_keeps_what_was_granted_to_its_bytes_only() {
     let set = |text: &str| {
-        parse_change(read(text), &made(), &[])
+        parse_change(read(text), None, &made(), &[])
             .unwrap()
             .settings
             .monitor
@@ -149,14 +209,6 @@ fn what_is_wrong_is_refused_with_a_sentence() {
             r#"{"monitor":{"command":"date","interval":10}}"#.to_owned(),
             "monitor.interval",
         ),
-        (
-            r#"{"model":{"providerID":"","modelID":""}}"#.to_owned(),
-            "providerID",
-        ),
-        (
-            r#"{"model":{"providerID":"a/b","modelID":"c"}}"#.to_owned(),
-            "providerID",
-        ),
         (format!(r#"{{"user":"{long}"}}"#), "user"),
         (format!(r#"{{"working":"{long}"}}"#), "working"),
         (
@@ -164,7 +216,7 @@ fn what_is_wrong_is_refused_with_a_sentence() {
             "monitor.command",
         ),
     ] {
-        let why = parse_change(read(&text), &made(), &aliases()).unwrap_err();
+        let why = parse_change(read(&text), None, &made(), &aliases()).unwrap_err();
         assert!(why.contains(word) && why.ends_with('.'), "{why}");
     }
 }

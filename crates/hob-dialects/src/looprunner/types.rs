@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 /// The model that is shown if hob has none configured.
 pub(crate) const DEFAULT_PROVIDER: &str = "anthropic";
 pub(crate) const DEFAULT_MODEL: &str = "claude-sonnet-4-20250514";
+/// The texts of a loop that nobody has set up yet, until the first change of its settings.
+pub(crate) const DEFAULT_SYSTEM: &str = "You work in a loop and are asked again after each pause. Working memory is for one iteration; persistent memory stays until it is changed.";
+pub(crate) const DEFAULT_USER: &str = "Look at how things stand now, and do the next useful step.";
 /// Most entries of a history.
 pub(crate) const HISTORY_MAX: usize = 100;
 
@@ -33,6 +36,29 @@ impl Default for LoopRunnerModel {
             provider_id: DEFAULT_PROVIDER.to_owned(),
             model_id: DEFAULT_MODEL.to_owned(),
         }
+    }
+}
+
+/// A model as a client names it: Loop Runner's page cuts an id at its slashes, and may leave either
+/// part out. See `model_choice`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LoopRunnerModelChange {
+    #[serde(rename = "providerID", default)]
+    pub(crate) provider_id: String,
+    #[serde(rename = "modelID", default)]
+    pub(crate) model_id: String,
+}
+
+/// What this surface keeps in a loop's metadata. It is there once a client has set up the loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct LoopRunnerSetup {
+    pub(crate) auto_approve: bool,
+}
+
+impl Default for LoopRunnerSetup {
+    fn default() -> Self {
+        LoopRunnerSetup { auto_approve: true }
     }
 }
 
@@ -68,7 +94,7 @@ pub(crate) struct LoopRunnerConfig {
     pub(crate) interval: u64,
     /// 0 means no limit.
     pub(crate) max_iterations: u32,
-    /// Always true and without effect. Grants decide what a loop may do without asking.
+    /// Kept, and without effect: grants decide what a loop may do without asking.
     pub(crate) auto_approve: bool,
 }
 
@@ -77,7 +103,7 @@ pub(crate) struct LoopRunnerConfig {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoopRunnerConfigChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<LoopRunnerModel>,
+    pub(crate) model: Option<LoopRunnerModelChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,13 +177,17 @@ pub(crate) struct LoopRunnerConfigReply {
 /// The body of `POST /api/working`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WorkingBody {
-    pub(crate) working: String,
+    /// A missing or null text clears the memory.
+    #[serde(default)]
+    pub(crate) working: Option<String>,
 }
 
 /// The body of `POST /api/persistent`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct PersistentBody {
-    pub(crate) persistent: String,
+    /// A missing or null text clears the memory. Its earlier revisions are kept.
+    #[serde(default)]
+    pub(crate) persistent: Option<String>,
 }
 
 /// The body of `POST /api/loops`.

@@ -71,7 +71,7 @@ fn a_change_tells_null_from_missing_and_tolerates_what_it_does_not_know() {
         json!({ "interval": "5000" }),
         json!({ "interval": -1 }),
         json!({ "maxIterations": 1.5 }),
-        json!({ "model": { "providerID": "" } }),
+        json!({ "model": { "providerID": 7 } }),
         json!({ "monitor": "date" }),
         json!({ "user": 7 }),
     ] {

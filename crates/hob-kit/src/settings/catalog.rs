@@ -15,15 +15,6 @@ impl SettingsCatalog {
         }
     }
 
-    /// Adds a second environment variable to a declared key.
-    #[must_use]
-    pub fn with_alias(mut self, path: &str, variable: &'static str) -> SettingsCatalog {
-        for key in self.keys.iter_mut().filter(|key| key.path == path) {
-            key.alias = Some(variable);
-        }
-        self
-    }
-
     pub fn keys(&self) -> impl Iterator<Item = &SettingKey> {
         self.keys.iter()
     }

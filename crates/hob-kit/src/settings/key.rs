@@ -22,6 +22,9 @@ pub struct SettingKey {
     pub over_wire: bool,
     /// A second environment variable. The one derived from the path overrides it.
     pub alias: Option<&'static str>,
+    /// A setting for a folder. `hob config set` sets it to its own folder together with this one,
+    /// unless it is set already.
+    pub folder: Option<&'static str>,
 }
 
 /// The kind of values that a setting takes.
@@ -64,6 +67,7 @@ impl SettingKey {
             live: false,
             over_wire: true,
             alias: None,
+            folder: None,
         }
     }
 
@@ -82,6 +86,12 @@ impl SettingKey {
     #[must_use]
     pub const fn alias(mut self, variable: &'static str) -> SettingKey {
         self.alias = Some(variable);
+        self
+    }
+
+    #[must_use]
+    pub const fn with_folder(mut self, path: &'static str) -> SettingKey {
+        self.folder = Some(path);
         self
     }
 

@@ -4,8 +4,9 @@ use crate::descriptor::{ServiceDescriptor, ServiceKind};
 use crate::discovery::{DiscoveryContext, FoundService, ShippedService};
 use crate::trust;
 use hob_kit::settings::{SettingKey, SettingKind};
-use hob_net::HttpRequest;
+use hob_net::{HttpRequest, is_own_server};
 use hob_wire::rooms::service::ServiceRole;
+use hob_wire::speech_request::SPEECH_SERVER;
 use std::time::Duration;
 
 const NAME: &str = "kokoro";
@@ -39,12 +40,21 @@ fn descriptor() -> ServiceDescriptor {
 async fn find(context: &DiscoveryContext<'_>) -> FoundService {
     let server = context.settings.text("kokoro.server").trim();
     let url = format!("http://{server}");
+    // hob may answer there itself, for clients of other systems. To use that would be a circle.
+    if is_own_server(url.clone()).await {
+        return held_by_hob(server);
+    }
     // Before the first request: an untrusted server must not see anything.
     let is_there = match trust::check_found_server(&url, context.settings, NAME).await {
         Ok(()) => {
             let request = HttpRequest::get(format!("{url}/health")).head_timeout(ANSWER_TIMEOUT);
-            let answer = context.http.send(request).await;
-            answer.is_ok_and(|answer| answer.status() == 200)
+            match context.http.send(request).await {
+                // One of hob's own speech services, or another hob.
+                Ok(answer) if answer.header("server") == Some(SPEECH_SERVER) => {
+                    return held_by_hob(server);
+                }
+                answer => answer.is_ok_and(|answer| answer.status() == 200),
+            }
         }
         Err(untrusted) if untrusted.is_foreign() => {
             let why = untrusted.sentence;
@@ -62,6 +72,14 @@ async fn find(context: &DiscoveryContext<'_>) -> FoundService {
     FoundService::Missing {
         why: format!(
             "No Kokoro server runs at {server}. Start Kokoro-FastAPI there, or name another address: hob config set kokoro.server HOST:PORT."
+        ),
+    }
+}
+
+fn held_by_hob(server: &str) -> FoundService {
+    FoundService::Missing {
+        why: format!(
+            "hob itself answers at {server}, so no Kokoro server is there. Start Kokoro-FastAPI at another address and name it: hob config set kokoro.server HOST:PORT."
         ),
     }
 }

@@ -90,6 +90,21 @@ async fn what_is_missing_is_said_with_how_to_get_it() {
     assert!(why.contains("'/nowhere'"), "{why}");
 }
 
+/// hob may answer at Kokoro's address itself, for clients of other systems.
+#[tokio::test]
+async fn kokoro_is_not_looked_for_where_hob_itself_listens() {
+    let nothing = machine(&[], &[]);
+    let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = own.local_addr().unwrap();
+    let config = format!("kokoro.server = \"{address}\"");
+    let why = missing(kokoro::ENTRY, &nothing, &config).await;
+    assert!(
+        why.contains(&format!("hob itself answers at {address}")),
+        "{why}"
+    );
+    assert!(why.contains("hob config set kokoro.server"), "{why}");
+}
+
 #[tokio::test]
 async fn what_is_there_is_started_with_its_files() {
     let here = machine(

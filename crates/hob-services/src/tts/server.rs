@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 use hob_exec::Spawner;
 use hob_wire::limits::SPEECH_CHARS_MAX;
 use hob_wire::rooms::speech::SpeechSayParams;
-use hob_wire::speech_request::{SpeechBody, TtsBody};
+use hob_wire::speech_request::{SPEECH_SERVER, SpeechBody, TtsBody};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -71,7 +71,10 @@ pub async fn serve(parts: SpeechServerParts) -> io::Result<()> {
 
 fn router(state: Arc<SpeechServerState>) -> Router {
     Router::new()
-        .route("/health", get(async || "ok"))
+        .route(
+            "/health",
+            get(async || ([(header::SERVER, SPEECH_SERVER)], "ok")),
+        )
         .route("/tts", post(tts))
         .route("/v1/audio/speech", post(openai))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

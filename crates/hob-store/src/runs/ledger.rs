@@ -5,12 +5,13 @@
 //! counted when the outcome of the call is unknown; a call is settled once; the sums by day and
 //! model and by session equal those of the ledger's rows.
 
-use super::types::{BudgetScope, CostReservation, LedgerWrite, SpendingCeilings};
+use super::types::{BudgetScope, CostReservation, LedgerCall, LedgerWrite, SpendingCeilings};
 use crate::batch::WriteBatch;
 use crate::error::{QueryError, StoreError};
 use crate::value::{int, number, optional_number};
 use hob_wire::{RunId, TokenUsage};
 use rusqlite::{Connection, OptionalExtension};
+use std::collections::BTreeMap;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -352,6 +353,25 @@ fn find(sql: &Connection, call_key: &str) -> rusqlite::Result<Option<LedgerRow>>
             })
         })
         .optional()
+}
+
+/// Returns the calls with these keys.
+pub(crate) fn calls(
+    sql: &Connection,
+    keys: Vec<String>,
+) -> rusqlite::Result<BTreeMap<String, LedgerCall>> {
+    let mut calls = BTreeMap::new();
+    for key in keys {
+        if let Some(row) = find(sql, &key)? {
+            let call = LedgerCall {
+                model: row.model,
+                micro_dollars: row.amount,
+                usage: row.usage,
+            };
+            calls.insert(key, call);
+        }
+    }
+    Ok(calls)
 }
 
 fn bounded(usage: &TokenUsage) -> TokenUsage {

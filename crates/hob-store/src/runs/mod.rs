@@ -31,7 +31,7 @@ mod store_methods;
 pub(crate) mod types;
 
 pub use types::{
-    AcceptedRun, BudgetScope, CostReservation, LedgerEntry, LedgerSummary, LedgerWrite, NewMessage,
-    NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings, StepWrite,
-    WrittenStep,
+    AcceptedRun, BudgetScope, CostReservation, LedgerCall, LedgerEntry, LedgerSummary, LedgerWrite,
+    NewMessage, NewRun, ParentLink, RunPage, RunRow, RunStats, RunSummary, SpendingCeilings,
+    StepWrite, WrittenStep,
 };

@@ -5,8 +5,8 @@ use super::ledger::{self, CallPayer};
 use super::planning::{AcceptPlan, StepPlan};
 use super::read::{self, RunFilter};
 use super::types::{
-    AcceptedRun, LedgerEntry, LedgerSummary, NewRun, RunPage, RunRow, RunStats, StepWrite,
-    WrittenStep,
+    AcceptedRun, LedgerCall, LedgerEntry, LedgerSummary, NewRun, RunPage, RunRow, RunStats,
+    StepWrite, WrittenStep,
 };
 use super::{accept, children, costs, damaged_run, planning, row, step};
 use crate::blobs::{BlobHash, BlobPin, BlobSweep};
@@ -21,6 +21,7 @@ use hob_wire::rooms::agent::{AgentListParams, Cost};
 use hob_wire::rooms::cost::CostSummaryParams;
 use hob_wire::{DamagedRow, Message, RunId};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Unfinished runs read at once.
@@ -125,26 +126,50 @@ impl Store {
 
     /// Returns the whole journal of a run, in order.
     pub async fn journal(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
-        let run = *run;
         let mut entries = Vec::new();
         let mut from = Some(0);
         while let Some(place) = from {
-            let (page, next) = self
-                .read(move |sql| {
-                    let head = row::head(sql, run)?.ok_or_else(|| row::missing(run))?;
-                    let (page, next) = journal::page(sql, head.row_id, place)?;
-                    let reached = place + page.len() as u64;
-                    // The row counts more entries: the end of the journal is lost.
-                    if next.is_none() && reached < head.journal_len {
-                        return Err(journal::missing(sql, head.row_id, reached)?);
-                    }
-                    Ok((page, next))
-                })
-                .await?;
+            let (page, next) = self.stored_journal_page(*run, place).await?;
             entries.extend(page);
             from = next;
         }
         self.load(entries).await
+    }
+
+    /// Returns entries of a run's journal from `from` on, and the next place if there are more.
+    pub async fn journal_page(
+        &self,
+        run: &RunId,
+        from: u64,
+    ) -> Result<(Vec<Value>, Option<u64>), StoreError> {
+        let (page, next) = self.stored_journal_page(*run, from).await?;
+        Ok((self.load(page).await?, next))
+    }
+
+    async fn stored_journal_page(
+        &self,
+        run: RunId,
+        from: u64,
+    ) -> Result<(Vec<StoredValue>, Option<u64>), StoreError> {
+        self.read(move |sql| {
+            let head = row::head(sql, run)?.ok_or_else(|| row::missing(run))?;
+            let (page, next) = journal::page(sql, head.row_id, from)?;
+            let reached = from + page.len() as u64;
+            // The row counts more entries: the end of the journal is lost.
+            if next.is_none() && reached < head.journal_len {
+                return Err(journal::missing(sql, head.row_id, reached)?);
+            }
+            Ok((page, next))
+        })
+        .await
+    }
+
+    /// Returns the model calls with these keys, as the ledger has them.
+    pub async fn ledger_calls(
+        &self,
+        keys: Vec<String>,
+    ) -> Result<BTreeMap<String, LedgerCall>, StoreError> {
+        self.read(move |sql| Ok(ledger::calls(sql, keys)?)).await
     }
 
     /// Returns the active run of a session, or else its latest; none when it never had one.

@@ -230,6 +230,16 @@ pub enum LedgerWrite {
     Unknown { call_key: String },
 }
 
+/// A model call in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerCall {
+    /// `provider/model`: the model that answered, or that was asked.
+    pub model: String,
+    /// What counts; reserved, as long as the call lasts. None when the price is unknown.
+    pub micro_dollars: Option<u64>,
+    pub usage: TokenUsage,
+}
+
 /// Ledger writes of a call without a run.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerEntry {

@@ -30,7 +30,7 @@ pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, Que
 
 /// Returns the title of a session. It is computed, so that older homes have titles too. A damaged
 /// message gives none: its words are never shown as whole.
-fn title(sql: &Connection, session: i64) -> Result<Option<String>, QueryError> {
+pub(crate) fn title(sql: &Connection, session: i64) -> Result<Option<String>, QueryError> {
     let mut select = sql.prepare_cached(&SELECT_FIRST)?;
     let mut rows = select.query((session, int(TITLE_SEQ_MAX)))?;
     let Some(row) = rows.next()? else {
@@ -89,23 +89,39 @@ impl SessionListCursor {
     }
 }
 
+/// The sessions that a listing shows.
+#[derive(Debug, Default)]
+pub(crate) struct SessionFilter {
+    pub(crate) kind: Option<String>,
+    /// A JSON array of labels.
+    pub(crate) labels: Option<String>,
+}
+
 pub(crate) fn list(
     sql: &Connection,
-    kind: Option<&str>,
+    filter: &SessionFilter,
     rows_max: usize,
     before: SessionListCursor,
 ) -> Result<SessionListResult, QueryError> {
-    let of_kind = if kind.is_some() { "kind = ?4 AND" } else { "" };
+    // Without a filter its condition is left out, so that SQLite uses the right index.
+    let of_kind = filter.kind.as_ref().map_or("?4 IS NULL", |_| "kind = ?4");
+    let labelled = filter.labels.as_ref().map_or(
+        "?5 IS NULL",
+        |_| "label IN (SELECT value FROM json_each(?5))",
+    );
     let mut select = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM sessions
-         WHERE {of_kind} (updated_at, row_id) < (?1, ?2)
+         WHERE {of_kind} AND {labelled} AND (updated_at, row_id) < (?1, ?2)
          ORDER BY updated_at DESC, row_id DESC LIMIT ?3"
     ))?;
     let limit = int(rows_max as u64 + 1);
-    let mut rows = match kind {
-        Some(kind) => select.query((before.updated_at, before.row_id, limit, kind))?,
-        None => select.query((before.updated_at, before.row_id, limit))?,
-    };
+    let mut rows = select.query((
+        before.updated_at,
+        before.row_id,
+        limit,
+        &filter.kind,
+        &filter.labels,
+    ))?;
     let mut sessions = Vec::new();
     let mut bytes = 0;
     let mut last = before;

@@ -1,6 +1,7 @@
 //! The store's methods about sessions and messages.
 
-use super::read::{self, SessionListCursor};
+use super::fork::{self, ForkPlan, ForkStep};
+use super::read::{self, SessionFilter, SessionListCursor};
 use super::transcript::{self, TranscriptPage, TranscriptPlace, TranscriptTail};
 use super::write::{self, MessageDraft, NewSession};
 use crate::error::{QueryError, StoreError};
@@ -11,6 +12,10 @@ use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::session;
 use hob_wire::{Role, RunId};
 use rusqlite::Connection;
+use std::sync::Arc;
+
+/// Labels that a listing can be limited to.
+const FILTER_LABELS_MAX: usize = 100;
 
 impl Store {
     pub async fn session_count(&self) -> Result<u64, StoreError> {
@@ -50,6 +55,43 @@ impl Store {
             .await
     }
 
+    /// Creates a session with a copy of messages of another one. `kind` replaces the kind of the
+    /// source.
+    pub async fn fork_session(
+        &self,
+        params: session::SessionForkParams,
+        kind: Option<&str>,
+    ) -> Result<session::SessionForkResult, StoreError> {
+        let name = params.new_key.as_deref().map(validate::session_ref);
+        kind.map_or(Ok(()), validate::kind)?;
+        params.label.as_deref().map_or(Ok(()), validate::label)?;
+        let plan = Arc::new(ForkPlan {
+            source: validate::session_ref(&params.session_key)?,
+            at: params.at,
+            name: name.transpose()?,
+            kind: kind.map(str::to_owned),
+            label: params.label,
+        });
+        let mut copy = None;
+        loop {
+            let of_step = Arc::clone(&plan);
+            let step = self.write(fork::STEP_BYTES, move |batch| {
+                fork::step(batch, &of_step, copy)
+            });
+            match step.await {
+                Ok(ForkStep::Done(done)) => return Ok(*done),
+                Ok(ForkStep::Copying(next)) => copy = Some(next),
+                Err(error) => {
+                    if let Some(copy) = copy {
+                        // The first error is reported. If this fails too, the next start does it.
+                        let _ = self.write(0, move |batch| fork::release(batch, copy)).await;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
     pub async fn get_session(&self, session: &SessionRef) -> Result<session::Session, StoreError> {
         let session = session.clone();
         self.read(move |sql| read::get(sql, &session)).await
@@ -61,9 +103,19 @@ impl Store {
         params: session::SessionListParams,
     ) -> Result<session::SessionListResult, StoreError> {
         params.kind.as_deref().map_or(Ok(()), validate::kind)?;
+        let labels = params.labels;
+        if labels.len() > FILTER_LABELS_MAX {
+            let message = format!("`labels` has at most {FILTER_LABELS_MAX} entries.");
+            return Err(StoreError::Invalid(message));
+        }
+        labels.iter().try_for_each(|label| validate::label(label))?;
+        let filter = SessionFilter {
+            kind: params.kind,
+            labels: (!labels.is_empty()).then(|| to_json(&labels)).transpose()?,
+        };
         let rows = validate::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
         let before = SessionListCursor::parse(params.before.as_deref())?;
-        self.read(move |sql| read::list(sql, params.kind.as_deref(), rows, before))
+        self.read(move |sql| read::list(sql, &filter, rows, before))
             .await
     }
 

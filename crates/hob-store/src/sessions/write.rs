@@ -1,6 +1,7 @@
 //! Changes of sessions. Each function is one command: its rows and its event are committed together
 //! or not at all.
 
+use super::drafts;
 use super::row::{self, SessionHead, SessionRow};
 use crate::audit::end_session;
 use crate::batch::WriteBatch;
@@ -318,6 +319,7 @@ pub(crate) fn delete(
         .prepare_cached("DELETE FROM sessions WHERE row_id = ?1")?
         .execute([found.row_id])?;
     delete_messages(batch, found.row_id)?;
+    drafts::delete(batch, found.row_id)?;
     end_session(batch, found.row_id)?;
     // Recorded in this transaction: after a crash the sweep of the next start finds the rest.
     if messages > DELETE_STEP || has_runs {
@@ -358,7 +360,7 @@ impl BulkJob for DeletedSessionSweep {
     fn step(&mut self, batch: &mut WriteBatch<'_>) -> Result<BulkProgress, QueryError> {
         let next = batch
             .sql
-            .prepare_cached("SELECT session FROM deletions LIMIT 1")?
+            .prepare_cached("SELECT session FROM deletions WHERE copying = 0 LIMIT 1")?
             .query_row([], |row| row.get::<_, i64>(0))
             .optional()?;
         let Some(session) = next else {
@@ -380,7 +382,7 @@ fn find_existing(batch: &WriteBatch<'_>, session: &SessionRef) -> Result<Session
     Ok(found.ok_or_else(|| row::missing(session))?)
 }
 
-static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
+pub(super) static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
     MESSAGES.insert_sql(&[
         "row_id",
         "session",
@@ -405,11 +407,15 @@ static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {
 });
 
 static SERVICE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
-static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic.into());
+pub(super) static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic.into());
 static MESSAGE: LazyLock<Arc<str>> = LazyLock::new(|| SessionMessage::SPEC.topic.into());
 static DELETED: LazyLock<Arc<str>> = LazyLock::new(|| SessionDeleted::SPEC.topic.into());
 
-fn event(topic: &Arc<str>, identity: SessionIdentity, payload: bytes::Bytes) -> NewEvent {
+pub(super) fn event(
+    topic: &Arc<str>,
+    identity: SessionIdentity,
+    payload: bytes::Bytes,
+) -> NewEvent {
     NewEvent {
         source: Arc::clone(&SERVICE),
         topic: Arc::clone(topic),

@@ -24,6 +24,7 @@ async fn the_list_is_recent_first_and_its_cursor_survives_writes() {
         kind: kind.map(ToOwned::to_owned),
         limit: Some(5),
         before,
+        ..SessionListParams::default()
     };
     let keys = |sessions: &hob_wire::rooms::session::SessionListResult| {
         let keys = sessions.sessions.iter().map(|s| s.session_key.clone());
@@ -74,9 +75,9 @@ async fn a_list_of_heavy_sessions_stays_below_a_frame() {
     loop {
         let page = store
             .list_sessions(SessionListParams {
-                kind: None,
                 limit: Some(500),
                 before,
+                ..SessionListParams::default()
             })
             .await
             .unwrap();
@@ -89,5 +90,50 @@ async fn a_list_of_heavy_sessions_stays_below_a_frame() {
         }
     }
     assert_eq!(seen, 80);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_listing_can_be_limited_to_labels() {
+    let home = Home::new();
+    let store = home.open();
+    for number in 0..9 {
+        let params = SessionCreateParams {
+            label: (number > 0).then(|| format!("l{}", number % 3)),
+            ..named(&format!("s{number}"))
+        };
+        store.create_session(params).await.unwrap();
+    }
+    let list = async |labels: &[&str], before: Option<String>| {
+        let params = SessionListParams {
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            limit: Some(2),
+            before,
+            ..SessionListParams::default()
+        };
+        store.list_sessions(params).await
+    };
+    for (labels, expected) in [
+        (&["l0"][..], vec!["s3", "s6"]),
+        (&["l1"], vec!["s1", "s4", "s7"]),
+        (&["l0", "l2"], vec!["s2", "s3", "s5", "s6", "s8"]),
+        (&["none"], vec![]),
+        (&["l1\"]"], vec![]),
+    ] {
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let page = list(labels, before).await.unwrap();
+            found.extend(page.sessions.into_iter().map(|it| it.session_key));
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        found.sort();
+        assert_eq!(found, expected, "{labels:?}");
+    }
+    for wrong in [vec![""], vec!["l0"; 101]] {
+        assert!(list(&wrong, None).await.is_err());
+    }
     store.close().await;
 }

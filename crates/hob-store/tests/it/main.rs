@@ -5,7 +5,11 @@ mod audit;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod drafts;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod forks;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]

@@ -67,7 +67,7 @@ async fn list(work: &PreparedCall, env: &ToolEnv) -> Result<ToolExecuteResult, T
     let params = session::SessionListParams {
         kind: args.kind,
         limit: Some(args.limit.unwrap_or(SESSIONS).min(SESSIONS_MAX)),
-        before: None,
+        ..session::SessionListParams::default()
     };
     let sessions = call_room::<session::List>(env, &params).await?.sessions;
     let mut lines = Vec::new();

@@ -146,6 +146,9 @@ pub struct AgentRunParams {
     /// A JSON Schema for the final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    /// The reasoning effort, for models that support it; the provider chooses when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
     /// The allowed tools; all tools of the session when missing, none when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

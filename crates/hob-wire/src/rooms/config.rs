@@ -17,6 +17,19 @@ methods! { "config";
         params: ConfigSetParams, result: ConfigChange, scope: Admin, effect: Keyed,
         cli: CliExposure::Hidden,
     }
+    /// Describes every setting: its kind, default, value, source and meaning.
+    Schema = "config.schema" {
+        params: ConfigGetParams, result: ConfigSchemaResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
+    }
+    /// Takes back the last change that `config.set` made, once.
+    ///
+    /// Refused with `CONFLICT` if the config file was changed since, and with `NOT_FOUND` if there
+    /// is nothing to take back.
+    Undo = "config.undo" {
+        params: ConfigUndoParams, result: ConfigChange, scope: Admin, effect: Opaque,
+        cli: CliExposure::Hidden,
+    }
 }
 
 events! { "config";
@@ -58,6 +71,87 @@ pub enum ConfigOrigin {
     File,
     Env,
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSchemaResult {
+    pub settings: Vec<ConfigKeySchema>,
+}
+
+/// The declaration of a setting, and its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigKeySchema {
+    /// The dotted path. A `*` in it is a name of your choice: `models.*.url`.
+    pub key: String,
+    pub kind: SettingKindSchema,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// The value in effect; missing for a path with a `*`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The value that takes effect after `hob restart`, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Value>,
+    /// The source of the configured value.
+    pub origin: ConfigOrigin,
+    /// The settings that a path with a `*` stands for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<ConfigInstance>,
+    /// True if a change applies without a restart.
+    pub live: bool,
+    /// False if only the file may set it.
+    pub settable: bool,
+    /// The environment variable that overrides the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// Its meaning, in full sentences.
+    pub about: String,
+}
+
+/// The values that a setting takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase",
+    tag = "type"
+)]
+pub enum SettingKindSchema {
+    Bool,
+    Integer {
+        min: u64,
+        max: u64,
+    },
+    /// Written as `500ms`, `30s`, `10m`, `2h`, `7d`.
+    Duration {
+        min_ms: u64,
+        max_ms: u64,
+    },
+    /// One of these words.
+    Choice {
+        choices: Vec<String>,
+    },
+    Text {
+        /// What it takes, if it is not any text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expects: Option<String>,
+    },
+    /// A list of texts.
+    List,
+}
+
+/// A setting whose path has a name of the person's choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigInstance {
+    pub key: String,
+    pub value: Value,
+    pub origin: ConfigOrigin,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConfigUndoParams {}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -25,6 +25,11 @@ methods! { "cron";
         params: CronListParams, result: CronListResult, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
     }
+    /// Shows a schedule in plain language, with its next due times. Stores nothing.
+    Preview = "cron.preview" {
+        params: CronPreviewParams, result: CronPreview, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
+    }
     /// Adds a job.
     Add = "cron.add" {
         params: CronAddParams, result: CronJob, scope: Control, effect: Keyed,
@@ -131,6 +136,9 @@ pub struct CronJob {
 #[serde(rename_all = "camelCase")]
 pub struct JobDefinition {
     pub name: String,
+    /// The name that people see; `name` when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub schedule: String,
     /// An IANA time zone such as `Europe/Berlin`; the machine's own when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,6 +244,35 @@ pub struct HeartbeatWork {
     pub budget: Option<BudgetView>,
 }
 
+/// A schedule that somebody thinks about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CronPreviewParams {
+    /// A line as the `schedule` of a job: `0 9 * * MON-FRI`, `@daily`, `every 10m`.
+    pub rule: String,
+    /// An IANA time zone such as `Europe/Berlin`; that of hob's jobs when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The time of day at which it may run, such as `08:00-22:00`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_hours: Option<String>,
+    /// The number of due times; 5 when missing, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CronPreview {
+    /// The schedule in plain language.
+    pub about: String,
+    /// The next due times; empty if there are none, as for a webhook or a time that has passed.
+    pub next: Vec<u64>,
+    /// The time zone by which they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+}
+
 /// Declares the fields that `cron.add` and `cron.update` share.
 macro_rules! job_params {
     ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
@@ -295,6 +332,8 @@ job_params! {
     loop_name: String,
     /// A command line for bash.
     command: String,
+    /// The name that people see: any text of one line, not necessarily unique.
+    title: String,
     description: String,
     /// An IANA time zone such as `Europe/Berlin`; the machine's own when missing.
     zone: String,

@@ -12,6 +12,14 @@ methods! { "daemon";
         params: DaemonStatusParams, result: DaemonStatus, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
     }
+    /// Checks what the daemon can know about its home and this machine, and names a fix for each
+    /// problem. Changes nothing.
+    ///
+    /// `hob doctor` also checks what only a client can know, such as whether the daemon answers.
+    Doctor = "daemon.doctor" {
+        params: DaemonDoctorParams, result: DaemonDoctorResult, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
+    }
     /// Checks everything that is stored: the database, its rows, its blobs and the audit log.
     ///
     /// It reads all data, so it can take minutes. `daemon.verifying` reports the progress. The
@@ -91,6 +99,70 @@ pub enum StoreState {
     Replaced,
     /// The disk reports errors: read-only, as far as possible, until it works again.
     Failing,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DaemonDoctorParams {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DaemonDoctorResult {
+    pub findings: Vec<DoctorFinding>,
+    /// True if a loop runs or a job is enabled: after a reboot they need a running daemon.
+    pub scheduled_work: bool,
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorFinding {
+    pub level: FindingLevel,
+    /// The examined thing, such as `disk`.
+    pub check: String,
+    /// What was found, as a sentence.
+    pub message: String,
+    /// The remedy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+/// The severity of a finding.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingLevel {
+    Well,
+    /// Unusual and harmless.
+    Note,
+    Warning,
+    Broken,
+}
+
+impl DoctorFinding {
+    pub fn well(check: &str, message: impl Into<String>) -> Self {
+        DoctorFinding {
+            level: FindingLevel::Well,
+            check: check.to_owned(),
+            message: message.into(),
+            fix: None,
+        }
+    }
+
+    pub fn bad(
+        level: FindingLevel,
+        check: &str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        DoctorFinding {
+            level,
+            check: check.to_owned(),
+            message: message.into(),
+            fix: Some(fix.into()),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

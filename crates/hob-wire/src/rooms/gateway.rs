@@ -13,7 +13,8 @@ methods! { "gateway";
     ///
     /// Needs scope `admin` or `service:NAME`; the latter may offer only methods and events under
     /// `NAME.`. Names of built-in services are reserved. A service that reconnects with the same
-    /// credential takes over the routes of its previous connection.
+    /// credential takes over the routes of its previous connection, which is closed. Connections of
+    /// one credential may share a name as long as one of them at the most offers methods.
     Register = "gateway.register" {
         params: GatewayRegisterParams, result: RoutingTable, scope: Read, effect: Keyed,
         cli: CliExposure::Hidden,

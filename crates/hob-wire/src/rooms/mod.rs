@@ -19,5 +19,6 @@ pub mod service;
 pub mod session;
 pub mod speech;
 pub mod terminal;
+pub mod timeline;
 pub mod token;
 pub mod tool;

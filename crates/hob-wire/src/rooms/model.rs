@@ -31,6 +31,11 @@ methods! { "models";
         params: ModelSetParams, result: ModelAlias, scope: Admin, effect: Keyed,
         cli: CliExposure::Verb(&["alias", "models"]),
     }
+    /// Keeps the API key of a provider in hob's home, without trying it. Never replaces a kept key.
+    KeepKey = "model.keep_key" {
+        params: ModelKeepKeyParams, result: ModelKeepKeyResult, scope: Admin, effect: Keyed,
+        cli: CliExposure::Hidden,
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -173,6 +178,41 @@ pub struct ModelSetParams {
     pub alias: String,
     /// Models as `provider/model`, in the order they are tried.
     pub models: Vec<String>,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelKeepKeyParams {
+    /// A built-in provider that needs a key.
+    pub provider: String,
+    pub key: String,
+}
+
+impl std::fmt::Debug for ModelKeepKeyParams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Without the key.
+        f.debug_struct("ModelKeepKeyParams")
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelKeepKeyResult {
+    pub provider: String,
+    pub outcome: KeepKeyOutcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KeepKeyOutcome {
+    /// The key is kept from now on.
+    Kept,
+    /// The same key was kept already.
+    Present,
+    /// Another key is kept, and stays.
+    Different,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -39,6 +39,13 @@ methods! { "services";
         params: ServiceLogsParams, result: ServiceLogs, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
     }
+    /// Shows the processor time and memory of a service over the last hour.
+    ///
+    /// A service that was not started by hob has no samples.
+    Metrics = "service.metrics" {
+        params: ServiceSelector, result: ServiceMetrics, scope: Read, effect: Pure,
+        cli: CliExposure::Hidden,
+    }
     /// Installs a service, or shows the installation plan.
     /// Installing needs a person's consent (`yes`). It answers once the work has begun;
     /// `service.install.progress` reports the progress.
@@ -351,6 +358,29 @@ pub enum InstallState {
 pub struct ServiceUninstallResult {
     pub name: String,
     pub freed_bytes: u64,
+}
+
+/// Samples of a service, oldest first. They are kept in memory, for an hour.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceMetrics {
+    pub name: String,
+    /// The time between two samples. A request may add one in between.
+    pub interval_ms: u64,
+    pub samples: Vec<ServiceSample>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceSample {
+    pub at: u64,
+    /// Thousandths of one processor core, since the previous sample; missing in the first one of a
+    /// process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_millis: Option<u64>,
+    /// Resident memory of all its processes.
+    pub memory_bytes: u64,
+    pub processes: u32,
 }
 
 /// The address of a running service.

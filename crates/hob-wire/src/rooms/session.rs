@@ -19,6 +19,17 @@ methods! { "sessions";
         params: SessionCreateParams, result: SessionCreateResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey"]),
     }
+    /// Creates a session that begins with the messages of another one, up to and including `at`.
+    ///
+    /// The messages are copied, so the fork stays when its parent is deleted. It has no permission
+    /// rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
+    /// webhook or sub-agent has the kind `main`.
+    ///
+    /// With `newKey`, a repeated request returns the same session.
+    Fork = "session.fork" {
+        params: SessionForkParams, result: SessionForkResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey"]),
+    }
     /// Shows one session.
     Get = "session.get" {
         params: SessionGetParams, result: Session, scope: Read, effect: Pure,
@@ -50,6 +61,13 @@ methods! { "sessions";
     Send = "session.send" {
         params: SessionSendParams, result: SessionSendResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey", "content"]),
+    }
+    /// Shows the text that a person typed in a session and has not sent, or replaces it.
+    ///
+    /// An empty `draft` clears it. No model sees a draft, and it goes with its session.
+    Draft = "session.draft" {
+        params: SessionDraftParams, result: SessionDraftResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey", "draft"]),
     }
     /// Deletes a session and its messages.
     Delete = "session.delete" {
@@ -150,6 +168,33 @@ pub struct SessionCreateResult {
     pub created: bool,
 }
 
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionForkParams {
+    /// The session's key or id.
+    pub session_key: String,
+    /// The `seq` of the last message that the fork has; all messages when missing, none with 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The key of the new session. Without one, it has only its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_key: Option<String>,
+    /// The label of the new session; the label or title of the source with a mark when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionForkResult {
+    #[serde(flatten)]
+    pub session: Session,
+    /// False if an earlier request with this key made the fork. It is unchanged.
+    pub created: bool,
+    /// The number of messages that were copied from the parent.
+    pub copied: u64,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionGetParams {
@@ -163,6 +208,9 @@ pub struct SessionListParams {
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Only sessions with one of these labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// The most entries to return; 50 when missing, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -268,6 +316,26 @@ pub struct SessionSendResult {
     pub message_id: MessageId,
     /// The message's position in its session.
     pub seq: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionDraftParams {
+    /// The session's key or id.
+    pub session_key: String,
+    /// The new draft; empty clears it. Missing changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDraftResult {
+    /// The draft; empty if there is none.
+    pub draft: String,
+    /// The time of its last change; missing if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -45,8 +45,9 @@ methods! { "terminal";
         params: TerminalCaptureParams, result: TerminalCaptureResult, scope: Admin, effect: Pure,
         cli: CliExposure::Hidden,
     }
-    /// Reads the bytes that a terminal printed, or those of one command, from an offset on. With
-    /// `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
+    /// Reads the bytes that a terminal printed, or those of one command, from an offset on.
+    ///
+    /// With `waitMs`, waits for new ones. The bytes are as the programs printed them, with control
     /// sequences: whoever shows them filters them or lets a terminal emulator draw them.
     Stream = "terminal.stream" {
         params: TerminalStreamParams, result: TerminalStreamResult, scope: Admin, effect: Pure,

@@ -4,6 +4,7 @@
 
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::render::text::one_line;
 use crate::render::value::cell;
 use crate::render::{TextTone, table::TextTable};
 use crate::settings;
@@ -12,7 +13,7 @@ use hob_client::Client;
 use hob_kit::settings::{ConfigProblems, SettingKey, Settings, SettingsCatalog, edit};
 use hob_wire::rooms::config::{
     self as wire, ApplyStatus, ConfigChange, ConfigGetParams, ConfigOrigin, ConfigSetParams,
-    ConfigSetting, Get, Set,
+    ConfigSetting, ConfigUndoParams, Get, Schema, Set, Undo,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,6 +41,19 @@ pub enum ConfigSubcommand {
         /// The setting, such as log.level.
         key: String,
     },
+    /// Describes settings: what they take, their defaults, and what they mean.
+    ///
+    /// Starts the daemon if it is not running, because it knows the values in effect.
+    #[command(after_help = examples(&["hob config schema log", "hob config schema --json"]))]
+    Schema {
+        /// Only this setting, or the settings below this prefix.
+        key: Option<String>,
+    },
+    /// Takes back the last change that was made through the daemon.
+    ///
+    /// Refused if the config file was changed since.
+    #[command(after_help = examples(&["hob config undo"]))]
+    Undo,
     /// Changes one setting.
     ///
     /// Comments and other lines of the config file are kept. A running daemon applies the change at
@@ -82,6 +96,12 @@ pub async fn run(
             Ok(context.terminal.line(path.display())?)
         }
         ConfigSubcommand::Show { key } => show(context, key).await,
+        ConfigSubcommand::Schema { key } => schema(context, key).await,
+        ConfigSubcommand::Undo => {
+            let client = context.client().await?;
+            let changed = client.call::<Undo>(&ConfigUndoParams {}).await?;
+            print_change(context, &changed)
+        }
         ConfigSubcommand::Get { key } => get(context, &key).await,
         ConfigSubcommand::Set { key, value, .. } => set(context, &key, value.as_deref()).await,
         ConfigSubcommand::Unset { key } => set(context, &key, None).await,
@@ -120,6 +140,32 @@ async fn show(context: &CommandContext, prefix: Option<String>) -> Result<(), Co
         ]);
     }
     Ok(terminal.lines(table.lines(terminal.screen()))?)
+}
+
+async fn schema(context: &CommandContext, key: Option<String>) -> Result<(), CommandFailure> {
+    let client = context.client().await?;
+    let params = ConfigGetParams { key };
+    let found = client.call_with_retry::<Schema>(&params).await?;
+    let terminal = &context.terminal;
+    if terminal.json {
+        return Ok(terminal.document(&found)?);
+    }
+    let screen = terminal.screen();
+    let mut lines = Vec::new();
+    for setting in &found.settings {
+        let shown = |value: &Option<Value>| {
+            let value = value.as_ref();
+            value.map_or_else(|| "-".to_owned(), |value| format_value(value, screen))
+        };
+        lines.push(screen.paint(TextTone::Heading, &setting.key));
+        lines.push(format!("  {}", one_line(&setting.about)));
+        lines.push(format!(
+            "  value {}, default {}",
+            shown(&setting.value),
+            shown(&setting.default)
+        ));
+    }
+    Ok(terminal.lines(lines)?)
 }
 
 async fn get(context: &CommandContext, key: &str) -> Result<(), CommandFailure> {
@@ -191,24 +237,73 @@ async fn set(
         ),
         None => None,
     };
-    let changed = match context.running_client().await? {
+    let changed = apply(context, &catalog, (key, declared), value).await?;
+    print_change(context, &changed)?;
+    match declared.folder {
+        Some(folder) if text.is_some_and(|text| !text.trim().is_empty()) => {
+            set_folder(context, &catalog, folder).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Sets a setting for a folder to the current one, and says so, unless it is set already.
+async fn set_folder(
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
+    key: &str,
+) -> Result<(), CommandFailure> {
+    // A program that reads one document must not get two, and a remote daemon has other folders.
+    if context.terminal.json || context.is_remote() {
+        return Ok(());
+    }
+    let known = read_settings(context, Some(key.to_owned())).await?;
+    let is_set = known
+        .settings
+        .iter()
+        .any(|it| it.origin != ConfigOrigin::Default);
+    let here = std::env::current_dir().ok();
+    // The root of the machine is nobody's project.
+    let here = here.filter(|folder| folder.parent().is_some());
+    let (Some(declared), Some(here), false) = (catalog.find(key), here, is_set) else {
+        return Ok(());
+    };
+    let Some(value) = here
+        .to_str()
+        .and_then(|text| declared.kind.parse(text).ok())
+    else {
+        return Ok(());
+    };
+    let changed = apply(context, catalog, (key, declared), Some(value)).await?;
+    print_change(context, &changed)?;
+    let next = format!("That is this folder; for none: hob config set {key} ''");
+    Ok(context.terminal.line(next)?)
+}
+
+/// Sets a setting through the running daemon or in the file; `None` resets it.
+async fn apply(
+    context: &CommandContext,
+    catalog: &Arc<SettingsCatalog>,
+    (key, declared): (&str, &SettingKey),
+    value: Option<hob_kit::settings::SettingValue>,
+) -> Result<ConfigChange, CommandFailure> {
+    match context.running_client().await? {
         // Some settings may not be changed over the wire; those are written to the file even if
         // a daemon runs.
         Some(client) if declared.over_wire => {
             let value = value.map_or(Value::Null, |value| value.to_json());
-            set_over_wire(&client, key, value).await?
+            set_over_wire(&client, key, value).await
         }
         running => {
-            let env = set_in_file(context, &catalog, key, value.as_ref())?;
+            let env = set_in_file(context, catalog, key, value.as_ref())?;
             let value = env.entry(key).map(|entry| entry.value.to_json());
-            ConfigChange {
+            Ok(ConfigChange {
                 key: key.to_owned(),
                 value: value.unwrap_or_default(),
                 applied: offline_apply_status(&env, declared, running.is_some()),
-            }
+            })
         }
-    };
-    print_change(context, &changed)
+    }
 }
 
 async fn set_over_wire(

@@ -9,7 +9,7 @@ use hob_kit::host_environment::HostEnvironment;
 ///
 /// Runs until SIGTERM or Ctrl-C. Its first line on stdout is `HOB_LISTEN_ADDR=ADDRESS`, printed once
 /// it answers; stdout carries nothing else. `hob up` runs it in the background.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = examples(&[
     "hob daemon",
     "hob daemon --listen 127.0.0.1:0",

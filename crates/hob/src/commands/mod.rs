@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod help;
+pub mod import;
 mod latest;
 pub mod logs;
 pub mod loops;
@@ -82,6 +83,7 @@ pub enum ClientCommand {
     Loop(LoopSubcommand),
     #[command(subcommand)]
     Cron(cron::CronSubcommand),
+    Import(import::ImportArgs),
     #[command(flatten)]
     Room(room::RoomCall),
     Events(events::EventsArgs),
@@ -111,6 +113,8 @@ impl ClientCommand {
             ClientCommand::Ask(_)
             | ClientCommand::Chat(_)
             | ClientCommand::Onboard(_)
+            // It prints how to continue.
+            | ClientCommand::Import(_)
             // These leave work running in the daemon, so on Ctrl-C they print how to come back to it.
             | ClientCommand::Service(ServiceSubcommand::Install(_))
             | ClientCommand::Terminal(TerminalSubcommand::Run(_)) => true,
@@ -139,6 +143,7 @@ impl ClientCommand {
             ClientCommand::Service(command) => service::run(context, command).await,
             ClientCommand::Loop(command) => loops::run(context, command).await,
             ClientCommand::Cron(command) => cron::run(context, command).await,
+            ClientCommand::Import(args) => import::run(context, args).await,
             ClientCommand::Room(call) => room::run(context, call).await,
             ClientCommand::Events(args) => events::run(context, args).await,
             ClientCommand::Rpc(args) => rpc::run(context, args).await,

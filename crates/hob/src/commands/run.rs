@@ -4,7 +4,7 @@ use super::latest;
 use super::value_parsers::wire_name;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::render::runs;
+use crate::render::{run_timeline, runs};
 use crate::run_ui::{lines, question};
 use crate::tree::help_text::examples;
 use clap::value_parser;
@@ -14,10 +14,13 @@ use hob_wire::rooms::agent::{
     Abort, AgentAllowParams, AgentListParams, AgentResolveParams, Allow, List, Resolve,
     RunSelector, RunState, RunView, Status,
 };
+use hob_wire::rooms::timeline::{RunTimelineParams, Timeline};
 use hob_wire::work::DoubtAnswer;
 
 /// The page size without `--limit`.
 const DEFAULT_PAGE: u32 = 20;
+/// The rows of a timeline without `--limit`.
+const TIMELINE_ROWS: u32 = 100;
 /// The newest runs that are searched for the end of an id.
 const SUFFIX_SEARCH_RUNS: u32 = 500;
 const STATES: [&str; 6] = ["queued", "running", "waiting", "in-doubt", "paused", "done"];
@@ -44,6 +47,7 @@ pub enum RunSubcommand {
     /// With a session, its current run and its queued runs are stopped.
     #[command(after_help = examples(&["hob run abort chat:main"]))]
     Abort(RunName),
+    Timeline(RunTimelineArgs),
     Resolve(RunResolveArgs),
     Allow(RunAllowArgs),
 }
@@ -68,6 +72,24 @@ pub struct RunListArgs {
     /// Continues after this run, the last of the previous page.
     #[arg(long, value_name = "RUN")]
     before: Option<RunId>,
+}
+
+/// Shows what happened in a run, in order: model calls, tool calls, waits and questions.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob run timeline",
+    "hob run timeline 26f8ad91",
+    "hob run timeline chat:main --json",
+]))]
+pub struct RunTimelineArgs {
+    #[command(flatten)]
+    name: RunName,
+    /// At most this many rows; 100 if missing, 500 at most.
+    #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Continues after this row, the last of the previous page.
+    #[arg(long, value_name = "NUMBER")]
+    after: Option<u64>,
 }
 
 /// The name of a run.
@@ -131,6 +153,7 @@ pub async fn run(context: &CommandContext, command: RunSubcommand) -> Result<(),
             let selector = selector_or_latest(context, &client, run).await?;
             abort(context, &client, selector).await
         }
+        RunSubcommand::Timeline(args) => timeline(context, &client, args).await,
         RunSubcommand::Resolve(args) => resolve(context, &client, args).await,
         RunSubcommand::Allow(args) => {
             let params = AgentAllowParams {
@@ -164,6 +187,29 @@ async fn list(
     Ok(context
         .terminal
         .lines(runs::list(&page, context.terminal.screen()))?)
+}
+
+async fn timeline(
+    context: &CommandContext,
+    client: &Client,
+    args: RunTimelineArgs,
+) -> Result<(), CommandFailure> {
+    let run_id = match args.name.run {
+        Some(run) => run_id(client, run).await?,
+        None => latest::run_here(context, client).await?.run_id,
+    };
+    let params = RunTimelineParams {
+        run_id,
+        after: args.after,
+        limit: Some(args.limit.unwrap_or(TIMELINE_ROWS)),
+    };
+    let page = client.call::<Timeline>(&params).await;
+    let page = page.map_err(|error| suggest_list(error.into()))?;
+    let terminal = &context.terminal;
+    if terminal.json {
+        return Ok(terminal.document(&page)?);
+    }
+    Ok(terminal.lines(run_timeline::lines(&page, terminal.screen()))?)
 }
 
 async fn abort(

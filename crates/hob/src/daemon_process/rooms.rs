@@ -74,7 +74,7 @@ impl DaemonProcess<'_> {
         let commands = command_runner(context);
         session::serve(context)?;
         config::serve(context, effective, apply)?;
-        daemon::serve(context, self.facts(announced))?;
+        daemon::serve(context, self.facts(announced, spawner(context)))?;
         log::serve(context, self.log.lines())?;
         desktop::serve(context)?;
         permission::serve(context)?;
@@ -140,12 +140,13 @@ impl DaemonProcess<'_> {
         }
     }
 
-    fn facts(&self, announced: &GatewayAnnouncement) -> DaemonFacts {
+    fn facts(&self, announced: &GatewayAnnouncement, spawner: Spawner) -> DaemonFacts {
         DaemonFacts {
             version: VERSION.to_owned(),
             started_at: self.started_at,
             listeners: Arc::clone(&announced.listeners),
             notes: Arc::clone(&announced.notes),
+            spawner: Some(spawner),
         }
     }
 }

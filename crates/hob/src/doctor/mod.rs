@@ -1,70 +1,27 @@
-//! The checks of `hob doctor`. Each check examines one thing and returns findings.
+//! The checks of `hob doctor`. Each check examines one thing and returns findings. What a running
+//! daemon can know is asked of it (`daemon.doctor`).
 //!
 //! Invariant: a check changes nothing and leaves nothing running; a check that cannot run says so.
 
 mod autostart;
 mod daemon;
-mod disk;
-mod home;
 mod port;
-mod sandbox;
 mod services;
 mod store;
-mod tmux;
-mod work;
+
+pub use hob_wire::rooms::daemon::{DoctorFinding as Finding, FindingLevel};
 
 use crate::context::CommandContext;
 use crate::settings;
+use hob_daemon::doctor::{disk, home, sandbox, tmux};
+use hob_kit::home::Home;
 use hob_kit::settings::Settings;
-use serde::Serialize;
+use hob_wire::rooms::daemon::{DaemonDoctorParams, DaemonDoctorResult, Doctor};
 
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FindingLevel {
-    Well,
-    /// Unusual and harmless.
-    Note,
-    Warning,
-    Broken,
-}
-
-/// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub level: FindingLevel,
-    /// The examined thing.
-    pub check: &'static str,
-    pub message: String,
-    /// The remedy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
-}
-
-impl Finding {
-    fn well(check: &'static str, message: impl Into<String>) -> Self {
-        Finding {
-            level: FindingLevel::Well,
-            check,
-            message: message.into(),
-            fix: None,
-        }
-    }
-
-    fn bad(
-        level: FindingLevel,
-        check: &'static str,
-        message: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
-        Finding {
-            level,
-            check,
-            message: message.into(),
-            fix: Some(fix.into()),
-        }
-    }
-}
+/// The checks of the daemon that are shown first.
+const HOME_CHECKS: [&str; 2] = ["home", "disk"];
+/// The checks of the daemon that this program makes itself.
+const OWN_CHECKS: [&str; 4] = ["config", "daemon", "sandbox", "tmux"];
 
 /// Examines the home, the sandbox, tmux and the local model.
 ///
@@ -72,8 +29,13 @@ impl Finding {
 /// call this: a test binary would start its own tests.
 pub async fn examine(context: &CommandContext) -> Vec<Finding> {
     let mut findings = examine_home(context).await;
-    findings.push(sandbox::examine(&context.host.env).await);
-    findings.push(tmux::examine(&context.host).await);
+    let env = &context.host.env;
+    let probed = hob_exec::spawner::probe(&hob_exec::spawner::own_shim(), env).await;
+    findings.push(sandbox::examine(probed.as_ref().map_err(Clone::clone)));
+    // A broken config file has its own finding.
+    let settings = Settings::load_home(&settings::catalog(), &context.host.home, env).ok();
+    let setting = settings.as_ref().map(|it| it.text("terminal.tmux"));
+    findings.push(tmux::examine(env, setting).await);
     findings.extend(services::local_model(context).await);
     findings
 }
@@ -95,43 +57,58 @@ async fn examine_home(context: &CommandContext) -> Vec<Finding> {
         findings.extend(port::configured_port(context));
         return findings;
     }
+    let (running, about_daemon) = daemon::examine(context).await;
+    let Some(status) = running else {
+        let mut findings = files(home);
+        findings.push(config(context));
+        findings.extend(about_daemon);
+        findings.extend(port::configured_port(context));
+        findings.extend(store::examine(home));
+        findings.extend(autostart::examine(&context.host, false));
+        return findings;
+    };
+    let told = match ask_daemon(context).await {
+        Some(told) => told,
+        // A daemon of an earlier version has no such method, which another finding says.
+        None => DaemonDoctorResult {
+            findings: [
+                files(home),
+                hob_daemon::doctor::store::examine(&status.store),
+            ]
+            .concat(),
+            scheduled_work: false,
+        },
+    };
+    let of_home = |finding: &Finding| HOME_CHECKS.contains(&finding.check.as_str());
+    let (mut findings, mut rest): (Vec<Finding>, Vec<Finding>) =
+        told.findings.into_iter().partition(of_home);
+    // This program knows its own environment, and its own way to the daemon.
+    findings.push(config(context));
+    findings.extend(about_daemon);
+    rest.retain(|finding| !OWN_CHECKS.contains(&finding.check.as_str()));
+    findings.extend(rest);
+    findings.extend(autostart::examine(&context.host, told.scheduled_work));
+    findings
+}
+
+fn files(home: &Home) -> Vec<Finding> {
     let mut findings = home::examine(home);
     findings.extend(disk::examine(home.root()));
-    findings.push(config(context));
-    let (running, found) = daemon::examine(context).await;
-    findings.extend(found);
-    match &running {
-        Some(status) => findings.extend(port::notes(status)),
-        None => findings.extend(port::configured_port(context)),
-    }
-    findings.extend(store::examine(home, running.as_ref()));
-    if running.is_none() {
-        findings.extend(autostart::examine(&context.host, false));
-    } else {
-        findings.extend(services::examine(context).await);
-        let (has_work, found) = work::examine(context).await;
-        findings.extend(found);
-        findings.extend(autostart::examine(&context.host, has_work));
-    }
     findings
+}
+
+/// What the running daemon finds.
+async fn ask_daemon(context: &CommandContext) -> Option<DaemonDoctorResult> {
+    let client = context.home_client().await.ok()??;
+    let told = client.call_with_retry::<Doctor>(&DaemonDoctorParams {});
+    told.await.ok()
 }
 
 fn config(context: &CommandContext) -> Finding {
     let home = &context.host.home;
-    let file = home.config_file();
-    match Settings::load_home(&settings::catalog(), home, &context.host.env) {
-        Ok(_) if file.exists() => Finding::well("config", format!("{} is sound", file.display())),
-        Ok(_) => Finding::well("config", "no file; every setting has its default"),
-        Err(problems) => Finding::bad(
-            FindingLevel::Broken,
-            "config",
-            problems.to_string(),
-            format!(
-                "Correct {}; hob config show lists the keys.",
-                file.display()
-            ),
-        ),
-    }
+    let loaded = Settings::load_home(&settings::catalog(), home, &context.host.env);
+    let problem = loaded.err().map(|problems| problems.to_string());
+    hob_daemon::doctor::config(&home.config_file(), problem)
 }
 
 #[cfg(test)]

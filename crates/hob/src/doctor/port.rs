@@ -5,23 +5,11 @@ use crate::context::CommandContext;
 use crate::settings;
 use hob_kit::home_lock;
 use hob_kit::settings::{SettingSource, Settings};
-use hob_wire::rooms::daemon::DaemonStatus;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
 /// The setting of the listen address.
 const LISTEN: &str = "listen.address";
-
-/// The findings from a running daemon's notes about its listeners.
-pub(super) fn notes(status: &DaemonStatus) -> Vec<Finding> {
-    let notes = status.notes.iter();
-    let findings = notes.map(|note| {
-        // The first sentence is the problem, the rest the remedy.
-        let (message, fix) = note.split_once(". ").unwrap_or((note, "hob restart"));
-        Finding::bad(FindingLevel::Warning, "port", message, fix)
-    });
-    findings.collect()
-}
 
 /// Checks whether another program has the port that the daemon would use.
 pub(super) fn configured_port(context: &CommandContext) -> Option<Finding> {

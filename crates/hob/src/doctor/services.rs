@@ -1,4 +1,4 @@
-//! Checks local services: an installed or installable model, and failed services.
+//! Checks for a local model: installed, or installable.
 
 use super::{Finding, FindingLevel};
 use crate::context::CommandContext;
@@ -10,7 +10,6 @@ use hob_kit::tasks::TaskGroup;
 use hob_net::{HttpClient, HttpOptions};
 use hob_services::trust::names_distrusted;
 use hob_services::{DiscoveryContext, FoundService, llm};
-use hob_wire::rooms::service::{List, ServiceListParams, ServiceListResult, ServiceState};
 
 /// Checks for a local model. The versions of programs are read through the shim.
 pub(super) async fn local_model(context: &CommandContext) -> Option<Finding> {
@@ -73,52 +72,6 @@ fn local_model_finding(
             "Nothing, if you use a model elsewhere.",
         ),
     }
-}
-
-/// Finds failed services of a running daemon, and broken service files.
-pub(super) async fn examine(context: &CommandContext) -> Vec<Finding> {
-    let Ok(Some(client)) = context.home_client().await else {
-        return Vec::new();
-    };
-    let listed = client.call_with_retry::<List>(&ServiceListParams {}).await;
-    listed
-        .map(|listed| service_findings(&listed))
-        .unwrap_or_default()
-}
-
-fn service_findings(listed: &ServiceListResult) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for service in &listed.services {
-        let status = &service.status;
-        let word = match status.state {
-            ServiceState::Failed => "failed",
-            ServiceState::Backoff => "keeps ending",
-            _ => continue,
-        };
-        let why = status.detail.as_deref().unwrap_or_default();
-        let why = one_line(why.lines().next().unwrap_or_default());
-        let name = one_line(&status.name);
-        findings.push(Finding::bad(
-            FindingLevel::Warning,
-            "service",
-            format!("{name} {word}. {why}").trim_end().to_owned(),
-            format!("hob service logs {name}; then hob service start {name}"),
-        ));
-    }
-    let problems = listed.problems.iter().map(|problem| {
-        let fix = "Correct the file; hob reads it again by itself.";
-        Finding::bad(FindingLevel::Warning, "service", one_line(problem), fix)
-    });
-    findings.extend(problems);
-    if findings.is_empty() {
-        let running = |it: &&hob_wire::rooms::service::ManagedService| {
-            it.status.state == ServiceState::Running
-        };
-        let running = listed.services.iter().filter(running).count();
-        let all = listed.services.len();
-        findings.push(Finding::well("services", format!("{running} of {all} run")));
-    }
-    findings
 }
 
 #[cfg(test)]

@@ -1,20 +1,14 @@
-//! Checks the store: through a running daemon, else by reading it under the home's lock.
+//! Checks the store without a daemon: reads it under the home's lock.
 
 use super::{Finding, FindingLevel};
-use crate::render::text::bytes;
+use hob_daemon::doctor::AFTER_LOSS;
 use hob_kit::home::Home;
 use hob_kit::home_lock::HomeLock;
 use hob_store::Store;
-use hob_wire::rooms::daemon::{DaemonStatus, DaemonVerifyResult, StoreState};
+use hob_wire::rooms::daemon::DaemonVerifyResult;
 
-/// The advice after acknowledged writes were lost, or may be.
-const AFTER_LOSS: &str = "Check whether something is missing; a newer backup may have \
-                          it. hob continues with the data it has.";
-
-pub(super) fn examine(home: &Home, running: Option<&DaemonStatus>) -> Vec<Finding> {
-    if let Some(status) = running {
-        return status_findings(status);
-    }
+/// Reads the store of a home without a daemon.
+pub(super) fn examine(home: &Home) -> Vec<Finding> {
     if !home.database().exists() {
         return missing_database(home);
     }
@@ -36,43 +30,6 @@ pub(super) fn examine(home: &Home, running: Option<&DaemonStatus>) -> Vec<Findin
             )]
         }
     }
-}
-
-fn status_findings(status: &DaemonStatus) -> Vec<Finding> {
-    let store = &status.store;
-    let mut findings = Vec::new();
-    if store.state == StoreState::Ready {
-        let message = format!(
-            "ready, {}, schema {}, SQLite {}",
-            bytes(store.bytes),
-            store.schema,
-            store.sqlite
-        );
-        findings.push(Finding::well("store", message));
-    } else {
-        let reported = store.message.clone();
-        let message = reported.unwrap_or_else(|| "The store does not accept work".to_owned());
-        let fix = "See `hob logs`; `hob down`, then `hob doctor` reads the whole store.";
-        findings.push(Finding::bad(FindingLevel::Broken, "store", message, fix));
-    }
-    for finding in &store.findings {
-        findings.push(if store.losses.contains(finding) {
-            Finding::bad(FindingLevel::Warning, "store", finding, AFTER_LOSS)
-        } else {
-            let fix = "Nothing; the daemon repaired it at start.";
-            Finding::bad(FindingLevel::Note, "store", finding, fix)
-        });
-    }
-    for row in &store.damaged {
-        let fix = "hob verify lists all damaged rows.";
-        findings.push(Finding::bad(
-            FindingLevel::Broken,
-            "store",
-            &row.message,
-            fix,
-        ));
-    }
-    findings
 }
 
 fn verified_findings(home: &Home, verified: &DaemonVerifyResult) -> Vec<Finding> {

@@ -9,8 +9,8 @@ use super::{ScreenStyle, TextTone, damaged_rows, time};
 use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::cron::{
-    CronHistoryResult, CronJob, CronListResult, CronRemoveResult, HookSecret, JobSlot, JobWork,
-    MissedPolicy, OverlapPolicy, SlotOrigin, SlotState,
+    CronHistoryResult, CronJob, CronListResult, CronPreview, CronRemoveResult, HookSecret, JobSlot,
+    JobWork, MissedPolicy, OverlapPolicy, SlotOrigin, SlotState,
 };
 
 /// The number of next times shown after adding a job.
@@ -54,6 +54,21 @@ pub fn list(found: &CronListResult, screen: &ScreenStyle) -> Vec<String> {
         out.push(screen.paint(TextTone::Quiet, "There are more than are shown here."));
     }
     out
+}
+
+/// A schedule in words, and its next due times.
+pub fn preview(found: &CronPreview, screen: &ScreenStyle) -> Vec<String> {
+    let about = one_line(&found.about);
+    let mut lines = vec![match &found.zone {
+        Some(zone) => format!("{about} ({})", one_line(zone)),
+        None => about,
+    }];
+    if found.next.is_empty() {
+        lines.push("It is never due by itself.".to_owned());
+    }
+    let due = found.next.iter();
+    lines.extend(due.map(|at| format!("  {}", date_and_distance(*at, screen))));
+    lines
 }
 
 fn next(job: &CronJob, screen: &ScreenStyle) -> String {

@@ -9,7 +9,8 @@ use hob_wire::rooms::gateway::{
     GatewayDescribeResult, GatewayInspectResult, GatewayTraceResult, MethodDescription,
 };
 use hob_wire::rooms::session::{
-    SessionCreateResult, SessionDeleteResult, SessionListResult, SessionMessages, SessionSendResult,
+    SessionCreateResult, SessionDeleteResult, SessionDraftResult, SessionForkResult,
+    SessionListResult, SessionMessages, SessionSendResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,9 +21,11 @@ pub type ResultRenderer = fn(&Value, &ScreenStyle) -> Vec<String>;
 pub fn renderer(method: &str) -> Option<ResultRenderer> {
     match method {
         "session.create" => Some(|value, screen| typed(value, screen, created)),
+        "session.fork" => Some(|value, screen| typed(value, screen, forked)),
         "session.list" => Some(|value, screen| typed(value, screen, sessions)),
         "session.history" => Some(|value, screen| typed(value, screen, history)),
         "session.send" => Some(|value, screen| typed(value, screen, sent)),
+        "session.draft" => Some(|value, screen| typed(value, screen, draft)),
         "session.delete" => Some(|value, screen| typed(value, screen, deleted)),
         "model.list" => Some(|value, screen| typed(value, screen, model::list)),
         "model.add" => Some(|value, screen| typed(value, screen, model::added)),
@@ -63,6 +66,23 @@ fn created(created: &SessionCreateResult, _: &ScreenStyle) -> Vec<String> {
     vec![format!(
         "{key} already exists, with {messages}; nothing was changed."
     )]
+}
+
+fn forked(fork: &SessionForkResult, _: &ScreenStyle) -> Vec<String> {
+    let key = one_line(&fork.session.session_key);
+    let copied = count_noun(fork.copied, "message");
+    vec![if fork.created {
+        format!("Created {key} with {copied}. Go on there: hob chat --session {key}")
+    } else {
+        format!("{key} is this fork already, made with {copied}; nothing was changed.")
+    }]
+}
+
+fn draft(found: &SessionDraftResult, _: &ScreenStyle) -> Vec<String> {
+    if found.draft.is_empty() {
+        return vec!["No draft.".to_owned()];
+    }
+    safe_lines(&found.draft)
 }
 
 fn sent(sent: &SessionSendResult, _: &ScreenStyle) -> Vec<String> {

@@ -7,10 +7,13 @@ use super::text::{
 use super::{ScreenStyle, TextTone, time};
 use hob_wire::rooms::service::{
     InstallPlan, InstallProgress, InstallState, LastExit, ManagedService, ServiceInstallResult,
-    ServiceListResult, ServiceLogLine, ServiceState, ServiceStatus, ServiceUninstallResult,
+    ServiceListResult, ServiceLogLine, ServiceMetrics, ServiceState, ServiceStatus,
+    ServiceUninstallResult,
 };
 use hob_wire::rooms::tool::OutputStream;
 
+/// The samples of `hob service metrics`; `--json` has all.
+const SAMPLES_SHOWN: usize = 20;
 /// The columns of a progress bar.
 const BAR: usize = 20;
 /// The columns of a progress line beside its text: step, bar, percent, sizes.
@@ -100,6 +103,34 @@ fn about(service: &ManagedService) -> &str {
 }
 
 /// All details of a service; its last log lines are below the reason.
+/// The last samples of a service, the newest last.
+pub fn metrics(found: &ServiceMetrics, screen: &ScreenStyle) -> Vec<String> {
+    if found.samples.is_empty() {
+        let name = one_line(&found.name);
+        return vec![format!(
+            "No samples of {name}: it did not run, or hob did not start it."
+        )];
+    }
+    let mut table = TextTable::new()
+        .column("TIME")
+        .number("CPU")
+        .number("MEMORY")
+        .number("PROCESSES");
+    let shown = found.samples.len().saturating_sub(SAMPLES_SHOWN);
+    for sample in &found.samples[shown..] {
+        let cpu = sample.cpu_millis.map_or_else(String::new, |millis| {
+            format!("{}.{} %", millis / 10, millis % 10)
+        });
+        table.row(vec![
+            time::clock(sample.at, screen),
+            cpu,
+            bytes(sample.memory_bytes),
+            sample.processes.to_string(),
+        ]);
+    }
+    table.lines(screen)
+}
+
 pub fn status(status: &ServiceStatus, screen: &ScreenStyle) -> Vec<String> {
     let tone = match status.state {
         ServiceState::Running => TextTone::Good,

@@ -4,7 +4,8 @@
 //! names, labels and arguments, in which no character may be invisible or look like another;
 //! [`prose_line`], [`safe_lines`] and [`replace_hidden`] for prose and output, which keep emoji.
 
-use hob_core::visible_text::visible;
+pub use hob_core::amounts::{bytes, count_noun};
+pub use hob_core::visible_text::one_line;
 
 /// `sessionKey` as a flag: `session-key`.
 pub fn kebab(name: &str) -> String {
@@ -47,12 +48,6 @@ fn separated(name: &str, separator: char) -> String {
         }
     }
     out
-}
-
-/// A name, label or argument from outside on one line. Characters that are invisible, move the
-/// cursor or look like another are escaped as `\u{200b}`.
-pub fn one_line(text: &str) -> String {
-    visible(&text.replace(['\n', '\r', '\t'], " "))
 }
 
 /// Prose or output from outside on one line.
@@ -173,33 +168,6 @@ pub fn pad(text: &str, columns: usize) -> String {
 pub fn pad_left(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{}{text}", " ".repeat(missing))
-}
-
-/// Formats a size: `1.5 MiB`.
-pub fn bytes(count: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
-    if count < 1_024 {
-        return format!("{count} B");
-    }
-    let mut tenths = count.saturating_mul(10) / 1_024;
-    let mut unit = units[0];
-    for larger in &units[1..] {
-        if tenths < 10_240 {
-            break;
-        }
-        tenths /= 1_024;
-        unit = larger;
-    }
-    format!("{}.{} {unit}", tenths / 10, tenths % 10)
-}
-
-/// A number with its noun: `1 message`, `3 messages`.
-pub fn count_noun(number: u64, noun: &str) -> String {
-    if number == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{number} {noun}s")
-    }
 }
 
 /// A number with thousands separators: `1,234,567`.

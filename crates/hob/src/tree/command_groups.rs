@@ -33,6 +33,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "status",
             "doctor",
             "config",
+            "import",
             "up",
             "down",
             "restart",

@@ -1,6 +1,8 @@
 //! AgentLoop's dialect against the built binary, with a raw WebSocket and a scripted model: what a
 //! client of AgentLoop's meets.
 
+mod workspace;
+
 use crate::conformance::wire::{Peer, ws_request, ws_request_to};
 use crate::support::{House, wait_until};
 use hob_sim::{Answer, Dialect, Gate, Sim, SimRequest};
@@ -23,7 +25,7 @@ fn model() -> Sim {
 fn house_with(sim: &Sim) -> House {
     let url = sim.url(Dialect::OpenaiChat);
     let config = format!(
-        "[listen]\nagentloop = \"127.0.0.1:0\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n"
+        "[listen]\nagentloop = \"127.0.0.1:0\"\n\n[dialect.agentloop]\nspeech = \"\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n"
     );
     House::builder().config(&config).start()
 }
@@ -308,7 +310,10 @@ async fn the_path_takes_a_token_and_garbage_ends_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn their_environment_opens_the_listener() {
-    let house = House::builder().env("AGENTLOOP_PORT", "0").start();
+    let house = House::builder()
+        .env("AGENTLOOP_PORT", "0")
+        .env("HOB_DIALECT_AGENTLOOP_SPEECH", "127.0.0.1:0")
+        .start();
     let mut peer = client(&house).await;
     command(&mut peer, "agent.list", json!({})).await;
     let agents = until_type(&mut peer, "agent.list").await;

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 mod looprunner;
@@ -41,6 +43,8 @@ mod openai;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]
+mod pryx;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod services;
@@ -52,3 +56,4 @@ mod support;
 mod terminal;
 #[cfg(test)]
 mod tui;
+mod vargos;

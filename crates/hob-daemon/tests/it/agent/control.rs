@@ -8,6 +8,7 @@ use hob_wire::rooms::agent::{
     Abort, AgentListParams, AgentRunParams, ContextPolicy, QueueMode, RunEndCause, RunSelector,
     RunState, ToolCallState,
 };
+use hob_wire::rooms::session::{Fork, SessionForkParams};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -213,6 +214,17 @@ async fn what_a_run_sees_of_the_past_is_its_callers_choice() {
         on.response.as_deref(),
         Some("9"),
         "a fork remembers its parent"
+    );
+    let copy = SessionForkParams {
+        session_key: fork.session_key.clone(),
+        ..SessionForkParams::default()
+    };
+    let copy = house.caller().call::<Fork>(&copy).await.expect("forks");
+    let copied = house.run(waiting(&copy.session.session_key, "six")).await;
+    assert_eq!(
+        copied.response.as_deref(),
+        Some("11"),
+        "a copy of a fork remembers the same"
     );
     let back = house.run(waiting("a", "five")).await;
     assert_eq!(

@@ -16,5 +16,6 @@ pub(crate) mod resume;
 mod services;
 mod steering;
 mod stops;
+mod timelines;
 mod tools;
 mod trouble;

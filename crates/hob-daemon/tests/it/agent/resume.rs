@@ -13,6 +13,7 @@ use hob_wire::rooms::agent::{
 use hob_wire::rooms::permission::{
     Answer as PermissionAnswer, PermissionAnswerParams, PermissionDecision, PermissionQuestion,
 };
+use hob_wire::rooms::timeline::{RunTimelineParams, Timeline, TimelineKind};
 use serde_json::json;
 use std::path::Path;
 
@@ -129,10 +130,30 @@ async fn a_run_cut_off_in_any_tool_goes_on_without_a_repeated_effect() {
                 "{tool} {hang:?}: each happened once"
             );
             assert!(sim.refused().is_empty(), "{:?}", sim.refused());
+            check_timeline(&house, run, tool).await;
             yes.abort();
             house.close().await;
         }
     }
+}
+
+/// The timeline tells the crash, and the question about a call that nobody knows of.
+async fn check_timeline(house: &House, run_id: RunId, tool: &str) {
+    let params = RunTimelineParams {
+        run_id,
+        after: None,
+        limit: None,
+    };
+    let timeline = house.caller().call::<Timeline>(&params).await;
+    let rows = timeline.expect("reads").rows;
+    let of_kind = |kind| rows.iter().filter(move |row| row.kind == kind);
+    assert_eq!(of_kind(TimelineKind::Restart).count(), 1, "{rows:#?}");
+    let doubts = usize::from(tool == "opaque");
+    assert_eq!(of_kind(TimelineKind::Doubt).count(), doubts, "{rows:#?}");
+    assert!(rows.iter().all(|row| row.ended_at.is_some()), "{rows:#?}");
+    let approvals = of_kind(TimelineKind::Call).filter_map(|row| row.approval.as_ref());
+    let asked = approvals.filter(|approval| approval.person).count();
+    assert!(asked > 0, "{rows:#?}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod clocks;
 mod grants;
 mod jobs;
 mod outcomes;
+mod previews;
 mod restarts;
 
 use crate::fixture::Fixture;

@@ -40,7 +40,7 @@ async fn a_loop_writes_its_own_memory_unasked_and_it_is_versioned() {
     assert!(
         history(&house, "notes").await[1]
             .prompt
-            .contains("# Persistent Memory\n\nI was here.")
+            .contains("## Persistent Memory\n\nI was here.")
     );
     let undo = LoopPersistentParams {
         name: "notes".to_owned(),

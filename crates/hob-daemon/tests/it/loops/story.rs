@@ -45,10 +45,10 @@ async fn each_iteration_sees_the_last_answer_until_the_last_one() {
         assert_eq!(iteration.success, Some(true));
         assert_eq!(iteration.response, Some(format!("answer {number}")));
         let prompt = &iteration.prompt;
-        assert!(prompt.starts_with("# Persistent Memory\n\nThe sky is blue."));
+        assert!(prompt.starts_with("## Persistent Memory\n\nThe sky is blue."));
         assert!(prompt.ends_with(&format!("Go on.\n\n---\nIteration: {number}")));
         assert_eq!(prompt.contains("Only once."), number == 1, "{prompt}");
-        let previous = format!("# Previous Response\n\nanswer {}", number - 1);
+        let previous = format!("## Previous Response\n\nanswer {}", number - 1);
         assert_eq!(prompt.contains(&previous), number > 1, "{prompt}");
     }
     let done = get(&house, "build").await;

@@ -65,9 +65,17 @@ fn read(text: &str) -> Option<ParsedOutput> {
         count(folders, "folder", "folders"),
         count(named.len() - folders, "other entry", "other entries")
     );
+    let files = || named.iter().filter(|entry| entry.mode.starts_with('-'));
+    // With `-h` a size is no number, and counts as nothing.
+    let bytes: u64 = files()
+        .filter_map(|entry| entry.size.parse::<u64>().ok())
+        .fold(0, u64::saturating_add);
     let rows: Vec<_> = entries.iter().take(ROWS_MAX).map(to_json).collect();
     Some(ParsedOutput {
-        parsed: json!({ "entries": rows, "count": named.len() }),
+        parsed: json!({
+            "entries": rows, "count": named.len(), "folders": folders,
+            "files": files().count(), "bytes": bytes,
+        }),
         findings,
         summary,
     })

@@ -12,6 +12,9 @@ pub(super) const KIND: OutputKind = OutputKind {
 };
 
 const SHOWN: usize = 5;
+/// Lines of `lastErrors` and `lastWarnings`.
+const LAST_MAX: usize = 10;
+const LAST_CHARS_MAX: usize = 300;
 const SOURCES_MAX: usize = 20;
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -46,10 +49,11 @@ fn read(text: &str) -> Option<ParsedOutput> {
         .iter()
         .filter(|line| mentions(line.message, ERRORS))
         .collect();
-    let warnings = lines
+    let warning_lines: Vec<&JournalLine<'_>> = lines
         .iter()
-        .filter(|line| !mentions(line.message, ERRORS) && mentions(line.message, WARNINGS));
-    let warnings = warnings.count();
+        .filter(|line| !mentions(line.message, ERRORS) && mentions(line.message, WARNINGS))
+        .collect();
+    let warnings = warning_lines.len();
     let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
     for source in lines.iter().filter_map(|line| line.source) {
         *sources.entry(source).or_default() += 1;
@@ -66,6 +70,7 @@ fn read(text: &str) -> Option<ParsedOutput> {
     let summary = format!("{found} from {from} to {to}, {wrong}.");
     let parsed = json!({
         "lines": lines.len(), "errors": errors.len(), "warnings": warnings, "from": from, "to": to,
+        "lastErrors": last_texts(&errors), "lastWarnings": last_texts(&warning_lines),
         "sources": sources.iter().map(|(name, lines)| json!({ "name": name, "lines": lines })).collect::<Vec<_>>(),
     });
     Some(ParsedOutput {
@@ -73,6 +78,22 @@ fn read(text: &str) -> Option<ParsedOutput> {
         findings: findings(&errors, &lines, warnings),
         summary,
     })
+}
+
+/// The newest lines as texts, in their order.
+fn last_texts(lines: &[&JournalLine<'_>]) -> Vec<String> {
+    let from = lines.len().saturating_sub(LAST_MAX);
+    let text = |line: &&JournalLine<'_>| {
+        let source = line.source.map(|source| format!("{source}: "));
+        let text = format!(
+            "{} {}{}",
+            line.time,
+            source.unwrap_or_default(),
+            line.message
+        );
+        text.chars().take(LAST_CHARS_MAX).collect()
+    };
+    lines[from..].iter().map(text).collect()
 }
 
 fn findings(

@@ -14,7 +14,7 @@ mod listing;
 mod log;
 mod nmap;
 mod processes;
-mod program_name;
+pub(crate) mod program_name;
 mod sockets;
 mod table;
 mod text;

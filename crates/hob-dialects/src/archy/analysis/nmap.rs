@@ -78,7 +78,7 @@ fn read(text: &str) -> Option<ParsedOutput> {
     };
     let rows: Vec<_> = hosts.iter().take(ROWS_MAX).map(to_json).collect();
     Some(ParsedOutput {
-        parsed: json!({ "hosts": rows }),
+        parsed: json!({ "hosts": rows, "up": up }),
         findings,
         summary,
     })

@@ -23,7 +23,7 @@ const FILTERS: &[&str] = &[
 
 /// Returns the program whose output format a command line prints: the last one that is not a
 /// filter.
-pub(super) fn printing_program(line: &str) -> Option<&str> {
+pub(crate) fn printing_program(line: &str) -> Option<&str> {
     let commands = commands(line);
     let last = commands
         .rsplit(|command| command.first() == Some(&";"))

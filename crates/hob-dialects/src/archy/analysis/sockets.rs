@@ -71,7 +71,10 @@ fn read(text: &str) -> Option<ParsedOutput> {
         .take(ROWS_MAX)
         .map(SocketRow::to_json)
         .collect();
-    let parsed = json!({ "sockets": rows, "listening": listening.len() });
+    let connected = sockets.iter().filter(|socket| socket.is_connected());
+    let parsed = json!({
+        "sockets": rows, "listening": listening.len(), "connected": connected.count(),
+    });
     Some(ParsedOutput {
         parsed,
         findings: open_ports(&listening),
@@ -151,6 +154,10 @@ impl SocketRow<'_> {
         self.state.starts_with("LISTEN")
             || (datagrams
                 && (self.state == "UNCONN" || (self.state.is_empty() && self.peer.ends_with(":*"))))
+    }
+
+    fn is_connected(&self) -> bool {
+        self.state.starts_with("ESTAB")
     }
 
     fn is_on_all_interfaces(&self) -> bool {

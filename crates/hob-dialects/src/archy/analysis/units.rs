@@ -24,6 +24,7 @@ fn read(text: &str) -> Option<ParsedOutput> {
         return None;
     }
     let (mut units, mut failed, mut findings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut running_services = 0;
     for line in lines.take_while(|line| !line.trim().is_empty()) {
         let words: Vec<&str> = line
             .trim_start_matches(['●', '*', '×', ' '])
@@ -41,6 +42,7 @@ fn read(text: &str) -> Option<ParsedOutput> {
             let message = format!("{unit} is wanted but not installed");
             findings.push(finding("service", message, Importance::Low));
         }
+        running_services += usize::from(*sub == "running" && unit.ends_with(".service"));
         units.push(json!({
             "unit": unit, "load": load, "active": active, "sub": sub, "description": description,
         }));
@@ -57,7 +59,9 @@ fn read(text: &str) -> Option<ParsedOutput> {
     };
     units.truncate(ROWS_MAX);
     Some(ParsedOutput {
-        parsed: json!({ "units": units, "failed": failed }),
+        parsed: json!({
+            "units": units, "failed": failed, "runningServices": running_services,
+        }),
         findings,
         summary,
     })

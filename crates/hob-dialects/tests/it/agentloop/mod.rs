@@ -1,6 +1,9 @@
 //! AgentLoop's dialect, with a fake agent and fake services.
 
+mod agents;
+mod attach;
 mod services;
+mod speech;
 
 use crate::fake_agent::Agent;
 use crate::house::{House, Socket, exchange};
@@ -13,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 
 async fn open_house() -> (House, String) {
-    let config = "listen.agentloop = \"127.0.0.1:0\"";
+    let config = "listen.agentloop = \"127.0.0.1:0\"\ndialect.agentloop.speech = \"\"";
     let house = House::with(config, Some("127.0.0.1:0")).await.unwrap();
     let listeners = house.gateway.listeners();
     let found = listeners
@@ -449,8 +452,9 @@ async fn a_file_says_where_the_listener_is_while_it_is() {
     assert!(!path.exists());
 
     let elsewhere = root.path().join("elsewhere").join("engine.json");
-    let config =
-        format!("listen.agentloop_port = \"0\"\nlisten.agentloop_state_file = {elsewhere:?}");
+    let config = format!(
+        "dialect.agentloop.speech = \"\"\nlisten.agentloop_port = \"0\"\nlisten.agentloop_state_file = {elsewhere:?}"
+    );
     let house = House::with(&config, Some("127.0.0.1:0")).await.unwrap();
     assert!(elsewhere.exists());
     assert!(

@@ -51,14 +51,20 @@ async fn a_command_that_is_waited_for_has_its_own_exit_code_and_output() {
         let data =
             json!({ "command": command, "session": "s", "max_wait": 30, "interval_ms": 100 });
         let answer = stage.ask(action, data).await;
-        assert_eq!(answer["success"], code == 0, "{answer}");
-        assert_eq!(answer["exit_code"], code);
+        // It ran to its end, so its output is shown; the two beside it tell how it ended.
+        assert_eq!(answer["success"], true, "{answer}");
+        assert_eq!(answer["error"], json!(null));
+        let status = if code == 0 { "success" } else { "error" };
+        assert_eq!(
+            (&answer["exit_code"], &answer["status"]),
+            (&json!(code), &json!(status))
+        );
         assert_eq!(answer["command"], command);
         assert_eq!(answer["raw_output"], format!("ran exit {code}\n"));
         assert_eq!(answer["summary"], summary);
         let findings = answer["findings"].as_array().unwrap().len();
         assert_eq!(findings, usize::from(code != 0), "{answer}");
-        assert_eq!(answer["metadata"]["format_detected"], "text");
+        assert_eq!(answer["metadata"]["format_detected"], "plain_text");
         assert_eq!(answer["metadata"]["duration_ms"], 5);
         for field in [
             "findings",
@@ -150,7 +156,7 @@ async fn screens_and_sessions_are_shown() {
         (&json!(true), &json!(null))
     );
     assert_eq!(answer["summary"], "One line: ran ls");
-    assert_eq!(answer["metadata"]["format_detected"], "text");
+    assert_eq!(answer["metadata"]["format_detected"], "plain_text");
 
     let data = json!({ "terminal_output": "me@box:~/code$ " });
     assert_eq!(stage.ask("extract_directory", data).await, said("~/code"));

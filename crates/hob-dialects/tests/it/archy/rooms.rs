@@ -242,6 +242,11 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
 fn desktop(rooms: &Arc<Rooms>) -> Room {
     let room = Room::new("desktop");
     let room = answer::<desktop::Program>(room, rooms, |_, params| {
+        // As the room does: no program has such a name.
+        let name = &params.program;
+        if name.trim().is_empty() || name.contains('\0') || name.len() > 4_096 {
+            return Err(wrong(ErrorCode::InvalidParams, "That is no name."));
+        }
         let found = params.program == "ls";
         Ok(DesktopProgramResult {
             program: params.program,

@@ -15,7 +15,7 @@ async fn what_is_no_request_is_told_at_once_and_does_no_harm() {
     let stage = Stage::new().await;
     let long = format!(
         "{{\"action\":\"execute\",\"data\":{{\"command\":\"{}\"}}}}",
-        "x".repeat(9_000)
+        "x".repeat(17_000)
     );
     let deep = "[".repeat(5_000);
     let deep_data = format!("{{\"action\":\"capture\",\"data\":{deep}");

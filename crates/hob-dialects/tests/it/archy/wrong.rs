@@ -101,13 +101,17 @@ async fn what_is_wrong_with_a_request_is_told_in_archys_words() {
         let answer = stage.ask(action, data.clone()).await;
         assert_eq!(answer, failed(why), "{action} {data}");
     }
+    let no = super::plain(true, (None, None), false);
+    for name in ["", " ", "no/such", "a\0b", &"n".repeat(5_000)] {
+        let answer = stage.ask("check_command", json!({ "command": name })).await;
+        assert_eq!(answer, no, "{name:?}");
+    }
     let long = json!({ "command": "ls", "session": "n".repeat(300) });
     assert_eq!(
         stage.ask("execute", long).await,
         failed("Invalid session: too long")
     );
-    let roomy = super::listening(&stage.socket, "archy.request_bytes = 100000");
-    stage.house.set(&roomy);
+    // One letter too many fits into a request.
     let long = json!({ "command": "x".repeat(8_193) });
     let why = "Command too long (max 8192 characters)";
     assert_eq!(stage.ask("execute", long).await, failed(why));

@@ -109,12 +109,10 @@ async fn pages_of_other_origins_and_names_change_nothing() {
     let refused = Stream::open(&address, "/api/events", &["Origin: http://evil.test"]).await;
     assert_eq!(refused.err().unwrap().status, 403);
     assert!(loops.calls.lock().unwrap().is_empty());
-    assert_eq!(
-        request(&address, "POST", "/api/start", &[&own], None)
-            .await
-            .status,
-        200,
-        "its own page is served"
-    );
+    let task = json!({ "user": "Look." }).to_string();
+    for (path, body) in [("/api/config", Some(task.as_str())), ("/api/start", None)] {
+        let answer = request(&address, "POST", path, &[&own], body).await;
+        assert_eq!(answer.status, 200, "its own page is served");
+    }
     house.stop().await;
 }

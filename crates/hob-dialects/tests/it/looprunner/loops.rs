@@ -286,6 +286,7 @@ fn change(config: &mut LoopConfig, asked: loops::LoopChange) {
     config.user = asked.user.unwrap_or(std::mem::take(&mut config.user));
     config.interval_ms = asked.interval_ms.unwrap_or(config.interval_ms);
     config.max_iterations = asked.max_iterations.unwrap_or(config.max_iterations);
+    config.metadata.extend(asked.metadata);
 }
 
 fn error(code: ErrorCode, message: &str) -> WireError {

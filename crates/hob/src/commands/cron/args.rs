@@ -50,6 +50,7 @@ pub enum CronSubcommand {
     /// Lists the jobs with their next due time and last outcome.
     #[command(after_help = examples(&["hob cron list", "hob cron list --json"]))]
     List,
+    Preview(CronPreviewArgs),
     Add(Box<CronAddArgs>),
     Update(Box<CronUpdateArgs>),
     /// Shows a job: its work, schedule and last outcome.
@@ -94,6 +95,27 @@ pub enum CronSubcommand {
 pub struct JobName {
     /// The job's name or id.
     pub(super) name: String,
+}
+
+/// Shows a schedule in plain language, with its next due times.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples(&[
+    "hob cron preview '0 9 * * MON-FRI'",
+    "hob cron preview 'every 10m' --count 3",
+    "hob cron preview @daily --zone Europe/Berlin --json",
+]))]
+pub struct CronPreviewArgs {
+    /// Cron fields, @daily, 'every 10m', 'at 2026-12-24T18:00', or webhook.
+    pub rule: String,
+    /// The time zone, such as Europe/Berlin; that of hob's jobs if missing.
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// The time of day at which it may run, such as 08:00-22:00.
+    #[arg(long, value_name = "HOURS")]
+    pub hours: Option<String>,
+    /// The number of due times; 5 if missing, 100 at most.
+    #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
+    pub count: Option<u32>,
 }
 
 /// Adds a job and shows when it is due.

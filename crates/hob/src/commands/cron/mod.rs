@@ -10,12 +10,12 @@ use crate::render::jobs;
 use crate::run_ui::name_check;
 use crate::run_ui::onboarding::{self, ModelNeed};
 pub use args::CronSubcommand;
-use args::{CronAddArgs, CronHistoryArgs, CronUpdateArgs, JobName};
+use args::{CronAddArgs, CronHistoryArgs, CronPreviewArgs, CronUpdateArgs, JobName};
 use hob_client::{Client, ClientError, StreamItem, SubscribeOptions};
 use hob_wire::rooms::cron::{
-    Add, CronHistoryParams, CronJob, CronListParams, CronListResult, CronRunParams,
-    CronSecretParams, CronSlot, Disable, Enable, History, JobSelector, JobSlot, List, Remove, Run,
-    Secret, SlotState, Update,
+    Add, CronHistoryParams, CronJob, CronListParams, CronListResult, CronPreviewParams,
+    CronRunParams, CronSecretParams, CronSlot, Disable, Enable, History, JobSelector, JobSlot,
+    List, Preview, Remove, Run, Secret, SlotState, Update,
 };
 use hob_wire::{ErrorCode, EventTopic};
 
@@ -32,6 +32,7 @@ pub async fn run(context: &CommandContext, command: CronSubcommand) -> Result<()
             let found = list_all(&context.client().await?).await?;
             return Ok(context.terminal.print_result(&found, jobs::list)?);
         }
+        CronSubcommand::Preview(args) => return preview(context, args).await,
         CronSubcommand::Update(args) => {
             let job = CronCommands::open(context, args.name.name.clone()).await?;
             job.update(*args).await
@@ -45,6 +46,18 @@ pub async fn run(context: &CommandContext, command: CronSubcommand) -> Result<()
         CronSubcommand::Secret { job, renew } => open(job).await?.secret(renew).await,
     };
     done.map_err(suggest_list)
+}
+
+async fn preview(context: &CommandContext, args: CronPreviewArgs) -> Result<(), CommandFailure> {
+    let params = CronPreviewParams {
+        rule: args.rule,
+        zone: args.zone,
+        active_hours: args.hours,
+        count: args.count,
+    };
+    let client = context.client().await?;
+    let found = client.call_with_retry::<Preview>(&params).await?;
+    Ok(context.terminal.print_result(&found, jobs::preview)?)
 }
 
 async fn add(context: &CommandContext, args: CronAddArgs) -> Result<(), CommandFailure> {

@@ -34,6 +34,7 @@ pub(super) async fn add(
         task: rest.task,
         loop_name: rest.loop_name,
         command: rest.command,
+        title: None,
         description: rest.description,
         zone: rest.zone,
         enabled: disabled.then_some(false),

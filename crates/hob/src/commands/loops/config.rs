@@ -123,6 +123,7 @@ async fn change(
         model: args.run.model.map(Some),
         system: unattended_flags::read_text(args.system).await?,
         user: unattended_flags::read_text(task).await?,
+        ..LoopChange::default()
     })
 }
 

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 use crate::tree::help_text::examples;
 use hob_client::Client;
 use hob_wire::rooms::service::{
-    List, ServiceListParams, ServiceSelector, ServiceStatus, Status, Stop, Uninstall,
+    List, Metrics, ServiceListParams, ServiceSelector, ServiceStatus, Status, Stop, Uninstall,
 };
 
 /// The lines of `logs` without `--lines`.
@@ -55,6 +55,9 @@ pub enum ServiceSubcommand {
     #[command(after_help = examples(&["hob service restart llm"]))]
     Restart(ServiceStartArgs),
     Logs(ServiceLogsArgs),
+    /// Shows the processor time and memory of a service over the last hour.
+    #[command(after_help = examples(&["hob service metrics llm", "hob service metrics llm --json"]))]
+    Metrics(ServiceName),
     Install(ServiceInstallArgs),
     /// Stops a service and removes what was installed for it.
     #[command(after_help = examples(&["hob service uninstall llm"]))]
@@ -143,6 +146,7 @@ pub async fn run(
             let lines = args.lines.unwrap_or(DEFAULT_LINES);
             logs::run(&named(args.service), lines, args.follow).await
         }
+        ServiceSubcommand::Metrics(name) => named(name).metrics().await,
         ServiceSubcommand::Install(args) => named(args.service).install(args.yes).await,
         ServiceSubcommand::Uninstall(name) => named(name).uninstall().await,
     };
@@ -168,6 +172,15 @@ impl ServiceCommands<'_> {
             .client
             .call_with_retry::<Status>(&self.params())
             .await?)
+    }
+
+    async fn metrics(&self) -> Result<(), CommandFailure> {
+        let params = self.params();
+        let found = self.client.call_with_retry::<Metrics>(&params).await?;
+        Ok(self
+            .context
+            .terminal
+            .print_result(&found, services::metrics)?)
     }
 
     async fn status(&self) -> Result<(), CommandFailure> {

@@ -50,7 +50,9 @@ def main():
         "execute_and_wait",
         {"command": "sh -c 'echo ünï; exit 7'", "session": "archy_session", "max_wait": 120, "interval_ms": 500},
     )
-    expect("an exit code", (waited["success"], waited["exit_code"]), (False, 7))
+    # Archy's chat shows the output only of what succeeded.
+    shown_as = (waited["success"], waited["status"], waited["exit_code"])
+    expect("an exit code", shown_as, (True, "error", 7))
     expect("its output", waited["raw_output"], "ünï\n")
 
     batch = send("batch_execute", {"commands": ["echo one", "false", "echo three"], "explanations": ["says one"]})
@@ -63,6 +65,12 @@ def main():
     )
     fields = ("structured", "findings", "summary", "display", "display_plain", "metadata", "parsed")
     expect("what is looked at", [name for name in fields if name not in analyzed], [])
+    # The chat merges these key by key.
+    disks = send("execute_and_wait", {"command": "df /", "session": "archy_session", "max_wait": 120})
+    expect("a format", disks["metadata"]["format_detected"], "disk_usage")
+    expect("its keys", "usage_percent" in disks["structured"]["filesystems"][0], True)
+    expect("facts are an object", dict(analyzed["structured"].items()), {"a": [1, 2]})
+    expect("how much it matters", {it["importance"] for it in waited["findings"]}, {"Medium"})
 
     expect("a program", send("check_command", {"command": "sh"})["exists"], True)
     expect("a wrong action", send("dance", {})["error"], "Unknown action")

@@ -43,7 +43,8 @@ fn exit_codes_are_the_shells_own_and_output_is_the_commands_alone() {
     assert_eq!(ended(&answer), (3, "out\n".to_owned()));
     assert_eq!(
         (&answer["success"], &answer["status"]),
-        (&json!(false), &json!("error"))
+        (&json!(true), &json!("error")),
+        "it ran to its end, so its output is shown: {answer}"
     );
     assert!(answer["metadata"]["duration_ms"].is_u64(), "{answer}");
     assert_eq!(stage.run("true").0, 0);

@@ -55,6 +55,7 @@ fn pages_look_as_they_were_approved() {
         &["rpc"],
         &["token", "create"],
         &["config", "set"],
+        &["import"],
         &["daemon"],
     ] {
         let name = format!("help_{}", path.join("_"));

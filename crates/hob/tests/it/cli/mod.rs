@@ -10,3 +10,4 @@ mod offline;
 mod output;
 mod rules;
 mod sessions;
+mod settings;

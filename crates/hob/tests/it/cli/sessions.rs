@@ -37,6 +37,30 @@ fn a_conversation_from_its_first_word_to_its_end() {
         list.contains("chat:main") && list.contains("Mornings"),
         "{list}"
     );
+    let line = [
+        "session",
+        "fork",
+        "chat:main",
+        "--at",
+        "1",
+        "--new-key",
+        "chat:b",
+    ];
+    let forked = document(&house, &line);
+    assert_eq!(forked["copied"], 1);
+    assert_eq!(forked["label"], "Mornings (fork)");
+    let again = house.hob(&line).success();
+    assert!(again.contains("chat:b is this fork already"), "{again}");
+    let refused = house.hob(&["session", "fork", "chat:none"]);
+    assert_eq!(refused.code, Some(5), "{}", refused.stderr);
+    let line = ["session", "draft", "chat:main"];
+    assert_eq!(house.hob(&line).success(), "No draft.\n");
+    house
+        .hob(&["session", "draft", "chat:main", "Half a"])
+        .success();
+    assert_eq!(house.hob(&line).success(), "Half a\n");
+    house.hob(&["session", "draft", "chat:main", ""]).success();
+    assert_eq!(document(&house, &line), json!({ "draft": "" }));
     let deleted = document(&house, &["session", "delete", "chat:main"]);
     assert_eq!(deleted["messages"], 2);
     let gone = house.hob(&["session", "get", "chat:main"]);

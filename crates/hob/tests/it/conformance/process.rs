@@ -31,21 +31,6 @@ async fn the_first_line_says_where_it_listens_and_nothing_follows() {
 }
 
 #[tokio::test]
-async fn pryx_is_told_in_its_own_words() {
-    let house = House::builder()
-        .env("PRYX_LISTEN_ADDR", "127.0.0.1:0")
-        .start();
-    let expected = format!("PRYX_CORE_LISTEN_ADDR={}", house.address());
-    let mut lines = Vec::new();
-    crate::support::wait_until("the second line", || {
-        lines.extend(house.stdout_lines());
-        !lines.is_empty()
-    });
-    assert_eq!(lines, [expected]);
-    Peer::owner(&house).await.settled().await;
-}
-
-#[tokio::test]
 async fn everything_under_the_home_is_private() {
     let house = House::start();
     let mut owner = Peer::owner(&house).await;

@@ -38,6 +38,15 @@ async fn each_rank_contains_the_one_below() {
         (0, "gateway.trace", json!({})),
         (0, "config.get", json!({})),
         (0, "daemon.status", json!({})),
+        (0, "daemon.doctor", json!({})),
+        (0, "config.schema", json!({ "key": "log" })),
+        (0, "cron.preview", json!({ "rule": "@daily" })),
+        (0, "service.metrics", json!({ "name": "none" })),
+        (
+            0,
+            "run.timeline",
+            json!({ "runId": "0190c0de-0000-7000-8000-000000000000" }),
+        ),
         (1, "session.create", scoped.clone()),
         (
             1,
@@ -49,6 +58,8 @@ async fn each_rank_contains_the_one_below() {
             "session.label",
             json!({ "sessionKey": "chat:scoped", "label": "x" }),
         ),
+        (1, "session.fork", scoped.clone()),
+        (1, "session.draft", scoped.clone()),
         (2, "echo.say", json!({})),
         (2, "session.delete", json!({ "sessionKey": "chat:none" })),
         (
@@ -56,6 +67,7 @@ async fn each_rank_contains_the_one_below() {
             "config.set",
             json!({ "key": "log.level", "value": "info" }),
         ),
+        (3, "config.undo", json!({})),
         (3, "token.list", json!({})),
         (3, "terminal.list", json!({})),
         (3, "terminal.capture", json!({ "name": "none" })),

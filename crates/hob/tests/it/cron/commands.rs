@@ -7,6 +7,21 @@ use hob_sim::Gate;
 use serde_json::{Value, json};
 
 #[test]
+fn a_schedule_is_previewed_and_a_wrong_one_refused() {
+    let sim = teller(&Gate::new());
+    let house = house_with(&sim);
+    let line = ["cron", "preview", "0 9 * * *", "--zone", "UTC", "-n", "2"];
+    let shown = house.hob(&line).success();
+    assert!(shown.starts_with("every day at 09:00 (UTC)\n"), "{shown}");
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    let preview = json(&house, &["cron", "preview", "every 10m"]);
+    assert_eq!(preview["next"].as_array().map(Vec::len), Some(5));
+    let refused = house.hob(&["cron", "preview", "sometimes"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(house.hob(&["cron", "list"]).success().contains("no jobs"));
+}
+
+#[test]
 fn a_job_is_changed_and_what_is_not_named_stays() {
     let sim = teller(&Gate::new());
     let house = house_with(&sim);

@@ -10,7 +10,7 @@
     reason = "these tests stand outside the house: they start processes and read the environment"
 )]
 
-mod attacks;
+pub(crate) mod attacks;
 mod cron;
 mod durability;
 mod fault_build;

@@ -35,9 +35,9 @@ fn a_real_models_words_come_in_a_loop_and_a_stop_ends_them() {
     let said = history(&house, "talk");
     let prompt = said[0]["prompt"].as_str().unwrap_or_default();
     for part in [
-        "# Monitor Output",
+        "## Monitor Output",
         "Sunny.",
-        "# Current Task",
+        "## Current Task",
         "Iteration: 1",
     ] {
         assert!(prompt.contains(part), "no {part:?} in:\n{prompt}");

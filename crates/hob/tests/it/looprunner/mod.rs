@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod hooks;
+mod page;
 mod story;
 mod wrong;
 

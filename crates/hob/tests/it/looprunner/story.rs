@@ -48,12 +48,12 @@ fn a_loop_is_set_started_watched_and_told_something() {
     in_order(
         &asked,
         &[
-            "# Persistent Memory",
+            "## Persistent Memory",
             "The goal: all green.",
-            "# Monitor Output",
+            "## Monitor Output",
             "load",
             "[stderr]",
-            "# Current Task",
+            "## Current Task",
             "Watch the build.",
             "Iteration: 1",
         ],
@@ -79,7 +79,10 @@ fn a_loop_is_set_started_watched_and_told_something() {
         asked.contains("Working Memory (this iteration only)\n\nLook at test 7."),
         "{asked}"
     );
-    assert!(asked.contains("# Previous Response\n\nanswer 1"), "{asked}");
+    assert!(
+        asked.contains("## Previous Response\n\nanswer 1"),
+        "{asked}"
+    );
     assert!(
         !prompt(&third, 3).contains("Look at test 7."),
         "it is used once"

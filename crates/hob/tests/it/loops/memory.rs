@@ -27,7 +27,7 @@ fn it_is_set_shown_and_taken_back() {
     until_ended(&house, "m");
     let prompt = prompts(&sim).pop().expect("asked");
     assert!(
-        prompt.starts_with("# Persistent Memory\n\nBe kind.\nAlways.\n"),
+        prompt.starts_with("## Persistent Memory\n\nBe kind.\nAlways.\n"),
         "{prompt}"
     );
     house.hob(&["loop", "persistent", "m", "--undo"]).success();
@@ -63,7 +63,7 @@ fn the_loop_itself_writes_it_without_a_grant_and_a_person_takes_it_back() {
     assert_eq!(memory["by"], "loop:m:1");
     let second = prompts(&sim).pop().expect("asked");
     assert!(
-        second.contains("# Persistent Memory\n\nLearned: the door is red."),
+        second.contains("## Persistent Memory\n\nLearned: the door is red."),
         "{second}"
     );
     house.hob(&["loop", "persistent", "m", "--undo"]).success();

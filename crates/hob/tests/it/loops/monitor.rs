@@ -15,7 +15,7 @@ fn output_exit_code_and_stderr_are_in_the_prompt() {
     until_ended(&house, "watch");
     let prompt = prompts(&sim).pop().expect("asked");
     for words in [
-        "# Monitor Output",
+        "## Monitor Output",
         "exit code 3",
         "all is quiet\n",
         "[stderr]\ntrouble\n",

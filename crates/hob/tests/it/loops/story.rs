@@ -7,7 +7,7 @@ use crate::support::wait_until;
 use hob_sim::Gate;
 use std::time::{Duration, Instant};
 
-const TITLE: &str = "# Working Memory (this iteration only)";
+const TITLE: &str = "## Working Memory (this iteration only)";
 
 #[test]
 fn a_loop_lives_through_a_stop_and_the_death_of_its_daemon() {
@@ -37,7 +37,7 @@ fn a_loop_lives_through_a_stop_and_the_death_of_its_daemon() {
     let last = prompts(&sim).pop().expect("asked");
     assert!(last.contains(&format!("{TITLE}\n\n{HOLD}\n")), "{last}");
     assert!(
-        last.contains("# Previous Response\n\nThis is answer"),
+        last.contains("## Previous Response\n\nThis is answer"),
         "{last}"
     );
 

@@ -49,6 +49,14 @@ fn a_run_is_listed_shown_and_paid_for() {
     ] {
         assert!(by_end.contains(words), "{words} in {by_end}");
     }
+    let timeline = house.hob(&["run", "timeline", "k"]).success();
+    for words in ["sim/sim-small", "time", "110", "220", "answered"] {
+        assert!(timeline.contains(words), "{words} in {timeline}");
+    }
+    let rows = document(&house, &["run", "timeline", "k"]);
+    assert_eq!(rows["rows"][1]["kind"], "model");
+    let missing = house.hob(&["run", "timeline", "nowhere"]);
+    assert_eq!(missing.code, Some(5), "{missing:?}");
     let cost = house.hob(&["cost"]).success();
     assert!(
         cost.contains("sim/sim-small") && cost.contains("unknown"),

@@ -45,6 +45,17 @@ fn a_service_is_started_shown_and_stopped() {
         let printed = house.hob(&["service", "logs", "web"]).success();
         printed.contains("serving on ")
     });
+    let metrics = house
+        .hob(&["--json", "service", "metrics", "page"])
+        .success();
+    let metrics: Value = serde_json::from_str(&metrics).expect("is JSON");
+    let sample = &metrics["samples"][0];
+    assert!(sample["memoryBytes"].as_u64() > Some(100_000), "{metrics}");
+    assert!(sample["processes"].as_u64() >= Some(1), "{metrics}");
+    let table = house.hob(&["service", "metrics", "web"]).success();
+    assert!(table.starts_with("TIME"), "{table}");
+    let unknown = house.hob(&["service", "metrics", "nobody"]);
+    assert_eq!(unknown.code, Some(5));
     let first = pid(&shown);
     house.hob(&["service", "restart", "web"]).success();
     let again = status(&house, "web");

@@ -2,6 +2,7 @@
 
 mod binding;
 mod children;
+mod dialects;
 mod guesses;
 mod heads;
 mod hooks;
@@ -13,3 +14,5 @@ mod pages;
 mod scopes;
 mod servers;
 mod sockets;
+
+pub(crate) use neighbours::as_nobody;

@@ -141,7 +141,7 @@ fn open(path: &Path, mode: u32) {
 }
 
 /// Runs `act` on a thread that has become another user; the rest of this process stays as it is.
-pub(super) fn as_nobody<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn as_nobody<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let thread = std::thread::spawn(move || {
         let (uid, gid) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
         set_thread_groups(&[]).expect("groups can be left");

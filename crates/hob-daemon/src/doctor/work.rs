@@ -1,39 +1,32 @@
 //! Checks unattended work: loops that gave up, disabled or failing jobs, and a heartbeat without
 //! content.
 
-use super::{Finding, FindingLevel};
-use crate::commands::cron;
-use crate::context::CommandContext;
-use crate::render::text::{count_noun, one_line};
+use hob_core::amounts::count_noun;
 use hob_core::schedule::heartbeat;
+use hob_core::visible_text::one_line;
+use hob_kit::home::Home;
 use hob_wire::rooms::cron::{CronJob, JobWork, SlotState};
-use hob_wire::rooms::loops::{List, Loop, LoopEnd, LoopListParams};
+use hob_wire::rooms::daemon::{DoctorFinding as Finding, FindingLevel};
+use hob_wire::rooms::loops::{Loop, LoopEnd};
 
 /// The file that the heartbeat reads, in the home.
 const PAGE: &str = "HEARTBEAT.md";
 
-/// Returns whether anything is scheduled or running by itself, and what was found.
-pub(super) async fn examine(context: &CommandContext) -> (bool, Vec<Finding>) {
-    let Ok(Some(client)) = context.home_client().await else {
-        return (false, Vec::new());
-    };
-    let listed = client
-        .call_with_retry::<List>(&LoopListParams::default())
-        .await;
-    let loops = listed.map(|found| found.loops).unwrap_or_default();
-    let jobs = cron::list_all(&client).await;
-    let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
-    let mut findings = work_findings(&loops, &jobs);
-    let has_work = loops.iter().any(|it| it.state.running) || jobs.iter().any(|job| job.enabled);
-    if jobs
-        .iter()
-        .any(|job| matches!(job.terms.work, JobWork::Heartbeat(_)))
-    {
-        let page = context.host.home.root().join(PAGE);
+/// What the loops and jobs tell.
+pub(super) fn examine(home: &Home, loops: &[Loop], jobs: &[CronJob]) -> Vec<Finding> {
+    let mut findings = work_findings(loops, jobs);
+    let is_heartbeat = |job: &CronJob| matches!(job.terms.work, JobWork::Heartbeat(_));
+    if jobs.iter().any(is_heartbeat) {
+        let page = home.root().join(PAGE);
         let text = std::fs::read_to_string(&page).unwrap_or_default();
         findings.extend(heartbeat_finding(&text, &page.display().to_string()));
     }
-    (has_work, findings)
+    findings
+}
+
+/// True if a loop runs or a job is enabled.
+pub(super) fn is_scheduled(loops: &[Loop], jobs: &[CronJob]) -> bool {
+    loops.iter().any(|it| it.state.running) || jobs.iter().any(|job| job.enabled)
 }
 
 /// A heartbeat with an empty file does nothing and costs nothing, which may not be intended.

@@ -1,13 +1,13 @@
-//! Checks the sandbox: runs an empty program in it to find the level that works on this machine.
+//! Checks the sandbox: the level that works on this machine.
 
-use super::{Finding, FindingLevel};
-use hob_exec::SandboxSupport;
 use hob_exec::sandbox_level::ProcessLimiter;
-use hob_kit::host_environment::EnvVars;
+use hob_exec::{ExecError, SandboxSupport};
+use hob_wire::rooms::daemon::{DoctorFinding as Finding, FindingLevel};
 
-pub(super) async fn examine(env: &EnvVars) -> Finding {
-    match hob_exec::spawner::probe(&hob_exec::spawner::own_shim(), env).await {
-        Ok(facts) => sandbox_finding(&facts),
+/// The finding about a probe of the machine.
+pub fn examine(probed: Result<&SandboxSupport, ExecError>) -> Finding {
+    match probed {
+        Ok(facts) => sandbox_finding(facts),
         Err(error) => Finding::bad(
             FindingLevel::Warning,
             "sandbox",

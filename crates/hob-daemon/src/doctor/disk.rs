@@ -1,7 +1,7 @@
 //! Checks the free disk space of the home.
 
-use super::{Finding, FindingLevel};
-use crate::render::text::bytes;
+use hob_core::amounts::bytes;
+use hob_wire::rooms::daemon::{DoctorFinding as Finding, FindingLevel};
 use std::path::Path;
 
 /// Below this the store will soon refuse writes.
@@ -9,7 +9,7 @@ const SCARCE_BYTES: u64 = 512 * 1024 * 1024;
 /// Below this the store refuses writes.
 const NONE_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(super) fn examine(directory: &Path) -> Option<Finding> {
+pub fn examine(directory: &Path) -> Option<Finding> {
     let found = rustix::fs::statvfs(directory).ok()?;
     Some(disk_finding(
         found.f_bavail.saturating_mul(found.f_frsize),

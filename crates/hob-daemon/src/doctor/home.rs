@@ -1,13 +1,13 @@
 //! Checks the home: owner, permissions, and leftover files.
 
-use super::{Finding, FindingLevel};
 use hob_kit::home::Home;
+use hob_wire::rooms::daemon::{DoctorFinding as Finding, FindingLevel};
 use rustix::io::Errno;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-pub(super) fn examine(home: &Home) -> Vec<Finding> {
+pub fn examine(home: &Home) -> Vec<Finding> {
     let mut findings = Vec::new();
     let directories = [
         home.root().to_owned(),
@@ -80,13 +80,13 @@ fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
 }
 
 /// Checks with `access` that an existing path is writable; writes nothing.
-pub(super) fn writable(path: &Path) -> Option<Finding> {
+pub fn writable(path: &Path) -> Option<Finding> {
     let error = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
     refused(path, error)
 }
 
 /// The finding for a path that is not writable; `None` when it does not exist.
-pub(super) fn refused(path: &Path, error: Errno) -> Option<Finding> {
+pub fn refused(path: &Path, error: Errno) -> Option<Finding> {
     let fix = match error {
         Errno::NOENT => return None,
         Errno::ROFS => {
