@@ -56,4 +56,5 @@ mod support;
 mod terminal;
 #[cfg(test)]
 mod tui;
+#[cfg(test)]
 mod vargos;
