@@ -49,7 +49,8 @@ export interface Methods {
    *
    * Needs scope `admin` or `service:NAME`; the latter may offer only methods and events under
    * `NAME.`. Names of built-in services are reserved. A service that reconnects with the same
-   * credential takes over the routes of its previous connection.
+   * credential takes over the routes of its previous connection, which is closed. Connections of
+   * one credential may share a name as long as one of them at the most offers methods.
    */
   "gateway.register": { params: GatewayRegisterParams; result: GatewayRoutingTable };
   /**
@@ -76,6 +77,13 @@ export interface Methods {
   /** Shows the daemon's version, addresses and store. */
   "daemon.status": { params: DaemonStatusParams; result: DaemonStatus };
   /**
+   * Checks what the daemon can know about its home and this machine, and names a fix for each
+   * problem. Changes nothing.
+   *
+   * `hob doctor` also checks what only a client can know, such as whether the daemon answers.
+   */
+  "daemon.doctor": { params: DaemonDoctorParams; result: DaemonDoctorResult };
+  /**
    * Checks everything that is stored: the database, its rows, its blobs and the audit log.
    *
    * It reads all data, so it can take minutes. `daemon.verifying` reports the progress. The
@@ -84,6 +92,16 @@ export interface Methods {
   "daemon.verify": { params: DaemonVerifyParams; result: DaemonVerifyResult };
   /** Creates a session, or returns the one that already has this key. */
   "session.create": { params: SessionCreateParams; result: SessionCreateResult };
+  /**
+   * Creates a session that begins with the messages of another one, up to and including `at`.
+   *
+   * The messages are copied, so the fork stays when its parent is deleted. It has no permission
+   * rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
+   * webhook or sub-agent has the kind `main`.
+   *
+   * With `newKey`, a repeated request returns the same session.
+   */
+  "session.fork": { params: SessionForkParams; result: SessionForkResult };
   /** Shows one session. */
   "session.get": { params: SessionGetParams; result: Session };
   /** Lists sessions, most recently used first. */
@@ -105,6 +123,12 @@ export interface Methods {
    * With `idempotencyKey`, a repeated request adds nothing and returns the same answer.
    */
   "session.send": { params: SessionSendParams; result: SessionSendResult };
+  /**
+   * Shows the text that a person typed in a session and has not sent, or replaces it.
+   *
+   * An empty `draft` clears it. No model sees a draft, and it goes with its session.
+   */
+  "session.draft": { params: SessionDraftParams; result: SessionDraftResult };
   /** Deletes a session and its messages. */
   "session.delete": { params: SessionDeleteParams; result: SessionDeleteResult };
   /** Pages forward through a session from its first message. */
@@ -135,12 +159,26 @@ export interface Methods {
   "agent.allow": { params: AgentAllowParams; result: RunView };
   /** Resolves an interrupted tool call: it happened, it did not, or give up. */
   "agent.resolve": { params: AgentResolveParams; result: RunView };
+  /**
+   * Shows what happened in a run: model calls, tool calls, waits and questions, in the order of
+   * their beginning.
+   */
+  "run.timeline": { params: RunTimelineParams; result: RunTimeline };
   /** Sums the ledger by day and model. */
   "cost.summary": { params: CostSummaryParams; result: CostSummary };
   /** Shows one setting, the settings under a prefix, or all settings. */
   "config.get": { params: ConfigGetParams; result: ConfigGetResult };
   /** Changes one setting in the config file and applies it at once if possible. */
   "config.set": { params: ConfigSetParams; result: ConfigChange };
+  /** Describes every setting: its kind, default, value, source and meaning. */
+  "config.schema": { params: ConfigGetParams; result: ConfigSchemaResult };
+  /**
+   * Takes back the last change that `config.set` made, once.
+   *
+   * Refused with `CONFLICT` if the config file was changed since, and with `NOT_FOUND` if there
+   * is nothing to take back.
+   */
+  "config.undo": { params: ConfigUndoParams; result: ConfigChange };
   /** Creates a token. Its text is shown only once. */
   "token.create": { params: TokenCreateParams; result: TokenCreateResult };
   /** Lists the tokens without their texts. */
@@ -252,6 +290,12 @@ export interface Methods {
   /** Shows the last output lines of a service. */
   "service.logs": { params: ServiceLogsParams; result: ServiceLogs };
   /**
+   * Shows the processor time and memory of a service over the last hour.
+   *
+   * A service that was not started by hob has no samples.
+   */
+  "service.metrics": { params: ServiceSelector; result: ServiceMetrics };
+  /**
    * Installs a service, or shows the installation plan.
    * Installing needs a person's consent (`yes`). It answers once the work has begun;
    * `service.install.progress` reports the progress.
@@ -290,6 +334,8 @@ export interface Methods {
   "loop.persistent": { params: LoopPersistentParams; result: LoopPersistentResult };
   /** Lists the jobs with their next due times. */
   "cron.list": { params: CronListParams; result: CronListResult };
+  /** Shows a schedule in plain language, with its next due times. Stores nothing. */
+  "cron.preview": { params: CronPreviewParams; result: CronPreview };
   /** Adds a job. */
   "cron.add": { params: CronAddParams; result: CronJob };
   /** Changes a job. Missing fields stay as they are. */
@@ -576,6 +622,8 @@ export interface AgentRunParams {
   system?: string | null;
   /** A JSON Schema for the final answer. */
   schema?: unknown;
+  /** The reasoning effort, for models that support it; the provider chooses when missing. */
+  thinking?: ThinkingLevel | null;
   /** The allowed tools; all tools of the session when missing, none when empty. */
   tools?: string[] | null;
   /** The working folder of the tools. */
@@ -1018,8 +1066,43 @@ export interface ConfigGetResult {
   settings: ConfigSetting[];
 }
 
+/** A setting whose path has a name of the person's choice. */
+export interface ConfigInstance {
+  key: string;
+  value: unknown;
+  origin: ConfigOrigin;
+}
+
+/** The declaration of a setting, and its value. */
+export interface ConfigKeySchema {
+  /** The dotted path. A `*` in it is a name of your choice: `models.*.url`. */
+  key: string;
+  kind: SettingKindSchema;
+  default?: unknown;
+  /** The value in effect; missing for a path with a `*`. */
+  value?: unknown;
+  /** The value that takes effect after `hob restart`, if it is another one. */
+  pending?: unknown;
+  /** The source of the configured value. */
+  origin: ConfigOrigin;
+  /** The settings that a path with a `*` stands for. */
+  instances?: ConfigInstance[];
+  /** True if a change applies without a restart. */
+  live: boolean;
+  /** False if only the file may set it. */
+  settable: boolean;
+  /** The environment variable that overrides the file. */
+  variable?: string | null;
+  /** Its meaning, in full sentences. */
+  about: string;
+}
+
 /** The source of a setting's value. Later variants override earlier ones. */
 export type ConfigOrigin = "default" | "file" | "env";
+
+export interface ConfigSchemaResult {
+  settings: ConfigKeySchema[];
+}
 
 export interface ConfigSetParams {
   key: string;
@@ -1034,6 +1117,8 @@ export interface ConfigSetting {
   /** True if a change applies without a restart. */
   live: boolean;
 }
+
+export type ConfigUndoParams = Record<string, never>;
 
 export interface ConnectionInfo {
   id: number;
@@ -1133,6 +1218,8 @@ export interface CronAddParams {
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
+  /** The name that people see: any text of one line, not necessarily unique. */
+  title?: string | null;
   description?: string | null;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
@@ -1271,6 +1358,8 @@ export interface CronHookSecret {
 export interface CronJob {
   id: string;
   name: string;
+  /** The name that people see; `name` when missing. */
+  title?: string | null;
   schedule: string;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
@@ -1329,6 +1418,27 @@ export interface CronListResult {
   damaged?: DamagedRow[];
 }
 
+export interface CronPreview {
+  /** The schedule in plain language. */
+  about: string;
+  /** The next due times; empty if there are none, as for a webhook or a time that has passed. */
+  next: number[];
+  /** The time zone by which they are counted. */
+  zone?: string | null;
+}
+
+/** A schedule that somebody thinks about. */
+export interface CronPreviewParams {
+  /** A line as the `schedule` of a job: `0 9 * * MON-FRI`, `@daily`, `every 10m`. */
+  rule: string;
+  /** An IANA time zone such as `Europe/Berlin`; that of hob's jobs when missing. */
+  zone?: string | null;
+  /** The time of day at which it may run, such as `08:00-22:00`. */
+  activeHours?: string | null;
+  /** The number of due times; 5 when missing, at most 100. */
+  count?: number | null;
+}
+
 export interface CronRemoveResult {
   id: string;
   name: string;
@@ -1380,6 +1490,8 @@ export interface CronUpdateParams {
   loop?: string | null;
   /** A command line for bash. */
   command?: string | null;
+  /** The name that people see: any text of one line, not necessarily unique. */
+  title?: string | null;
   description?: string | null;
   /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
   zone?: string | null;
@@ -1412,6 +1524,14 @@ export interface CronUpdateParams {
   notify?: NotifyTarget | null;
   /** Consecutive failures after which the job is disabled; 0 means never. */
   failuresMax?: number | null;
+}
+
+export type DaemonDoctorParams = Record<string, never>;
+
+export interface DaemonDoctorResult {
+  findings: DoctorFinding[];
+  /** True if a loop runs or a job is enabled: after a reboot they need a running daemon. */
+  scheduledWork: boolean;
 }
 
 export interface DaemonStatus {
@@ -1543,6 +1663,17 @@ export interface DisplayEnv {
   bus?: string | null;
 }
 
+/** The result of one check. */
+export interface DoctorFinding {
+  level: FindingLevel;
+  /** The examined thing, such as `disk`. */
+  check: string;
+  /** What was found, as a sentence. */
+  message: string;
+  /** The remedy. */
+  fix?: string | null;
+}
+
 /** A person's answer about an interrupted call. */
 export type DoubtAnswer =
   /** It happened. The run continues with the given result. */
@@ -1611,6 +1742,12 @@ export interface EventDescription {
   scope?: Scope | null;
   payload?: unknown;
 }
+
+/** The severity of a finding. */
+export type FindingLevel =
+  | "well" | "warning" | "broken"
+  /** Unusual and harmless. */
+  | "note";
 
 /** The reason why events cannot be delivered. */
 export type GapReason =
@@ -3166,6 +3303,25 @@ export interface RunStepPayload {
   text: string;
 }
 
+/** A page of a timeline. */
+export interface RunTimeline {
+  runId: RunId;
+  sessionKey: string;
+  rows: TimelineRow[];
+  /** The `after` of the next page; missing on the last page. */
+  next?: number | null;
+  /** Damaged data of the run. The timeline ends before it. */
+  damaged?: DamagedRow[];
+}
+
+export interface RunTimelineParams {
+  runId: RunId;
+  /** Only rows after this `number`: the `next` of the previous page. */
+  after?: number | null;
+  /** The most rows to return; 50 when missing, at most 500. */
+  limit?: number | null;
+}
+
 /** The run that an event belongs to. */
 export interface RunToolPayload {
   sessionKey: string;
@@ -3313,6 +3469,14 @@ export interface ServiceLogsParams {
   after?: number | null;
 }
 
+/** Samples of a service, oldest first. They are kept in memory, for an hour. */
+export interface ServiceMetrics {
+  name: string;
+  /** The time between two samples. A request may add one in between. */
+  intervalMs: number;
+  samples: ServiceSample[];
+}
+
 /** The address of a running service. */
 export interface ServiceReachResult {
   name: string;
@@ -3337,6 +3501,18 @@ export type ServiceRole =
   | "vlm"
   /** A complete agent with its own models. */
   | "agent";
+
+export interface ServiceSample {
+  at: number;
+  /**
+   * Thousandths of one processor core, since the previous sample; missing in the first one of a
+   * process.
+   */
+  cpuMillis?: number | null;
+  /** Resident memory of all its processes. */
+  memoryBytes: number;
+  processes: number;
+}
 
 export interface ServiceSelector {
   /** The service's name or alias. */
@@ -3525,6 +3701,20 @@ export interface SessionDeletedPayload {
   sessionId: SessionId;
 }
 
+export interface SessionDraftParams {
+  /** The session's key or id. */
+  sessionKey: string;
+  /** The new draft; empty clears it. Missing changes nothing. */
+  draft?: string | null;
+}
+
+export interface SessionDraftResult {
+  /** The draft; empty if there is none. */
+  draft: string;
+  /** The time of its last change; missing if there is none. */
+  updatedAt?: number | null;
+}
+
 export interface SessionExportParams {
   /** The session's key or id. */
   sessionKey: string;
@@ -3532,6 +3722,40 @@ export interface SessionExportParams {
   after?: number | null;
   /** The most messages per page; 500 when missing, which is also the maximum. */
   limit?: number | null;
+}
+
+export interface SessionForkParams {
+  /** The session's key or id. */
+  sessionKey: string;
+  /** The `seq` of the last message that the fork has; all messages when missing, none with 0. */
+  at?: number | null;
+  /** The key of the new session. Without one, it has only its id. */
+  newKey?: string | null;
+  /** The label of the new session; the label or title of the source with a mark when missing. */
+  label?: string | null;
+}
+
+/** A conversation. */
+export interface SessionForkResult {
+  id: SessionId;
+  /** The key, or the id if it has no key. Use it as `sessionKey`. */
+  sessionKey: string;
+  /** `main`, `cron`, `subagent`, `channel`, … : lower-case letters, digits and dashes. */
+  kind: string;
+  label?: string | null;
+  /** The first words of its first user message; only in `session.get` and `session.list`. */
+  title?: string | null;
+  metadata?: Record<string, unknown>;
+  parent?: SessionId | null;
+  /** The number of messages. */
+  messages: number;
+  createdAt: number;
+  /** The time of the last write. */
+  updatedAt: number;
+  /** False if an earlier request with this key made the fork. It is unchanged. */
+  created: boolean;
+  /** The number of messages that were copied from the parent. */
+  copied: number;
 }
 
 export interface SessionGetParams {
@@ -3560,6 +3784,8 @@ export interface SessionLabelParams {
 export interface SessionListParams {
   /** Only sessions of this kind. */
   kind?: string | null;
+  /** Only sessions with one of these labels. */
+  labels?: string[];
   /** The most entries to return; 50 when missing, at most 500. */
   limit?: number | null;
   /** The `next` of the previous page. */
@@ -3612,6 +3838,37 @@ export interface SessionSendResult {
   /** The message's position in its session. */
   seq: number;
 }
+
+/** The values that a setting takes. */
+export type SettingKindSchema =
+  | {
+    type: "bool";
+  }
+  | {
+    type: "integer";
+    min: number;
+    max: number;
+  }
+  /** Written as `500ms`, `30s`, `10m`, `2h`, `7d`. */
+  | {
+    type: "duration";
+    minMs: number;
+    maxMs: number;
+  }
+  /** One of these words. */
+  | {
+    type: "choice";
+    choices: string[];
+  }
+  | {
+    type: "text";
+    /** What it takes, if it is not any text. */
+    expects?: string | null;
+  }
+  /** A list of texts. */
+  | {
+    type: "list";
+  };
 
 export type SlotOrigin =
   | "schedule" | "webhook"
@@ -4042,6 +4299,97 @@ export type Tier =
   | "exec"
   /** Accesses other machines or people. */
   | "external";
+
+/** The permission of a tool call. */
+export interface TimelineApproval {
+  askedAt: number;
+  /** The time of the decision; missing while somebody is asked. */
+  decidedAt?: number | null;
+  allowed?: boolean | null;
+  /** True if a person was asked. */
+  person: boolean;
+  /** Who or what decided, as the audit record names it. */
+  by?: string | null;
+}
+
+/** The kind of a row. */
+export type TimelineKind =
+  /** The run waited for its turn. */
+  | "queue"
+  /** A model was called. */
+  | "model"
+  /** A tool was called. */
+  | "call"
+  /** A person was asked if an interrupted call happened. */
+  | "doubt"
+  /** A budget was used up, and a person was asked for more. */
+  | "budget"
+  /** A person added a text. */
+  | "steer"
+  /** Runs that this one started cost this much more. */
+  | "children"
+  /** hob was stopped, or ended without a stop, until it resumed the run. */
+  | "restart"
+  /** A note for people: omitted turns, a fallback model, what a stop could not undo. */
+  | "note"
+  /** The end of the run. */
+  | "end";
+
+/** One thing that happened. Only `number`, `kind`, `at` and `state` are in every row. */
+export interface TimelineRow {
+  /** Its place, from 1. A row keeps its number; a row of a run in progress may gain its end. */
+  number: number;
+  kind: TimelineKind;
+  /** The time of its beginning. */
+  at: number;
+  /** The time of its end; missing while it lasts. */
+  endedAt?: number | null;
+  state: TimelineState;
+  /** The step of the run, from 1. */
+  step?: number | null;
+  /**
+   * A model call: above 1, it repeats a lost one of the same step. A tool call: the number of
+   * times that it was begun.
+   */
+  attempt?: number | null;
+  /** The model that was asked, or that answered. */
+  model?: string | null;
+  /** The tokens of a model call. */
+  usage?: TokenUsage | null;
+  /** What it cost, in millionths of a dollar; missing if the price is unknown. */
+  microDollars?: number | null;
+  /** The tool call that it is, or that it is about. */
+  callId?: string | null;
+  tool?: string | null;
+  /** The state of a tool call. */
+  callState?: ToolCallState | null;
+  /** The permission of a tool call. */
+  approval?: TimelineApproval | null;
+  /** The time at which a tool call was begun, after its permission. */
+  begunAt?: number | null;
+  /** The denial of a tool call. */
+  denial?: PermissionDenial | null;
+  /** The cause of the end of a run. */
+  cause?: RunEndCause | null;
+  /** One line: the arguments of a call, an added text, a note. */
+  text?: string | null;
+  /** One line: the beginning of what a tool call returned. */
+  result?: string | null;
+}
+
+/** The state of a row. */
+export type TimelineState =
+  | "done" | "denied"
+  /** It has not ended. */
+  | "open"
+  /** It ended with an error. */
+  | "failed"
+  /** It was stopped, or never began. */
+  | "cancelled"
+  /** A model call that ended without an answer; another attempt may follow. */
+  | "lost"
+  /** A model call that was not sent: the budget did not allow it, or hob was stopping. */
+  | "unsent";
 
 export interface TokenCreateParams {
   /** A name that says what it is for; unique among valid tokens. */
@@ -4485,6 +4833,8 @@ export const LIMITS = {
   pageBytesMax: 4194304,
   /** Largest content of one message. */
   messageBytesMax: 4194304,
+  /** Longest draft of a session. */
+  draftBytesMax: 65536,
   /** Largest metadata of a session. */
   metadataBytesMax: 65536,
   /** Characters of one text to speak. */

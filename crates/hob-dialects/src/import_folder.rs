@@ -108,14 +108,17 @@ impl SourceFolder {
         if !found.is_file() {
             return Err(SourceFileError::NotAFile);
         }
+        let too_large = |bytes| SourceFileError::TooLarge { bytes, bytes_max };
+        if found.len() > bytes_max {
+            return Err(too_large(found.len()));
+        }
         let mut bytes = Vec::new();
         // The file may grow while it is read.
         file.take(bytes_max + 1)
             .read_to_end(&mut bytes)
             .map_err(unreadable)?;
-        if found.len() > bytes_max || bytes.len() as u64 > bytes_max {
-            let bytes = found.len().max(bytes.len() as u64);
-            return Err(SourceFileError::TooLarge { bytes, bytes_max });
+        if bytes.len() as u64 > bytes_max {
+            return Err(too_large(bytes.len() as u64));
         }
         Ok(bytes)
     }

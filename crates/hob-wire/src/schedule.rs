@@ -1,5 +1,5 @@
 //! Types that loops, scheduled jobs and their pure machines share: grants, notification targets,
-//! and policies for missed and overlapping slots.
+//! policies for missed and overlapping slots, and the preview of a schedule.
 
 use crate::strict_and_lenient::strict_and_lenient;
 use schemars::JsonSchema;
@@ -76,4 +76,33 @@ pub enum WorkOutcome {
     RanWithFailures,
     Failed,
     Stopped,
+}
+
+/// A schedule that somebody thinks about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CronPreviewParams {
+    /// A line as the `schedule` of a job: `0 9 * * MON-FRI`, `@daily`, `every 10m`.
+    pub rule: String,
+    /// An IANA time zone such as `Europe/Berlin`; that of hob's jobs when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The time of day at which it may run, such as `08:00-22:00`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_hours: Option<String>,
+    /// The number of due times; 5 when missing, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CronPreview {
+    /// The schedule in plain language.
+    pub about: String,
+    /// The next due times; empty if there are none, as for a webhook or a time that has passed.
+    pub next: Vec<u64>,
+    /// The time zone by which they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
 }

@@ -67,7 +67,7 @@ impl TimelineRows {
         let at = event.at();
         match event {
             TurnEvent::Begin { .. } => {
-                self.close_last(TimelineKind::Queue, at, TimelineState::Done)
+                self.close_last(TimelineKind::Queue, at, TimelineState::Done);
             }
             TurnEvent::ModelDone { answer, .. } => {
                 self.end_model(at, TimelineState::Done, data);
@@ -96,8 +96,8 @@ impl TimelineRows {
             TurnEvent::Restarted { .. } => self.restarted(at, data),
             TurnEvent::Decided { call, allowed, .. } => self.decided(call, *allowed, at, data),
             TurnEvent::Begun { call, .. } => self.begun(call, at),
-            TurnEvent::ToolDone { call, failed, .. } => self.call_done(call, *failed, at, data),
-            TurnEvent::Probed {
+            TurnEvent::ToolDone { call, failed, .. }
+            | TurnEvent::Probed {
                 call,
                 found: ProbeResult::Happened { failed },
                 ..

@@ -266,13 +266,13 @@ fn unknown_setting(catalog: &SettingsCatalog, path: &str) -> WireError {
 async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ChangeError> + Send + 'static,
 ) -> Result<T, WireError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| change_error(&error)),
-        Err(_) => {
-            let message = "The change was interrupted; try again.";
-            Err(WireError::new(ErrorCode::ServiceUnavailable, message))
-        }
-    }
+    let interrupted = |_| {
+        let message = "The change was interrupted; try again.";
+        WireError::new(ErrorCode::ServiceUnavailable, message)
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(interrupted)?
+        .map_err(|error| change_error(&error))
 }
 
 fn change_error(error: &ChangeError) -> WireError {

@@ -4,9 +4,9 @@ use super::CronContext;
 use super::settings;
 use super::terms::invalid;
 use hob_core::schedule::{ActiveHours, Calendar};
-use hob_wire::WireError;
 use hob_wire::limits::NAME_BYTES_MAX;
 use hob_wire::rooms::cron::{CronPreview, CronPreviewParams};
+use hob_wire::{ErrorCode, WireError};
 
 const COUNT_DEFAULT: u32 = 5;
 const COUNT_MAX: u32 = 100;
@@ -30,13 +30,17 @@ impl CronContext {
             None => self.zone.clone(),
         };
         let now_ms = self.now_ms();
-        let calendar = Calendar::parse(&params.rule, zone, now_ms).map_err(invalid)?;
-        let hours = params.active_hours.as_deref().map(ActiveHours::parse);
-        let hours = hours.transpose().map_err(invalid)?;
-        Ok(CronPreview {
-            next: calendar.next_few(now_ms, hours.as_ref(), count as usize),
-            about: calendar.describe(&params.rule),
-            zone: calendar.zone().iana_name().map(str::to_owned),
-        })
+        // Rare due times within active hours are searched for over years.
+        let counted = tokio::task::spawn_blocking(move || {
+            let calendar = Calendar::parse(&params.rule, zone, now_ms)?;
+            let hours = params.active_hours.as_deref().map(ActiveHours::parse);
+            Ok(CronPreview {
+                next: calendar.next_few(now_ms, hours.transpose()?.as_ref(), count as usize),
+                about: calendar.describe(&params.rule),
+                zone: calendar.zone().iana_name().map(str::to_owned),
+            })
+        });
+        let failed = |_| WireError::new(ErrorCode::Internal, "the preview was interrupted");
+        counted.await.map_err(failed)?.map_err(invalid)
     }
 }

@@ -63,6 +63,9 @@ async fn the_doctor_finds_what_is_wrong_and_names_a_fix() {
         spawner: None,
     };
     serve(&house.context, facts).expect("is served");
+    // The folder of a test is open to others.
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(house.home.root(), private).expect("ours");
     let caller = house.caller();
     let examine = async || {
         let told = caller.call::<Doctor>(&DaemonDoctorParams {}).await;

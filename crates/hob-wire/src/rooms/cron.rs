@@ -11,8 +11,8 @@ use crate::method::{CliExposure, methods};
 use crate::network::NetworkGrant;
 use crate::rooms::agent::Cost;
 pub use crate::schedule::{
-    HEARTBEAT_OK, MissedPolicy, NotifyTarget, NotifyTargetView, OverlapPolicy, ToolGrant,
-    ToolGrantView,
+    CronPreview, CronPreviewParams, HEARTBEAT_OK, MissedPolicy, NotifyTarget, NotifyTargetView,
+    OverlapPolicy, ToolGrant, ToolGrantView,
 };
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
@@ -242,35 +242,6 @@ pub struct HeartbeatWork {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetView>,
-}
-
-/// A schedule that somebody thinks about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CronPreviewParams {
-    /// A line as the `schedule` of a job: `0 9 * * MON-FRI`, `@daily`, `every 10m`.
-    pub rule: String,
-    /// An IANA time zone such as `Europe/Berlin`; that of hob's jobs when missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zone: Option<String>,
-    /// The time of day at which it may run, such as `08:00-22:00`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_hours: Option<String>,
-    /// The number of due times; 5 when missing, at most 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CronPreview {
-    /// The schedule in plain language.
-    pub about: String,
-    /// The next due times; empty if there are none, as for a webhook or a time that has passed.
-    pub next: Vec<u64>,
-    /// The time zone by which they are counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zone: Option<String>,
 }
 
 /// Declares the fields that `cron.add` and `cron.update` share.

@@ -19,17 +19,6 @@ methods! { "sessions";
         params: SessionCreateParams, result: SessionCreateResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey"]),
     }
-    /// Creates a session that begins with the messages of another one, up to and including `at`.
-    ///
-    /// The messages are copied, so the fork stays when its parent is deleted. It has no permission
-    /// rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
-    /// webhook or sub-agent has the kind `main`.
-    ///
-    /// With `newKey`, a repeated request returns the same session.
-    Fork = "session.fork" {
-        params: SessionForkParams, result: SessionForkResult, scope: Chat, effect: Keyed,
-        cli: CliExposure::Verb(&["sessionKey"]),
-    }
     /// Shows one session.
     Get = "session.get" {
         params: SessionGetParams, result: Session, scope: Read, effect: Pure,
@@ -68,6 +57,17 @@ methods! { "sessions";
     Draft = "session.draft" {
         params: SessionDraftParams, result: SessionDraftResult, scope: Chat, effect: Keyed,
         cli: CliExposure::Verb(&["sessionKey", "draft"]),
+    }
+    /// Creates a session that begins with the messages of another one, up to and including `at`.
+    ///
+    /// The messages are copied, so the fork stays when its parent is deleted. It has no permission
+    /// rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
+    /// webhook or sub-agent has the kind `main`.
+    ///
+    /// With `newKey`, a repeated request returns the same session.
+    Fork = "session.fork" {
+        params: SessionForkParams, result: SessionForkResult, scope: Chat, effect: Keyed,
+        cli: CliExposure::Verb(&["sessionKey"]),
     }
     /// Deletes a session and its messages.
     Delete = "session.delete" {

@@ -27,8 +27,8 @@ pub fn is_launched(env: &EnvVars) -> bool {
 /// Refuses to start with a variable that would mean something else to hob.
 pub(super) fn check_variables(env: &EnvVars) -> anyhow::Result<()> {
     for (_, launcher) in launchers(env) {
-        let refused = launcher.refused.iter();
-        for variable in refused.filter(|variable| env.os(variable.name).is_some()) {
+        let mut refused = launcher.refused.iter();
+        if let Some(variable) = refused.find(|variable| env.os(variable.name).is_some()) {
             anyhow::bail!(
                 "{} is set, and hob does not follow it: {}.",
                 variable.name,

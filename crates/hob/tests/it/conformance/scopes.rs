@@ -6,6 +6,9 @@ use crate::support::House;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// A run that does not exist.
+const NO_RUN: &str = "0190c0de-0000-7000-8000-000000000000";
+
 /// Makes a token with `hob token create` and returns its text.
 pub(crate) fn token(house: &House, name: &str, scope: &str) -> String {
     let made = house.hob(&[
@@ -42,11 +45,7 @@ async fn each_rank_contains_the_one_below() {
         (0, "config.schema", json!({ "key": "log" })),
         (0, "cron.preview", json!({ "rule": "@daily" })),
         (0, "service.metrics", json!({ "name": "none" })),
-        (
-            0,
-            "run.timeline",
-            json!({ "runId": "0190c0de-0000-7000-8000-000000000000" }),
-        ),
+        (0, "run.timeline", json!({ "runId": NO_RUN })),
         (1, "session.create", scoped.clone()),
         (
             1,

@@ -318,7 +318,7 @@ fn what_hob_has_already_stays() {
     let persona = std::fs::read_to_string(house.home().join("persona.md"));
     assert_eq!(persona.expect("there"), "My own.");
     // A key of an unknown provider, and a text that is no key.
-    for (provider, key) in [("nowhere", KEY), ("anthropic", "short"), ("../x", KEY)] {
+    for (provider, key) in [("nowhere", KEY), ("anthropic", "tiny-k"), ("../x", KEY)] {
         let params = json!({ "provider": provider, "key": key }).to_string();
         let refused = house.hob(&["rpc", "model.keep_key", &params]);
         assert_ne!(refused.code, Some(0), "{provider}");

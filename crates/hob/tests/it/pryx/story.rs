@@ -122,7 +122,7 @@ fn whole_story(spelling: Spelling) {
         (&json!("user"), &json!("hello"))
     );
     assert_eq!(messages[1]["content"], said);
-    assert_eq!(resumed["payload"]["running"]["state"], "waiting");
+    assert_eq!(resumed["payload"]["running"]["task"], "write");
     let again = socket.event(spelling.question);
     assert_eq!(again["payload"]["approval_id"], approval);
 
@@ -300,14 +300,13 @@ fn failures_and_garbage_are_told_and_the_connection_lives() {
     let error = socket.event("error.occurred");
     assert_eq!(error["payload"]["kind"], "session.resume_not_found");
     let id = session(client);
-    RUNTIME.chat(&mut socket, &id, "refuse");
-    let events = socket.until_end();
-    assert_eq!(
-        find(&events, "error.occurred")["payload"]["kind"],
-        "run.failed"
-    );
-    assert_eq!(find(&events, "message.done")["payload"]["success"], false);
     TUI.chat(&mut socket, &id, "hello");
     let events = socket.until_end();
     assert!(text_of(&events, "message.delta").starts_with("You said: hello"));
+    RUNTIME.chat(&mut socket, &id, "refuse");
+    let events = socket.until_end();
+    let failed = find(&events, "error.occurred");
+    assert_eq!(failed["payload"]["kind"], "run.failed");
+    assert_eq!(find(&events, "message.done")["payload"]["success"], false);
+    assert_eq!(socket.settled(), Vec::<Value>::new());
 }

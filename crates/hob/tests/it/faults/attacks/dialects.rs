@@ -9,7 +9,7 @@ use rustix::process::getuid;
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A listener: its surface, and a request that an ordinary program is answered.
 struct OpenListener {
@@ -26,8 +26,12 @@ const PATHS: [(&str, &str); 3] = [
 ];
 
 fn start(rig: &mut Rig) -> Vec<OpenListener> {
-    let archy = rig.scratch().join("archy.sock");
-    fs::set_permissions(rig.scratch(), Permissions::from_mode(0o755)).expect("a mode");
+    let work = work(rig);
+    fs::create_dir_all(&work).expect("a folder");
+    let archy = work.join("archy.sock");
+    for folder in [rig.scratch(), work.as_path()] {
+        fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("a mode");
+    }
     rig.env("HOB_LISTEN_ARCHY", &archy.display().to_string());
     rig.env("HOB_LISTEN_AGENTLOOP", "127.0.0.1:0");
     rig.env("HOB_DIALECT_AGENTLOOP_SPEECH", "127.0.0.1:0");
@@ -56,6 +60,11 @@ fn start(rig: &mut Rig) -> Vec<OpenListener> {
         path: "",
     });
     open
+}
+
+/// The workspace of commands. The socket is in it, so that the sandbox does not hide it.
+fn work(rig: &Rig) -> PathBuf {
+    rig.scratch().join("work")
 }
 
 /// A program that connects, asks, and writes how much it was answered.
@@ -103,7 +112,8 @@ fn by_service(rig: &Rig, name: &str, listen: &str, line: &str, result: &Path) ->
 fn no_listener_of_a_dialect_answers_what_hob_started() {
     let mut rig = Rig::new();
     let listeners = start(&mut rig);
-    let script = rig.scratch().join("asking.py");
+    let folder = work(&rig);
+    let script = folder.join("asking.py");
     fs::write(&script, ASKING).expect("a file");
     for (number, listener) in listeners.iter().enumerate() {
         let surface = listener.surface;
@@ -120,8 +130,6 @@ fn no_listener_of_a_dialect_answers_what_hob_started() {
         }
     }
     // A model's command cannot reach them either.
-    let folder = rig.scratch().join("work");
-    fs::create_dir_all(&folder).expect("a folder");
     for listener in &listeners {
         let result = folder.join(listener.surface);
         let params = json!({
