@@ -1,7 +1,6 @@
 //! Markdown as it looks, and any text at any width.
 
 use super::*;
-use crate::text::Row;
 use proptest::prelude::*;
 
 fn shown(text: &str, columns: usize) -> String {

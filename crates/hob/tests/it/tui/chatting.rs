@@ -109,11 +109,11 @@ fn a_daemon_killed_in_mid_answer_comes_back_and_nothing_is_doubled() {
             .held_after(12, &held)
     });
     let mut house = house_with(&sim);
-    let mut pane = Some(Pane::open(&house, 80, 24));
-    open(pane.as_ref().expect("open"));
-    send(pane.as_ref().expect("open"), "count");
-    pane.as_ref().expect("open").wait_for("w05");
-    let detached = pane.take().expect("open").detach();
+    let pane = Pane::open(&house, 80, 24);
+    open(&pane);
+    send(&pane, "count");
+    pane.wait_for("w05");
+    let detached = pane.detach();
     house.kill();
     gate.open();
     house.start_daemon();
