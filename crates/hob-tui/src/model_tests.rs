@@ -165,6 +165,7 @@ fn what_could_not_be_sent_comes_back() {
         };
         Event::Reply(Box::new(Reply::Run {
             message: "my words".into(),
+            was_working: false,
             result: Err(failure),
         }))
     };

@@ -200,6 +200,19 @@ fn the_tail_and_the_plain_text_are_what_was_said() {
     );
 }
 
+/// The blocks without what is not shown: how often they changed, and where they are stored.
+fn shown(blocks: &[Block]) -> Vec<Block> {
+    let blocks = blocks.iter().cloned();
+    blocks
+        .map(|mut block| {
+            block.revision = 1;
+            block.details.seq = None;
+            block.details.created_at = None;
+            block
+        })
+        .collect()
+}
+
 #[derive(serde::Deserialize)]
 struct Vector {
     #[serde(default)]
@@ -231,10 +244,16 @@ fn the_test_vectors_of_blocks_give_their_blocks() {
                 std::mem::take(&mut changes),
                 list.blocks(),
             ));
-            assert_eq!(transcript.blocks(), list.blocks(), "{}", path.display());
+            assert_eq!(
+                shown(transcript.blocks()),
+                shown(list.blocks()),
+                "{}",
+                path.display()
+            );
             transcript.visible();
         }
-        assert_eq!(transcript.blocks(), vector.blocks, "{}", path.display());
+        let expected = shown(&vector.blocks);
+        assert_eq!(shown(transcript.blocks()), expected, "{}", path.display());
         count += 1;
     }
     assert!(count > 15, "{count}");

@@ -321,6 +321,11 @@ fn list_screens() {
         "providers": [], "aliases": [{ "alias": "default", "models": ["sim/small"] }] });
     listed(&mut model, Screen::Models, ScreenData::Models(read(models)));
     snapshots("models", &mut model);
+    let doctor = json!({ "findings": [{ "level": "well", "check": "disk", "message": "12 GB are free." },
+        { "level": "warning", "check": "tmux", "message": "tmux is missing.", "fix": "apt-get install tmux" }],
+        "scheduledWork": false });
+    listed(&mut model, Screen::Doctor, ScreenData::Doctor(read(doctor)));
+    snapshots("doctor", &mut model);
     let about = json!({ "version": "0.1.0", "protocol": 1, "pid": 42, "epoch": 3, "startedAt": THEN,
         "home": "/home/ada/.local/share/hob", "listeners": ["http 127.0.0.1:7717"],
         "store": { "state": "ready", "schema": 1, "sqlite": "3.54.1", "bytes": 4_096 },

@@ -86,9 +86,11 @@ actions! {
         ShowCosts "screen-costs" "Show costs by day and model" ["alt-5"] "cost";
         ShowPermissions "screen-permissions" "Show the stored rules" ["alt-6"] "permissions";
         ShowModels "screen-models" "Show the models" ["alt-7"] "models";
+        ShowDoctor "screen-doctor" "Show what the daemon's checks find" ["alt-9"] "doctor";
         ShowAbout "screen-about" "Show the daemon's state" ["alt-0"] "about";
         ChooseModel "choose-model" "Choose a first model" [] "onboard";
         NewSession "new-session" "Start a new conversation" ["ctrl-n"] "new";
+        Fork "fork" "Copy this conversation into a new one" [] "fork";
         SetModel "model" "Set the model of this conversation" [] "model NAME";
         NextTheme "theme" "Use the next theme, or the named one" [] "theme NAME";
         ToggleMouse "mouse" "Release or capture the mouse" ["alt-m"] "mouse";

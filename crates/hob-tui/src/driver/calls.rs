@@ -10,7 +10,7 @@ use hob_wire::rooms::agent::{
     RunPausedPayload, RunRef, RunSelector, RunState, RunView, Status, ToolCallState,
 };
 use hob_wire::rooms::cost::{CostSummaryParams, Summary};
-use hob_wire::rooms::daemon::{self, DaemonStatusParams};
+use hob_wire::rooms::daemon::{self, DaemonDoctorParams, DaemonStatusParams};
 use hob_wire::rooms::model::{self, ModelListParams};
 use hob_wire::rooms::onboard::{Choose, OnboardOptionsParams, Options};
 use hob_wire::rooms::permission::{
@@ -18,7 +18,7 @@ use hob_wire::rooms::permission::{
     PermissionPendingParams,
 };
 use hob_wire::rooms::service::{self, ServiceListParams, ServiceSelector, ServiceStartParams};
-use hob_wire::rooms::session::{self, SessionListParams};
+use hob_wire::rooms::session::{self, SessionForkParams, SessionListParams};
 use hob_wire::{ErrorCode, Method};
 
 /// The `reason` in the details of an error when no model is configured.
@@ -49,7 +49,11 @@ async fn reply(client: &Client, request: Request) -> Reply {
             let message = params.task.clone();
             let result = send::<Run>(client, &params).await;
             let result = result.map(|reply| reply.run_id);
-            Reply::Run { message, result }
+            Reply::Run {
+                message,
+                was_working: params.mode.is_some(),
+                result,
+            }
         }
         Request::Stop(session) => Reply::Stopped(stop(client, of_session(session)).await),
         Request::StopRun(run) => {
@@ -92,6 +96,16 @@ async fn reply(client: &Client, request: Request) -> Reply {
         Request::Screen(screen) => {
             let data = screen_data(client, screen).await.map(Box::new);
             Reply::Screen { screen, data }
+        }
+        Request::Fork(session) => {
+            let params = SessionForkParams {
+                session_key: session,
+                at: None,
+                new_key: None,
+                label: None,
+            };
+            let forked = send::<session::Fork>(client, &params).await;
+            Reply::Forked(forked.map(|forked| forked.session.session_key))
         }
         Request::StartService(name) => {
             let params = ServiceStartParams {
@@ -231,6 +245,10 @@ async fn screen_data(client: &Client, screen: Screen) -> Result<ScreenData, Fail
                 names_only: false,
             };
             ScreenData::Models(send::<model::List>(client, &params).await?)
+        }
+        Screen::Doctor => {
+            let params = DaemonDoctorParams::default();
+            ScreenData::Doctor(send::<daemon::Doctor>(client, &params).await?)
         }
         Screen::About => {
             let status = send::<daemon::Status>(client, &DaemonStatusParams::default()).await?;

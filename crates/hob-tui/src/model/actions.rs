@@ -27,9 +27,14 @@ impl Model {
             Action::ShowCosts => return self.show(Screen::Costs),
             Action::ShowPermissions => return self.show(Screen::Permissions),
             Action::ShowModels => return self.show(Screen::Models),
+            Action::ShowDoctor => return self.show(Screen::Doctor),
             Action::ShowAbout => return self.show(Screen::About),
             Action::ChooseModel => return self.show(Screen::Onboard),
             Action::NewSession => return self.new_session(argument),
+            Action::Fork => {
+                let session = self.session().to_owned();
+                return vec![Effect::Call(Request::Fork(session))];
+            }
             Action::SetModel => self.set_model(argument),
             Action::NextTheme => self.set_theme(argument),
             Action::ToggleMouse => {

@@ -56,6 +56,8 @@ pub enum Request {
     SessionCost(String),
     /// What a screen lists.
     Screen(Screen),
+    /// Copies a session into a new one.
+    Fork(String),
     StartService(String),
     StopService(String),
     OnboardOptions {

@@ -106,6 +106,8 @@ pub enum News {
 pub enum Reply {
     Run {
         message: String,
+        /// A run was working when the message was sent.
+        was_working: bool,
         result: Result<RunId, Failure>,
     },
     Stopped(Result<AgentAbortResult, Failure>),
@@ -126,6 +128,8 @@ pub enum Reply {
         screen: Screen,
         data: Result<Box<ScreenData>, Failure>,
     },
+    /// The key of the new session.
+    Forked(Result<String, Failure>),
     Service(Result<String, Failure>),
     Options {
         is_state_only: bool,

@@ -10,7 +10,11 @@ use hob_wire::rooms::onboard::{OnboardChooseResult, OnboardOptionsResult, Onboar
 impl Model {
     pub(super) fn take_reply(&mut self, reply: Reply) -> Vec<Effect> {
         match reply {
-            Reply::Run { message, result } => return self.take_run(&message, result),
+            Reply::Run {
+                message,
+                was_working,
+                result,
+            } => return self.take_run(&message, was_working, result),
             Reply::Stopped(Ok(stopped)) => {
                 let text = match stopped.runs.len() {
                     0 => "Nothing is running here.".to_owned(),
@@ -39,6 +43,12 @@ impl Model {
                 }
             }
             Reply::Screen { screen, data } => return self.take_screen(screen, data),
+            Reply::Forked(Ok(session)) => {
+                self.notify("This is the copy; the first one stays.", Role::Good);
+                let mut effects = self.show(Screen::Chat);
+                effects.extend(self.follow_session(session));
+                return effects;
+            }
             Reply::Service(Ok(text)) => {
                 self.notify(clean_line(&text), Role::Quiet);
                 return self.read_list();
@@ -52,6 +62,7 @@ impl Model {
             Reply::Chosen(result) => return self.take_choice(result),
             Reply::Stopped(Err(failure))
             | Reply::Questions(Err(failure))
+            | Reply::Forked(Err(failure))
             | Reply::Service(Err(failure)) => self.fail(&failure),
         }
         Vec::new()
@@ -61,14 +72,20 @@ impl Model {
         self.notify(clean_line(&failure.sentence), Role::Bad);
     }
 
-    fn take_run(&mut self, message: &str, result: Result<RunId, Failure>) -> Vec<Effect> {
+    fn take_run(
+        &mut self,
+        message: &str,
+        was_working: bool,
+        result: Result<RunId, Failure>,
+    ) -> Vec<Effect> {
         match result {
             Ok(id) => {
-                if self.run.as_ref().is_some_and(|run| run.id != id) {
-                    self.notify("It is next after the current run.", Role::Quiet);
-                } else if self.run.is_some() {
+                let known = self.run.as_ref().map(|run| run.id);
+                if was_working && known == Some(id) {
                     self.notify("The run reads it at its next step.", Role::Quiet);
-                } else {
+                } else if was_working && known.is_some() {
+                    self.notify("It is next after the current run.", Role::Quiet);
+                } else if known.is_none() {
                     self.run = Some(self.new_run(id, RunState::Queued));
                     // It may have ended before this reply was read.
                     let session = self.session().to_owned();

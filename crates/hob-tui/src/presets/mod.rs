@@ -14,6 +14,7 @@ const PRYX: &str = "\
 screen-costs = alt-7
 screen-runs = alt-8
 screen-permissions = alt-9
+screen-doctor = alt-5
 screen-models = alt-4
 ";
 

@@ -6,6 +6,7 @@
 
 mod about;
 mod costs;
+mod doctor;
 mod list_state;
 mod models;
 mod permissions;
@@ -17,7 +18,7 @@ pub use list_state::{ListContent, ListRow, ListState, RowAction};
 
 use hob_wire::rooms::agent::AgentListResult;
 use hob_wire::rooms::cost::CostSummary;
-use hob_wire::rooms::daemon::DaemonStatus;
+use hob_wire::rooms::daemon::{DaemonDoctorResult, DaemonStatus};
 use hob_wire::rooms::model::ModelListResult;
 use hob_wire::rooms::permission::PermissionListResult;
 use hob_wire::rooms::service::ServiceListResult;
@@ -35,6 +36,7 @@ pub enum Screen {
     Costs,
     Permissions,
     Models,
+    Doctor,
     About,
 }
 
@@ -53,6 +55,7 @@ impl Screen {
             Screen::Costs => "Costs of the last 30 days",
             Screen::Permissions => "Permissions",
             Screen::Models => "Models",
+            Screen::Doctor => "Doctor",
             Screen::About => "About",
         }
     }
@@ -78,6 +81,7 @@ pub enum ScreenData {
     Costs(CostSummary),
     Permissions(PermissionListResult),
     Models(ModelListResult),
+    Doctor(DaemonDoctorResult),
     About(Box<DaemonStatus>),
 }
 
@@ -90,6 +94,7 @@ fn content(data: &ScreenData, wall_ms: u64) -> ListContent {
         ScreenData::Costs(summary) => costs::content(summary),
         ScreenData::Permissions(list) => permissions::content(list),
         ScreenData::Models(list) => models::content(list),
+        ScreenData::Doctor(result) => doctor::content(result),
         ScreenData::About(status) => about::content(status, wall_ms),
     }
 }

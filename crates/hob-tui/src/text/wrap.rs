@@ -58,7 +58,8 @@ struct LineInProgress<'t> {
 impl<'t> LineInProgress<'t> {
     fn push(&mut self, piece: Piece<'t>, columns: usize, at: BreakAt, rows: &mut Vec<Row>) {
         let is_space = piece.text == " ";
-        if self.columns + piece.columns > columns && !self.pieces.is_empty() {
+        // What is left behind a break may still be too wide together with the next letter.
+        while self.columns + piece.columns > columns && !self.pieces.is_empty() {
             if is_space && at == BreakAt::Words {
                 // The break takes the space's place.
                 rows.push(self.end_here());

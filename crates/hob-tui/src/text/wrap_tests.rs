@@ -17,6 +17,8 @@ fn words_are_broken_between_and_long_ones_inside() {
     assert_eq!(words("a  b", 10), ["a  b"]);
     assert_eq!(words("one\n\ntwo", 10), ["one", "", "two"]);
     assert_eq!(words("well-known words", 12), ["well-known", "words"]);
+    assert_eq!(words("a-bcdef", 5), ["a-", "bcdef"]);
+    assert_eq!(words("1-234漢", 5), ["1-", "234漢"]);
     assert_eq!(words("漢字漢字漢", 4), ["漢字", "漢字", "漢"]);
     assert_eq!(words("a漢字b", 3), ["a漢", "字b"]);
     assert_eq!(words("👩‍👩‍👧👍🏽é", 3), ["👩‍👩‍👧", "👍🏽é"]);

@@ -1,6 +1,7 @@
 //! Changes of the client's list of blocks, carried over to the model. Pure.
 //!
-//! Invariant: after an update the blocks equal the client's list.
+//! Invariant: after an update the blocks equal the client's list but for `seq` and `createdAt`, which
+//! the list gives to the other blocks of a step without a change, and which are not shown.
 
 use super::{TopRow, Transcript};
 use hob_client::ListChange;

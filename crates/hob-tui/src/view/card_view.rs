@@ -10,6 +10,8 @@ use crate::text::{Role, width};
 const EDGE: usize = 4;
 /// The least rows of the question that are seen.
 const BODY_ROWS_MIN: usize = 3;
+/// The rows of the conversation that stay visible.
+const CONVERSATION_ROWS: usize = 3;
 
 /// Draws the card, if there is one. Returns the caret's place if it takes text.
 pub(super) fn draw(model: &mut Model, canvas: &mut Canvas<'_>) -> Option<(usize, usize)> {
@@ -22,9 +24,11 @@ pub(super) fn draw(model: &mut Model, canvas: &mut Canvas<'_>) -> Option<(usize,
     let rows = card_rows(card, &keymap, columns, has_keys, zone);
     // The message stays visible below the card.
     let space = body.rows.saturating_sub(2);
-    let most = space
-        .saturating_sub(rows.answers.len() + 3)
-        .max(BODY_ROWS_MIN);
+    // The end of the conversation stays visible above it, unless the answers need the space.
+    let tallest = space.saturating_sub(CONVERSATION_ROWS);
+    let tallest = tallest.max(rows.answers.len() + 3 + BODY_ROWS_MIN);
+    let most = tallest.min(space).saturating_sub(rows.answers.len() + 3);
+    let most = most.max(BODY_ROWS_MIN);
     let seen = rows.body.len().min(most);
     let height = (seen + rows.answers.len() + 3).min(space);
     card.scroll = card.scroll.min(rows.body.len() - seen);

@@ -36,7 +36,8 @@ fn a_tool_is_approved_on_its_card_and_the_answer_stays_behind() {
     let pane = Pane::open(&house, 80, 24);
     open(&pane);
     send(&pane, "note this");
-    let card = pane.wait_for("Permission · write");
+    pane.wait_for("Permission · write");
+    let card = pane.wait_for("❯ note this");
     for words in ["notes.txt", "+one", "[y] yes, once", "[n] no", "note this"] {
         assert!(card.contains(words), "no {words:?} on:\n{card}");
     }
@@ -173,6 +174,7 @@ fn two_terminals_show_one_session() {
 fn screens_are_lists_of_what_there_is() {
     let sim = writer();
     let house = house_with(&sim);
+    house.hob(&["session", "create", "chat:other"]).success();
     house
         .hob(&["session", "send", "chat:other", "hello there"])
         .success();
