@@ -92,16 +92,6 @@ export interface Methods {
   "daemon.verify": { params: DaemonVerifyParams; result: DaemonVerifyResult };
   /** Creates a session, or returns the one that already has this key. */
   "session.create": { params: SessionCreateParams; result: SessionCreateResult };
-  /**
-   * Creates a session that begins with the messages of another one, up to and including `at`.
-   *
-   * The messages are copied, so the fork stays when its parent is deleted. It has no permission
-   * rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
-   * webhook or sub-agent has the kind `main`.
-   *
-   * With `newKey`, a repeated request returns the same session.
-   */
-  "session.fork": { params: SessionForkParams; result: SessionForkResult };
   /** Shows one session. */
   "session.get": { params: SessionGetParams; result: Session };
   /** Lists sessions, most recently used first. */
@@ -129,6 +119,16 @@ export interface Methods {
    * An empty `draft` clears it. No model sees a draft, and it goes with its session.
    */
   "session.draft": { params: SessionDraftParams; result: SessionDraftResult };
+  /**
+   * Creates a session that begins with the messages of another one, up to and including `at`.
+   *
+   * The messages are copied, so the fork stays when its parent is deleted. It has no permission
+   * rules, runs, kept outputs or costs of its parent. The fork of a session of a loop, job,
+   * webhook or sub-agent has the kind `main`.
+   *
+   * With `newKey`, a repeated request returns the same session.
+   */
+  "session.fork": { params: SessionForkParams; result: SessionForkResult };
   /** Deletes a session and its messages. */
   "session.delete": { params: SessionDeleteParams; result: SessionDeleteResult };
   /** Pages forward through a session from its first message. */
@@ -251,6 +251,8 @@ export interface Methods {
   "model.test": { params: ModelTestParams; result: ModelTestResult };
   /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
   "model.set": { params: ModelSetParams; result: ModelAlias };
+  /** Keeps the API key of a provider in hob's home, without trying it. Never replaces a kept key. */
+  "model.keep_key": { params: ModelKeepKeyParams; result: ModelKeepKeyResult };
   /** Lists models to fetch, best first, and whether each fits this machine. */
   "model.catalog": { params: ModelCatalogParams; result: ModelCatalogResult };
   /**
@@ -2034,6 +2036,14 @@ export type JobWork =
     kind: "heartbeat";
   } & HeartbeatWork;
 
+export type KeepKeyOutcome =
+  /** The key is kept from now on. */
+  | "kept"
+  /** The same key was kept already. */
+  | "present"
+  /** Another key is kept, and stays. */
+  | "different";
+
 /** The end of a process: an exit code, or the name of a signal. */
 export type LastExit = number | string;
 
@@ -2477,6 +2487,17 @@ export interface ModelInfo {
   /** The context window in tokens, if known. */
   contextTokens?: number | null;
   price?: ModelPrice | null;
+}
+
+export interface ModelKeepKeyParams {
+  /** A built-in provider that needs a key. */
+  provider: string;
+  key: string;
+}
+
+export interface ModelKeepKeyResult {
+  provider: string;
+  outcome: KeepKeyOutcome;
 }
 
 export interface ModelListParams {

@@ -54,6 +54,9 @@ pub use client::{CallOptions, Client, ConnectOptions, ConnectionState};
 pub use error::ClientError;
 pub use events::{BusEvent, EventStream, StreamItem, SubscribeOptions};
 pub use follower::{FollowItem, FollowOptions, SessionFollower};
+// What a follower's items are made of, and how names in questions are shown.
+pub use hob_core::transcript::{BlockList, BlockPage, BlockRequest, ListChange};
+pub use hob_core::visible_text;
 pub use service::{IncomingRequest, ServiceDefinition};
 pub use service_handle::ServiceHandle;
 pub use target::DaemonTarget;

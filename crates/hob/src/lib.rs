@@ -12,7 +12,7 @@
 //! - [`doctor`]: the checks of `hob doctor`; [`offline`]: the store without a daemon
 //! - [`failure`]: exit codes and error messages; `private_memory`: keeps other processes from
 //!   reading this one; `memory_trim`: returns unused memory to the system
-//! - [`settings`]: the catalog of all config keys
+//! - [`settings`]: the catalog of all config keys; [`tui`]: opens the terminal UI
 //!
 //! Invariants: stdout carries results and nothing else; every outcome has its exit code;
 //! `status, down, doctor, config, token, completions, help, version` never start the daemon.
@@ -35,6 +35,7 @@ pub mod service_install;
 pub mod settings;
 pub mod terminal;
 pub mod tree;
+pub mod tui;
 
 use clap::error::ErrorKind;
 use commands::daemon::DaemonArgs;

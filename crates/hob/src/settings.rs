@@ -28,6 +28,7 @@ pub fn catalog() -> Arc<SettingsCatalog> {
         hob_services::others::kokoro::KEYS,
         hob_services::others::vlm::KEYS,
         hob_services::others::mlx::KEYS,
+        crate::tui::settings::KEYS,
     ]);
     Arc::new(SettingsCatalog::new(&lists))
 }

@@ -15,6 +15,8 @@ const PAGES: &[&str] = &["README.md", "docs/getting-started.md", "docs/tour.md"]
 /// Folders that may name a product.
 const EXEMPT: &[&str] = &[
     "crates/hob-dialects/",
+    // Keymap presets are named after the programs whose users know these keys.
+    "crates/hob-tui/src/presets/",
     "crates/hob-bench/",
     "crates/hob/tests/",
 ];

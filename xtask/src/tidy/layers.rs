@@ -21,6 +21,8 @@ const SAME_LAYER: &[(&str, &str)] = &[
     // A dialect is a part of the gateway that has a crate of its own, so that only this crate names
     // foreign products.
     ("hob-dialects", "hob-gateway"),
+    // The binary opens the terminal UI, which is a crate of its own so that it stays a client.
+    ("hob", "hob-tui"),
 ];
 
 /// The only lower layers that a layer may use. The client and the user interfaces talk to the

@@ -32,7 +32,7 @@ pub(crate) async fn list(
             kind: kind.clone(),
             limit: Some(page_rows),
             before: before.take(),
-            labels: Vec::new(),
+            ..SessionListParams::default()
         };
         let page = client.call::<session::List>(&page).await?;
         rows.extend(page.sessions.iter().map(session_shape));

@@ -1,5 +1,6 @@
-//! `hob` without a command: on a terminal the daemon's state and commands to try. Elsewhere the help
-//! page and a usage error, since a script without a command has a bug.
+//! `hob` without a command: on a terminal the terminal UI; where it cannot be shown, the daemon's state
+//! and commands to try. Elsewhere the help page and a usage error, since a script without a command has
+//! a bug.
 
 use super::status;
 use crate::context::CommandContext;
@@ -8,6 +9,7 @@ use crate::render::text::pad;
 use crate::render::{ScreenStyle, TextTone};
 use crate::tree;
 use crate::tree::command_groups::FIRST_STEPS;
+use crate::tui;
 use hob_wire::rooms::daemon::DaemonStatus;
 use std::path::Path;
 
@@ -20,6 +22,9 @@ pub async fn run(context: &CommandContext) -> Result<(), CommandFailure> {
     }
     if terminal.json {
         return status::run(context).await;
+    }
+    if tui::is_possible(context) {
+        return tui::open(context).await;
     }
     let status = match context.running_client().await {
         Ok(Some(client)) => status::fetch_status(&client).await.map(Some),

@@ -55,4 +55,6 @@ mod support;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod tui;
+#[cfg(test)]
 mod vargos;

@@ -18,27 +18,49 @@ pub(super) async fn edit_text(
         return Err(CommandFailure::usage("An editor needs a terminal.")
             .next("Without one, set the text: hob loop persistent NAME - < FILE"));
     }
-    let env = &context.host.env;
-    let named = env.text("VISUAL").or_else(|| env.text("EDITOR"));
-    let named = named
-        .filter(|it| !it.trim().is_empty())
-        .unwrap_or(DEFAULT_EDITOR);
-    let (editor, text) = (named.to_owned(), text.to_owned());
-    let folder = context.host.home.run();
-    let name = format!("edit-{}.md", context.host.randomness.hex(8));
-    let path = folder.join(name);
-    let done = tokio::task::spawn_blocking(move || {
-        let opened = run_editor(&editor, &path, &text);
-        // A file that cannot be removed stays in a private folder that the next start empties.
-        let _ = std::fs::remove_file(&path);
-        opened
-    });
+    let command = EditorCommand::of(context);
+    let editor = command.editor.clone();
+    let text = text.to_owned();
+    let done = tokio::task::spawn_blocking(move || command.edit_file(&text));
     done.await
         .unwrap_or_else(|error| Err(std::io::Error::other(error)))
         .map_err(|error| {
-            CommandFailure::failed(format!("The editor '{named}' failed: {error}."))
+            CommandFailure::failed(format!("The editor '{editor}' failed: {error}."))
                 .next("Set EDITOR to one that works.")
         })
+}
+
+/// The editor of the environment, and the file that it opens.
+#[derive(Clone, Debug)]
+pub(crate) struct EditorCommand {
+    editor: String,
+    path: std::path::PathBuf,
+}
+
+impl EditorCommand {
+    pub(crate) fn of(context: &CommandContext) -> EditorCommand {
+        let env = &context.host.env;
+        let named = env.text("VISUAL").or_else(|| env.text("EDITOR"));
+        let named = named.filter(|it| !it.trim().is_empty());
+        let name = format!("edit-{}.md", context.host.randomness.hex(8));
+        EditorCommand {
+            editor: named.unwrap_or(DEFAULT_EDITOR).to_owned(),
+            path: context.host.home.run().join(name),
+        }
+    }
+
+    /// Opens `text` and returns the edited text, or a sentence about what is wrong.
+    pub(crate) fn edit(&self, text: &str) -> Result<String, String> {
+        self.edit_file(text)
+            .map_err(|error| format!("The editor '{}' failed: {error}. Set EDITOR.", self.editor))
+    }
+
+    fn edit_file(&self, text: &str) -> std::io::Result<String> {
+        let opened = run_editor(&self.editor, &self.path, text);
+        // A file that cannot be removed stays in a private folder that the next start empties.
+        let _ = std::fs::remove_file(&self.path);
+        opened
+    }
 }
 
 fn run_editor(editor: &str, path: &std::path::Path, text: &str) -> std::io::Result<String> {

@@ -2,7 +2,7 @@
 
 mod args;
 mod config;
-mod editor;
+pub(crate) mod editor;
 mod memory;
 mod watch;
 

@@ -5,6 +5,7 @@ mod branches;
 mod interrupts;
 mod keys;
 mod pull;
+mod terminal_ui;
 mod unasked;
 
 use crate::services::without_model;

@@ -10,7 +10,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Pane<'h> {
     house: &'h House,
+    /// The folder of its socket; `None` once it was handed on.
+    folder: Option<tempfile::TempDir>,
     socket: PathBuf,
+}
+
+/// A pane that goes on while its house changes.
+pub(crate) struct DetachedPane {
     folder: tempfile::TempDir,
 }
 
@@ -21,7 +27,7 @@ impl<'h> Pane<'h> {
         let pane = Pane {
             house,
             socket: folder.path().join("s"),
-            folder,
+            folder: Some(folder),
         };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let shell = "env PS1='$ ' bash --norc --noprofile";
@@ -38,6 +44,21 @@ impl<'h> Pane<'h> {
         ]);
         pane.wait_for("$");
         pane
+    }
+
+    /// Lets go of the house; the terminal and what runs in it go on.
+    pub(crate) fn detach(mut self) -> DetachedPane {
+        let folder = self.folder.take().expect("it was not handed on");
+        DetachedPane { folder }
+    }
+
+    /// Takes a pane up again.
+    pub(crate) fn attach(house: &'h House, detached: DetachedPane) -> Pane<'h> {
+        Pane {
+            house,
+            socket: detached.folder.path().join("s"),
+            folder: Some(detached.folder),
+        }
     }
 
     /// Types a command on an empty screen and sends it.
@@ -77,6 +98,41 @@ impl<'h> Pane<'h> {
         }
     }
 
+    /// Waits until `text` is not on the screen any more.
+    pub(crate) fn wait_until_gone(&self, text: &str) {
+        let started = Instant::now();
+        loop {
+            let screen = self.screen();
+            if !screen.contains(text) {
+                return;
+            }
+            let waited = started.elapsed();
+            assert!(waited < PATIENCE, "still {text:?} on:\n{screen}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// The title that a program gave the terminal.
+    pub(crate) fn title(&self) -> String {
+        self.tmux(&["display-message", "-p", "#{pane_title}"])
+    }
+
+    pub(crate) fn shell_pid(&self) -> String {
+        let pid = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        pid.trim().to_owned()
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
+    }
+
+    /// Writes every byte that programs print from now on to a file.
+    pub(crate) fn record(&self, file: &std::path::Path) {
+        let command = format!("cat > '{}'", file.display());
+        self.tmux(&["pipe-pane", &command]);
+    }
+
     fn tmux(&self, args: &[&str]) -> String {
         let socket = self.socket.display().to_string();
         let mut command = self.house.command_of("tmux", &["-u", "-S", &socket]);
@@ -84,7 +140,7 @@ impl<'h> Pane<'h> {
             .args(args)
             .env("PATH", hob_path())
             .env("LC_ALL", "C.UTF-8")
-            .env("TMUX_TMPDIR", self.folder.path())
+            .env("TMUX_TMPDIR", self.socket.parent().expect("a folder"))
             .current_dir(self.house.work())
             .output()
             .expect("tmux(1) runs: apt-get install tmux");
@@ -96,6 +152,9 @@ impl<'h> Pane<'h> {
 
 impl Drop for Pane<'_> {
     fn drop(&mut self) {
+        if self.folder.is_none() {
+            return;
+        }
         let socket = self.socket.display().to_string();
         let mut command = self
             .house
