@@ -106,3 +106,14 @@ pub struct CronPreview {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
 }
+
+/// The change that `cron.changed` reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CronChange {
+    Added,
+    Updated,
+    Enabled,
+    Disabled,
+    Removed,
+}

@@ -11,8 +11,8 @@ use crate::method::{CliExposure, methods};
 use crate::network::NetworkGrant;
 use crate::rooms::agent::Cost;
 pub use crate::schedule::{
-    CronPreview, CronPreviewParams, HEARTBEAT_OK, MissedPolicy, NotifyTarget, NotifyTargetView,
-    OverlapPolicy, ToolGrant, ToolGrantView,
+    CronChange, CronPreview, CronPreviewParams, HEARTBEAT_OK, MissedPolicy, NotifyTarget,
+    NotifyTargetView, OverlapPolicy, ToolGrant, ToolGrantView,
 };
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
@@ -590,14 +590,4 @@ pub struct CronChangedPayload {
     pub id: String,
     pub name: String,
     pub change: CronChange,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CronChange {
-    Added,
-    Updated,
-    Enabled,
-    Disabled,
-    Removed,
 }
