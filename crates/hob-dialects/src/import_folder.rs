@@ -224,6 +224,13 @@ fn kind_of(file_type: FileType) -> SourceEntryKind {
     }
 }
 
+/// Returns true if the file's name has this ending.
+pub fn has_ending(name: &str, ending: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+}
+
 fn open_error(error: Errno) -> SourceFileError {
     match error {
         Errno::NOENT => SourceFileError::Missing,

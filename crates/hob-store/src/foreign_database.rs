@@ -90,7 +90,7 @@ pub struct ForeignDatabase {
 impl ForeignDatabase {
     /// Opens and checks the file. The path must contain no link. Blocks.
     pub fn open(path: &Path) -> Result<ForeignDatabase, ForeignDatabaseError> {
-        let found = fs::symlink_metadata(path).map_err(unreadable)?;
+        let found = fs::symlink_metadata(path).map_err(|error| unreadable(&error))?;
         if !found.is_file() {
             return Err(ForeignDatabaseError::NotADatabase);
         }
@@ -194,10 +194,10 @@ impl ForeignDatabase {
 /// True if the header names a write-ahead log.
 fn has_log(path: &Path) -> Result<bool, ForeignDatabaseError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
-    let file = File::open(path).map_err(unreadable)?;
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
     file.take(HEADER_BYTES as u64)
         .read_to_end(&mut header)
-        .map_err(unreadable)?;
+        .map_err(|error| unreadable(&error))?;
     if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
         return Err(ForeignDatabaseError::NotADatabase);
     }
@@ -260,7 +260,7 @@ fn owned(value: ValueRef<'_>) -> ForeignValue {
     }
 }
 
-fn unreadable(error: std::io::Error) -> ForeignDatabaseError {
+fn unreadable(error: &std::io::Error) -> ForeignDatabaseError {
     ForeignDatabaseError::Unreadable(error.to_string())
 }
 

@@ -213,7 +213,10 @@ impl PryxTables {
                 continue;
             }
             let mut session = SessionDraft::new(id);
-            session.label = title.text().unwrap_or_default().to_owned();
+            title
+                .text()
+                .unwrap_or_default()
+                .clone_into(&mut session.label);
             let created_at = created_at.text().map(|at| ("createdAt", at.to_owned()));
             session.facts.extend(created_at);
             match add_messages(&mut session, &rows) {

@@ -5,7 +5,7 @@
 
 use super::import_config::{HEARTBEAT_REASON, read_config_text, read_task_files};
 use crate::import_builder::{PlanBuilder, SESSIONS_MAX, SessionDraft};
-use crate::import_folder::{SourceEntryKind, SourceFileError, SourceFolder};
+use crate::import_folder::{SourceEntryKind, SourceFileError, SourceFolder, has_ending};
 use crate::import_notes::{
     AGENTS_FILE, NO_CHANNELS, NO_MEMORY, NO_SKILLS, read_persona, read_settings_file, skip_present,
     skip_unknown,
@@ -99,7 +99,7 @@ fn read_sessions(folder: &SourceFolder, builder: &mut PlanBuilder) {
             let name = format!("{parent}/{}", entry.name);
             match entry.kind {
                 SourceEntryKind::Folder if parent == "sessions" => folders.push(name),
-                SourceEntryKind::File if name.ends_with(".jsonl") => names.push(name),
+                SourceEntryKind::File if has_ending(&name, "jsonl") => names.push(name),
                 SourceEntryKind::Link => builder.skip(name, SourceFileError::Link.reason()),
                 _ => builder.skip(name, "it is no session file"),
             }

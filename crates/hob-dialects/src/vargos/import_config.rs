@@ -4,7 +4,7 @@
 //! Invariant: settings that hob has no place for are told by name.
 
 use crate::import_builder::{PlanBuilder, SourceJob};
-use crate::import_folder::{SourceFileError, SourceFolder};
+use crate::import_folder::{SourceFileError, SourceFolder, has_ending};
 use crate::import_formats::split_front_matter;
 use crate::import_notes::{NO_CHANNELS, NO_MCP, damage};
 use serde::Deserialize;
@@ -155,7 +155,7 @@ pub(super) fn read_task_files(folder: &SourceFolder, builder: &mut PlanBuilder) 
     };
     for entry in listing.entries {
         let name = format!("cron/{}", entry.name);
-        if !entry.name.ends_with(".md") {
+        if !has_ending(&entry.name, "md") {
             builder.skip(name, "it is no task file");
             continue;
         }

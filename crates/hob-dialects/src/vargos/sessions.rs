@@ -114,7 +114,7 @@ pub(crate) async fn add_message(
         .find(|message| message.id == sent.message_id);
     let gone = || WireError::new(ErrorCode::NotFound, "The session was deleted meanwhile.");
     stored
-        .map(|message| message_shape(&session_key, message, text_of(message)))
+        .map(|message| message_shape(&session_key, message, &text_of(message)))
         .ok_or_else(gone)
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn get_messages(
                     "The messages do not fit a frame; ask for fewer with `limit`.",
                 ));
             }
-            rows.push_front(message_shape(&session_key, message, text));
+            rows.push_front(message_shape(&session_key, message, &text));
         }
         cursor = page.next;
         if cursor.is_none() {
@@ -191,7 +191,7 @@ fn session_shape(session: &Session) -> Value {
     shape
 }
 
-fn message_shape(session_key: &str, message: &Message, text: String) -> Value {
+fn message_shape(session_key: &str, message: &Message, text: &str) -> Value {
     json!({
         "id": message.id,
         "sessionKey": session_key,

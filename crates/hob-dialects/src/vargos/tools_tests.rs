@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn spec(name: &str, properties: Value) -> ToolSpec {
+fn spec(name: &str, properties: &Value) -> ToolSpec {
     serde_json::from_value(json!({
         "name": name, "description": "", "parameters": {"type": "object", "properties": properties},
         "tier": "read", "effect": "pure", "approval": "",
@@ -19,7 +19,7 @@ fn fields(of: Value) -> Map<String, Value> {
 
 #[test]
 fn the_timeout_of_a_command_has_hobs_name() {
-    let exec = spec("exec", json!({"command": {}, "timeoutMs": {}}));
+    let exec = spec("exec", &json!({"command": {}, "timeoutMs": {}}));
     let none = ToolContext::default();
     let args = fields(json!({"command": "true", "timeout": 500}));
     let args = translate_args(&exec, args, &none);
@@ -28,7 +28,7 @@ fn the_timeout_of_a_command_has_hobs_name() {
         json!({"command": "true", "timeoutMs": 500})
     );
     // Another tool's argument of that name is its own.
-    let other = spec("mill_grind", json!({"timeout": {}}));
+    let other = spec("mill_grind", &json!({"timeout": {}}));
     let args = translate_args(&other, fields(json!({"timeout": 1})), &none);
     assert_eq!(Value::Object(args), json!({"timeout": 1}));
 }
@@ -40,9 +40,9 @@ fn a_session_among_the_arguments_is_dropped_where_the_tool_has_none() {
         ..ToolContext::default()
     };
     let args = || fields(json!({"sessionKey": "mcp:default"}));
-    let read = spec("read", json!({"path": {}}));
+    let read = spec("read", &json!({"path": {}}));
     assert!(translate_args(&read, args(), &context).is_empty());
-    let history = spec("sessions_history", json!({"sessionKey": {}}));
+    let history = spec("sessions_history", &json!({"sessionKey": {}}));
     assert_eq!(translate_args(&history, args(), &context), args());
 }
 

@@ -42,11 +42,11 @@ fn begin(house: &House, path: &str) -> Child {
         .expect("hob starts")
 }
 
-fn messages(house: &House) -> usize {
+fn messages(house: &House) -> u64 {
     let listed = rpc(house, "session.list", &json!({ "limit": 500 }));
     let sessions = listed["sessions"].as_array().expect("a list").iter();
     sessions
-        .map(|it| it["messages"].as_u64().unwrap_or_default() as usize)
+        .map(|it| it["messages"].as_u64().unwrap_or_default())
         .sum()
 }
 
@@ -58,7 +58,7 @@ fn assert_whole(house: &House, path: &str, all: &[Vec<String>]) {
     for (number, expected) in all.iter().enumerate() {
         assert_eq!(&texts(house, &format!("import:vargos:s{number}")), expected);
     }
-    assert_eq!(messages(house), SESSIONS * MESSAGES);
+    assert_eq!(messages(house), (SESSIONS * MESSAGES) as u64);
     let jobs = rpc(house, "cron.list", &json!({}));
     assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(20));
     let again = import_json(house, &["vargos", path, "--yes"]);
@@ -76,7 +76,7 @@ fn a_killed_command_is_continued_by_repeating_it() {
     for part in [1, SESSIONS * MESSAGES / 2] {
         let mut child = begin(&house, &path);
         wait_until("some messages", || {
-            messages(&house) >= part || child.try_wait().expect("a child").is_some()
+            messages(&house) >= part as u64 || child.try_wait().expect("a child").is_some()
         });
         let _ = child.kill();
         child.wait().expect("a child");

@@ -91,8 +91,8 @@ fn sessions_are_made_renamed_forked_and_deleted() {
     client.refused(404, "POST", "/api/v1/sessions/fork", &gone);
     client.refused(400, "POST", "/api/v1/sessions/fork", &json!({}));
     client.refused(400, "POST", "/api/v1/sessions", &Value::Null);
-    let form = ["Content-Type: text/plain"];
-    let reply = client.send("POST", "/api/v1/sessions", &form, "{}");
+    let plain_text = ["Content-Type: text/plain"];
+    let reply = client.send("POST", "/api/v1/sessions", &plain_text, "{}");
     assert_eq!(reply.status, 415, "{reply:?}");
 }
 

@@ -1,11 +1,6 @@
 //! Vargos's dialect against the built binary, with raw frames and a scripted model: what its command
 //! line, its bridge for tools and its channel service meet. Written from the description of its wire.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "a JSON literal is written where it is used and read best by value"
-)]
-
 mod bare;
 mod frames;
 mod jobs;
