@@ -56,7 +56,10 @@ fn rows_and_the_caret_are_where_they_are_seen() {
 #[test]
 fn a_long_paste_is_shown_by_its_name_and_sent_whole() {
     let mut composer = typed("look: ");
-    let long = (0..20).map(|it| format!("line {it}\n")).collect::<String>();
+    let long = (0..20)
+        .map(|it| format!("line {it}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     composer.paste(&long.replace('\n', "\r"));
     composer.type_char('!');
     assert_eq!(composer.buffer().text(), "look: [paste 1: 20 lines]!");
@@ -74,8 +77,10 @@ fn a_long_paste_is_shown_by_its_name_and_sent_whole() {
 
 #[test]
 fn history_goes_back_and_returns_to_the_unsent() {
-    let mut composer = Composer::default();
-    composer.history = History::new(vec!["first".into(), "second\nline".into()]);
+    let mut composer = Composer {
+        history: History::new(vec!["first".into(), "second\nline".into()]),
+        ..Composer::default()
+    };
     composer.type_char('x');
     assert!(composer.recall(true) && composer.buffer().text() == "second\nline");
     assert!(composer.recall(true) && composer.buffer().text() == "first");

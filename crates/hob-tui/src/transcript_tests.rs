@@ -142,7 +142,10 @@ fn thinking_and_outputs_fold() {
     pair.insert(0, thought);
     let mut output = block(
         "o",
-        &(0..30).map(|it| format!("out {it}\n")).collect::<String>(),
+        &(0..30)
+            .map(|it| format!("out {it}\n"))
+            .collect::<Vec<_>>()
+            .concat(),
     );
     output.kind = BlockKind::ToolOutput;
     pair.insert(1, output);

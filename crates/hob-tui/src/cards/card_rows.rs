@@ -148,20 +148,20 @@ fn answer_rows(
     let mut keys: Vec<Span> = Vec::new();
     for choice in choices(&card.question) {
         let key = format!("[{}]", keymap.shown(choice.action));
-        let role = if has_keys { Role::Accent } else { Role::Quiet };
+        let key_role = if has_keys { Role::Accent } else { Role::Quiet };
         if let Some(rule) = choice.rule {
             let about = format!(" {:<13}", choice.words);
-            let rule = truncate(
+            let stored = truncate(
                 &format!("allows {rule}"),
                 columns.saturating_sub(key.len() + 14),
             );
             out.push(Row::of(vec![
-                Span::new(key, role),
+                Span::new(key, key_role),
                 Span::plain(about),
-                Span::new(rule, Role::Quiet),
+                Span::new(stored, Role::Quiet),
             ]));
         } else {
-            keys.push(Span::new(key, role));
+            keys.push(Span::new(key, key_role));
             keys.push(Span::plain(format!(" {}  ", choice.words)));
         }
     }

@@ -133,6 +133,10 @@ struct Driver {
 }
 
 /// What woke the loop.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives for one turn of the loop, so a box would only add an allocation"
+)]
 enum Wakeup {
     Input(Option<Input>),
     Signal(ProcessSignal),
@@ -150,7 +154,7 @@ impl Driver {
             self.draw_if_due();
             let wakeup = self.next_wakeup().await;
             self.update_clock();
-            self.handle(wakeup).await;
+            self.handle(wakeup);
         }
     }
 
@@ -182,7 +186,7 @@ impl Driver {
         [frame, tick].into_iter().flatten().min()
     }
 
-    async fn handle(&mut self, wakeup: Wakeup) {
+    fn handle(&mut self, wakeup: Wakeup) {
         match wakeup {
             Wakeup::Input(None | Some(Input::Closed)) => self.is_over = true,
             Wakeup::Input(Some(input)) => {

@@ -72,8 +72,8 @@ fn read_answers(text: &str) -> TerminalFacts {
                 rest[1..].find("\u{1b}\\").map(|it| it + 3),
             ];
             ends.into_iter().flatten().min()
-        } else if rest.starts_with("\u{1b}[?") {
-            let end = rest[3..].find(|it: char| it.is_ascii_alphabetic());
+        } else if let Some(answer) = rest.strip_prefix("\u{1b}[?") {
+            let end = answer.find(|it: char| it.is_ascii_alphabetic());
             let end = end.map(|end| end + 4);
             facts.reports_keys |= end.is_some_and(|end| rest[..end].ends_with('u'));
             end

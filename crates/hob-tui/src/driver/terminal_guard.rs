@@ -51,24 +51,8 @@ impl TerminalGuard {
             captures_mouse: false,
             reports_keys: false,
         };
-        guard.set_raw()?;
+        set_raw()?;
         Ok(guard)
-    }
-
-    /// Sets the modes; those from before are kept once.
-    fn set_raw(&self) -> io::Result<()> {
-        let former = tcgetattr(io::stdin())?;
-        let mut raw = former.clone();
-        raw.make_raw();
-        let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        active.get_or_insert(ActiveModes {
-            former,
-            has_screen: false,
-            has_mouse: false,
-            has_key_reports: false,
-        });
-        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
-        Ok(())
     }
 
     /// Takes the screen.
@@ -103,13 +87,17 @@ impl TerminalGuard {
     }
 
     /// Gives the terminal back for a while.
+    #[expect(
+        clippy::unused_self,
+        reason = "only who has the terminal may give it back"
+    )]
     pub(super) fn release(&self) {
         restore();
     }
 
     /// Takes it again, as it was, also after somebody else changed it.
     pub(super) fn take_back(&mut self) -> io::Result<()> {
-        self.set_raw()?;
+        set_raw()?;
         self.enter(self.captures_mouse, self.reports_keys)
     }
 }
@@ -125,6 +113,22 @@ pub(super) fn write_all(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
+}
+
+/// Sets the modes; those from before are kept once.
+fn set_raw() -> io::Result<()> {
+    let former = tcgetattr(io::stdin())?;
+    let mut raw = former.clone();
+    raw.make_raw();
+    let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    active.get_or_insert(ActiveModes {
+        former,
+        has_screen: false,
+        has_mouse: false,
+        has_key_reports: false,
+    });
+    tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+    Ok(())
 }
 
 fn restore() {

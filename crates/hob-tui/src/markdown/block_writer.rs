@@ -96,7 +96,7 @@ impl BlockWriter {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => self.begin_block(),
+            Tag::Paragraph | Tag::HtmlBlock => self.begin_block(),
             Tag::Heading { level, .. } => {
                 self.begin_block();
                 let role = match level {
@@ -142,7 +142,6 @@ impl BlockWriter {
                     table.begin_row();
                 }
             }
-            Tag::HtmlBlock => self.begin_block(),
             _ => {}
         }
     }

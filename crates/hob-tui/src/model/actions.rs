@@ -51,7 +51,6 @@ impl Model {
             Action::Send => return self.send(QueueMode::Steer),
             Action::Queue => return self.send(QueueMode::Queue),
             Action::Newline => self.edit(|buffer| buffer.insert("\n")),
-            Action::Complete => {}
             Action::Cancel => return self.cancel(),
             Action::Escape => return self.escape(),
             Action::HistorySearch => self.composer.search_history(),
@@ -99,7 +98,7 @@ impl Model {
                 None => self.notify("There is no answer yet.", Role::Quiet),
             },
             Action::Transcript => return vec![Effect::Page(self.transcript.plain_text())],
-            // Actions of cards and lists act only there.
+            // Actions of cards and lists act only there; words are completed where they are typed.
             _ => {}
         }
         Vec::new()
@@ -237,7 +236,7 @@ impl Model {
             return;
         }
         self.run_params.model = Some(argument.to_owned());
-        self.answering_model = None;
+        self.answering = None;
         let text = format!("Using {} from now on.", clean_line(argument));
         self.notify(text, Role::Quiet);
     }
@@ -247,15 +246,12 @@ impl Model {
             "" => Some(self.theme.next()),
             name => Theme::named(name),
         };
-        match theme {
-            Some(theme) => {
-                self.theme = theme;
-                self.notify(format!("Theme {}.", theme.name()), Role::Quiet);
-            }
-            None => {
-                let names = Theme::ALL.map(Theme::name).join(", ");
-                self.notify(format!("The themes are {names}."), Role::Warning);
-            }
+        if let Some(theme) = theme {
+            self.theme = theme;
+            self.notify(format!("Theme {}.", theme.name()), Role::Quiet);
+        } else {
+            let names = Theme::ALL.map(Theme::name).join(", ");
+            self.notify(format!("The themes are {names}."), Role::Warning);
         }
     }
 

@@ -129,7 +129,7 @@ pub struct Model {
     /// A second Ctrl-C until then leaves.
     leaves_until: u64,
     /// The name under which the model is known to answer.
-    pub(crate) answering_model: Option<String>,
+    pub(crate) answering: Option<String>,
     list_reading: ListReading,
 }
 
@@ -179,7 +179,7 @@ impl Model {
             wall_ms: 0,
             last_key_at: 0,
             leaves_until: 0,
-            answering_model: None,
+            answering: None,
             list_reading: ListReading::Idle,
         };
         if let Some(text) = start.notice {

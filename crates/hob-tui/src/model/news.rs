@@ -68,7 +68,14 @@ impl Model {
                 step,
                 input_tokens,
                 model,
-            } => self.take_step(&session, run, step, input_tokens, &model),
+            } => {
+                self.run_goes_on(run);
+                if session == self.session() {
+                    self.context_tokens = Some(input_tokens);
+                    self.answering = Some(clean_line(&model));
+                    self.take_step(run, step);
+                }
+            }
             News::Completed {
                 session,
                 run,
@@ -106,16 +113,14 @@ impl Model {
         Vec::new()
     }
 
-    fn take_step(&mut self, session: &str, run: RunId, step: u32, tokens: u64, model: &str) {
-        // A run that goes on has more money and no doubt.
+    /// A run that goes on has more money and no doubt.
+    fn run_goes_on(&mut self, run: RunId) {
         self.cards.close(self.now, |it| {
             it.run() == run && !matches!(it, Question::Permission(_))
         });
-        if session != self.session() {
-            return;
-        }
-        self.context_tokens = Some(tokens);
-        self.answering_model = Some(clean_line(model));
+    }
+
+    fn take_step(&mut self, run: RunId, step: u32) {
         if let Some(known) = self.run.as_mut().filter(|known| known.id == run) {
             known.step = known.step.max(step + 1);
             known.state = RunState::Running;

@@ -147,8 +147,7 @@ impl Model {
     fn take_options(&mut self, is_state_only: bool, result: OnboardOptionsResult) -> Vec<Effect> {
         if is_state_only {
             if let Some(model) = &result.model {
-                self.answering_model
-                    .get_or_insert_with(|| clean_line(model));
+                self.answering.get_or_insert_with(|| clean_line(model));
                 if self.onboard.waits() {
                     return self.model_ready();
                 }

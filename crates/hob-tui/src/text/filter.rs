@@ -58,7 +58,7 @@ fn sequence_end(mut letters: impl Iterator<Item = char> + Clone) -> usize {
     let Some(kind) = letters.next() else {
         return 0;
     };
-    let ends = match kind {
+    match kind {
         // A control sequence ends with its first letter.
         '[' => {
             let inside = letters.take(SEQUENCE_CHARS_MAX);
@@ -72,8 +72,7 @@ fn sequence_end(mut letters: impl Iterator<Item = char> + Clone) -> usize {
         '(' | ')' | '*' | '+' | '#' | '%' => 1 + usize::from(letters.next().is_some_and(is_plain)),
         other if is_plain(other) => 1,
         _ => 0,
-    };
-    ends
+    }
 }
 
 fn is_plain(letter: char) -> bool {

@@ -109,9 +109,10 @@ fn argument_rows(args: &Value, columns: usize) -> Vec<Row> {
     }
     if let Some((_, (old, new))) = change {
         let signed = |sign: char, text: &str| -> String {
-            text.lines().map(|line| format!("{sign}{line}\n")).collect()
+            let lines: Vec<String> = text.lines().map(|line| format!("{sign}{line}")).collect();
+            lines.join("\n")
         };
-        let text = format!("{}{}", signed('-', old), signed('+', new));
+        let text = format!("{}\n{}", signed('-', old), signed('+', new));
         out.extend(diff::rows(&bounded(&text, UNFOLDED_LINES_MAX).0, columns));
     }
     out

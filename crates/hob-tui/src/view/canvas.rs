@@ -49,7 +49,7 @@ impl<'b> Canvas<'b> {
                     return taken;
                 }
                 if wide > 0 {
-                    self.cell(x + taken, y, grapheme, wide, style);
+                    self.cell((x + taken, y), grapheme, wide, style);
                 }
                 taken += wide;
             }
@@ -73,7 +73,7 @@ impl<'b> Canvas<'b> {
         let style = self.theme.style(Tone::default());
         for y in area.y..area.y + area.rows {
             for x in area.x..area.x + area.columns {
-                self.cell(x, y, " ", 1, style);
+                self.cell((x, y), " ", 1, style);
             }
         }
     }
@@ -108,7 +108,7 @@ impl<'b> Canvas<'b> {
         self.buffer.cell_mut(place)
     }
 
-    fn cell(&mut self, x: usize, y: usize, symbol: &str, wide: usize, style: Style) {
+    fn cell(&mut self, (x, y): (usize, usize), symbol: &str, wide: usize, style: Style) {
         // Half of a wide character is never drawn at the edge.
         if x + wide > self.columns() {
             return;

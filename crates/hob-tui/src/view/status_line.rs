@@ -14,7 +14,7 @@ pub(super) fn draw_header(model: &Model, canvas: &mut Canvas<'_>) {
         other => other.title().to_owned(),
     };
     let chosen = model.run_params.model.as_deref().map(clean_line);
-    let answering = chosen.or_else(|| model.answering_model.clone());
+    let answering = chosen.or_else(|| model.answering.clone());
     let facts = [
         Some(place),
         answering,

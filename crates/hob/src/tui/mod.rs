@@ -67,7 +67,7 @@ pub async fn open(context: &CommandContext) -> Result<(), CommandFailure> {
         key_seed: context.host.randomness.hex(16),
         notice,
     };
-    let ended = hob_tui::run(host(context, client, &settings, workspace), start).await;
+    let ended = hob_tui::run(host(context, client, settings, workspace), start).await;
     let ended = ended.map_err(CommandFailure::failed)?;
     context.terminal.bytes(ended.farewell.as_bytes())?;
     context.terminal.flush()?;
@@ -83,7 +83,7 @@ pub async fn open(context: &CommandContext) -> Result<(), CommandFailure> {
 fn host(
     context: &CommandContext,
     client: hob_client::Client,
-    settings: &TuiSettings,
+    settings: TuiSettings,
     workspace: Option<String>,
 ) -> Host {
     let clock = context.host.clock.clone();

@@ -6,38 +6,38 @@ use hob_client::visible_text::visible;
 use hob_wire::rooms::permission::{PermissionListResult, PermissionRule, RuleDecision, RuleTerms};
 
 pub(super) fn content(list: &PermissionListResult) -> ListContent {
-    let mode = format!("Calls that no rule covers: mode {}.", list.mode.name());
-    let notes = list.notes.iter().map(|(id, note)| format!("{id}: {note}"));
+    let default = format!("Calls that no rule covers: mode {}.", list.mode.name());
+    let remarks = list.notes.iter().map(|(id, note)| format!("{id}: {note}"));
     let damaged = list.damaged.len();
     let damaged = (damaged > 0).then(|| format!("{damaged} damaged rules: every call is asked."));
-    let more = list
+    let further = list
         .more
         .then(|| "More rules: hob permission list".to_owned());
     ListContent {
         heads: vec!["SAYS", "CALLS", "WHERE", "BY"],
         rows: list.rules.iter().map(row).collect(),
-        notes: std::iter::once(mode)
-            .chain(notes)
+        notes: std::iter::once(default)
+            .chain(remarks)
             .chain(damaged)
-            .chain(more)
+            .chain(further)
             .collect(),
         empty: "No rules are stored.",
     }
 }
 
-fn row(rule: &PermissionRule) -> ListRow {
-    let role = match rule.terms.decision {
+fn row(stored: &PermissionRule) -> ListRow {
+    let role = match stored.terms.decision {
         RuleDecision::Allow => Role::Good,
         RuleDecision::Deny => Role::Bad,
         RuleDecision::Ask => Role::Warning,
     };
     let cells = vec![
-        (rule.terms.decision.name().to_owned(), role),
-        (calls(&rule.terms), Role::Plain),
-        (place(&rule.terms), Role::Quiet),
-        (visible(&rule.created_by), Role::Quiet),
+        (stored.terms.decision.name().to_owned(), role),
+        (calls(&stored.terms), Role::Plain),
+        (place(&stored.terms), Role::Quiet),
+        (visible(&stored.created_by), Role::Quiet),
     ];
-    ListRow::new(rule.id.clone(), cells)
+    ListRow::new(stored.id.clone(), cells)
 }
 
 fn calls(terms: &RuleTerms) -> String {

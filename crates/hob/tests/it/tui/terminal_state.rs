@@ -167,7 +167,7 @@ fn no_byte_erases_the_screen_or_sets_a_scroll_region() {
     assert!(!orders.any(is_region), "a scroll region was set");
     // Nothing changes any more, so nothing is written.
     open(&pane);
-    std::thread::sleep(Duration::from_millis(7_000));
+    std::thread::sleep(Duration::from_secs(7));
     let before = std::fs::metadata(&log).expect("recorded").len();
     std::thread::sleep(Duration::from_millis(1_500));
     assert_eq!(std::fs::metadata(&log).expect("recorded").len(), before);
