@@ -1256,6 +1256,7 @@ export interface CronAddParams {
   failuresMax?: number | null;
 }
 
+/** The change that `cron.changed` reports. */
 export type CronChange = "added" | "updated" | "enabled" | "disabled" | "removed";
 
 export interface CronChangedPayload {
