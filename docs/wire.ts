@@ -77,8 +77,7 @@ export interface Methods {
   /** Shows the daemon's version, addresses and store. */
   "daemon.status": { params: DaemonStatusParams; result: DaemonStatus };
   /**
-   * Checks what the daemon can know about its home and this machine, and names a fix for each
-   * problem. Changes nothing.
+   * Checks the daemon's home and this machine, and names a fix for each problem. Changes nothing.
    *
    * `hob doctor` also checks what only a client can know, such as whether the daemon answers.
    */

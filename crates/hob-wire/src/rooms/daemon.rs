@@ -12,8 +12,7 @@ methods! { "daemon";
         params: DaemonStatusParams, result: DaemonStatus, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
     }
-    /// Checks what the daemon can know about its home and this machine, and names a fix for each
-    /// problem. Changes nothing.
+    /// Checks the daemon's home and this machine, and names a fix for each problem. Changes nothing.
     ///
     /// `hob doctor` also checks what only a client can know, such as whether the daemon answers.
     Doctor = "daemon.doctor" {

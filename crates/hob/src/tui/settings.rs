@@ -17,25 +17,29 @@ pub const KEYS: &[SettingKey] = &[
         SettingKind::Choice(&["auto", "dark", "light", "high-contrast", "plain"]),
         "auto",
         "The colours of the terminal UI. `auto` asks the terminal for its background; `NO_COLOR` turns colours off.",
-    ),
+    )
+    .live(),
     SettingKey::new(
         MOUSE,
         SettingKind::Bool,
         "true",
         "Whether the wheel scrolls and a click folds in the terminal UI. The terminal's own selection then needs Shift; a key releases the mouse.",
-    ),
+    )
+    .live(),
     SettingKey::new(
         LEAVE,
         SettingKind::Choice(&["answer", "nothing"]),
         "answer",
         "What the terminal UI leaves on the screen when it ends: the last question with its answer, or nothing.",
-    ),
+    )
+    .live(),
     SettingKey::new(
         REDUCED_MOTION,
         SettingKind::Bool,
         "false",
         "Whether nothing in the terminal UI moves more than once a second.",
-    ),
+    )
+    .live(),
 ];
 
 /// The settings as they are set.
