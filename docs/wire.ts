@@ -158,10 +158,7 @@ export interface Methods {
   "agent.allow": { params: AgentAllowParams; result: RunView };
   /** Resolves an interrupted tool call: it happened, it did not, or give up. */
   "agent.resolve": { params: AgentResolveParams; result: RunView };
-  /**
-   * Shows what happened in a run: model calls, tool calls, waits and questions, in the order of
-   * their beginning.
-   */
+  /** Shows a run in order: model calls, tool calls, waits and questions. */
   "run.timeline": { params: RunTimelineParams; result: RunTimeline };
   /** Sums the ledger by day and model. */
   "cost.summary": { params: CostSummaryParams; result: CostSummary };

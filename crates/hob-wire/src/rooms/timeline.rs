@@ -10,8 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 methods! { "agent";
-    /// Shows what happened in a run: model calls, tool calls, waits and questions, in the order of
-    /// their beginning.
+    /// Shows a run in order: model calls, tool calls, waits and questions.
     Timeline = "run.timeline" {
         params: RunTimelineParams, result: RunTimeline, scope: Read, effect: Pure,
         cli: CliExposure::Hidden,
