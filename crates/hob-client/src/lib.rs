@@ -54,7 +54,8 @@ pub use client::{CallOptions, Client, ConnectOptions, ConnectionState};
 pub use error::ClientError;
 pub use events::{BusEvent, EventStream, StreamItem, SubscribeOptions};
 pub use follower::{FollowItem, FollowOptions, SessionFollower};
-// What a follower's items are made of, and how names in questions are shown.
+// What a follower's items are made of, how names in questions are shown, and money is read.
+pub use hob_core::amounts;
 pub use hob_core::transcript::{BlockList, BlockPage, BlockRequest, ListChange};
 pub use hob_core::visible_text;
 pub use service::{IncomingRequest, ServiceDefinition};

@@ -111,28 +111,6 @@ pub(crate) fn money_answer(
 ) -> Result<AgentAllowParams, &'static str> {
     Ok(AgentAllowParams {
         run_id: question.run(),
-        micro_dollars: parse_dollars(dollars)?,
+        micro_dollars: hob_client::amounts::parse_dollars(dollars)?,
     })
-}
-
-/// Parses `0.50` or `$2` into millionths of a dollar, without floats: they would round.
-fn parse_dollars(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "Expected dollars such as 0.50.";
-    let text = text.trim();
-    let text = text.strip_prefix('$').unwrap_or(text);
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if (whole.is_empty() && part.is_empty()) || !is_number(whole) || !is_number(part) {
-        return Err(WRONG);
-    }
-    if part.len() > 6 {
-        return Err("At most six decimal places.");
-    }
-    let whole: u64 = format!("0{whole}").parse().map_err(|_| WRONG)?;
-    let part: u64 = format!("{part:0<6}").parse().map_err(|_| WRONG)?;
-    let micro = whole.checked_mul(1_000_000).ok_or(WRONG)?;
-    match micro.checked_add(part).ok_or(WRONG)? {
-        0 => Err("It must be more than zero."),
-        micro => Ok(micro),
-    }
 }

@@ -339,7 +339,7 @@ impl Model {
                 vec![Effect::Call(Request::Allow(question, params))]
             }
             Err(why) => {
-                card.problem = Some(why.to_owned());
+                card.problem = Some(format!("This is no amount: {why}."));
                 Vec::new()
             }
         }

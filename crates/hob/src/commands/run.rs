@@ -5,7 +5,7 @@ use super::value_parsers::wire_name;
 use crate::context::CommandContext;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::render::{run_timeline, runs};
-use crate::run_ui::{lines, question};
+use crate::run_ui::lines;
 use crate::tree::help_text::examples;
 use clap::value_parser;
 use hob_client::Client;
@@ -136,7 +136,7 @@ pub struct RunAllowArgs {
     #[command(flatten)]
     name: RunName,
     /// The amount to add to the budget.
-    #[arg(long, value_name = "X", value_parser = question::parse_dollars)]
+    #[arg(long, value_name = "X", value_parser = hob_core::amounts::parse_dollars)]
     dollars: u64,
 }
 

@@ -8,6 +8,7 @@ use crate::failure::CommandFailure;
 use crate::render::text::one_line;
 use crate::render::{ScreenStyle, TextTone, time};
 use crate::terminal::Terminal;
+use hob_core::amounts::parse_dollars;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     AgentAllowParams, AgentResolveParams, RunInDoubtPayload, RunPausedPayload,
@@ -181,29 +182,6 @@ async fn ask_budget(
             Err(why) => Terminal::note(format!("  {why}")),
         }
     }
-}
-
-/// Parses `0.50` or `$2` into millionths of a dollar, without floats: they would round.
-pub fn parse_dollars(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "expected dollars such as 0.50";
-    let text = text.trim();
-    let text = text.strip_prefix('$').unwrap_or(text);
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if (whole.is_empty() && part.is_empty()) || !is_number(whole) || !is_number(part) {
-        return Err(WRONG);
-    }
-    if part.len() > 6 {
-        return Err("at most six decimal places");
-    }
-    let whole: u64 = format!("0{whole}").parse().map_err(|_| WRONG)?;
-    let part: u64 = format!("{part:0<6}").parse().map_err(|_| WRONG)?;
-    let micro = whole.checked_mul(1_000_000).ok_or(WRONG)?;
-    let micro = micro.checked_add(part).ok_or(WRONG)?;
-    if micro == 0 {
-        return Err("must be more than zero");
-    }
-    Ok(micro)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The request of a run: the task from the command line and stdin, with images, a schema, limits and
 //! tools. Everything is read and checked before the daemon is called.
 
-use super::question::parse_dollars;
 use crate::context::CommandContext;
 use crate::failure::CommandFailure;
 use crate::render::text;
 use crate::terminal::Terminal;
 use clap::value_parser;
 use data_encoding::BASE64;
+use hob_core::amounts::parse_dollars;
 use hob_core::image_type;
 use hob_kit::duration::parse_ms;
 use hob_kit::randomness::Randomness;

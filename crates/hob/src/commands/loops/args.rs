@@ -2,10 +2,10 @@
 
 use crate::commands::unattended_flags::{GrantArgs, NotifyArgs, without_default};
 use crate::commands::value_parsers::network_grant;
-use crate::run_ui::question::parse_dollars;
 use crate::run_ui::run_request::TaskArgs;
 use crate::tree::help_text::examples;
 use clap::value_parser;
+use hob_core::amounts::parse_dollars;
 use hob_kit::duration::parse_ms;
 use hob_wire::NetworkGrant;
 
