@@ -1,6 +1,6 @@
 //! Approvals: the questions of runs, shown to every client and answered for those that may.
 //!
-//! Invariants: a question is answered only while `pryx.approvals` is true, and only once: no answer
+//! Invariants: a question is answered only while `dialect.pryx.approvals` is true, and only once: no answer
 //! stores a rule. It is bound to the digest of the question that is open now. The client itself
 //! never gets the scope that answering needs.
 

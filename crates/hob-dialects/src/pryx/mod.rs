@@ -15,7 +15,7 @@
 //! - `settings`: the configuration keys; `timestamp`: times as text; `import`: what Pryx stored
 //!
 //! Invariants: this surface only translates. A client has the scope `control`; questions are
-//! answered for it only while `pryx.approvals` is true. No answer has a provider's key. What hob
+//! answered for it only while `dialect.pryx.approvals` is true. No answer has a provider's key. What hob
 //! does not have is an empty list, or refused by name.
 
 mod absent;

@@ -8,7 +8,7 @@ use std::path::Path;
 /// The variable with which Pryx's launcher opens the listener.
 pub(crate) const LISTEN_VARIABLE: &str = "PRYX_LISTEN_ADDR";
 /// The setting that lets clients answer questions.
-pub(crate) const APPROVALS: &str = "pryx.approvals";
+pub(crate) const APPROVALS: &str = "dialect.pryx.approvals";
 
 pub(crate) const KEYS: &[SettingKey] = &[
     SettingKey::new(
@@ -22,7 +22,7 @@ pub(crate) const KEYS: &[SettingKey] = &[
     )
     .alias(LISTEN_VARIABLE),
     SettingKey::new(
-        "pryx.workspace",
+        "dialect.pryx.workspace",
         SettingKind::Checked {
             expects: "an absolute path, or nothing",
             check: check_folder,
@@ -54,7 +54,7 @@ pub(crate) fn may_answer(settings: &Settings) -> bool {
 
 /// The folder in which tools work, if there is one.
 pub(crate) fn workspace(settings: &Settings) -> Option<String> {
-    non_empty(settings, "pryx.workspace")
+    non_empty(settings, "dialect.pryx.workspace")
 }
 
 /// Adds the loopback address to a port without a host.

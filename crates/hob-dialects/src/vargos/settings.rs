@@ -4,7 +4,7 @@ use hob_gateway::settings::{check_optional_address, non_empty};
 use hob_kit::settings::{SettingKey, SettingKind, SettingValue, Settings};
 use std::path::Path;
 
-const WORKSPACE: &str = "vargos.workspace";
+const WORKSPACE: &str = "dialect.vargos.workspace";
 /// The folders that any token may read.
 const SHARED_WORKSPACES: &str = "agent.workspaces";
 

@@ -29,7 +29,7 @@ pub(crate) fn house_with(sim: &Sim, approvals: bool, more: &str) -> House {
     let url = sim.url(Dialect::OpenaiChat);
     let mut house = House::builder().build();
     let config = format!(
-        "[listen]\npryx = \":0\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n{more}\n[pryx]\nworkspace = {:?}\napprovals = {approvals}\n",
+        "[listen]\npryx = \":0\"\n\n[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\n{more}\n[dialect.pryx]\nworkspace = {:?}\napprovals = {approvals}\n",
         house.work(),
     );
     std::fs::write(house.home().join("config.toml"), config).expect("a config");

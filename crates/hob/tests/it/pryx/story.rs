@@ -181,7 +181,7 @@ fn without_the_second_setting_questions_are_shown_and_not_answered() {
             assert_eq!(refused["payload"]["kind"], "approval.refused");
             assert_eq!(refused["payload"]["code"], "FORBIDDEN");
             let why = refused["payload"]["error"].as_str().expect("a sentence");
-            assert!(why.contains("pryx.approvals"), "{why}");
+            assert!(why.contains("dialect.pryx.approvals"), "{why}");
             assert!(
                 why.contains(&format!("hob permission answer {approval}")),
                 "{why}"
@@ -191,7 +191,7 @@ fn without_the_second_setting_questions_are_shown_and_not_answered() {
     for word in ["approve", "deny"] {
         let path = format!("/api/approvals/{approval}/{word}");
         let why = client.refused(403, "POST", &path, &Value::Null);
-        assert!(why.contains("pryx.approvals"), "{why}");
+        assert!(why.contains("dialect.pryx.approvals"), "{why}");
     }
     // It is as open as before, and the person's own answer counts.
     let pending = client.get("/api/approvals/pending");
@@ -237,7 +237,7 @@ fn an_answer_by_rest_counts_once_and_the_setting_can_be_taken_back() {
     let again = socket.event("approval.needed");
     assert_eq!(again["session_id"], question["session_id"]);
     house
-        .hob(&["config", "set", "pryx.approvals", "false"])
+        .hob(&["config", "set", "dialect.pryx.approvals", "false"])
         .success();
     let id = again["payload"]["id"].as_str().expect("an id");
     let path = format!("/api/approvals/{id}/approve");

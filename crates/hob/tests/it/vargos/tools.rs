@@ -43,7 +43,7 @@ async fn tools_are_a_list_with_their_schemas() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_without_a_folder_uses_the_configured_one() {
     for setting in [
-        "vargos.workspace = \"FOLDER\"",
+        "dialect.vargos.workspace = \"FOLDER\"",
         "agent.workspaces = [\"FOLDER\"]",
     ] {
         let (house, _sim, _folder) = house_with_workspace(setting);
@@ -71,7 +71,7 @@ async fn a_call_without_a_folder_uses_the_configured_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_working_folder_of_a_call_comes_first() {
-    let (house, _sim, _folder) = house_with_workspace("vargos.workspace = \"FOLDER\"");
+    let (house, _sim, _folder) = house_with_workspace("dialect.vargos.workspace = \"FOLDER\"");
     std::fs::write(house.work().join("note.txt"), "eight\n").expect("written");
     let mut bridge = client(&house, "mcp", &[]).await;
     let params = json!({
@@ -84,7 +84,7 @@ async fn the_working_folder_of_a_call_comes_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_ends_at_its_timeout() {
-    let (house, _sim, _folder) = house_with_workspace("vargos.workspace = \"FOLDER\"");
+    let (house, _sim, _folder) = house_with_workspace("dialect.vargos.workspace = \"FOLDER\"");
     let mut bridge = client(&house, "mcp", &[]).await;
     let begun = Instant::now();
     let params = json!({ "name": "exec", "args": { "command": "sleep 60", "timeout": 300 } });
@@ -98,7 +98,7 @@ async fn a_command_ends_at_its_timeout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_tool_is_an_error_and_a_wrong_argument_a_result() {
-    let (house, _sim, _folder) = house_with_workspace("vargos.workspace = \"FOLDER\"");
+    let (house, _sim, _folder) = house_with_workspace("dialect.vargos.workspace = \"FOLDER\"");
     let mut bridge = client(&house, "mcp", &[]).await;
     let params = json!({ "name": "teleport", "args": {}, "context": {} });
     let message = bridge.refused("NOT_FOUND", "tool.execute", params).await;
